@@ -145,26 +145,43 @@ fuzz: ## run every fuzz target for FUZZTIME=60s
 
 .PHONY: test-arm64 bench bench-train bench-learners bench-accuracy
 
-# What is compiled for another machine, by the name that Go has for it, and run by the emulator $(2).
-emulate = GOARCH=$(1) go test -c -o build/$(1)/blas.test ./internal/blas && cd internal/blas && \
-	BOCHNER_TEST_EXEC=$(2) $(2) ../../build/$(1)/blas.test -test.short -test.timeout 30m
+# Tests of all levels and bits, of products of bytes, by which levels differ, and of plain Go's products.
+LEVELS = Level|Bits|Gram|Weighted
+PLAIN  = $(LEVELS)|FMA|MulIs|MulRounds|Classes|Targets|Endings
 
-test-arm64: ## run the tests of the kernels, features and models for arm64, those of the kernels on three CPUs and for s390x, and trainings on each, under qemu-user
+# Tests of statements about kernels, features and intervals, such as bounds and expected values. They
+# take minutes of emulation, and depend on the processor only through kernels that have tests of their own.
+STATEMENTS = MeanOfProducts|BoundsHold|PointwiseBound|BoundOfPairs|BoundIsExceeded|DensitiesOf|SecondMoments|SpreadsLess|Saturate|TablesHaveConverged|TablesEqual|SlopeOfTheKernel|KappaAt|TermThat|CoinFlips|IntervalsCover|CoverTheTruth
+
+# Run the tests of folder $(3), compiled for machine $(1), by emulator $(2).
+emulate = (cd $(3) && BOCHNER_TEST_EXEC=$(2) $(2) "$(CURDIR)/build/$(1)/$(3).test" -test.short -test.timeout 30m $(4))
+
+test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, those of features and models on one, and train on each, by qemu-user (8 minutes of CPU time)
 	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }
-	@for pkg in $$(go list ./internal/blas ./internal/exact ./features/... ./models/...); do \
-		dir=$$(go list -f '{{.Dir}}' "$$pkg") && \
-		bin=$(CURDIR)/build/arm64/$$(basename "$$pkg").test && \
-		GOARCH=arm64 go test -c -o "$$bin" "$$pkg" || exit 1; \
-		if test -e "$$bin"; then echo "$$pkg" && (cd "$$dir" && BOCHNER_TEST_EXEC=qemu-aarch64 qemu-aarch64 "$$bin" -test.short -test.timeout 60m) && rm "$$bin" || exit 1; fi; \
+	@rm -rf build/arm64; for dir in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{slice .Dir (len .Root)}}{{end}}' \
+			./internal/blas ./internal/exact ./features/... ./models/...); do \
+		dir=$${dir#/}; GOARCH=arm64 go test -c -o "build/arm64/$$dir.test" "./$$dir" || exit 1; \
+		case $$dir in \
+		internal/blas) \
+			(export BLAS_TEST_LEVELS=i8mm,dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,$$dir)) && \
+			(export QEMU_CPU=neoverse-n1 BLAS_TEST_LEVELS=dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,$$dir,-test.run '$(LEVELS)')) && \
+			(export QEMU_CPU=cortex-a57 BLAS_TEST_LEVELS=neon,go; $(call emulate,arm64,qemu-aarch64,$$dir,-test.run '$(LEVELS)')) || exit 1 ;; \
+		*) echo "$$dir" && $(call emulate,arm64,qemu-aarch64,$$dir,-test.skip '$(STATEMENTS)') || exit 1; rm "build/arm64/$$dir.test" ;; \
+		esac; \
 	done
-	@for cpu in max:i8mm,dotprod,neon,go neoverse-n1:dotprod,neon,go cortex-a57:neon,go; do echo "$$cpu" && \
-		(export QEMU_CPU=$${cpu%:*} BLAS_TEST_LEVELS=$${cpu#*:}; $(call emulate,arm64,qemu-aarch64) -test.run '$(BYTES)') || exit 1; done
-	@echo s390x && $(call emulate,s390x,qemu-s390x) -test.run '$(BYTES)'
 	go test -count 1 -run Beside ./internal/blas
 	BOCHNER_MACHINES=arm64 go test -count 1 -timeout 60m -run OtherMachines ./pipelines/bochner
 
-# Tests of the levels, of all bits, and of products of bytes.
-BYTES = Level|Bits|Gram|Weighted|Classes|Targets|Endings|MulIs
+test-other-cpus: ## run the tests of plain Go's kernels on riscv64, ppc64le and s390x (big-endian), and fit models with recorded weights on each, by qemu-user
+	@for cpu in riscv64 ppc64le s390x; do \
+		command -v qemu-$$cpu >/dev/null || { echo "qemu-$$cpu is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }; \
+		echo $$cpu && GOARCH=$$cpu go test -c -o build/$$cpu/internal/blas.test ./internal/blas && \
+			$(call emulate,$$cpu,qemu-$$cpu,internal/blas,-test.run '$(PLAIN)') && \
+			GOARCH=$$cpu go test -c -o build/$$cpu/models.test ./models && \
+			$(call emulate,$$cpu,qemu-$$cpu,models,-test.run RecordedBits) || exit 1; \
+	done
+
+.PHONY: test-other-cpus
 
 bench: build/bench/ok ## measure the kernels beside OpenBLAS, scikit-learn and gonum (ONLY=name for some)
 	go run ./local/bench -python build/bench/bin/python $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
@@ -229,6 +246,14 @@ reproducible: ## build the program in two places and compare the bytes
 	cd build/twice/copy && GOCACHE="$(CURDIR)/build/twice/cache" go build -trimpath -buildvcs=false -ldflags='-s -w' -o ../there ./pipelines/bochner
 	cmp build/twice/here build/twice/there && sha256sum build/twice/here && rm -rf build/twice
 
+image: build ## make the image of a release without a container engine, from scratch with umoci, in build/image, and print its bytes: packed, unpacked
+	@rm -rf build/image build/root && mkdir -p build/image build/root/usr/local/bin build/root/etc/ssl/certs
+	cp build/bochner build/root/usr/local/bin/ && cp /etc/ssl/certs/ca-certificates.crt build/root/etc/ssl/certs/
+	cd build/image && umoci init --layout packed && umoci new --image packed:bochner && \
+		umoci insert --image packed:bochner "$(CURDIR)/build/root" / && \
+		umoci config --image packed:bochner --config.entrypoint /usr/local/bin/bochner --config.user 65532:65532 && \
+		umoci unpack --rootless --image packed:bochner bundle && du -sb packed bundle/rootfs
+
 vulnerabilities: ## look for known vulnerabilities in what the program calls
 	go run $(GOVULNCHECK) ./pipelines/bochner
 
@@ -243,6 +268,6 @@ release: ## publish the tag that is checked out, as .github/workflows/release.ym
 	make -s release-notes > build/notes.md
 	PATH="$(CURDIR)/build/tools:$$PATH" goreleaser release --clean --release-notes build/notes.md
 
-.PHONY: share reproducible vulnerabilities release-notes release-snapshot release
+.PHONY: share reproducible image vulnerabilities release-notes release-snapshot release
 
 .PHONY: help build demo test test-honest test-real test-gcs race fuzz check

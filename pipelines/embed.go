@@ -135,7 +135,7 @@ func (r *EmbedResult) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
 	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, about.GridText(r.Steps))
-	about.WriteComponents(&b, r.Components)
+	about.ComponentTable(r.Components).Write(&b)
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

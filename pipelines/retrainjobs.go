@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/preprocess"
@@ -127,35 +126,33 @@ func (n *retrainJobs) labelled(files []string) dataset.Options {
 }
 
 func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
-	files []string) (gates []registry.Gate, text string, err error) {
+	files []string) (gates []registry.Gate, r *evaluate.ModelComparison, err error) {
 	if n.o.Gate != "" {
 		r, err := Evaluate(ctx, EvaluateOptions{
 			Model: model, Data: n.labelled(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
 		})
 		if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
-			return nil, "", err
+			return nil, nil, err
 		}
 		if gates, err = evaluate.Verdicts(n.o.Gate, r); err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 	}
 	if champion == "" {
-		return gates, "", nil
+		return gates, nil, nil
 	}
-	r, err := CompareModels(ctx, CompareModelsOptions{
+	r, err = CompareModels(ctx, CompareModelsOptions{
 		Champion: champion, Challenger: model, Data: n.labelled(files), Gate: n.o.PairedGate,
 		MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
 	})
 	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
-		return nil, "", err
+		return nil, nil, err
 	}
 	for _, g := range r.Gate {
 		gates = append(gates, registry.Gate{Condition: g.Condition, Passed: g.Holds,
 			Result: cmp.Or(g.Why, fmt.Sprintf("p = %.3g", g.P))})
 	}
-	var b strings.Builder
-	r.WriteTo(&b)
-	return gates, b.String(), nil
+	return gates, r, nil
 }
 
 // Recipe identifies a recipe by the beginning of its digest, which is long enough for a name. One

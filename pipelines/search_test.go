@@ -151,6 +151,7 @@ func TestSetFlagsAreNotSearched(t *testing.T) {
 func TestAllFoldsChooseTheLambdaOfFewRows(t *testing.T) {
 	for rows, by := range map[int64]string{400: models.ByAllFolds, 3100: ""} {
 		o := searching(t, jobtest.Made(t, "friedman", rows, 3))
+		o.Kernels = o.Kernels[:1]
 		r, err := Train(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)

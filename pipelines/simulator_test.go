@@ -407,7 +407,7 @@ func (s *simulation) run() {
 func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
-	first, last := uint64(1), uint64(campaign.Of(25, 3000))
+	first, last := uint64(1), uint64(campaign.Of(12, 3000))
 	if n, err := strconv.ParseUint(os.Getenv("BOCHNER_SEED"), 10, 64); err == nil {
 		first, last = n, n
 	}
@@ -429,7 +429,7 @@ func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 	t.Logf("%d runs, %d calls: %v", runs, calls, count)
 	for _, what := range []string{"FAILS", "FAILS: disk full", "FAILS for good", "is done and FAILS", "killed",
 		"POWER CUT", string(days.Promoted), string(days.Nothing), "told " + string(registry.RolledBack)} {
-		if runs > 20 && count[what] == 0 {
+		if runs > 10 && count[what] == 0 {
 			t.Errorf("%s did not happen in %d runs", what, runs)
 		}
 	}

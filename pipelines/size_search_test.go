@@ -42,7 +42,7 @@ func TestASizeIsChosenForFoundFeatures(t *testing.T) {
 			fmt.Fprintf(&b, "x%d,", j)
 		}
 		b.WriteString("y\n")
-		for range 2000 {
+		for range 1000 {
 			x := make([]float64, c.columns)
 			for j := range x {
 				x[j] = random.Float64()

@@ -42,7 +42,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 		if want := 1 - row.MSE/variance; math.Abs(row.R2-want) > 1e-3*(1-want) {
 			t.Errorf("lambda %g: R² %g, want %g", row.Lambda, row.R2, want)
 		}
-		if want := fmt.Sprintf("%.6g", math.Sqrt(row.MSE)); !strings.Contains(printed, want) ||
+		if want := fmt.Sprintf("%.5g", math.Sqrt(row.MSE)); !strings.Contains(printed, want) ||
 			!strings.Contains(printed, fmt.Sprintf("%.4f", row.R2)) {
 			t.Errorf("lambda %g: RMSE %s or R² %.4f is not in\n%s", row.Lambda, want, row.R2, printed)
 		}
@@ -63,15 +63,16 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	if r, err = trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	if printed := jobtest.Text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") ||
+	if printed := jobtest.Text(t, r); !strings.Contains(printed, "held-out MSE of ±1 codes") ||
 		!strings.Contains(printed, "held-out error") || r.Path[0].R2 != 0 {
 		t.Errorf("%+v\n%s", r.Path, printed)
 	}
 	printed = jobtest.Text(t, r)
 	for _, row := range r.Path {
-		rate := fmt.Sprintf("%.2f%%", 100*float64(row.HeldOutErrors)/float64(row.HeldOutRows))
-		if !strings.Contains(printed, rate) ||
-			!strings.Contains(printed, score.PercentInterval(row.HeldOutErrors, row.HeldOutRows)) || row.HeldOutRows == 0 {
+		rate := fmt.Sprintf("%.2f", 100*float64(row.HeldOutErrors)/float64(row.HeldOutRows))
+		low, high := score.Interval(row.HeldOutErrors, row.HeldOutRows)
+		if !strings.Contains(printed, rate+"  ") || row.HeldOutRows == 0 ||
+			!strings.Contains(printed, fmt.Sprintf(" %.2f to %.2f ", 100*low, 100*high)) {
 			t.Errorf("lambda %g: %s is not in\n%s", row.Lambda, rate, printed)
 		}
 	}
@@ -79,8 +80,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	for i := range r.Path {
 		r.Path[i].HeldOutRows, r.Path[i].HeldOutErrors, r.Path[i].HeldOutMSE = 0, 0, 0
 	}
-	if printed = jobtest.Text(t, r); strings.Contains(printed, "held-out error\t") ||
-		strings.Contains(printed, "95% interval") {
+	if printed = jobtest.Text(t, r); strings.Contains(printed, "held-out error, %") {
 		t.Error(printed)
 	}
 }

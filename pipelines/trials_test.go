@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -60,7 +61,10 @@ func TestPatienceReportsTheSmallestErrorAsSuch(t *testing.T) {
 	const caveat = "%d rounds on these rows, so the error on new rows may be larger"
 	for perJob := range 3 {
 		for patience := range 3 {
-			for _, path := range [][]float64{{1e-3}, {1e-1, 1e-3}} {
+			for i, path := range [][]float64{{1e-3}, {1e-1, 1e-3}} {
+				if !campaign.Whole() && (perJob+patience)%2 != i { // each pair of the three is there
+					continue
+				}
 				o := trials(t)
 				o.Learner, o.Lambda.Path = jobtest.Iterative("sgd",
 					func(s *iterative.Shared) { s.Rounds, s.Patience, s.PerJob = 12, 2*patience, 4*perJob }), path

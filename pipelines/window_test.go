@@ -13,7 +13,7 @@ import (
 )
 
 // slides is how often the window of the test moves: as many days are added and subtracted.
-const slides = 300
+const slides = 200
 
 // A window of 30 days that has moved 300 times, each time by adding a day and subtracting one, is the
 // sum of its 30 days alone, byte for byte.

@@ -103,7 +103,7 @@ var choleskySizes = []int{0, 1, 2, 3, 7, 8, 23, 24, 25, 31, 32, 33, 47, 48, 49, 
 
 func TestCholeskyIsTheTextbookLoopBitForBit(t *testing.T) {
 	for _, n := range choleskySizes {
-		if testing.Short() && n > 400 {
+		if testing.Short() && n > 260 {
 			continue
 		}
 		want := definite(n, 7)

@@ -25,11 +25,19 @@ func mulAdd32(x, y, z float32) float32 {
 }
 
 // doubtful tells whether rounding s to float32 may differ from rounding the sum
-// that s came from: its exponent is below float32's normal numbers, or its last
-// 29 bits are a midpoint.
-func doubtful(s float64) bool {
-	b := math.Float64bits(s)
-	return b<<1 < 897<<53 || b<<35 == 1<<63
+// that s came from.
+func doubtful(s float64) bool { return tiny(s) || midpoint(s) }
+
+// tiny tells whether the exponent of s is below float32's normal numbers, and s is not 0.
+func tiny(s float64) bool { return math.Float64bits(s)<<1-1 < 897<<53-1 }
+
+// midpoint tells whether s lies halfway between two float32 of 24 bits.
+func midpoint(s float64) bool { return math.Float64bits(s)<<35 == 1<<63 }
+
+// inexact tells whether s was rounded when it became p + c.
+func inexact(p, c, s float64) bool {
+	t := s - p
+	return (p-(s-t))+(c-t) != 0
 }
 
 // fma32Odd is fma32 by rounding to odd first, which makes the second rounding

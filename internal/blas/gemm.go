@@ -225,18 +225,13 @@ func tileGo(c []float64, cs int, a []float64, as int, b []float64, k int) {
 	}
 }
 
-// tile32Go is tileGo in float32.
+// tile32Go is tileGo in float32: 4×16, as a product with -a.
 func tile32Go(c []float32, cs int, a []float32, as int, b []float32, k int) {
+	var negative [4 * depth]float32
 	for i := range 4 {
-		ci := c[i*cs:][:4]
-		c0, c1, c2, c3 := ci[0], ci[1], ci[2], ci[3]
 		for p, v := range a[i*as:][:k] {
-			q := (*[4]float32)(b[p*4:])
-			c0 = mulAdd32(-v, q[0], c0)
-			c1 = mulAdd32(-v, q[1], c1)
-			c2 = mulAdd32(-v, q[2], c2)
-			c3 = mulAdd32(-v, q[3], c3)
+			negative[i*k+p] = -v
 		}
-		ci[0], ci[1], ci[2], ci[3] = c0, c1, c2, c3
 	}
+	mulGo(c, cs, c, cs, negative[:], k, b, 0, k, 4, 1)
 }

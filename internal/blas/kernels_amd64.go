@@ -511,13 +511,13 @@ func expandAVX2(words *int16, panel *int8, quads int)
 func classesAVX2(acc *int32, panel *int8, class *int32, quads int)
 
 // targets1AVX2 stores in acc (1×16) the products of a panel with 1 targets. In y, the values of a
-// target for rows 0, 2, 1, 3 of a quad lie side by side, those of the next quad ys behind.
+// target for rows 0, 2, 1, 3 of a quad lie side by side, the next quad is ys elements further.
 //
 //go:noescape
 func targets1AVX2(acc *int32, panel *int8, y *int16, ys int, quads int)
 
 // targets4AVX2 stores in acc (4×16) the products of a panel with 4 targets. In y, the values of a
-// target for rows 0, 2, 1, 3 of a quad lie side by side, those of the next quad ys behind.
+// target for rows 0, 2, 1, 3 of a quad lie side by side, the next quad is ys elements further.
 //
 //go:noescape
 func targets4AVX2(acc *int32, panel *int8, y *int16, ys int, quads int)

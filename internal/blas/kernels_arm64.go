@@ -122,13 +122,13 @@ func interleave4NEON(dst, panel *int8, steps int)
 func classesNEON(acc *int32, panel *int8, class *int32, quads int)
 
 // targets1NEON stores in acc (1×16) the products of a panel with 1 targets. In y, the values of a
-// target for rows 0, 2, 1, 3 of a quad lie side by side, those of the next quad ys behind.
+// target for rows 0, 2, 1, 3 of a quad lie side by side, the next quad is ys elements further.
 //
 //go:noescape
 func targets1NEON(acc *int32, panel *int8, y *int16, ys, quads int)
 
 // targets4NEON stores in acc (4×16) the products of a panel with 4 targets. In y, the values of a
-// target for rows 0, 2, 1, 3 of a quad lie side by side, those of the next quad ys behind.
+// target for rows 0, 2, 1, 3 of a quad lie side by side, the next quad is ys elements further.
 //
 //go:noescape
 func targets4NEON(acc *int32, panel *int8, y *int16, ys, quads int)

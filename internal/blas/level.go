@@ -8,7 +8,7 @@ import (
 )
 
 // level is one implementation of the kernels. All fields do the same at every
-// level, bit for bit, but for those which say otherwise.
+// level, bit for bit, unless their comment says otherwise.
 //
 // Vectors are counted in units of 16 columns. Slices are as long as the call
 // needs and may be longer.

@@ -17,7 +17,7 @@ var goLevel = level{
 	targets:     targetsGo,
 	f64: dense[float64]{mr: 4, nr: 4, tile: tileGo, solve: solveGo, factor: factorGo,
 		columns: columnsGo[float64]},
-	f32: dense[float32]{mr: 4, nr: 4, tile: tile32Go, solve: solve32Go, factor: factor32Go,
+	f32: dense[float32]{mr: 4, nr: lanes, tile: tile32Go, solve: solve32Go, factor: factor32Go,
 		columns: columnsGo[float32]},
 	hadamard:      hadamardGo,
 	affine:        affineGo,

@@ -59,6 +59,64 @@ func TestMulIsOneChainForEachElement(t *testing.T) {
 	}
 }
 
+// Sums next to midpoints of float32, and sums below its normal numbers of factors that are not.
+func TestMulRoundsOnce(t *testing.T) {
+	const in, out = 40, 80
+	for _, n := range []int{1, 2, 7} {
+		for _, kind := range []string{"midpoints", "small sums", "small factors"} {
+			r := random(uint64(n))
+			draw := func(len int) []float32 {
+				s := make([]float32, len)
+				for i := range s {
+					s[i] = float32(1-2*r.IntN(2)) * (1 + float32(1-2*r.IntN(2))*float32(math.Ldexp(1, -r.IntN(9)-15)))
+					switch kind {
+					case "small factors":
+						s[i] *= 0x1p-75
+					case "small sums":
+						s[i] = float32(math.Ldexp(r.NormFloat64(), -65+r.IntN(2)))
+					}
+				}
+				return s
+			}
+			x, w, bias := draw(n*in), draw(out*in), make([]float32, out)
+			for j := range bias {
+				bias[j] = float32(1<<24 + 2*r.IntN(1<<20))
+				if kind != "midpoints" && r.IntN(4) == 0 {
+					bias[j] = math.Float32frombits(r.Uint32N(1 << 23))
+				}
+			}
+			want := chains(x, w, bias, n, in, out)
+			wrong := 0
+			for i, v := range want {
+				s := bias[i%out]
+				for k := range in {
+					s = float32(float64(x[i/out*in+k])*float64(w[i%out*in+k]) + float64(s))
+				}
+				if s != v {
+					wrong++
+				}
+			}
+			if kind == "midpoints" && wrong < n*out/3 {
+				t.Errorf("rounding twice is wrong for only %d of %d sums", wrong, n*out)
+			}
+			p := Pack(w, bias, out, in)
+			eachLevel(t, func(t *testing.T) {
+				dst := make([]float32, n*out)
+				p.Mul(dst, x, n, 1)
+				mustSame32(t, fmt.Sprint(kind, " ", n), dst, want)
+			})
+			c := make([]float32, n*lanes) // also where Go fuses
+			for i := range n {
+				copy(c[i*lanes:][:lanes], p.bias)
+			}
+			mulExact(c, lanes, x, in, p.w, in, n)
+			for i := range n {
+				mustSame32(t, fmt.Sprint("exact, ", kind, " ", n), c[i*lanes:][:lanes], want[i*out:][:lanes])
+			}
+		}
+	}
+}
+
 // endings computes all the fused endings, laid out as one slice of numbers.
 func endings(t *testing.T, p *Weights, x []float32, n, threads int) []float32 {
 	t.Helper()

@@ -6,7 +6,7 @@ import (
 )
 
 func TestTheFirstBarIsOnTop(t *testing.T) {
-	p, err := Bars{Title: "title", X: "share", Names: []string{"first", "second", "last"},
+	p, err := Bars{Title: "title", X: "share", Y: "name", Names: []string{"first", "second", "last"},
 		Values: []float64{3, 1, 0}}.Plot()
 	if err != nil {
 		t.Fatal(err)

@@ -20,11 +20,8 @@ import (
 // dpi is the resolution of PNG files, enough for print at their size.
 const dpi = 200
 
-// Drawer is what Encode draws: a Chart or a plot.Plot.
-type Drawer interface{ Draw(draw.Canvas) }
-
 // Encode draws a chart of that size in centimetres, as "png" or "svg".
-func Encode(p Drawer, width, height float64, format string) ([]byte, error) {
+func Encode(p *Chart, width, height float64, format string) ([]byte, error) {
 	data, err := encode(width, height, format, func(area draw.Canvas) {
 		area.FillPolygon(color.White, []vg.Point{area.Min, {X: area.Min.X, Y: area.Max.Y}, area.Max,
 			{X: area.Max.X, Y: area.Min.Y}})
@@ -35,8 +32,28 @@ func Encode(p Drawer, width, height float64, format string) ([]byte, error) {
 		[]byte("family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
 }
 
+// EncodeTiles draws a grid of charts, each of that size in centimetres, as "png" or "svg". It
+// panics unless all rows have the same length.
+func EncodeTiles(rows [][]*Chart, width, height float64, format string) ([]byte, error) {
+	for _, r := range rows {
+		if len(r) != len(rows[0]) {
+			panic("picture: EncodeTiles: rows of different lengths")
+		}
+	}
+	n, m := len(rows), len(rows[0])
+	return encode(float64(m)*width, float64(n)*height, format, func(area draw.Canvas) {
+		const gap = 2 * vg.Millimeter
+		tiles := draw.Tiles{Rows: n, Cols: m, PadX: gap, PadY: gap, PadTop: gap, PadBottom: gap, PadLeft: gap, PadRight: gap}
+		for i, row := range rows {
+			for j, chart := range row {
+				chart.Draw(tiles.At(area, j, i))
+			}
+		}
+	})
+}
+
 // onPage paints a chart with margins, because labels of ticks may reach beyond the axes.
-func onPage(p Drawer) func(draw.Canvas) {
+func onPage(p *Chart) func(draw.Canvas) {
 	return func(area draw.Canvas) {
 		const margin = 2 * vg.Millimeter
 		p.Draw(draw.Crop(area, margin, -2*margin, margin, -margin))
@@ -72,21 +89,23 @@ var (
 		"#0072B2", "var(--blue)", "\n", " ")
 )
 
-// Inline draws a chart of that size in centimetres as an element of an HTML page. Its text has the colour of the
-// text around it, and its grid the colour --grid and blue the colour --blue. The description is for readers who do
-// not see it.
-func Inline(p Drawer, width, height float64, title, description string) (string, error) {
-	data, err := encode(width, height, "svg", onPage(p))
+// Inline draws a chart of that width in centimetres as an element of an HTML page. Its text has the colour of the
+// text around it, its grid the colour --grid and blue the colour --blue. A title and a description are for readers
+// who do not see it.
+func Inline(p *Chart, width float64) (string, error) {
+	data, err := encode(width, p.Height, "svg", onPage(p))
 	if err != nil {
 		return "", err
 	}
 	at := inlineSize.FindSubmatchIndex(data)
 	if at == nil {
-		return "", fmt.Errorf("picture: %s: the drawing has no size", title)
+		return "", fmt.Errorf("picture: %s: the drawing has no size", p.Name)
 	}
+	x, y := p.axes()
 	body := inlineFont.ReplaceAllString(inlineStyle.Replace(string(data[at[1]:])), "font-weight:$1;")
-	return Printable(fmt.Sprintf(`<svg role="img" viewBox="%s" style="max-width:%.4gcm"><title>%s</title><desc>%s</desc>%s`,
-		data[at[2]:at[3]], width, html.EscapeString(title), html.EscapeString(description), strings.TrimSpace(body))), nil
+	return Printable(fmt.Sprintf(`<svg role="img" viewBox="%s" style="max-width:%.4gcm"><title>%s</title>`+
+		`<desc>Horizontal axis: %s. Vertical axis: %s.</desc>%s`, data[at[2]:at[3]], width, html.EscapeString(p.Name),
+		html.EscapeString(x), html.EscapeString(y), strings.TrimSpace(body))), nil
 }
 
 // Printable replaces what no text of a page or drawing can have: bytes that are no characters, and control characters.

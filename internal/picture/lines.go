@@ -3,30 +3,42 @@ package picture
 import (
 	"fmt"
 	"math"
+	"slices"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 )
 
-// Series is a line with its uncertainty.
+// Series is a line, or points, with their uncertainty.
 type Series struct {
 	Name string
 	X, Y []float64
-	// Low and High are the ends of the interval of each point; nil for none.
+	// Low and High are the ends of the interval of each point, NaN for a point without one; nil for none.
 	Low, High []float64
 	// Plain has no marks, for curves of many points, and is dashed if Dashed.
 	Plain, Dashed bool
 }
 
-// Lines is a line chart.
+// Add adds a point without an interval.
+func (s *Series) Add(x, y float64) { s.AddInterval(x, y, math.NaN(), math.NaN()) }
+
+// AddInterval adds a point with the ends of its interval, NaN for none.
+func (s *Series) AddInterval(x, y, low, high float64) {
+	s.X, s.Y, s.Low, s.High = append(s.X, x), append(s.Y, y), append(s.Low, low), append(s.High, high)
+}
+
+// Lines is a chart of series.
 type Lines struct {
 	Title, X, Y string // axes with their units
 	LogX, LogY  bool
 	// Square makes both axes those of shares, from 0 to 1.
 	Square bool
 	// Bands draws intervals as bands instead of bars.
-	Bands  bool
+	Bands bool
+	// Scatter draws points without lines.
+	Scatter bool
+	// Names are the names of 1, 2, … on the horizontal axis; nil for numbers.
+	Names  []string
 	Series []Series
 }
 
@@ -44,12 +56,15 @@ func (l Lines) Plot() (*Chart, error) {
 		if len(s.X) != len(s.Y) || len(s.Low) != len(s.High) || s.Low != nil && len(s.Low) != len(s.X) {
 			panic("picture: Lines: lengths of a series differ")
 		}
+		if p.bounded = p.bounded || known(s.Low); len(s.X) == 0 {
+			continue
+		}
 		if err := l.add(p, s, i); err != nil {
 			return nil, fmt.Errorf("picture: %s: %w", s.Name, err)
 		}
 	}
 	if l.Square {
-		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
+		p.span(0, 1, 0, 1)
 	}
 	if len(l.Series) == 1 {
 		p.keys = nil // the vertical axis names it
@@ -60,50 +75,59 @@ func (l Lines) Plot() (*Chart, error) {
 	if l.LogY {
 		logarithmic(&p.Y)
 	}
+	if l.Names != nil {
+		p.X.Tick.Marker = ticks{names: l.Names}
+	}
+	l.list(p)
 	return p, nil
 }
 
-// logarithmic makes an axis logarithmic unless some of its values have no logarithm. A single
-// value gets room on both sides.
-func logarithmic(a *plot.Axis) {
-	if !(a.Min > 0) {
-		return
-	}
-	if a.Min == a.Max {
-		a.Min, a.Max = a.Min/2, a.Max*2
-	}
-	a.Scale, a.Tick.Marker = plot.LogScale{}, logTicks{}
-}
-
-// logTicks are powers of ten, every second or third if they are many, and between them, if they are few, 2 and 5
-// times them.
-type logTicks struct{}
-
-// Ticks returns the ticks between two values.
-func (logTicks) Ticks(low, high float64) (all []plot.Tick) {
-	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
-	step, factors := math.Ceil((last-first)/7), []float64{1}
-	if math.Log10(high/low) < 2.5 {
-		step, factors = 1, []float64{1, 2, 5}
-	}
-	for e := first; e <= last; e += step {
-		for _, f := range factors {
-			if v := f * math.Pow(10, e); v >= low*(1-1e-9) && v <= high*(1+1e-9) {
-				all = append(all, plot.Tick{Value: v, Label: label(v, v)})
-			}
+// list lists the numbers: a row for each place on the horizontal axis.
+func (l Lines) list(p *Chart) {
+	var places []float64
+	p.Head = []string{l.X}
+	for _, s := range l.Series {
+		name := s.Name
+		if len(l.Series) == 1 {
+			name = l.Y
 		}
+		if p.Head = append(p.Head, name); known(s.Low) {
+			p.Head = append(p.Head, interval)
+		}
+		places = append(places, s.X...)
 	}
-	if len(all) < 2 {
-		return ticks{}.Ticks(low, high)
+	slices.Sort(places)
+	for _, x := range slices.Compact(places) {
+		line := []string{Number(x, 6)}
+		if l.Names != nil {
+			line[0] = l.Names[int(x)-1]
+		}
+		for _, s := range l.Series {
+			cells := []string{"-", "-"}
+			if i := slices.Index(s.X, x); i >= 0 {
+				if cells[0] = Number(s.Y[i], 4); known(s.Low) {
+					cells[1] = Range(s.Low[i], s.High[i], 4)
+				}
+			}
+			if !known(s.Low) {
+				cells = cells[:1]
+			}
+			line = append(line, cells...)
+		}
+		p.Rows = append(p.Rows, line)
 	}
-	return all
 }
 
 func (l Lines) add(p *Chart, s Series, i int) error {
 	tone := palette[i%len(palette)]
-	points := make(plotter.XYs, len(s.X))
-	for k := range s.X {
-		points[k] = plotter.XY{X: s.X[k], Y: s.Y[k]}
+	var points plotter.XYs
+	for k, x := range s.X {
+		if !(l.LogX && x <= 0 || l.LogY && s.Y[k] <= 0) { // which a logarithmic axis does not have
+			points = append(points, plotter.XY{X: x, Y: s.Y[k]})
+		}
+	}
+	if points == nil {
+		return nil
 	}
 	line, marks, err := plotter.NewLinePoints(points)
 	if err != nil {
@@ -111,6 +135,15 @@ func (l Lines) add(p *Chart, s Series, i int) error {
 	}
 	line.Color, line.Width = tone, vg.Points(1.4)
 	marks.Color, marks.Shape, marks.Radius = tone, glyphs[i%len(glyphs)], vg.Points(2.6)
+	if l.Scatter {
+		marks.Color = shade(tone, 0xd0)
+		if len(s.X) > mostMarks { // smaller points overlap less
+			marks.Radius = vg.Points(1.7)
+		}
+		p.Add(marks)
+		p.key(s.Name, marks)
+		return nil
+	}
 	if s.Plain && i > 0 { // marks would hide curves of many points
 		line.Dashes = dashes[(i-1)%len(dashes)]
 	}
@@ -118,20 +151,20 @@ func (l Lines) add(p *Chart, s Series, i int) error {
 		line.Dashes, line.Color = []vg.Length{vg.Points(4), vg.Points(3)}, palette[len(palette)-1]
 	}
 	switch {
-	case s.Low != nil && l.Bands && len(s.X) > 1:
+	case !known(s.Low):
+	case l.Bands && len(s.X) > 1:
 		band, err := plotter.NewPolygon(l.band(s))
 		if err != nil {
 			return err
 		}
-		band.Color, band.LineStyle.Width = shade(tone, 0x38), 0
+		band.Color, band.LineStyle.Width = shade(tone, uint8(0x38/min(2, len(l.Series)))), 0 // bands hide each other
 		p.Add(band)
-	case s.Low != nil:
-		bars, err := plotter.NewYErrorBars(l.bars(points, s))
-		if err != nil {
-			return err
+	default:
+		ends := whiskers{At: s.X, High: s.High, Tone: tone}
+		for k := range s.X {
+			ends.Low = append(ends.Low, l.low(s, k))
 		}
-		bars.Color, bars.Width, bars.CapWidth = tone, vg.Points(0.9), vg.Points(5)
-		p.Add(bars)
+		p.Add(ends)
 	}
 	p.Add(line)
 	if s.Plain || len(s.X) > mostMarks {
@@ -141,21 +174,6 @@ func (l Lines) add(p *Chart, s Series, i int) error {
 	p.Add(marks)
 	p.key(s.Name, line, marks)
 	return nil
-}
-
-// errorPoints are points with the distances of the ends of their intervals.
-type errorPoints struct {
-	plotter.XYs
-	plotter.YErrors
-}
-
-// bars returns the intervals of points.
-func (l Lines) bars(points plotter.XYs, s Series) errorPoints {
-	e := errorPoints{points, make(plotter.YErrors, len(points))}
-	for k := range points {
-		e.YErrors[k].Low, e.YErrors[k].High = s.Y[k]-l.low(s, k), s.High[k]-s.Y[k]
-	}
-	return e
 }
 
 // low is the lower end of an interval, which on a logarithmic axis stays positive.
@@ -170,9 +188,12 @@ func (l Lines) low(s Series, k int) float64 {
 func (l Lines) band(s Series) plotter.XYs {
 	n := len(s.X)
 	outline := make(plotter.XYs, 2*n)
-	for k := range s.X {
-		outline[k] = plotter.XY{X: s.X[k], Y: s.High[k]}
-		outline[2*n-1-k] = plotter.XY{X: s.X[k], Y: l.low(s, k)}
+	for k, x := range s.X {
+		low, high := l.low(s, k), s.High[k]
+		if low != low {
+			low, high = s.Y[k], s.Y[k]
+		}
+		outline[k], outline[2*n-1-k] = plotter.XY{X: x, Y: high}, plotter.XY{X: x, Y: low}
 	}
 	return outline
 }

@@ -54,7 +54,7 @@ func TestAxesOfFewAndOfZeroValues(t *testing.T) {
 		"zero":      {X: []float64{10, 1000}, Y: []float64{0, 0}, Low: []float64{0, 0}, High: []float64{0, 0}},
 		"wide band": {X: []float64{10, 1000}, Y: []float64{1, 2}, Low: []float64{-4, -7}, High: []float64{6, 11}},
 	} {
-		p, err := Lines{LogX: true, LogY: true, Series: []Series{s}}.Plot()
+		p, err := Lines{Title: name, X: "x", Y: "y", LogX: true, LogY: true, Series: []Series{s}}.Plot()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -65,7 +65,7 @@ func TestAxesOfFewAndOfZeroValues(t *testing.T) {
 }
 
 func TestHeatPutsTheFirstRowOnTop(t *testing.T) {
-	h := Heat{Rows: 2, Cols: 3, Values: []float64{1, 2, 3, 4, 5, 6}}
+	h := Heat{Title: "t", X: "x", Y: "y", Z: "z", Rows: 2, Cols: 3, Values: []float64{1, 2, 3, 4, 5, 6}}
 	if g := (grid{h}); g.Z(0, 1) != 1 || g.Z(2, 0) != 6 {
 		t.Error("rows are turned over")
 	}

@@ -3,7 +3,6 @@ package picture
 import (
 	"image/color"
 	"math"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -58,23 +57,38 @@ func (p polygon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	c.Fill(path)
 }
 
-// sans is the font of all pictures.
-func sans(size float64, bold bool) font.Font {
+// style is the style of the texts of all pictures.
+func style(size float64, bold bool) draw.TextStyle {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)}
 	if bold {
 		f.Weight = 3 // bold, as golang.org/x/image/font numbers it
 	}
-	return f
+	return draw.TextStyle{Color: dark, Font: f, Handler: plot.DefaultTextHandler}
 }
+
+// Figure is a chart that can be drawn.
+type Figure interface{ Plot() (*Chart, error) }
 
 // Chart is a plot in the style of all pictures, with its title and legend above the axes, where they hide
 // nothing.
 type Chart struct {
 	*plot.Plot
-	title string
-	x, y  string // names of the axes, below the one and above the other
-	keys  []key
+	Name    string
+	Height  float64 // in centimetres, in a page
+	x, y    string  // names of the axes, below the one and above the other
+	bounded bool    // some numbers have intervals
+	keys    []key
+	Numbers
 }
+
+// Numbers are the numbers of a chart as a table.
+type Numbers struct {
+	Head []string
+	Rows [][]string
+}
+
+// interval is the head of a column of intervals.
+const interval = "95% interval"
 
 // key is an entry of a legend.
 type key struct {
@@ -82,16 +96,24 @@ type key struct {
 	thumbs []plot.Thumbnailer
 }
 
-// newChart returns an empty chart.
+// newChart returns an empty chart. It panics if an axis has no name.
 func newChart(title, x, y string) *Chart {
+	if title == "" || x == "" || y == "" {
+		panic("picture: a chart has a title, and each axis a name")
+	}
 	p := plot.New()
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Color, a.Width, a.Tick.Color, a.Tick.Width = dark, vg.Points(0.6), dark, vg.Points(0.6)
-		a.Tick.Label.Font, a.Tick.Label.Color, a.Tick.Length = sans(8.5, false), dark, vg.Points(3)
+		a.Tick.Label.Font, a.Tick.Label.Color, a.Tick.Length = style(8.5, false).Font, dark, vg.Points(3)
 		a.Padding, a.Tick.Marker = vg.Points(2), ticks{}
 	}
 	p.BackgroundColor = nil
-	return &Chart{Plot: p, title: title, x: x, y: y}
+	return &Chart{Plot: p, Name: title, Height: 6.4, x: x, y: y}
+}
+
+// span sets the ranges of the axes.
+func (c *Chart) span(left, right, foot, top float64) {
+	c.X.Min, c.X.Max, c.Y.Min, c.Y.Max = left, right, foot, top
 }
 
 // NominalY names the places 0, 1, … of the vertical axis.
@@ -104,113 +126,84 @@ func (c *Chart) key(name string, thumbs ...plot.Thumbnailer) {
 	c.keys = append(c.keys, key{name, thumbs})
 }
 
+// axes returns the names of the axes, of which the one with the numbers says what intervals are.
+func (c *Chart) axes() (x, y string) {
+	_, nominal := c.Y.Tick.Marker.(plot.ConstantTicks)
+	switch {
+	case c.bounded && nominal:
+		return c.x + ", with 95% intervals", c.y
+	case c.bounded:
+		return c.x, c.y + ", with 95% intervals"
+	}
+	return c.x, c.y
+}
+
 // Draw draws the chart with its title and legend.
 func (c *Chart) Draw(area draw.Canvas) {
-	top := area.Max.Y
-	write := func(size float64, bold bool, x, y vg.Length, words string) {
-		area.FillText(draw.TextStyle{Color: dark, Font: sans(size, bold), YAlign: text.YTop,
-			Handler: plot.DefaultTextHandler}, vg.Point{X: x, Y: y}, words)
-	}
-	for _, line := range wrap(c.title, sans(10.5, true), area.Max.X-area.Min.X) {
-		write(10.5, true, area.Min.X, top, line)
-		top -= vg.Points(14)
-	}
-	const thumb, gap = 16, 12
-	style := draw.TextStyle{Font: sans(8.5, false), Handler: plot.DefaultTextHandler}
-	x, begun := area.Min.X, false
-	for _, k := range c.keys {
-		width := style.Width(k.name) + vg.Points(thumb+4)
-		if begun && x+width > area.Max.X {
-			x, top = area.Min.X, top-vg.Points(12)
+	top, width := area.Max.Y, area.Max.X-area.Min.X
+	write := func(size float64, bold bool, words string, gap float64) {
+		of := style(size, bold)
+		of.YAlign = text.YTop
+		for _, line := range wrap(words, of, width) {
+			area.FillText(of, vg.Point{X: area.Min.X, Y: top}, line)
+			top -= vg.Points(gap)
 		}
-		at := draw.Canvas{Canvas: area.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: top - vg.Points(10)},
-			Max: vg.Point{X: x + vg.Points(thumb), Y: top - vg.Points(1)}}}
+	}
+	write(10.5, true, c.Name, 14)
+	c.drawKeys(area, &top)
+	x, y := c.axes()
+	top -= vg.Points(1)
+	write(9, false, y, 12)
+	top -= vg.Points(2)
+	of := style(9, false)
+	of.XAlign, of.YAlign = text.XCenter, text.YBottom
+	lines := wrap(x, of, width)
+	foot := vg.Points(float64(12 * len(lines)))
+	for i, line := range lines { // in the middle of the picture, so that they take no room from the axes
+		area.FillText(of, vg.Point{X: area.Min.X + width/2, Y: area.Min.Y + foot - vg.Points(float64(12*(i+1)))}, line)
+	}
+	if t, ok := c.X.Tick.Marker.(ticks); ok {
+		for t.most = 6; t.most > 1 && t.width(c.X.Min, c.X.Max) > 0.8*width; t.most-- {
+		}
+		c.X.Tick.Marker = t
+	}
+	c.Plot.Draw(draw.Crop(area, 0, 0, foot+vg.Points(2), top-area.Max.Y-vg.Points(2)))
+}
+
+// drawKeys draws the legend below top, and moves top below it.
+func (c *Chart) drawKeys(area draw.Canvas, top *vg.Length) {
+	const thumb, gap = 16, 12
+	of := style(8.5, false)
+	of.YAlign = text.YTop
+	x := area.Min.X
+	for i, k := range c.keys {
+		width := of.Width(k.name) + vg.Points(thumb+4)
+		if i > 0 && x+width > area.Max.X {
+			x, *top = area.Min.X, *top-vg.Points(12)
+		}
+		at := draw.Canvas{Canvas: area.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: x, Y: *top - vg.Points(10)},
+			Max: vg.Point{X: x + vg.Points(thumb), Y: *top - vg.Points(1)}}}
 		for _, t := range k.thumbs {
 			t.Thumbnail(&at)
 		}
-		write(8.5, false, x+vg.Points(thumb+4), top, k.name)
-		x, begun = x+width+vg.Points(gap), true
+		area.FillText(of, vg.Point{X: x + vg.Points(thumb+4), Y: *top}, k.name)
+		x += width + vg.Points(gap)
 	}
-	if begun {
-		top -= vg.Points(14)
+	if len(c.keys) > 0 {
+		*top -= vg.Points(14)
 	}
-	if c.y != "" {
-		write(9, false, area.Min.X, top-vg.Points(1), c.y)
-		top -= vg.Points(15)
-	}
-	foot := vg.Length(0)
-	if c.x != "" { // in the middle of the picture, so that it takes no room from the axes
-		area.FillText(draw.TextStyle{Color: dark, Font: sans(9, false), XAlign: text.XCenter, YAlign: text.YBottom,
-			Handler: plot.DefaultTextHandler}, vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: area.Min.Y}, c.x)
-		foot = vg.Points(14)
-	}
-	c.Plot.Draw(draw.Crop(area, 0, 0, foot, top-area.Max.Y-vg.Points(2)))
 }
 
 // wrap breaks a text into lines of that width.
-func wrap(words string, f font.Font, width vg.Length) (lines []string) {
-	style := draw.TextStyle{Font: f, Handler: plot.DefaultTextHandler}
+func wrap(words string, of draw.TextStyle, width vg.Length) (lines []string) {
 	for _, w := range strings.Fields(words) {
-		if last := len(lines) - 1; last >= 0 && style.Width(lines[last]+" "+w) <= width {
+		if last := len(lines) - 1; last >= 0 && of.Width(lines[last]+" "+w) <= width {
 			lines[last] += " " + w
 			continue
 		}
 		lines = append(lines, w)
 	}
 	return lines
-}
-
-// ticks are about five round numbers.
-type ticks struct{}
-
-// Ticks returns the ticks between two values.
-func (ticks) Ticks(low, high float64) (all []plot.Tick) {
-	step := math.Pow(10, math.Floor(math.Log10((high-low)/4)))
-	for _, factor := range []float64{2, 2.5, 2} { // 1, 2, 5, 10 times
-		if (high-low)/step > 6 {
-			step *= factor
-		}
-	}
-	if !(step > 0) || math.IsInf(step, 0) {
-		return []plot.Tick{{Value: low, Label: label(low, 0)}}
-	}
-	for i := math.Ceil(low/step - 1e-9); i <= high/step+1e-9; i++ {
-		all = append(all, plot.Tick{Value: i * step, Label: label(i*step, step)})
-	}
-	return all
-}
-
-// label writes a number that is a multiple of step: with as many digits as it needs, with separated thousands, and
-// as a power of ten only if it is very large or small.
-func label(v, step float64) string {
-	abs := math.Abs(v)
-	if step > 0 {
-		abs = math.Round(abs/step) * step
-	}
-	var text string
-	if abs >= 1e7 || abs > 0 && (step > 0 && step < 1e-5 || abs < 1e-5) {
-		text = strings.NewReplacer("e+0", "e", "e-0", "e−", "e+", "e", "e-", "e−").Replace(
-			strconv.FormatFloat(abs, 'g', 4, 64))
-	} else {
-		digits := -1
-		if step > 0 {
-			digits = int(max(0, math.Ceil(-math.Log10(step)-1e-9)))
-			if step > abs && abs > 0 {
-				digits = -1
-			}
-		}
-		whole, rest, found := strings.Cut(strconv.FormatFloat(abs, 'f', digits, 64), ".")
-		for i := len(whole) - 3; i > 0; i -= 3 {
-			whole = whole[:i] + "," + whole[i:]
-		}
-		if text = whole; found {
-			text += "." + rest
-		}
-	}
-	if v < 0 && abs > 0 {
-		return "−" + text
-	}
-	return text
 }
 
 // gridLines draws lines at the ticks of both axes, or of the horizontal one alone.

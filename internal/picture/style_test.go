@@ -2,8 +2,11 @@ package picture
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
 )
 
 func TestTicksAreRoundNumbersInRange(t *testing.T) {
@@ -53,12 +56,13 @@ func TestInlineChartsTakeTheColoursOfThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svg, err := Inline(p, 9, 7, h.Title, "two \"bars\"")
+	svg, err := Inline(p, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<title>Reliability &lt;b&gt;</title>", "two &#34;bars&#34;", "currentColor", "var(--grid)",
-		">probability<", ">share<", ">12<", ">34<"} {
+	for _, want := range []string{"<title>Reliability &lt;b&gt;</title>", "<desc>Horizontal axis: probability. Vertical " +
+		"axis: share, with 95% intervals.</desc>", "currentColor", "var(--grid)",
+		">probability<", ">share, with 95% intervals<", ">12<", ">34<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %s in %.200s", want, svg)
 		}
@@ -66,6 +70,55 @@ func TestInlineChartsTakeTheColoursOfThePage(t *testing.T) {
 	for _, not := range []string{"http", "#222222", "font-family", "<?xml", "<b>"} {
 		if strings.Contains(svg, not) {
 			t.Errorf("%s in %s", not, svg)
+		}
+	}
+}
+
+// Labels of ticks do not touch each other, however long they are and small the chart is.
+func TestLabelsOfTicksHaveRoom(t *testing.T) {
+	for _, width := range []float64{3, 5, 9.4, 18} {
+		for _, l := range []Lines{
+			{Series: []Series{{X: []float64{19_302, 1_033_222}, Y: []float64{0, 1}}}},
+			{LogX: true, Series: []Series{{X: []float64{1e-7, 3_000_000}, Y: []float64{0, 1}}}},
+			{Names: strings.Fields(strings.Repeat("2026-01-02 ", 40)), Series: []Series{{X: []float64{1, 40}, Y: []float64{0,
+				1}}}},
+		} {
+			l.Title, l.X, l.Y = "title", "x", "y"
+			p, err := l.Plot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Encode(p, width, 5, "svg"); err != nil {
+				t.Fatal(err)
+			}
+			shown := p.X.Tick.Marker.(ticks)
+			if room := vg.Length(width) * vg.Centimeter; shown.most > 1 && shown.width(p.X.Min, p.X.Max) > 0.85*room {
+				t.Errorf("%g cm: %v", width, shown.Ticks(p.X.Min, p.X.Max))
+			}
+		}
+	}
+}
+
+func TestChartsWithoutNamesOfAxesPanic(t *testing.T) {
+	for _, f := range []Figure{Lines{Title: "t", X: "x"}, Bars{Title: "t", Y: "y"}, Histogram{X: "x", Y: "y"}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%#v has a chart", f)
+				}
+			}()
+			f.Plot()
+		}()
+	}
+}
+
+func TestNumbersAreForPeople(t *testing.T) {
+	for want, got := range map[string]string{
+		"47,551": Number(47550.8, 5), "73,300": Number(73_286, 3), "0.8301": Number(0.83008, 4), "−1.5": Number(-1.5, 4),
+		"1.2e−9": Number(1.23e-9, 2), "0": Number(0, 4), "1 to 2,000": Range(1, 2000, 4), "-": Range(math.NaN(), 1, 4),
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

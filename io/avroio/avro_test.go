@@ -131,9 +131,12 @@ func write(t testing.TB, records [][]byte, block int, options ...ocf.WriterOpt) 
 	return b.Bytes()
 }
 
-func open(t testing.TB, o dataset.Options, file []byte) (*dataset.Dataset, error) {
+func open(t testing.TB, o dataset.Options, files ...[]byte) (*dataset.Dataset, error) {
 	t.Helper()
-	o.Data = []string{datasettest.File(t, file)}
+	o.Data = nil
+	for _, file := range files {
+		o.Data = append(o.Data, datasettest.File(t, file))
+	}
 	return dataset.Open(context.Background(), o)
 }
 
@@ -218,7 +221,7 @@ func TestDamageAndNestedColumnsAreNamed(t *testing.T) {
 		want string
 	}{
 		"nested": {whole, dataset.Options{},
-			`column "tree": is a record, an array or a map, and nested values are not supported; flatten it, or drop the column`},
+			`column "tree" is nested, or has lists of different lengths, or lists of values other than numbers, which is not supported; flatten it, or drop the column`},
 		"header": {whole[:50], flat, "its header is damaged, cut off"},
 		"codec": {bytes.Replace(write(t, records, 10, codecs["deflate"]...), []byte("\x0edeflate"), []byte("\x0edeflata"),
 			1), flat, `is compressed with "deflata", which is not supported`},
@@ -249,11 +252,92 @@ func TestDamageAndNestedColumnsAreNamed(t *testing.T) {
 	}
 }
 
+const listSchema = `{"type": "record", "name": "row", "fields": [
+	{"name": "e", "type": {"type": "array", "items": ["null", "float"]}}, {"name": "z", "type": "long"},
+	{"name": "f", "type": ["null", {"type": "array", "items": "int"}]}]}`
+
+// lists returns a file of lists: e of three numbers, z, and f of two, in blocks of n records.
+func lists(t testing.TB, n int, es [][]float32) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, avro.MustParse(listSchema), ocf.WithBlockCount(n))
+	for i, e := range es {
+		var record []byte
+		if len(e) > 0 && i%2 == 0 { // with the size of the block, and in two blocks
+			record = long(long(nil, -1), 5)
+			record = bits(long(record, 1), uint64(math.Float32bits(e[0])), 4)
+			e = e[1:]
+		}
+		if len(e) > 0 {
+			record = long(record, int64(len(e)))
+		}
+		for _, v := range e {
+			if v != v {
+				record = long(record, 0)
+			} else {
+				record = bits(long(record, 1), uint64(math.Float32bits(v)), 4)
+			}
+		}
+		record = long(long(record, 0), int64(i))
+		if i == 1 {
+			record = long(record, 0)
+		} else {
+			record = long(long(long(long(long(record, 1), 2), int64(10*i)), -7), 0)
+		}
+		if err == nil {
+			_, err = w.Write(record)
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestListsAreColumns(t *testing.T) {
+	nan := float32(math.NaN())
+	var es [][]float32
+	for i := range 30 {
+		es = append(es, []float32{float32(i), 0.1, -3})
+	}
+	es[5], es[6], es[7] = es[5][:2], append(es[6], 1), []float32{1, nan, 3}
+	file, empty := lists(t, 15, es), lists(t, 15, nil)
+	for _, size := range []int64{1 << 20, 50} {
+		d, err := open(t, dataset.Options{}, file, empty)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used, aside := datasettest.Read(t, d, size)
+		want := []string{`2:5: column "f_0": is missing`, `6:1: column "e_0": has a list of 2 values, want 3`,
+			`7:1: column "e_0": has a list of 4 values, want 3`, `8:2: column "e_1": is missing`}
+		if strings.Join(d.Schema.Columns, " ") != "e_0 e_1 e_2 z f_0 f_1" || len(used) != 26 || used[1] != "[2 0.1 -3 2 20 -7]" ||
+			!slices.Equal(aside, want) {
+			t.Errorf("shards of %d bytes: columns %v, %d rows %q, set aside %q", size, d.Schema.Columns, len(used), used, aside)
+		}
+	}
+	d, err := open(t, dataset.Options{Columns: []string{"z", "f_1"}}, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if used, aside := datasettest.Read(t, d, 50); len(used) != 29 || used[0] != "[0 -7]" || len(aside) != 1 {
+		t.Errorf("%q, set aside %q", used, aside) // lists that are not used may have any length
+	}
+	es[3], es[9] = es[3][:1], make([]float32, 12)
+	if _, err := open(t, dataset.Options{}, lists(t, 15, es)); err == nil || !strings.Contains(err.Error(),
+		`column "e" is nested, or has lists of different lengths`) {
+		t.Error(err)
+	}
+}
+
 func FuzzAvro(f *testing.F) {
 	records, _ := samples(6)
 	for _, options := range codecs {
 		f.Add(write(f, records, 4, options...))
 	}
+	f.Add(lists(f, 2, [][]float32{{1, 2}, {3, 4}, {5}}))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		datasettest.Fuzz(t, file, dataset.Options{Format: "avro", Drop: []string{"tree", "map"}, Label: "level"})
 		datasettest.Fuzz(t, file, dataset.Options{Format: "avro"})

@@ -1,11 +1,10 @@
-// Package avroio reads rows from Avro object container files. Nested fields are not supported;
-// they may be in a file if they are not used.
+// Package avroio reads rows from Avro object container files. Nested fields, except lists of numbers, are not
+// supported; they may be in a file if they are not used.
 package avroio
 
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 )
@@ -23,37 +22,58 @@ func init() {
 	})
 }
 
-const isNested = "is a record, an array or a map, and nested values are not supported"
+// columnsOf returns the columns of file i, which begins with head, and whether those of a name have parts.
+func columnsOf(ctx context.Context, o *dataset.Opening, i int, head []byte) (names []string, nested map[string]bool,
+	err error) {
+	h, err := parseHeader(head)
+	lengths := make([]int, 0)
+	if err == nil {
+		like, _ := o.Data.Schema.Layout.(*dataset.TableLayout)
+		lengths, err = h.lengths(ctx, &o.Data.Files[i], like)
+	}
+	if err == nil {
+		names, err = h.columns(lengths)
+	}
+	if err != nil {
+		return nil, nil, o.Error(i, err)
+	}
+	nested = map[string]bool{}
+	for _, f := range h.schema.fields {
+		nested[f.name] = f.node.nested() // elements of lists have other names
+	}
+	return names, nested, nil
+}
 
-// columns returns the names of the fields of the records.
-func (h *header) columns() (names []string) {
+// columns returns the names of the columns of the records, whose fields are lists of those lengths.
+func (h *header) columns(lengths []int) ([]string, error) {
+	var names []string
 	for _, f := range h.schema.fields {
 		names = append(names, f.name)
 	}
-	return names
+	return dataset.WithLists(names, lengths)
 }
 
 // begin makes the layout from the fields of the first file.
-func begin(_ context.Context, o *dataset.Opening, head []byte) error {
-	h, err := parseHeader(head)
+func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
+	names, _, err := columnsOf(ctx, o, o.First, head)
 	if err != nil {
-		return o.Error(o.First, err)
+		return err
 	}
-	return dataset.BeginStored(o, h.columns())
+	return dataset.BeginStored(o, names)
 }
 
 // join returns the columns of a file if they differ from the first file's.
-func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
+func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
 	if len(head) == 0 {
 		return nil, nil
 	}
-	h, err := parseHeader(head)
+	names, nested, err := columnsOf(ctx, o, i, head)
 	if err != nil {
-		return nil, o.Error(i, err)
+		return nil, err
 	}
-	return dataset.JoinStored(o, i, h.columns(), func(c int) error {
-		if f := &h.schema.fields[c]; f.node.nested() {
-			return fmt.Errorf("column %s: %s; flatten it, or drop the column", dataset.Quote(f.name), isNested)
+	return dataset.JoinStored(o, i, names, func(c int) error {
+		if nested[names[c]] {
+			return dataset.NoColumn(names[c])
 		}
 		return nil
 	})

@@ -26,7 +26,8 @@ type header struct {
 	schema *node
 	codec  string
 	sync   []byte
-	size   int // in bytes
+	size   int      // in bytes
+	lists  []listOf // of each field, while it is read; of length 0 if it is none
 }
 
 // parseHeader parses the header that head, the beginning of a file, begins with.
@@ -118,7 +119,12 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	}
 	r.in = bufio.NewReaderSize(first, 1<<16)
 	layout := in.Layout().(*dataset.TableLayout)
-	if err := layout.Unchanged(r.columns()); err != nil {
+	lengths := r.listsIn(layout)
+	names, err := r.columns(lengths)
+	if err == nil {
+		err = layout.Unchanged(names)
+	}
+	if err != nil {
 		return nil, err
 	}
 	fields, err := dataset.NewFields(in, layout)
@@ -126,6 +132,11 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		return nil, err
 	}
 	r.Record = dataset.NewRecord(fields)
+	at := 0
+	for _, n := range lengths {
+		r.lists = append(r.lists, listOf{n, fields.Uses(at, n)})
+		at += max(1, n)
+	}
 	return r, nil
 }
 
@@ -174,14 +185,21 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	r.line++
 	r.Begin(x)
 	d := &r.values
+	at := 0
 	for i := range r.schema.fields {
 		n := r.schema.fields[i].node
-		if r.To[i].Sink == nil {
+		switch list := r.lists[i]; {
+		case list.used:
+			r.elements(n, at, list.n)
+			at += list.n
+		case list.n > 0 || r.To[at].Sink == nil:
 			d.skip(n, 0)
-			continue
+			at += max(1, list.n)
+		default:
+			to, row, _ := r.Field(at)
+			r.Check(at, d.value(n, to, row))
+			at++
 		}
-		to, row, _ := r.Field(i)
-		r.Check(i, d.value(n, to, row))
 		if d.err != nil {
 			break
 		}

@@ -198,6 +198,30 @@ func whole(v any) int64 {
 	return n
 }
 
+// list returns the type of the elements if values of a type are lists of numbers, perhaps missing; nil otherwise.
+func (n *node) list() *node {
+	if n = n.present(); n.kind != array {
+		return nil
+	}
+	switch e := n.parts[0].present(); {
+	case e.kind == float, e.kind == double, e.kind == integer && e.logical == "":
+		return n.parts[0]
+	}
+	return nil
+}
+
+// present returns the other branch of a union with null, and n if it is none.
+func (n *node) present() *node {
+	if n.kind == union && len(n.parts) == 2 {
+		for i, b := range n.parts {
+			if b.kind == null {
+				return n.parts[1-i]
+			}
+		}
+	}
+	return n
+}
+
 // nested reports whether values of a type have parts.
 func (n *node) nested() bool {
 	switch n.kind {

@@ -160,7 +160,7 @@ func (d *decoder) value(n *node, to *dataset.FieldSink, row []float32) (reason s
 		d.fail()
 	default:
 		d.skip(n, 0)
-		return isNested
+		return dataset.IsNested
 	}
 	return ""
 }

@@ -52,7 +52,7 @@ func (o Options) comma() (byte, error) {
 	case d == "tab" || d == `\t`:
 		return '\t', nil
 	case len(d) == 1:
-		return d[0], checkComma(d[0])
+		return d[0], CheckComma(d[0])
 	default:
 		return 0, fmt.Errorf("csvio: delimiter must be one ASCII character such as , ; | or the word tab (have %.20q)", d)
 	}

@@ -23,7 +23,7 @@ var _ dataset.Tabular = (*Layout)(nil)
 
 // Validate checks that a Layout can be used.
 func (l *Layout) Validate() error {
-	if err := checkComma(l.Comma); err != nil {
+	if err := CheckComma(l.Comma); err != nil {
 		return err
 	}
 	if err := l.Encoding.Validate(); err != nil {
@@ -40,8 +40,8 @@ func (l *Layout) With(t dataset.TableLayout) dataset.Layout {
 	return &Layout{Comma: l.Comma, Header: l.Header, Encoding: l.Encoding, TableLayout: t}
 }
 
-// checkComma rejects a separator that can be part of a number or of quoting.
-func checkComma(c byte) error {
+// CheckComma refuses a separator that can be part of a number or of quoting.
+func CheckComma(c byte) error {
 	word := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 	if word || c < ' ' && c != '\t' || c >= 0x7f || strings.IndexByte("\" +-._", c) >= 0 {
 		return fmt.Errorf("csvio: %q cannot separate fields; use one ASCII character such as , ; or tab", rune(c))

@@ -56,7 +56,7 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 	}
 	if l.Comma == 0 {
 		l.Comma = Sniff(head)
-	} else if err := checkComma(l.Comma); err != nil {
+	} else if err := CheckComma(l.Comma); err != nil {
 		return Layout{}, "", err
 	}
 	var rest io.Reader = bytes.NewReader(head)

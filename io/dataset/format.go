@@ -82,6 +82,8 @@ type Traits struct {
 	Faint bool
 	// Image returns how a row stores an image, if it does. May be nil.
 	Image func(s *Schema) rows.Image
+	// LabelText means that labels in a file of their own may be a column of text, which Options.Label names.
+	LabelText bool
 	// Unlabeled tells a user who has not named the labels where they are.
 	Unlabeled string
 }

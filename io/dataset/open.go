@@ -134,7 +134,7 @@ func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 // withoutColumns returns an error if an option means a column, which the format does not have.
 func (o Options) withoutColumns(format *Format) error {
 	switch {
-	case o.Label != "":
+	case o.Label != "" && !format.LabelText:
 		return fmt.Errorf("is %s, which has its own place for labels; a label column applies to %s", format.Name,
 			withColumns())
 	case o.Weight != "" || o.ID != "" || o.Time != "" || len(o.Group) > 0 || o.Fold != "" || len(o.Columns) > 0 ||

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/bochner-ml/bochner/io/foreign"
 )
 
 // recognise returns the format of a file from its beginning.
@@ -36,7 +38,7 @@ func recognise(head []byte, f *File) (*Format, error) {
 		return nil, fmt.Errorf("is binary (NUL at byte %d) of an unknown format (have %s; state the format)", nul+1,
 			strings.Join(Names(), ", "))
 	}
-	if err := foreignText(head); err != nil {
+	if err := foreign.Text(head); err != nil {
 		return nil, err
 	}
 	if found == nil {
@@ -51,7 +53,7 @@ func checkContent(format *Format, head []byte) error {
 	if format != nil && !format.Text {
 		return nil // binary numbers may look like anything
 	}
-	if err := foreignBinary(head); err != nil {
+	if err := foreign.Binary(head); err != nil {
 		return err
 	}
 	if format != nil {
@@ -61,10 +63,10 @@ func checkContent(format *Format, head []byte) error {
 			}
 		}
 	}
-	if format == nil && !isText(head) {
+	if format == nil && !foreign.IsText(head) {
 		return nil
 	}
-	return loneReturns(head)
+	return foreign.LoneReturns(head)
 }
 
 // blank reports whether a file with this beginning has no content.

@@ -269,7 +269,7 @@ func (p *places) all(what, given string) (fields []int, pattern bool, err error)
 		}
 	}
 	if len(fields) == 0 {
-		err = fmt.Errorf("table: %s: no column matches %s; have %s", what, Quote(given), list(p.columns))
+		err = fmt.Errorf("table: %s: no column matches %s; have %s", what, Quote(given), NameList(p.columns))
 	}
 	return fields, true, err
 }
@@ -322,7 +322,7 @@ func (p *places) find(what, given string) (int, error) {
 	if s := option.NearestName(given, p.columns); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", Quote(s))
 	}
-	return 0, fmt.Errorf("table: %s: no column %s%s; have %s", what, Quote(given), hint, list(p.columns))
+	return 0, fmt.Errorf("table: %s: no column %s%s; have %s", what, Quote(given), hint, NameList(p.columns))
 }
 
 var errOutside = errors.New("position is outside the row")

@@ -163,8 +163,8 @@ func (l *TableLayout) matchNames(m TableLayout) (TableLayout, error) {
 		m.Features = append(m.Features, at)
 	}
 	if len(missing) > 0 {
-		return TableLayout{}, fmt.Errorf("table: missing %s %s; have %s", Plural(len(missing), "column"), list(missing),
-			list(m.Columns))
+		return TableLayout{}, fmt.Errorf("table: missing %s %s; have %s", Plural(len(missing), "column"), NameList(missing),
+			NameList(m.Columns))
 	}
 	if m.Label < 0 {
 		var labels []int

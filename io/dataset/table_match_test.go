@@ -95,10 +95,10 @@ func TestMatchRefusesAmbiguousColumns(t *testing.T) {
 
 func TestListIsShortened(t *testing.T) {
 	names := strings.Split(strings.Repeat("a,", 24)+strings.Repeat("b", 100), ",")
-	if got := list(names); !strings.HasSuffix(got, "a and 5 more") {
+	if got := NameList(names); !strings.HasSuffix(got, "a and 5 more") {
 		t.Error(got)
 	}
-	if got := list(names[24:]); got != strings.Repeat("b", 40)+"…" {
+	if got := NameList(names[24:]); got != strings.Repeat("b", 40)+"…" {
 		t.Error(got)
 	}
 }

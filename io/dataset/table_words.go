@@ -48,8 +48,8 @@ func Plural(n int, noun string) string {
 // InColumn puts the name of a column before a reason.
 func InColumn(name, reason string) string { return fmt.Sprintf("column %s: %s", Quote(name), reason) }
 
-// list shows names, the first twenty of them.
-func list(names []string) string {
+// NameList shows names, the first twenty of them.
+func NameList(names []string) string {
 	const most = 20
 	s := make([]string, 0, most)
 	for _, name := range names[:min(len(names), most)] {

@@ -1,6 +1,6 @@
 // Package jsonlio reads rows from JSON lines: a text file with an object on each line, whose
-// keys are the columns. Objects may lack keys, whose values are then missing. Nested values
-// can only be in columns that are not used.
+// keys are the columns. Objects may lack keys, whose values are then missing. Nested values,
+// except lists of numbers, can only be in columns that are not used.
 package jsonlio
 
 import (
@@ -93,8 +93,10 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 		return o.Error(o.First, fmt.Errorf("the files have more than %d keys", dataset.MaxColumns))
 	}
 	layout := Layout{Others: dataset.SameLayout(o) != nil || len(o.Options.Columns) > 0}
-	var err error
-	layout.TableLayout, err = dataset.FirstLayout(o, all.order())
+	columns, err := all.columns(dataset.SameLayout(o))
+	if err == nil {
+		layout.TableLayout, err = dataset.FirstLayout(o, columns)
+	}
 	if err != nil {
 		return o.Error(o.First, err)
 	}
@@ -117,15 +119,12 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 func flat(l *dataset.TableLayout, k *keys) error {
 	for f, uses := range l.Uses() {
 		name := l.Columns[f]
-		i, ok := k.index[name]
-		if line := k.nested[i]; ok && line > 0 && uses {
-			return fmt.Errorf("line %d: column %s: %s; flatten it, or drop the column", line, dataset.Quote(name), isNested)
+		if i, ok := k.index[name]; ok && uses && k.values[i].nested > 0 {
+			return fmt.Errorf("line %d: %w", k.values[i].nested, dataset.NoColumn(name))
 		}
 	}
 	return nil
 }
-
-const isNested = "is an object or an array, and nested values are not supported"
 
 func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	text, err := in.Lines(ctx, false, 0)

@@ -126,7 +126,7 @@ func TestNestedAndUnknownColumnsAreNamed(t *testing.T) {
 		aside []string
 	}{
 		{nested, dataset.Options{},
-			`line 2: column "b": is an object or an array, and nested values are not supported; flatten it, or drop the column`, nil},
+			`line 2: column "b" is nested, or has lists of different lengths, or lists of values other than numbers, which is not supported; flatten it, or drop the column`, nil},
 		{nested, dataset.Options{Drop: []string{"b"}}, "", nil},
 		{nested, dataset.Options{Label: "c"}, `label: no column "c"`, nil},
 		{`{"a":1}`, dataset.Options{Label: "a"}, `the label is the only column`, nil},
@@ -165,6 +165,55 @@ func TestAModelFindsItsColumns(t *testing.T) {
 	}
 	if _, err := open(t, dataset.Options{Like: &train.Schema}, `{"a":1,"y":0}`); err == nil ||
 		!strings.Contains(err.Error(), "missing column b; have a, y") {
+		t.Error(err)
+	}
+}
+
+func TestListsAreColumns(t *testing.T) {
+	text := `{"e":[1, -2.5e0 ,null],"z":7,"y":0}` + "\n" + ` {"e": [4,5,6],"z":8,"y":1}` + "\n"
+	aside := `{"e":[1,2],"z":7,"y":0}` + "\n" + `{"e":[1,2,3,4],"z":7,"y":0}` + "\n" + `{"e":5,"z":7,"y":0}` + "\n" +
+		`{"e":[1,Infinity,3],"z":7,"y":0}` + "\n" + `{"e":null,"z":7,"y":0}` + "\n" + `{"e":[1,2,3],"e_0":4,"z":7,"y":0}` + "\n" +
+		`{"e":[1,[2],3],"z":7,"y":0}`
+	d, err := open(t, dataset.Options{Label: "y"}, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Schema.SetTable(&schema.Table{Columns: []schema.Column{{Name: "e_0", Type: schema.Number},
+		{Name: "e_1", Type: schema.Number}, {Name: "e_2", Type: schema.Number}, {Name: "z", Type: schema.Number}}})
+	if used, bad := datasettest.Read(t, d, 7); !slices.Equal(used, []string{"[1 -2.5 NaN 7]:0", "[4 5 6 8]:1"}) || len(bad) > 0 {
+		t.Errorf("%q, set aside %q", used, bad)
+	}
+	if d, err := open(t, dataset.Options{Like: &d.Schema}, `{"e":null,"z":7}`); err != nil {
+		t.Error(err)
+	} else if used, _ := datasettest.Read(t, d, 7); !slices.Equal(used, []string{"[NaN NaN NaN 7]"}) {
+		t.Errorf("without a list: %q", used)
+	}
+	if d, err = open(t, dataset.Options{Like: &d.Schema}, strings.Repeat(`{"e":[1,2,3],"z":1}`+"\n", 60_000)+aside); err != nil {
+		t.Fatal(err)
+	}
+	_, bad := datasettest.Read(t, d, 1<<18)
+	want := []string{`60001:1: column "e_0": has a list of 2 values, want 3`, `60002:1: column "e_0": has a list of 4 values, want 3`,
+		`60003:1: column "e_0": is not a list of 3 numbers`, `60004:2: column "e_1": "Infinity"`, `60006:1: column "e_0": occurs twice`,
+		`60007:1: column "e_0": is not a list of 3 numbers`}
+	if !slices.EqualFunc(bad, want, strings.HasPrefix) {
+		t.Errorf("set aside %q, want %q", bad, want)
+	}
+	for text, want := range map[string]string{
+		`{"e":[1,2],"y":1}` + "\n" + `{"e":4,"y":1}`:       `line 1: column "e" is nested, or has lists of different lengths`,
+		`{"e":[1,2],"y":1}` + "\n" + `{"e":[1,2,3],"y":1}`: `column "e" is nested, or has lists of different lengths`,
+		`{"e":["1","2"],"y":1}`:                            `column "e" is nested`,
+		`{"e":[1,2],"e_1":3,"y":1}`:                        `column "e_1" is also an element of the list "e"; rename one`,
+	} {
+		if _, err := open(t, dataset.Options{}, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.50s: %v, want %s", text, err, want)
+		}
+	}
+	for _, files := range [][]string{{text, `{"z":1,"y":2}`}, {`{"z":1,"y":2}`, text}} {
+		if d, err := open(t, dataset.Options{}, files...); err != nil || strings.Join(d.Schema.Columns, " ") != "e_0 e_1 e_2 z y" {
+			t.Errorf("%v, %v", d.Schema.Columns, err)
+		}
+	}
+	if d, err := open(t, dataset.Options{Drop: []string{"e"}}, text); err != nil || strings.Join(d.Schema.Columns, " ") != "z y" {
 		t.Error(err)
 	}
 }
@@ -246,6 +295,15 @@ func FuzzObjectsAreReadLikeEncodingJSON(f *testing.F) {
 				want, kind = "null", null
 			default:
 				want, kind = string(m.text), nested
+				if list, is := v.([]any); is && !slices.ContainsFunc(list, func(e any) bool {
+					_, number := e.(json.Number)
+					return !number && e != nil
+				}) {
+					kind = m.kind
+					if m.kind == nested || m.n != len(list) {
+						t.Fatalf("%q, member %d: a list of %d, want %d", line, i, m.n, len(list))
+					}
+				}
 			}
 			if got := strings.ToValidUTF8(string(m.text), "\ufffd"); m.kind != kind || got != want &&
 				strings.ToValidUTF8(want, "\ufffd") == want && !strings.Contains(want, "\ufffd") {
@@ -257,6 +315,7 @@ func FuzzObjectsAreReadLikeEncodingJSON(f *testing.F) {
 
 func FuzzJSONLines(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b":2}` + "\n" + `{"b":1,"c":[1]}` + "\n{}\n[]"))
+	f.Add([]byte(`{"a":[1,2.5,null],"b":2}` + "\n" + `{"a":[1 , 2],"b":1}` + "\n" + `{"a":[1,2,3],"a_1":1}`))
 	f.Add([]byte(`{"a":1,"y":"x"}` + "\r\n" + `{"a":NaN,"y":"\u0000"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		datasettest.Fuzz(t, text, dataset.Options{Format: "jsonl"})

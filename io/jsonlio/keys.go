@@ -16,12 +16,17 @@ type keys struct {
 	index  map[string]int
 	before map[[2]int]bool // pairs of neighbours in an object
 	last   []int           // keys of the last object
-	nested map[int]int64   // line of the first object in which a key has a nested value
+	values []values        // of each key
 }
 
-func newKeys() *keys {
-	return &keys{index: map[string]int{}, before: map[[2]int]bool{}, nested: map[int]int64{}}
+// values are what is known of the values of a key.
+type values struct {
+	nested          int64 // line of the first that is nested, perhaps a list
+	others          bool  // there are values that are neither null nor lists
+	lists, elements int64
 }
+
+func newKeys() *keys { return &keys{index: map[string]int{}, before: map[[2]int]bool{}} }
 
 // keysOf returns the keys in the objects at the beginning of a file. Lines that are not
 // objects are skipped; the reader reports them.
@@ -71,9 +76,15 @@ func (k *keys) object(s *scanner, line []byte, number int64) {
 			break
 		}
 		i := k.add(string(m.key))
-		if _, known := k.nested[i]; m.kind == nested && !known {
-			k.nested[i] = number
+		v := &k.values[i]
+		if m.kind >= list && v.nested == 0 {
+			v.nested = number
 		}
+		if m.kind == list {
+			v.lists++
+			v.elements += int64(m.n)
+		}
+		v.others = v.others || m.kind != list && m.kind != null
 		now = append(now, i)
 	}
 	if !slices.Equal(now, k.last) {
@@ -90,12 +101,13 @@ func (k *keys) add(name string) int {
 		i = len(k.names)
 		k.index[name] = i
 		k.names = append(k.names, name)
+		k.values = append(k.values, values{})
 	}
 	return i
 }
 
-// same reports whether another file has the same keys in the same order, and no nested value
-// that this one has not.
+// same reports whether another file has the same keys in the same order, no nested value
+// that this one has not, and no lists.
 func (k *keys) same(o *keys) bool {
 	if !slices.Equal(k.names, o.names) || len(k.before) != len(o.before) {
 		return false
@@ -105,8 +117,8 @@ func (k *keys) same(o *keys) bool {
 			return false
 		}
 	}
-	for i := range o.nested {
-		if _, ok := k.nested[i]; !ok {
+	for i, v := range o.values {
+		if v.lists > 0 || v.nested > 0 && k.values[i].nested == 0 {
 			return false
 		}
 	}
@@ -115,12 +127,32 @@ func (k *keys) same(o *keys) bool {
 
 // merge adds the keys of another file.
 func (k *keys) merge(o *keys) {
-	for _, name := range o.names {
-		k.add(name)
+	for i, name := range o.names {
+		at, of := k.add(name), o.values[i]
+		v := &k.values[at]
+		v.others = v.others || of.others
+		v.lists += of.lists
+		v.elements += of.elements
 	}
 	for pair := range o.before {
 		k.before[[2]int{k.index[o.names[pair[0]]], k.index[o.names[pair[1]]]}] = true
 	}
+}
+
+// columns returns the names of the columns in their order. What is always null is a list if it is one in like, the
+// layout of the model, which may be nil.
+func (k *keys) columns(like dataset.Tabular) ([]string, error) {
+	names := k.order()
+	lengths := make([]int, len(names))
+	for c, name := range names {
+		v := k.values[k.index[name]]
+		if n, ok := dataset.ListLength(v.elements, v.lists); ok && !v.others {
+			lengths[c] = n
+		} else if v.lists == 0 && !v.others && like != nil {
+			lengths[c] = like.Table().ListNamed(name)
+		}
+	}
+	return dataset.WithLists(names, lengths)
 }
 
 // order returns the names so that each comes after those that it follows in an object. What

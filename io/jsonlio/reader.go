@@ -3,6 +3,7 @@ package jsonlio
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -25,10 +26,17 @@ type reader struct {
 	layout   *Layout
 	complete bool           // an object without a column that is used is not a row
 	index    map[string]int // of each column
+	lists    map[string]listOf
 	scan     scanner
 	member   member
 	decimal  []byte // of each field that is text of a number without a point; nil if all have one
 	number   []byte
+}
+
+// listOf says that a key has lists of n numbers, some of which are used, in the columns from a field on.
+type listOf struct {
+	field, n int
+	used     bool
 }
 
 var _ rows.Reader = (*reader)(nil)
@@ -50,10 +58,14 @@ func newReader(text Source, in *dataset.Input, l *Layout) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{lines: text, layout: l, index: make(map[string]int, len(l.Columns))}
+	r := &reader{lines: text, layout: l, index: make(map[string]int, len(l.Columns)), lists: map[string]listOf{}}
 	r.Record = dataset.NewRecord(fields)
 	for f, name := range l.Stored() {
 		r.index[name] = f
+		if list, first := strings.CutSuffix(name, dataset.ElementName("", 0)); first {
+			n := l.ListAt(f, list)
+			r.lists[list] = listOf{f, n, fields.Uses(f, n)}
+		}
 	}
 	if t := in.Data.Schema.Table; t != nil && t.Decimal != 0 && t.Decimal != '.' {
 		r.decimal = make([]byte, len(l.Columns))
@@ -100,6 +112,13 @@ func (r *reader) object(line []byte) (reason string) {
 		if f >= len(columns) || columns[f] != string(r.member.key) { // it is not the next column
 			var known bool
 			if f, known = r.index[string(r.member.key)]; !known {
+				if list, ok := r.lists[string(r.member.key)]; ok {
+					if list.used {
+						r.elements(list)
+					}
+					f = list.field + list.n - 1
+					continue
+				}
 				if r.layout.Others {
 					f = -1
 					continue
@@ -115,6 +134,29 @@ func (r *reader) object(line []byte) (reason string) {
 	}
 }
 
+// elements stores the values of a list.
+func (r *reader) elements(of listOf) {
+	m := r.member
+	switch m.kind {
+	case null, list:
+	default:
+		r.Check(of.field, fmt.Sprintf("is not a list of %d %s", of.n, dataset.Plural(of.n, "number")))
+		return
+	}
+	items := scanner{line: m.text, at: 1}
+	for k := range of.n {
+		if m.kind == list && (k == m.n || !items.element(k, &r.member)) {
+			break
+		}
+		if r.To[of.field+k].Sink != nil {
+			r.value(of.field + k)
+		}
+	}
+	if m.kind == list && m.n != of.n {
+		r.Check(of.field, dataset.OtherLength(m.n, of.n))
+	}
+}
+
 // value stores the value of a used column.
 func (r *reader) value(f int) {
 	to, row, ok := r.Field(f)
@@ -122,8 +164,8 @@ func (r *reader) value(f int) {
 	switch m := &r.member; {
 	case !ok:
 		reason = "occurs twice in the object"
-	case m.kind == nested:
-		reason = isNested
+	case m.kind >= list:
+		reason = dataset.IsNested
 	case m.kind == null:
 		reason = to.Null(row)
 	default:

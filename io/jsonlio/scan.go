@@ -16,7 +16,8 @@ const (
 	number
 	truth
 	null
-	nested // an object or an array
+	list   // an array of numbers, perhaps missing
+	nested // an object or another array
 )
 
 // scanner iterates over the members of the object on a line.
@@ -32,7 +33,8 @@ type scanner struct {
 type member struct {
 	key  []byte
 	kind kind
-	text []byte // of a text, a number, or true and false
+	text []byte // of a text, a number, a list, or true and false
+	n    int    // elements of a list
 }
 
 // open begins a line and returns the reason why it does not hold an object.
@@ -108,7 +110,15 @@ func (s *scanner) value(m *member) (ok bool) {
 		m.kind = text
 		m.text, s.text, ok = s.quoted(s.text)
 		return ok
-	case '{', '[':
+	case '[':
+		at := s.at
+		if m.n, ok = s.list(); ok {
+			m.kind, m.text = list, s.line[at:s.at]
+			return true
+		}
+		s.at = at
+		fallthrough
+	case '{':
 		m.kind, m.text = nested, b[:1]
 		return s.skipNested()
 	}
@@ -166,6 +176,31 @@ func numberLen(b []byte) int {
 		}
 	}
 	return n
+}
+
+// list skips a list and returns the number of its elements; not ok if it is another value.
+func (s *scanner) list() (n int, ok bool) {
+	var m member
+	for s.at++; s.skip() != ']'; n++ {
+		if !s.element(n, &m) {
+			return 0, false
+		}
+	}
+	s.at++
+	return n, true
+}
+
+// element reads element k of a list, from the end of the one before it; not ok if the value is another.
+func (s *scanner) element(k int, m *member) (ok bool) {
+	c := s.skip()
+	if k > 0 {
+		if c != ',' {
+			return false
+		}
+		s.at++
+		c = s.skip()
+	}
+	return c != '"' && c != '[' && c != '{' && s.value(m) && m.kind != truth
 }
 
 // skipNested skips an object or array: brackets and strings are matched, nothing else is

@@ -5,8 +5,12 @@ import (
 	"io"
 )
 
-// bufferSize is the initial size of a buffer. It grows only for records that do not fit.
-const bufferSize = 128 << 10
+// A buffer has firstSize bytes, so that thousands of small files cost little, and bufferSize once there is
+// more to read. It grows further only for records that do not fit.
+const (
+	firstSize  = 8 << 10
+	bufferSize = 128 << 10
+)
 
 // buffer holds the part of the input that has been read and not yet consumed.
 type buffer struct {
@@ -42,15 +46,21 @@ func (b *buffer) has(mark *int64, c byte, n int) bool {
 // fill reads once from in, after making room. The buffer grows up to limit, and
 // there must be fewer than limit bytes unread.
 func (b *buffer) fill(in io.Reader, limit int) error {
+	size := len(b.buf)
+	more := b.end == size // the last read left no room
 	if b.pos > 0 {
 		copy(b.buf, b.buf[b.pos:b.end])
 		b.base += int64(b.pos)
 		b.end -= b.pos
 		b.pos = 0
 	}
-	if b.end == len(b.buf) {
-		grown := make([]byte, max(bufferSize, min(4*len(b.buf), limit)))
-		copy(grown, b.buf)
+	if b.end == size || more && size < bufferSize {
+		to := firstSize
+		if size > 0 {
+			to = max(bufferSize, min(4*size, limit))
+		}
+		grown := make([]byte, to)
+		copy(grown, b.buf[:b.end])
 		b.buf = grown
 	}
 	for range 100 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -17,8 +18,11 @@ func init() {
 	dataset.Register(dataset.Format{
 		Name: "npy",
 		Traits: dataset.Traits{
-			Unlabeled: "NPY arrays have their labels in a separate file, an array of one dimension; name it in label_files",
+			Unlabeled: "NPY arrays have their labels in a separate file, an array of one dimension or text with a line for " +
+				"each row; name it in label_files",
+			LabelText: true,
 		},
+		Layout: func() dataset.Layout { return new(Labels) }, LayoutKey: "npy",
 		Options: func() dataset.FormatOptions { return new(imageio.Options) },
 		Sniff: func(head []byte, _ int64) dataset.Likeness {
 			return dataset.Certain.If(strings.HasPrefix(string(head[:min(len(head), len(magic))]), magic))
@@ -37,7 +41,10 @@ func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 		return o.Error(o.First, err)
 	}
 	o.Data.Schema.Dim = int(h.rowLen())
-	return imageio.LabelFiles(ctx, o)
+	if err := imageio.LabelFiles(ctx, o); err != nil || o.Options.Label == "" || o.Data.Labeled {
+		return err
+	}
+	return o.Error(o.First, errors.New("has no column for a label; name the file with this column in label_files"))
 }
 
 // join compares the headers of a file and of its labels with the schema, with each other and with the sizes of
@@ -54,6 +61,9 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	if err == nil && f.Compression == "" {
 		err = h.checkSize(f.Size)
 	}
+	if err == nil && h.Columns && f.Compressed() {
+		err = errors.New(`is compressed, and has its columns one after another (Fortran order); decompress it, or save it by rows, in Python: numpy.save("FILE", numpy.ascontiguousarray(array))`)
+	}
 	if dim := int64(o.Data.Schema.Dim); err == nil && h.rowLen() != dim {
 		err = fmt.Errorf("has rows of %d numbers, %s has %d", h.rowLen(), o.Data.Files[o.First].Name, dim)
 	}
@@ -62,24 +72,32 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	}
 	f.Records = h.Dims[0]
 	if f.Labels != nil {
-		if err := joinLabels(ctx, f); err != nil {
+		if err := joinLabels(ctx, f, o.Options.Label); err != nil {
 			return nil, &dataset.Error{Format: "npy", Name: f.Labels.Name, Err: err}
 		}
 	}
 	if !f.Compressed() {
 		f.RecordBytes = h.recordBytes()
 	}
+	if h.Columns {
+		f.Memory = min(f.Size, columnsBytes)
+	}
 	return nil, nil
 }
 
-func joinLabels(ctx context.Context, f *dataset.File) error {
+// joinLabels compares the number of labels with that of the rows. column is theirs, if they are text.
+func joinLabels(ctx context.Context, f *dataset.File, column string) error {
 	head, compression, err := dataset.Peek(ctx, *f.Labels)
 	if err != nil {
 		return err
 	}
 	f.LabelCompression = compression
 	if !bytes.HasPrefix(head, []byte(magic)) {
-		return errors.New(`is not an NPY array; labels of arrays are arrays, in Python: numpy.save("labels.npy", labels)`)
+		f.Layout, err = findLabels(ctx, f, head, column)
+		return err
+	}
+	if column != "" {
+		return fmt.Errorf("is an array, which has no column %s; leave out the label", dataset.Quote(column))
 	}
 	h, err := readHeader(bytes.NewReader(head))
 	if err == nil && compression == "" {
@@ -105,9 +123,24 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if int(r.data.h.rowLen()) != in.Data.Schema.Dim || r.data.h.checkData() != nil {
 		return nil, errors.New("its shape has changed since it was opened; start again when no process writes to it")
 	}
-	if in.Labels && f.Labels != nil {
-		r.labels, err = open(ctx, in, *f.Labels, f.LabelCompression, f.Compressed(), first, count)
+	if !in.Labels || f.Labels == nil {
+		return r, nil
 	}
+	if text, ok := f.Layout.(*Labels); ok {
+		content, err := in.Open(ctx, *f.Labels, f.LabelCompression, 0, -1)
+		if err != nil {
+			return nil, err
+		}
+		r.labels = text.reader(content)
+		for range first {
+			if _, err := r.labels.next(); err != nil {
+				return nil, fmt.Errorf("labels file: %w", err)
+			}
+		}
+		return r, nil
+	}
+	array, err := open(ctx, in, *f.Labels, f.LabelCompression, f.Compressed(), first, count)
+	r.labels = &elements{array: array}
 	return r, err
 }
 
@@ -125,11 +158,45 @@ func open(ctx context.Context, in *dataset.Input, o storage.Object, compression 
 	if first < 0 || count < 0 || first > h.Dims[0]-count || whole && count != h.Dims[0] {
 		return nil, errors.New("its rows have changed since it was opened; start again when no process writes to it")
 	}
-	if !whole {
+	switch {
+	case h.Columns && whole:
+		return nil, errors.New("has its columns one after another since it was opened; start again when no process writes to it")
+	case h.Columns:
+		if r, err = byRows(ctx, o, h, first, count); err != nil {
+			return nil, err
+		}
+	case !whole:
 		off, n := h.Range(first, count)
 		if r, err = in.Open(ctx, o, "", off, n); err != nil {
 			return nil, err
 		}
 	}
 	return newArray(r, h, first, count, whole), nil
+}
+
+// columnsBytes is about what a reader of columns holds: a shard of usual size.
+const columnsBytes = 32 << 20
+
+// byRows reads some records of an array whose columns are one after another.
+func byRows(ctx context.Context, o storage.Object, h Header, first, count int64) (io.Reader, error) {
+	if err := h.checkSize(o.Size); err != nil { // which bounds the memory
+		return nil, err
+	}
+	size, width := int64(h.Size), h.recordBytes()
+	all, column := make([]byte, count*width), make([]byte, count*size)
+	for j := int64(0); j*size < width; j++ {
+		r, err := o.Open(ctx, h.At+(j*h.Dims[0]+first)*size, int64(len(column)))
+		if err != nil {
+			return nil, err
+		}
+		_, err = io.ReadFull(r, column)
+		r.Close()
+		if err != nil {
+			return nil, fmt.Errorf("column %d: %w", j+1, err)
+		}
+		for i := range count {
+			copy(all[i*width+j*size:], column[i*size:][:size])
+		}
+	}
+	return bytes.NewReader(all), nil
 }

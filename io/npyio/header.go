@@ -30,6 +30,8 @@ type Header struct {
 	Size int  // of an element in bytes
 	Dims []int64
 	At   int64 // where the elements begin
+	// Columns means that the columns are one after another (Fortran order).
+	Columns bool
 }
 
 // recordBytes returns the size of a row.
@@ -116,13 +118,11 @@ func (h *Header) parse(text string) error {
 	if err := h.parseShape(shape); err != nil {
 		return err
 	}
-	switch order {
-	case "False":
-		return nil
-	case "True":
-		return errors.New(`has its columns one after another (Fortran order); save it by rows, in Python: numpy.save("FILE", numpy.ascontiguousarray(numpy.load("FILE")))`)
+	if order != "False" && order != "True" {
+		return errHeader
 	}
-	return errHeader
+	h.Columns = order == "True" && h.rowLen() > 1
+	return nil
 }
 
 // between returns what is between two brackets.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/datasettest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/imageio"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -158,6 +160,90 @@ func TestLabelsAreTexts(t *testing.T) {
 	}
 }
 
+// inColumns makes an array one in Fortran order, of another version.
+func inColumns(array []byte, version byte) []byte {
+	at := 10 + int(array[8])
+	head := bytes.Replace(array[10:at], []byte("False"), []byte("True"), 1)
+	head = append(bytes.TrimSuffix(head, []byte("\n")), " \n"...)
+	b := append([]byte(magic), version, 0, byte(len(head)), 0)
+	if version > 1 {
+		b = append(b, 0, 0)
+	}
+	return slices.Concat(b, head, array[at:])
+}
+
+func TestColumnsOneAfterAnotherAreRows(t *testing.T) {
+	dir := t.TempDir()
+	for version, kind := range map[byte]string{1: "<f2", 2: "<f4", 3: "<i8"} {
+		array := file(kind, "(3, 2)", bytesOf(t, kind, []float64{1, 3, 0, -2, 7, 3}))
+		name := put(t, dir, "x.npy", inColumns(array, version))
+		d, err := dataset.Open(t.Context(), dataset.Options{Data: []string{name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int64{1, 1 << 20} {
+			got, aside := readAll(t, d, size)
+			if want := []string{"[1 -2]", "[3 7]", "[0 3]"}; !slices.Equal(got, want) || len(aside) > 0 {
+				t.Errorf("%s, shards of %d bytes: %q, set aside %q", kind, size, got, aside)
+			}
+		}
+	}
+}
+
+func TestLabelsMayBeText(t *testing.T) {
+	dir := t.TempDir()
+	data := put(t, dir, "x.npy", file("<f4", "(3, 2)", bytesOf(t, "<f4", []float64{1, -2, 0.5, 3, 0, 7})))
+	want := []string{"cat[1 -2]", "dog, big[0.5 3]", "[0 7]"}
+	for _, c := range []struct{ text, label, err string }{
+		{text: "cat\n\"dog, big\"\n\"\"\n"},
+		{text: "kind\r\n cat\r\n\n\"dog, big\"\r\n\"\""},
+		{text: "id;kind\n1;cat\n2;dog, big\n3;\n", label: "kind"},
+		{text: "1\tcat\n2\tdog, big\n3\t\n", label: "2"},
+		{text: "id;kind\n1;cat\n2;dog, big\n3;\n", label: "-1"},
+		{text: "1,cat\n2,dog\n3,\n", err: "has 2 columns; set label to the name or the position of the one"},
+		{text: "1,cat\n2,dog\n3,\n", label: "kind", err: `no header with "kind"; give the position of the labels, 1 to 2`},
+		{text: "id,kind\n1,cat\n2,dog\n3,\n", label: "sort", err: `has no column "sort"; have id, kind`},
+		{text: "cat\ndog\n", err: "y.csv: has 2 lines that are not blank for 3 rows; want 3, or 4 with a header"},
+		{text: "cat\ndog\ncat\ncat\ndog\n", err: "has 5 lines that are not blank for 3 rows"},
+		{text: "a,b\ncat\ndog\n3\n", err: "y.csv: line 2: has 1 field, want 2"},
+		{text: "cat\ncat\ndog\ncat\n", err: `the first, "cat", seems to be a label, not a header; give one label for each row`},
+		{text: "1\n2\n3\n4\n", err: `the first, "1", seems to be a label`},
+		{text: "cat\n\"dog\ncat\n", err: "y.csv: line 2: "},
+	} {
+		labels := put(t, dir, "y.csv", []byte(c.text))
+		o := dataset.Options{Data: []string{data}, Label: c.label,
+			Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{labels}}}}
+		d, err := dataset.Open(t.Context(), o)
+		if err != nil || c.err != "" {
+			if c.err == "" || err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%q: %v, want %q", c.text, err, c.err)
+			}
+			continue
+		}
+		again := new(dataset.Dataset) // as a worker gets it
+		if text, err := json.Marshal(d); err != nil || json.Unmarshal(text, again) != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int64{1, 1 << 20} {
+			got, aside := readAll(t, again, size)
+			if !slices.Equal(got, want[:2]) || !slices.Equal(aside, []string{"3:0: has no label"}) {
+				t.Errorf("%q, shards of %d bytes: %q, set aside %q", c.text, size, got, aside)
+			}
+		}
+	}
+	labels := put(t, dir, "y.npy", file("<i8", "(3,)", bytesOf(t, "<i8", []float64{5, -1, 0})))
+	for want, o := range map[string]dataset.Options{
+		`y.npy: is an array, which has no column "y"`: {Label: "y",
+			Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{labels}}}},
+		"x.npy: has no column for a label; name the file with this column in label_files": {Label: "y"},
+	} {
+		o.Data = []string{data}
+		if _, err := dataset.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 func TestRowsWithNaNAreSetAside(t *testing.T) {
 	name := put(t, t.TempDir(), "x.npy", file("<f8", "(3, 2)", bytesOf(t, "<f8", []float64{1, 2, 3, math.NaN(), 1e300, 6})))
 	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{name}})
@@ -178,8 +264,6 @@ func TestArraysThatAreNoTablesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	two := bytesOf(t, "<f4", []float64{1, 2})
 	for want, data := range map[string][]byte{
-		"Fortran order": bytes.Replace(bytes.Replace(file("<f4", "(1, 2)", two), []byte("False"), []byte("True"), 1),
-			[]byte("\n"), []byte(" \n"), 1),
 		`astype("<f4")`:                 file(">f4", "(1, 2)", two),
 		"has one dimension":             file("<f4", "(2,)", two),
 		"a.reshape(len(a), -1)":         file("<f4", "(1, 1, 2)", two),
@@ -206,10 +290,13 @@ func TestArraysThatAreNoTablesAreRefused(t *testing.T) {
 // No header makes the reader fail in another way than with an error, or allocate more than the file has.
 func FuzzRead(f *testing.F) {
 	f.Add(file("<f4", "(2, 2)", make([]byte, 16)))
+	f.Add(inColumns(file("<f4", "(3, 2)", make([]byte, 24)), 1))
+	f.Add(inColumns(file("<i2", "(3, 2)", make([]byte, 12)), 3))
 	f.Add(file("|S5", "(3,)", []byte("abcdefghijklmno")))
 	f.Add(file("<U2", "(2,)", make([]byte, 16)))
 	f.Add([]byte(magic + "\x03\x00\x10\x00\x00\x00{'descr': '<f2'}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		datasettest.Fuzz(t, data, dataset.Options{Format: "npy"})
 		in := bytes.NewReader(data)
 		h, err := readHeader(in)
 		if err != nil || h.recordBytes() > 1<<20 {

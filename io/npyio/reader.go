@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -56,8 +57,26 @@ func (a *array) next() ([]byte, error) {
 
 // reader is the rows.Reader of a shard.
 type reader struct {
-	data, labels *array // labels is nil if they are not read
-	text         []byte
+	data   *array
+	labels labels // nil if they are not read
+}
+
+// labels gives the texts of labels, one by one, each valid until the next.
+type labels interface{ next() ([]byte, error) }
+
+// elements are labels in an array.
+type elements struct {
+	array *array
+	text  []byte
+}
+
+func (e *elements) next() ([]byte, error) {
+	b, err := e.array.next()
+	if err == nil {
+		e.text = append(e.array.h.appendText(e.text[:0], b), 0)
+		b = e.text[:len(e.text)-1] // not nil, which means no label column
+	}
+	return b, err
 }
 
 var _ rows.Reader = (*reader)(nil)
@@ -73,13 +92,11 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	}
 	var label []byte
 	if r.labels != nil {
-		of, err := r.labels.next()
-		if err != nil {
+		if label, err = r.labels.next(); err != nil {
 			return x, nil, fmt.Errorf("labels file: %w", err)
 		}
-		r.text = r.labels.h.appendText(r.text[:0], of)
-		if label = r.text; label == nil {
-			label = []byte{}
+		if reason := dataset.NotUTF8(label); reason != "" {
+			return x, nil, &rows.BadRow{Line: r.data.done, Reason: "label " + reason}
 		}
 	}
 	n := len(x)

@@ -16,6 +16,7 @@ const tail = 64 << 10
 // footer is the metadata of a file.
 type footer struct {
 	columns []column
+	names   []string // of the columns
 	groups  []group
 	rows    int64
 }
@@ -108,9 +109,6 @@ func parseFooter(b []byte, size int64) (*footer, error) {
 	leaves, err := f.schema(elements)
 	if err == nil {
 		err = f.check(leaves, size)
-	}
-	if err == nil {
-		f.expand()
 	}
 	return &f, err
 }

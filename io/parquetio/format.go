@@ -36,14 +36,6 @@ func sniff(head []byte) bool {
 	})
 }
 
-// names returns the names of the columns.
-func (f *footer) names() (names []string) {
-	for i := range f.columns {
-		names = append(names, f.columns[i].name)
-	}
-	return names
-}
-
 // footerOf reads the footer of file i.
 func footerOf(ctx context.Context, o *dataset.Opening, i int) (*footer, error) {
 	file := &o.Data.Files[i]
@@ -60,6 +52,10 @@ func footerOf(ctx context.Context, o *dataset.Opening, i int) (*footer, error) {
 	if opened != nil {
 		opened.Close()
 	}
+	if err == nil {
+		like, _ := o.Data.Schema.Layout.(*dataset.TableLayout)
+		err = f.expand(like)
+	}
 	if err != nil {
 		return nil, o.Error(i, err)
 	}
@@ -72,7 +68,7 @@ func begin(ctx context.Context, o *dataset.Opening, _ []byte) error {
 	if err != nil {
 		return err
 	}
-	return dataset.BeginStored(o, f.names())
+	return dataset.BeginStored(o, f.names)
 }
 
 // join notes where a file can be cut, and returns its columns if they differ from the first file's.
@@ -99,7 +95,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	}
 	first := o.Data.Schema.Layout.(*dataset.TableLayout)
 	file.Memory = f.memory(first.Used()) + 4*int64(len(first.Features))*int64(rows.Rows(len(first.Features)))
-	return dataset.JoinStored(o, i, f.names(), func(c int) error {
+	return dataset.JoinStored(o, i, f.names, func(c int) error {
 		_, err := f.columns[c].put()
 		return err
 	})

@@ -7,7 +7,6 @@ import (
 	"math/bits"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
 )
 
 // list says how a column of lists of numbers is stored. In each row of a list of n elements, the columns
@@ -69,36 +68,44 @@ func (e *element) isNumber() bool {
 	return false
 }
 
-// expand makes columns of the elements of lists: as many as lists have in the mean, if hardly any list has
-// another length.
-func (f *footer) expand() {
-	var all []column
-	for _, c := range f.columns {
+// expand makes columns of the elements of lists. Those of a file without rows are as long as in like, which may be nil.
+func (f *footer) expand(like *dataset.TableLayout) (err error) {
+	var plain []string
+	lengths := make([]int, len(f.columns))
+	for i := range f.columns {
+		c := &f.columns[i]
+		plain = append(plain, c.name)
 		if c.list == nil {
-			all = append(all, c)
 			continue
 		}
 		values := int64(0)
 		for i := range f.groups {
 			values += max(0, min(f.groups[i].chunks[c.leaf].values, math.MaxInt64/2-values))
 		}
-		n := int64(math.Round(float64(values) / float64(max(1, f.rows))))
-		if n < 1 || n > rows.MaxDim || int64(len(all))+n > dataset.MaxColumns || 10*abs(values-n*f.rows) > values {
-			c.list, c.nested = nil, true
-			all = append(all, c)
-			continue
+		n, ok := dataset.ListLength(values, f.rows)
+		if f.rows == 0 {
+			n = like.ListNamed(c.name)
+			ok = n > 0
 		}
-		c.list.n, c.nested = int(n), false
-		for i := range int(n) {
-			one := c
-			one.name, one.item = fmt.Sprintf("%s_%d", c.name, i), i
-			all = append(all, one)
+		if c.nested = !ok; ok {
+			lengths[i], c.list.n = n, n
+		} else {
+			c.list = nil
+		}
+	}
+	if f.names, err = dataset.WithLists(plain, lengths); err != nil {
+		return err
+	}
+	var all []column
+	for i, c := range f.columns {
+		for c.item = range max(1, lengths[i]) {
+			c.name = f.names[len(all)]
+			all = append(all, c)
 		}
 	}
 	f.columns = all
+	return nil
 }
-
-func abs(v int64) int64 { return max(v, -v) }
 
 // listReader reads the lists of a column.
 type listReader struct {
@@ -266,7 +273,7 @@ func (l *listReader) readOne(row []float32, i int, bad bad) error {
 		l.at++
 	}
 	if k != l.list.n && !null {
-		bad(i, l.field, fmt.Sprintf("has a list of %d values, want %d", k, l.list.n))
+		bad(i, l.field, dataset.OtherLength(k, l.list.n))
 	}
 	for ; k < l.list.n; k++ {
 		if to := l.to[k]; to != nil {

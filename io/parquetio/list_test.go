@@ -124,7 +124,7 @@ func TestListsOfAnotherLengthAreSetAside(t *testing.T) {
 	all[20].E[1] = nil
 	all[30].E = nil
 	_, found, aside := rowsOf(t, dataset.Options{}, fileOf(t, all, 60))
-	want := []string{`4:1: column "e_0": has a list of 1 values, want 3`, `10:1: column "e_0": has a list of 4 values, want 3`,
+	want := []string{`4:1: column "e_0": has a list of 1 value, want 3`, `10:1: column "e_0": has a list of 4 values, want 3`,
 		`21:2: column "e_1": is missing`, `31:1: column "e_0": is missing`}
 	if len(found) != 56 || !slices.Equal(aside, want) {
 		t.Errorf("%d rows, set aside %q, want %q", len(found), aside, want)

@@ -42,7 +42,10 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		return nil, err
 	}
 	layout := in.Layout().(*dataset.TableLayout)
-	if err := layout.Unchanged(f.names()); err != nil {
+	if err = f.expand(layout); err == nil {
+		err = layout.Unchanged(f.names)
+	}
+	if err != nil {
 		return nil, err
 	}
 	fields, err := dataset.NewFields(in, layout)

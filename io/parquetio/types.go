@@ -58,9 +58,7 @@ type put func(to *dataset.FieldSink, row []float32, fixed uint64, b []byte) (rea
 func (c *column) put() (put, error) {
 	e := c.element
 	if c.nested {
-		return nil, fmt.Errorf("column %s is nested, or has lists of different lengths, "+
-			"or lists of values other than numbers, which is not supported; flatten it, or drop the column",
-			dataset.Quote(c.name))
+		return nil, dataset.NoColumn(c.name)
 	}
 	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
 		e.logical, e.unit, e.width, e.unsigned = old.logical, old.unit, old.width, old.unsigned

@@ -45,15 +45,16 @@ func (a *accuracyTable) chart(file string) error {
 		}
 		return 1
 	})
-	s := picture.Scatter{Title: "Test errors", X: "error, as a share of LightGBM's with its defaults (left is better)"}
+	s := picture.Lines{Title: "Test errors", X: "error, as a share of LightGBM's with its defaults (left is better)",
+		Y: "table", Scatter: true}
 	for i, name := range []string{"bochner, no flags", "HistGradientBoosting", "LightGBM, best of 8 settings"} {
-		c := picture.Cloud{Name: name}
+		c := picture.Series{Name: name}
 		for at, r := range rows {
 			if v := r.share[names[i]]; v > 0 {
-				c.X, c.Y = append(c.X, v), append(c.Y, float64(at))
+				c.Add(v, float64(at))
 			}
 		}
-		s.Clouds = append(s.Clouds, c)
+		s.Series = append(s.Series, c)
 	}
 	p, err := s.Plot()
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"image/color"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ import (
 
 // landscape draws what Figure 1a of the paper shows of its windmill, for ours: by the number
 // of frequencies found so far the rows, larger the larger their dual weights are; the Fourier
-// potential under these weights with the frequencies found (the last round's in cyan); and
+// potential under these weights with the frequencies found (the last round's as squares); and
 // the scores of a support vector machine on the features, with lines at 0 and ±1.
 func (e experiment) landscape(ctx context.Context, g game) error {
 	g = g.or(ofWindmill)
@@ -42,7 +41,7 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 		if err != nil {
 			return err
 		}
-		for i, p := range []picture.Plane{
+		for i, p := range []picture.Heat{
 			weighedRows(train, r.Dual), potential(train, r, last.Taken), scores,
 		} {
 			if p.Title = fmt.Sprintf("T = %d", frequencies); i == 2 {
@@ -65,19 +64,12 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 	return os.WriteFile(name, data, 0o666)
 }
 
-// The colours of the two classes, and of frequencies.
-var (
-	ofClass = []color.Color{color.RGBA{0x3b, 0x4c, 0xc0, 0xff}, color.RGBA{0xb4, 0x04, 0x26, 0xff}}
-	magenta = color.RGBA{0xff, 0x00, 0xff, 0xff}
-	cyan    = color.RGBA{0x00, 0xff, 0xff, 0xff}
-)
-
 // weighedRows shows the rows as large as their dual weights.
-func weighedRows(d digits, dual *align.Dual) picture.Plane {
-	p := picture.Plane{Half: 1.05, X: "x1", Y: "x2"}
+func weighedRows(d digits, dual *align.Dual) picture.Heat {
+	p := picture.Heat{Half: 1.05, X: "x1", Y: "x2"}
 	alpha, _ := dual.Row(0)
-	for class, tone := range ofClass {
-		s := picture.Spots{Color: tone}
+	for class := range 2 {
+		s := picture.Spots{}
 		for i, c := range d.class {
 			if int(c) == class {
 				s.X, s.Y = append(s.X, float64(d.x[2*i])), append(s.Y, float64(d.x[2*i+1]))
@@ -91,16 +83,16 @@ func weighedRows(d digits, dual *align.Dual) picture.Plane {
 
 // potential shows the potential under the last dual weights, and the frequencies found with
 // those opposite, `latest` of them in the last round.
-func potential(d digits, r *align.Result, latest int) picture.Plane {
+func potential(d digits, r *align.Result, latest int) picture.Heat {
 	radians := make([]float64, len(r.W))
 	for i, w := range r.W {
 		radians[i] = 2 * math.Pi * float64(w)
 	}
-	p := picture.Plane{X: "ω1", Y: "ω2", Cells: 160, Half: 1.1 * max(slices.Max(radians), -slices.Min(radians))}
-	turns := make([]float32, 0, 2*p.Cells*p.Cells)
-	for row := range p.Cells {
-		for column := range p.Cells {
-			turns = append(turns, float32(p.At(column)/(2*math.Pi)), float32(p.At(row)/(2*math.Pi)))
+	p := picture.Heat{X: "ω1", Y: "ω2", Rows: 160, Cols: 160, Half: 1.1 * max(slices.Max(radians), -slices.Min(radians))}
+	turns := make([]float32, 0, 2*p.Rows*p.Cols)
+	for row := range p.Rows {
+		for column := range p.Cols {
+			turns = append(turns, float32(p.At(column, p.Cols)/(2*math.Pi)), float32(-p.At(row, p.Rows)/(2*math.Pi)))
 		}
 	}
 	a := make([]float32, len(r.Dual.Y))
@@ -112,12 +104,9 @@ func potential(d digits, r *align.Result, latest int) picture.Plane {
 		c, s := cs[2*j]/n, cs[2*j+1]/n
 		p.Values = append(p.Values, math.Sqrt(c*c+s*s)) // the root shows low peaks too
 	}
-	for _, s := range []struct {
-		color  color.Color
-		lo, hi int
-	}{{magenta, 0, len(r.W)/2 - latest}, {cyan, len(r.W)/2 - latest, len(r.W) / 2}} {
-		spots := picture.Spots{Color: s.color}
-		for j := s.lo; j < s.hi; j++ {
+	for _, ends := range [][2]int{{0, len(r.W)/2 - latest}, {len(r.W)/2 - latest, len(r.W) / 2}} {
+		spots := picture.Spots{}
+		for j := ends[0]; j < ends[1]; j++ {
 			x, y := radians[2*j], radians[2*j+1]
 			spots.X, spots.Y = append(spots.X, x, -x), append(spots.Y, y, -y)
 		}
@@ -128,7 +117,7 @@ func potential(d digits, r *align.Result, latest int) picture.Plane {
 
 // judged fits a support vector machine to features of the frequencies, with C = 1 on features that
 // are not scaled by their number, and returns its test accuracy in percent and a picture of its scores.
-func (g game) judged(w []float32, train, test digits) (accuracy float64, p picture.Plane, err error) {
+func (g game) judged(w []float32, train, test digits) (accuracy float64, p picture.Heat, err error) {
 	n := len(w) / 2
 	r, err := recipeOf(&learned.Frequencies{In: 2, Count: n, W: w})
 	if err != nil {
@@ -142,11 +131,11 @@ func (g game) judged(w []float32, train, test digits) (accuracy float64, p pictu
 	if err != nil {
 		return 0, p, err
 	}
-	p = picture.Plane{Half: 1.05, X: "x1", Y: "x2", Cells: 160, Signed: true, Levels: []float64{-1, 0, 1}}
+	p = picture.Heat{Half: 1.05, X: "x1", Y: "x2", Rows: 160, Cols: 160, Signed: true, Levels: []float64{-1, 0, 1}}
 	var x []float32
-	for row := range p.Cells {
-		for column := range p.Cells {
-			x = append(x, float32(p.At(column)), float32(p.At(row)))
+	for row := range p.Rows {
+		for column := range p.Cols {
+			x = append(x, float32(p.At(column, p.Cols)), float32(-p.At(row, p.Rows)))
 		}
 	}
 	scores := make([]float32, len(x)/2*l.Linear.K)

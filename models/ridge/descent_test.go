@@ -59,7 +59,7 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 }
 
 func TestThreadsDoNotChangeADescent(t *testing.T) {
-	dim := 300
+	dim := 200
 	if testing.Short() {
 		dim = 100
 	}

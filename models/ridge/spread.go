@@ -92,14 +92,14 @@ func probes(seed uint64, k, d int) []float64 {
 	return x
 }
 
-// smallLeverage is the mean leverage below which rows of the fit are as far from it as other rows.
-const smallLeverage = 0.02
+// SmallLeverage is the mean leverage below which rows of the fit are as far from it as other rows.
+const SmallLeverage = 0.02
 
 // spreads sets fit.Spread and, of targets, fit.FirstSpread, given the factor in total.
 func (p *solve) spreads(fit *Solution, y *system, total *Sum) error {
 	fit.Spread = p.spread(y, total.tiles, p.mu(y, fit.Lambda), total.Rows())
 	if !p.FirstSpread || !total.shape.Regression || !p.Trials || p.Folds < 2 || fit.Spread == nil ||
-		fit.Spread.Leverage < smallLeverage {
+		fit.Spread.Leverage < SmallLeverage {
 		return nil
 	}
 	total.Clear()

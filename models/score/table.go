@@ -157,12 +157,6 @@ func newTable(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
-// PercentInterval returns the Interval in percent, formatted for a table.
-func PercentInterval(k, n int64) string {
-	low, high := interval(k, n)
-	return percent(low) + " to " + percent(high)
-}
-
 // intervalText returns an interval in that many digits for the end of a line, empty if there is none.
 func intervalText(ends *[2]float64, digits int) string {
 	if ends == nil {

@@ -287,6 +287,7 @@ func TestRefusalsOfDataflow(t *testing.T) {
 		{train(data, model, "--environment_type", "LOOPBACK"), "containers"},
 		{train(local, model), "cannot see the files of this machine"},
 		{train(data, "model"), "cannot see the files of this machine"},
+		{train(data, "s3://bucket/model"), "cannot sign in to s3://: its keys are settings of this machine"},
 		{train(data, model, "--work", "work"), "cannot see the files of this machine"},
 		{train(data, model, "--machine_type", "t2a-standard-4"), "GOARCH=arm64"},
 		{train(data, model, "--worker_binary", local), "GOOS=linux GOARCH=amd64"},

@@ -118,9 +118,9 @@ func TestModelsHaveLineages(t *testing.T) {
 	if less.Recipe != "fitted" || len(less.Parts) != 2 || len(less.Forgotten) != 1 {
 		t.Errorf("without rows: %+v", less)
 	}
-	inspected(t, dir, "again", "made of   b.csv\n", "recipe    that of m1\n")
+	inspected(t, dir, "again", "made of   b.csv\n", "recipe    of m1\n")
 	inspected(t, dir, "less", "made of   2 parts of the data with 2 files: 1, 2\n",
-		"forgotten 1 set of rows, whose sums were subtracted\n", "recipe    that of fitted\n")
+		"forgotten 1 set of rows, whose sums were subtracted\n", "recipe    of fitted\n")
 }
 
 func inspected(t *testing.T, dir, model string, words ...string) {

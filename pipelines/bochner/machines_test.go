@@ -73,6 +73,9 @@ func TestOtherMachinesTrainTheSameModel(t *testing.T) {
 					}
 				}
 				for k, tr := range trainings {
+					if k > 0 && i > 0 && i < len(m.cpus) {
+						continue // these CPUs differ in products of bytes, which only ridge has
+					}
 					same(t, v.name+": "+tr.tb.name, want[k], v.train(t, tr.tb, tr.flags...))
 				}
 			}

@@ -40,10 +40,14 @@ func reportsOf(t *testing.T, dir string) map[string]string {
 	flags := []string{"--data", "train.csv", "--label", "class", "--features", "64", "--quiet"}
 	must(t, dir, append([]string{"train", "--model", "model", "--search", "auto", "--calibrate", "platt"}, flags...)...)
 	must(t, dir, append([]string{"train", "--model", "plain", "--search", "none"}, flags...)...)
+	must(t, dir, append([]string{"train", "--model", "sizes", "--search", "none", "--worth", "1%"}, append(flags,
+		"--features",
+		"1024")...)...)
 	must(t, dir, append([]string{"train", "--model", "rounds", "--search", "none", "--learner", "svm"}, flags...)...)
 	must(t, dir, "report", "model", "--data", "test.csv", "--slices", "job <b>&", "--out", "test.html", "--quiet")
 	must(t, dir, "compare", "--champion", "plain", "--challenger", "model", "--data", "test.csv", "--slices", "age", "--report",
 		"compare.html", "--quiet")
+	all := asked(t, dir)
 	for day := range 3 {
 		name := fmt.Sprintf("days/dt=2026-01-%02d", day+1)
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
@@ -53,8 +57,31 @@ func reportsOf(t *testing.T, dir string) map[string]string {
 	}
 	must(t, dir, "retrain", "--models", "models", "--data", "days/dt=YYYY-MM-DD/*", "--label", "class", "--day", "2026-01-03",
 		"--features", "64", "--search", "none", "--quiet")
-	all := map[string]string{"train": "model/report.html", "plain": "plain/report.html", "rounds": "rounds/report.html",
-		"test": "test.html", "compare": "compare.html", "retrain": "models/reports/2026-01-03.html"}
+	for name, file := range map[string]string{"train": "model/report.html", "plain": "plain/report.html",
+		"rounds": "rounds/report.html", "sizes": "sizes/report.html", "test": "test.html", "compare": "compare.html",
+		"retrain": "models/reports/2026-01-03.html"} {
+		all[name] = file
+	}
+	return all
+}
+
+// asked asks every question about sums of two sources on five dates, of which a matrix has an interval for some pairs
+// only, and returns the reports by name.
+func asked(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	for i := range 10 {
+		write(t, dir, "day.csv", people(uint64(30+i), 60))
+		must(t, dir, "sum", "--recipe", "plain", "--data", "day.csv", "--out",
+			fmt.Sprintf("sums/source=%s/dt=2026-01-%02d", []string{"app", "web"}[i%2], 1+i/2), "--quiet")
+	}
+	all := map[string]string{}
+	for question, flags := range map[string][]string{"backtest": nil, "curve": nil, "window": nil, "bisect": nil,
+		"groups": {"--by", "source"}, "matrix": {"--by", "source"}, "worth": {"--by", "source", "--judge",
+			"dt>=2026-01-04"}} {
+		all["ask-"+question] = question + ".html"
+		must(t, dir, append([]string{"ask", question, "--sums", "sums/*/dt=*", "--report", question + ".html", "--plot",
+			question + ".svg", "--quiet"}, flags...)...)
+	}
 	return all
 }
 
@@ -67,12 +94,22 @@ func TestReportsAreForPeopleAndNeedNothing(t *testing.T) {
 			t.Errorf("%s names the directory that it was made in", name)
 		}
 		for _, want := range map[string][]string{
-			"train":   {"held-out error", "95% interval", "yes & <i>", "job <b>&", "candidates were tried", "bochner train"},
-			"plain":   {"held-out error", "Regularisation", "mean squared error"},
-			"rounds":  {"Training by rounds", "duality gap"},
-			"test":    {"ROC curve", "Precision and recall", "Reliability", "Confusions", "Worst rows", "Effects on predictions", "Dependence on age", "by job <b>&", "Drift", "<script>alert(1)</script>"},
-			"compare": {"challenger", "Difference in error %", "By age"},
+			"train":  {"held-out error", "95% interval", "yes & <i>", "job <b>&", "candidates were tried", "bochner train"},
+			"plain":  {"held-out error", "Regularisation", "mean squared error"},
+			"rounds": {"Training by rounds", "duality gap"},
+			"test": {"ROC curve", "Precision and recall", "Reliability", "Confusions", "Worst rows",
+				"Effects of columns on predictions", "Dependence on age", "by job <b>&", "Drift", "<script>alert(1)</script>"},
+			"compare": {"challenger", "Difference in error, %", "By age"},
 			"retrain": {"2026-01-03", "promoted"},
+			"sizes":   {"Held-out error by number of features", "improvement of MSE, %"},
+
+			"ask-backtest": {"R² by date", "date that was judged", "95% interval"},
+			"ask-curve":    {"R² by training rows", "from the newest date back", "in random order"},
+			"ask-window":   {"R² in hindsight", "half-life 1"},
+			"ask-bisect":   {"R² by training rows"},
+			"ask-groups":   {"R² by group"},
+			"ask-matrix":   {"R² by pair of groups", "app, web", "with 95% intervals"},
+			"ask-worth":    {"What groups add to R²", "Shapley"},
 		}[name] {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s does not say %q", name, want)
@@ -91,8 +128,9 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 	write(t, dir, "train.csv", people(1, 600))
 	write(t, dir, "elsewhere/train.csv", people(1, 600))
 	write(t, dir, "test.csv", people(2, 400))
-	flags := []string{"train", "--label", "class", "--features", "64", "--calibrate", "platt", "--search", "none", "--lambda",
-		"1e-4,1e-3"}
+	flags := []string{"train", "--label", "class", "--features", "1024", "--worth", "50%", "--calibrate", "platt",
+		"--search",
+		"none", "--lambda", "1e-4,1e-3"}
 	must(t, dir, append(flags, "--data", "train.csv", "--model", "m1", "--quiet")...)
 	must(t, dir, append(flags, "--data", filepath.Join(dir, "elsewhere/train.csv"), "--model", "m3", "--runner", "prism", "--lanes", "3", "--shard_bytes",
 		"3000", "--work", "secret-work", "--threads", "2", "--quiet")...)
@@ -116,7 +154,8 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 	}
 	_, command, _ := strings.Cut(first, "<pre>bochner ")
 	command, _, _ = strings.Cut(command, "</pre>")
-	want := "train --calibrate=platt --data=train.csv --features=64 --label=class --lambda=0.0001,0.001 --search=none --model=model"
+	want := "train --calibrate=platt --data=train.csv --features=1024 --label=class --lambda=0.0001,0.001 --search=none " +
+		"--worth=50% --model=model"
 	if command != want {
 		t.Fatalf("command %q, want %q", command, want)
 	}

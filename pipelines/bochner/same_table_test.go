@@ -172,6 +172,37 @@ func longFiles(t *testing.T, n int) map[string]string {
 		{"name": "a", "type": "double"}, {"name": "y", "type": "long"}]}`)
 }
 
+// listRow is a row with lists of three numbers and of two.
+type listRow struct {
+	E []float64  `parquet:"e,list" json:"e" avro:"e"`
+	Z int64      `parquet:"z" json:"z" avro:"z"`
+	F []*float64 `parquet:"f,list,optional" json:"f" avro:"f"`
+	Y float64    `parquet:"y" json:"y" avro:"y"`
+}
+
+// listFiles returns a table of listRow in files of all formats; CSV has a column for each element.
+func listFiles(t *testing.T, n int) map[string]string {
+	rnd := rand.New(rand.NewPCG(15, 3))
+	var rows []listRow
+	for range n {
+		e, f := []float64{rnd.NormFloat64(), rnd.NormFloat64(), float64(rnd.Int64N(50))}, rnd.NormFloat64()
+		r := listRow{E: e, Z: rnd.Int64N(100), F: []*float64{&f, nil}, Y: e[0]*f + e[1]}
+		if rnd.IntN(5) > 0 {
+			r.F[1] = &e[1]
+		}
+		rows = append(rows, r)
+	}
+	return tables(t, rows, "e_0,e_1,e_2,z,f_0,f_1,y", func(r listRow) (fields []string) {
+		missing := ""
+		if r.F[1] != nil {
+			missing = decimalOf(*r.F[1])
+		}
+		return []string{decimalOf(r.E[0]), decimalOf(r.E[1]), decimalOf(r.E[2]), fmt.Sprint(r.Z), decimalOf(*r.F[0]), missing,
+			decimalOf(r.Y)}
+	}, `{"type": "record", "name": "row", "fields": [{"name": "e", "type": {"type": "array", "items": "double"}}, {"name": "z", "type": "long"},
+		{"name": "f", "type": {"type": "array", "items": ["null", "double"]}}, {"name": "y", "type": "double"}]}`)
+}
+
 // Rows are forgotten by ids as CSV has them, whatever format the data has.
 func TestLongIDsAreDigitsInAnyFormat(t *testing.T) {
 	t.Parallel()
@@ -200,7 +231,7 @@ func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
 		files map[string]string
 		flags []string
 	}{{"plain", plainFiles(t, 400), nil}, {"typed", typedFiles(t, 400), typedRoles}, {"long", longFiles(t, 400),
-		longRoles}} {
+		longRoles}, {"lists", listFiles(t, 400), nil}, {"some of lists", listFiles(t, 400), []string{"--drop", "e_1,f"}}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

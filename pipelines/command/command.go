@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			code = crashed(stderr, args, transforms.FaultOfPanic(r))
 		}
 	}()
-	root := newRoot()
+	root := newRoot(args...)
 	root.SetArgs(args)
 	out := &exit.Output{Writer: stdout}
 	root.SetOut(out)
@@ -181,7 +181,9 @@ func onWorker(args []string) bool {
 	})
 }
 
-func newRoot() *cobra.Command {
+// newRoot returns the program with all commands, or with the one that the arguments begin with: to make the
+// flags of all takes as long as a small job.
+func newRoot(args ...string) *cobra.Command {
 	root := described("bochner")
 	root.Version, root.SilenceErrors, root.SilenceUsage, root.Args = engine.Version(), true, true, nil
 	root.SetFlagErrorFunc(wrongFlag)
@@ -193,13 +195,23 @@ func newRoot() *cobra.Command {
 		})
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(
-		trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), reportCommand(),
-		testCommand(), verifyCommand(), sumCommand(), fitCommand(), askCommand(), forgetCommand(), pruneCommand(),
-		inspectCommand(), explainCommand(), exportCommand(), featurizeCommand(), kernelCommand(), generateCommand(),
-		modelsCommand(), retrainCommand(), serveCommand(),
-		topic("runner", beamFlags), topic("stream", func() string { return "" }), versionCommand(),
-	)
+	commands := map[string]func() *cobra.Command{
+		"train": trainCommand, "align": alignCommand, "embed": embedCommand, "predict": predictCommand,
+		"evaluate": evaluateCommand, "compare": compareCommand, "report": reportCommand, "test": testCommand,
+		"verify": verifyCommand, "sum": sumCommand, "fit": fitCommand, "ask": askCommand, "forget": forgetCommand,
+		"prune": pruneCommand, "inspect": inspectCommand, "explain": explainCommand, "export": exportCommand,
+		"featurize": featurizeCommand, "kernel": kernelCommand, "generate": generateCommand, "models": modelsCommand,
+		"retrain": retrainCommand, "serve": serveCommand, "version": versionCommand,
+		"runner": func() *cobra.Command { return topic("runner", beamFlags) },
+		"stream": func() *cobra.Command { return topic("stream", func() string { return "" }) },
+	}
+	if len(args) > 0 && commands[args[0]] != nil {
+		root.AddCommand(commands[args[0]]())
+	} else {
+		for _, command := range commands {
+			root.AddCommand(command())
+		}
+	}
 	attachHelp(root)
 	addCompletion(root)
 	root.SetGlobalNormalizationFunc(underscored)

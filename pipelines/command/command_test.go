@@ -344,3 +344,19 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 		}
 	}
 }
+
+// A start makes the flags of one command, which are those that it has beside all others.
+func TestACommandAloneIsTheOneAmongAll(t *testing.T) {
+	for _, among := range newRoot().Commands() {
+		if among.Name() == "help" {
+			continue
+		}
+		alone := newRoot(among.Name(), "--json").Commands()
+		i := slices.IndexFunc(alone, func(c *cobra.Command) bool { return c.Name() == among.Name() })
+		if len(alone) != 2 || i < 0 { // with help
+			t.Errorf("%s: %d commands", among.Name(), len(alone))
+		} else if a, b := alone[i].Flags().FlagUsages(), among.Flags().FlagUsages(); a != b || alone[i].Long != among.Long {
+			t.Errorf("%s has other flags alone:\n%s\namong all:\n%s", among.Name(), a, b)
+		}
+	}
+}

@@ -184,6 +184,27 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 	}
 }
 
+// Every command that writes a log, as those with --quiet do, takes it as JSON, and every flag may be written with dashes.
+func TestFlagsOfAllCommands(t *testing.T) {
+	logs := 0
+	for _, cmd := range newRoot().Commands() {
+		fs := cmd.Flags()
+		if (fs.Lookup("quiet") == nil) != (fs.Lookup("log_format") == nil) {
+			t.Errorf("%s: --quiet and --log_format do not go together", cmd.Name())
+		} else if fs.Lookup("quiet") != nil {
+			logs++
+		}
+		fs.VisitAll(func(f *pflag.Flag) {
+			if dashed := strings.ReplaceAll(f.Name, "_", "-"); fs.Lookup(dashed) != f {
+				t.Errorf("%s: no --%s", cmd.Name(), dashed)
+			}
+		})
+	}
+	if logs < 20 {
+		t.Errorf("%d commands with a log", logs)
+	}
+}
+
 func TestNamesOfScikitLearnGiveTheSameModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, "generate", "moons", "--rows", "300", "--out", filepath.Join(dir, "train.csv"))

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,11 +28,24 @@ type printFlags struct {
 	JSON bool `flag:"json,common" group:"Job" help:"Print the result as JSON."`
 }
 
-// jobFlags are the flags of every command that runs pipelines, besides the flags of job.Options.
-type jobFlags struct {
+// LogFlags are the flags of every command with a log.
+type LogFlags struct {
 	Quiet     bool   `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
 	LogFormat string `flag:"log_format" group:"Job" values:"text,json" default:"text" help:"Progress, notes and errors on standard error as text, or as JSON: an object with time, level and msg for each line. Errors in flags are always text."`
-	Config    string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
+}
+
+// jobFlags are the flags of every command that runs pipelines, besides the flags of job.Options.
+type jobFlags struct {
+	LogFlags
+	Config string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
+}
+
+// logOf returns where the log of a command goes; nil for nowhere.
+func logOf(cmd *cobra.Command) io.Writer {
+	if isSet(cmd, "quiet") {
+		return nil
+	}
+	return cmd.ErrOrStderr()
 }
 
 // newCommand returns the command that help/NAME.txt describes. Its flags are the options in more,
@@ -51,6 +65,7 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 	}
 	addOptions(cmd, option.List(new(printFlags)))
 	var flags jobFlags
+	logs := cmp.Or(find[LogFlags](options), &flags.LogFlags)
 	if opts != nil || name == "serve" { // which has a log and may have a file of flags, too
 		addOptions(cmd, option.List(&flags))
 	}
@@ -66,12 +81,12 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 		if err := ownNames(fs); err != nil {
 			return err
 		}
-		switch flags.LogFormat {
+		switch logs.LogFormat {
 		case "", "text":
 		case "json":
 			cmd.Root().SetErr(newJSONLog(cmd.ErrOrStderr()))
 		default:
-			return exit.Usage("--log_format is text or json, not %q", flags.LogFormat)
+			return exit.Usage("--log_format is text or json, not %q", logs.LogFormat)
 		}
 		if err := start(cmd, args, data, opts, run); err != nil {
 			return &startedError{err}
@@ -91,10 +106,7 @@ func start(cmd *cobra.Command, args []string, data *dataset.Options, opts *job.O
 			// Workers in this process take Beam's log lines from their job.
 			slog.SetDefault(slog.New(slog.DiscardHandler))
 		}
-		if !isSet(cmd, "quiet") {
-			opts.Log = cmd.ErrOrStderr()
-		}
-		opts.LimitMemory = true
+		opts.Log, opts.LimitMemory = logOf(cmd), true
 	}
 	remove, err := takeStdin(cmd.Context(), data, cmd.InOrStdin())
 	if err != nil {

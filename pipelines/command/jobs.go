@@ -189,12 +189,10 @@ func inspectCommand() *cobra.Command {
 func explainCommand() *cobra.Command {
 	var o struct {
 		pipelines.ExplainOptions
-		Quiet bool `flag:"quiet" group:"Job" help:"Print no notes."`
+		LogFlags
 	}
 	return newCommand("explain", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		if !o.Quiet {
-			o.Log = cmd.ErrOrStderr()
-		}
+		o.Log = logOf(cmd)
 		return pipelines.Explain(cmd.Context(), o.ExplainOptions)
 	})
 }
@@ -202,12 +200,10 @@ func explainCommand() *cobra.Command {
 func exportCommand() *cobra.Command {
 	var o struct {
 		pipelines.ExportOptions
-		Quiet bool `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
+		LogFlags
 	}
 	return newCommand("export", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		if !o.Quiet {
-			o.Log = cmd.ErrOrStderr()
-		}
+		o.Log = logOf(cmd)
 		return pipelines.Export(cmd.Context(), o.ExportOptions)
 	})
 }
@@ -272,12 +268,10 @@ func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() erro
 func askCommand() *cobra.Command {
 	var o struct {
 		pipelines.AskOptions
-		Quiet bool `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
+		LogFlags
 	}
 	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
-		if o.Question = args[0]; !o.Quiet {
-			o.Log = cmd.ErrOrStderr()
-		}
+		o.Question, o.Log = args[0], logOf(cmd)
 		return pipelines.Ask(cmd.Context(), o.AskOptions)
 	})
 	cmd.Args, cmd.ValidArgs = oneArgument("a question", pipelines.Questions()), pipelines.Questions()
@@ -285,10 +279,13 @@ func askCommand() *cobra.Command {
 }
 
 func pruneCommand() *cobra.Command {
-	var o pipelines.PruneOptions
+	var o struct {
+		pipelines.PruneOptions
+		LogFlags
+	}
 	return newCommand("prune", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		o.Log = cmd.ErrOrStderr()
-		return pipelines.PruneSums(cmd.Context(), o)
+		o.Log = logOf(cmd)
+		return pipelines.PruneSums(cmd.Context(), o.PruneOptions)
 	})
 }
 

@@ -28,6 +28,7 @@ func modelsCommand() *cobra.Command {
 	var o struct {
 		registry.Registry
 		registry.Note
+		LogFlags
 		Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Model of that directory: its name, path or alias."`
 		Events int    `flag:"events" group:"Model and output" help:"Number of events that history prints; 0 prints all."`
 	}
@@ -37,8 +38,8 @@ func modelsCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		if s.Rebuilt != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", s.Rebuilt)
+		if log := logOf(cmd); s.Rebuilt != "" && log != nil {
+			fmt.Fprintf(log, "note: %s\n", s.Rebuilt)
 		}
 		action := args[0]
 		switch action {

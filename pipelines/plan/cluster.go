@@ -134,6 +134,16 @@ func (p *Plan) solution(o training.Options, f spec.Facts, d *dataset.Dataset) so
 	return s
 }
 
+// solveSeconds is ridge.Work and, for scaled intervals of targets, the second factor that Options.FirstSpread takes
+// unless the mean leverage, which is below the number of features for each row, is small.
+func solveSeconds(shape ridge.Shape, rows int64, folds, lambdas int, first, scaled bool) float64 {
+	s := ridge.Work(shape, rows, folds, lambdas, first)
+	if scaled && shape.Regression && folds > 1 && float64(shape.Dim) >= ridge.SmallLeverage*float64(rows) {
+		s += ridge.Work(shape, rows, 1, 1, false)
+	}
+	return s
+}
+
 // work is what the training takes of its workers, if it takes that memory.
 func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 	rows, features, row := float64(p.Rows), float64(p.Features), float64(p.Columns)
@@ -166,7 +176,7 @@ func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 		w.fold = float64(stripes) / float64(reads)
 	}
 	// Two virtual CPUs are one core, whose seconds ridge.Work counts.
-	w.solve = ridge.Work(p.shape(), p.Rows, p.Folds, p.Lambdas, first)
+	w.solve = solveSeconds(p.shape(), p.Rows, p.Folds, p.Lambdas, first, p.scaled)
 	if p.Calibrate != "" && p.Calibrate != spec.AutoCalibrate || p.Threshold != "" {
 		w.solve += ridge.Work(p.shape(), p.Rows, 1, 1, false)
 	}

@@ -81,6 +81,19 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	near("read", c.Read, 2*900e9/40e6/16)
 	near("map and sums", c.Fold, 1e9*(1.2*4096*200/100e9+4096*4097/2/40e9)/16)
 	near("solve", c.Solve, 2*ridge.Work(ridge.Shape{Dim: 4096, Outputs: 1}, 1e9, 5, 8, false)/4)
+	// Intervals of few rows take a second factor, and those of many rows, or of classes, do not.
+	for _, x := range []struct {
+		rows                 int64
+		scaled, targets, two bool
+	}{{100_000, true, true, true}, {100_000, false, true, false}, {100_000, true, false, false}, {1e9, true, true, false}} {
+		p := aPlan(x.rows, 100, 4096, 0.5, 0.3)
+		p.scaled, p.Regression = x.scaled, x.targets
+		want := ridge.Work(p.shape(), x.rows, 5, 8, false)
+		if x.two {
+			want += ridge.Work(p.shape(), x.rows, 1, 1, false)
+		}
+		near("solve", p.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: 16, Threads: 1}).Solve, 2*want/4)
+	}
 	if double := p.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: 32, Threads: 1}); double.Fold != c.Fold/2 ||
 		double.Read != c.Read/2 || double.Solve != c.Solve {
 		t.Errorf("16 lanes %+v\n32 lanes %+v", c, double)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/machine"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -64,7 +63,8 @@ func Fit(ctx context.Context, o days.FitOptions) (*FitPlan, error) {
 		Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
 	}
 	p.Add = float64(p.Read) / (addRate * float64(p.Threads))
-	p.Solve = 2 * ridge.Work(shape, p.Rows, rule.Folds, p.Lambdas, rule.First) / float64(p.Threads) // see Plan.work
+	seconds := solveSeconds(shape, p.Rows, rule.Folds, p.Lambdas, rule.First, rule.Components == 0)
+	p.Solve = 2 * seconds / float64(p.Threads) // see Plan.work
 	if e.InProcess() {
 		if have := machine.ReadMemory(); have.Limit > 0 && p.Peak > have.Limit {
 			p.beyond = fmt.Sprintf("%s allows %s", have.By, report.Bytes(have.Limit))

@@ -72,6 +72,7 @@ type estimate struct {
 	how     string  // purpose of the passes
 	// sumsHeld is the number of sums of a lane.
 	sumsHeld int
+	scaled   bool // intervals are scaled by leverage
 }
 
 // PlanModel describes the model of a plan, as far as a preview of the rows tells.
@@ -142,6 +143,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		Refused:      tooWide(o, seen),
 	}
 	p.Lanes = max(1, min(engine.Lanes, p.Shards))
+	p.scaled = o.Intervals != spec.PlainIntervals && o.Intervals != spec.NoIntervals && components == 0
 	p.passes(o, d, seen)
 	p.resources(o, d, seen)
 	return p, nil

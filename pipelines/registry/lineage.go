@@ -32,6 +32,7 @@ type Lineage struct {
 	HeldOut *Part    `json:"held_out,omitempty"`
 	// Forgotten are digests of the sums of rows that were subtracted.
 	Forgotten []string `json:"forgotten,omitempty"`
+	Sizes     []Size   `json:"sizes,omitempty"` // numbers of features that were tried on all rows
 	Command   string   `json:"command,omitempty"`
 	Seen      string   `json:"seen,omitempty"` // digest of all parts that there were
 }
@@ -54,6 +55,18 @@ type Origins struct {
 type Parent struct {
 	Name   string `json:"name"`   // without the directory that it is in
 	SHA256 string `json:"sha256"` // of the manifest of a model, or of align.json
+}
+
+// Size is a number of features that was tried.
+type Size struct {
+	Features int     `json:"features"`
+	Chosen   bool    `json:"chosen,omitempty"`
+	Lambda   float64 `json:"lambda"`
+	Loss     float64 `json:"loss,omitempty"` // held-out mean squared error; 0 without held-out rows
+	// Gain is the share by which the loss is smaller than with the number before, and StdErr its
+	// standard error.
+	Gain   float64 `json:"gain,omitempty"`
+	StdErr float64 `json:"gain_std_err,omitempty"`
 }
 
 // Part is a part of the data, such as a day.
@@ -88,7 +101,7 @@ func FilesOf(ctx context.Context, d *dataset.Dataset) ([]File, error) {
 // Follow takes from the lineage that the job wrote what a retraining does not know; nil has nothing.
 func (l *Lineage) Follow(job *Lineage) {
 	if job != nil {
-		l.RecipeSHA256, l.Init, l.Features = job.RecipeSHA256, job.Init, job.Features
+		l.RecipeSHA256, l.Init, l.Features, l.Sizes = job.RecipeSHA256, job.Init, job.Features, job.Sizes
 	}
 }
 

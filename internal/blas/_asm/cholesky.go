@@ -128,8 +128,8 @@ func solve(m machine, f real) {
 	ret()
 }
 
-// factor writes factor: the columns of 32 rows, of which one after the other is divided by the root
-// of its diagonal.
+// factor writes factor: 32 rows, column by column; each column is divided by the root of its
+// diagonal element.
 func factor(m machine, f real) {
 	size := 1 << f.shift
 	pitch := 32 * size

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// exp writes exp: the steps of Exp of the package, each rounded for itself.
+// exp writes exp: the steps of the package's Exp, each rounded by itself.
 func exp(m machine) {
 	text(m, "exp", "func(x *float64, vectors int) (done int)",
 		"is exp. It stops at a vector with an element that is NaN or above the largest that has a power.")

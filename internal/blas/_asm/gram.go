@@ -15,7 +15,7 @@ const (
 )
 
 // dpbusd is acc += Σ of four products: unsigned bytes of u by signed bytes of s,
-// for each of 16 lanes. avo does not know it.
+// for each of 16 words. avo does not know this instruction.
 func dpbusd(s, u, acc Op, broadcast bool) {
 	in := []Op{u, acc}
 	if m, ok := s.(Mem); ok {
@@ -30,9 +30,9 @@ func dpbusd(s, u, acc Op, broadcast bool) {
 	Instruction(i)
 }
 
-// gramVNNI writes gram with VPDPBUSD, 8×48 at a time. The instruction wants one
-// factor unsigned: z + 128, which is z with the top bit turned, and the
-// accumulators start from -128·(sum of the other factor's column).
+// gramVNNI writes gram with VPDPBUSD, 8×48 at a time. One factor of the instruction is
+// unsigned: z + 128, which is z with the top bit flipped. Accumulators therefore start from
+// -128·(sum of the other factor's column).
 func gramVNNI() {
 	text(avx512, "gram", "func(dst *float64, stride int, a, b *int8, sums *int32, quads int)",
 		"is gram; sums holds -128 times the sums of the 16 columns at a.")
@@ -107,8 +107,8 @@ func gramVNNI() {
 }
 
 // gramBytes writes gram with VPDPBUSD at 256 bits, 4×24 at a time, for CPUs that have it without
-// AVX-512. What is unsigned are the columns at a, which were turned before. With vex the instructions
-// are of AVX-VNNI, which Go's assembler does not know; without, of AVX-512, to test the rest.
+// AVX-512. The columns at a are unsigned: turnBytes flipped their top bits. With vex, instructions are
+// encoded as AVX-VNNI, which Go's assembler does not know; without it as AVX-512, for tests.
 func gramBytes(m machine, vex bool) {
 	text(m, "gram", "func(dst *float64, stride int, a, b *int8, sums *int32, quads int)",
 		"is gram; a holds columns plus 128, and sums -128 times the sums of the 48 columns at b.")
@@ -187,7 +187,7 @@ func vexDpbusd(s, u, acc int) {
 	Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []Op{U8(0xc0 | acc&7<<3 | s&7)}})
 }
 
-// turnBytes writes what gramBytes reads.
+// turnBytes writes the kernel that flips top bits and sums columns for gramBytes.
 func turnBytes(m machine, vex bool) {
 	text(m, "turn", "func(turned, panel *int8, sums *int32, quads int)",
 		"stores a panel plus 128, and -128 times the sums of its 16 columns.")
@@ -220,7 +220,7 @@ func turnBytes(m machine, vex bool) {
 	ret()
 }
 
-// columnSums writes what gramVNNI starts from.
+// columnSums writes the kernel that sums columns for gramVNNI.
 func columnSums() {
 	text(avx512, "columnSums", "func(sums *int32, panel *int8, quads int)",
 		"stores -128 times the sums of the 16 columns of a panel.")
@@ -303,7 +303,7 @@ func gramWords() {
 	ret()
 }
 
-// expandWords writes what gramWords reads.
+// expandWords writes the kernel that turns bytes into the words of gramWords.
 func expandWords() {
 	text(avx2, "expand", "func(words *int16, panel *int8, quads int)",
 		"widens a panel of bytes, [row/4][column][row%4], to words, [row/2][column][row%2].")

@@ -9,8 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// butterflies writes hadamardN: the next log₂N stages, for vectors h elements
-// apart.
+// butterflies writes hadamardN: log₂N stages between vectors that are h elements apart.
 func butterflies(m machine, n int) {
 	text(m, fmt.Sprint("hadamard", n), "func(x *float32, h, vecs int)",
 		fmt.Sprintf("makes the butterflies of the %d vectors that are h elements apart,\nfor as many vectors from x on.", n))
@@ -59,13 +58,13 @@ func cross(v []reg.VecPhysical, spare reg.VecPhysical) {
 	}
 }
 
-// hadamardBlocks writes hadamardBlocks: all stages of 8 vectors side by side.
+// hadamardBlocks writes hadamardBlocks: all stages of 8 consecutive vectors.
 func hadamardBlocks(m machine) {
 	text(m, "hadamardBlocks", "func(x *float32, blocks int)", fmt.Sprintf("transforms blocks of %d elements.", 2*m.bytes))
 	p, blocks := param("x"), param("blocks")
-	// Within a vector the partner is fetched by a shuffle: even lanes become
-	// x + partner, odd lanes partner - x. Products by ±1 are exact, and so the
-	// fused multiply-add is that sum.
+	// Within a vector, a shuffle fetches the partner. Elements become x + partner at even
+	// places and partner - x at odd ones. Products by ±1 are exact, so the fused
+	// multiply-add gives this sum.
 	stages := bits.Len(uint(m.bytes/4)) - 1
 	signs := make([]reg.VecPhysical, stages)
 	for s := range stages {
@@ -156,7 +155,7 @@ func slide(m machine) {
 		loop("vec", n, 1, false, func() {
 			VMOVUPS(at(p, 0), a)
 			VMOVUPS(plus(p, shift, 0), b)
-			// A NaN in b is the result of VMAXPS already; one in a is put back.
+			// VMAXPS returns a NaN of b; a NaN of a is put back.
 			VMAXPS(b, a, t)
 			if m.bytes == 64 {
 				VCMPPS(Imm(3), a, a, reg.K1)

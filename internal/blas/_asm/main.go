@@ -2,9 +2,9 @@
 //
 //	go run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg blas
 //
-// Functions are named for what they do in the table of levels (see level.go of
-// the package), with the level behind. Vectors are unaligned everywhere, slices
-// are checked by the callers, counts are positive unless said otherwise.
+// A function has the name of its entry in the table of levels (level.go of the package),
+// followed by the level. Vectors may be unaligned. Callers check slices. Counts are positive
+// unless a comment says otherwise.
 package main
 
 import (
@@ -199,8 +199,8 @@ func doubles(name string, v float64) Mem {
 	return words(name, uint32(b), uint32(b>>32))
 }
 
-// rowOf returns the address of row i of a tile, given pointers to rows 0 and
-// half, the stride s and its triple.
+// rowOf returns the address of row i of a tile, from pointers to row 0 and to the middle row,
+// the stride s and three times the stride.
 func rowOf(i, half int, low, high, s, s3 reg.Register, disp int) Mem {
 	base := low
 	if i >= half {

@@ -41,7 +41,7 @@ func classes() {
 func targets(n int) {
 	text(avx2, fmt.Sprintf("targets%d", n), "func(acc *int32, panel *int8, y *int16, ys, quads int)",
 		fmt.Sprintf("stores in acc (%d×16) the products of a panel with %d targets. In y, the values of a\ntarget for "+
-			"rows 0, 2, 1, 3 of a quad lie side by side, those of the next quad ys behind.", n, n))
+			"rows 0, 2, 1, 3 of a quad lie side by side, the next quad is ys elements further.", n, n))
 	acc, panel, yp, quads := param("acc"), param("panel"), param("y"), param("quads")
 	ys := shifted("ys", 1)
 	sum := func(t, j int) reg.VecPhysical { return y[2*t+j] }

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// edge is 16 words of ones and as many zeros: from word 16-n on, a mask of n lanes.
+// edge is 16 words of ones followed by 16 zeros: from word 16-n on, a mask of n words.
 func edge() Mem {
 	w := make([]uint32, 32)
 	for i := range 16 {
@@ -17,8 +17,7 @@ func edge() Mem {
 	return words("lanesFrom", w...)
 }
 
-// edgeMask finds the first n of 16 lanes of 32 bits, n below 16: at 512 bits as k1,
-// at 256 bits as a pointer to words of lanesFrom.
+// edgeMask makes a mask of the first n < 16 words: in k1 at 512 bits, in memory at 256 bits.
 func edgeMask(m machine, n reg.Register, free reg.VecPhysical) reg.GPVirtual {
 	p, back := GP64(), GP64()
 	LEAQ(edge(), p)
@@ -39,7 +38,7 @@ func scores(m machine, rows, outs int) {
 		"func(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)",
 		fmt.Sprintf("is scores for %d rows and %d outputs; n may be zero.", rows, outs))
 	h := m.halves()
-	// At 512 bits the accumulators are those that short encodings cannot name.
+	// At 512 bits, accumulators are the registers that only long encodings can name.
 	first, free := 0, rows*outs*h
 	if m.bytes == 64 {
 		first, free = 16, 0
@@ -113,8 +112,8 @@ func scores(m machine, rows, outs int) {
 	ret()
 }
 
-// gradient writes gradientOxV, of O outputs by V vectors of columns: all in float32;
-// gradientMixedOxV with float64 but for x; or gradientDoubleOxV.
+// gradient writes gradientOxV, of O outputs by V vectors of columns, in float32;
+// gradientMixedOxV, in float64 with x in float32; or gradientDoubleOxV, in float64.
 func gradient(m machine, outs, vecs int, f real, x32 bool) {
 	name, of, size, xshift := "gradient", "gradient", 1<<f.shift, f.shift
 	switch {

@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// transpose writes columns, which both machines use: a square of 8 float32, or half of one of 8
+// transpose writes columns, which both machines use: a square of 8×8 float32, or half a square of
 // float64, at a time.
 func transpose(f real) {
 	size := 1 << f.shift

@@ -34,7 +34,7 @@ func newTrig(m machine, sine bool) trig {
 	return t
 }
 
-// reduce loads angles into r and leaves what is beyond whole turns.
+// reduce loads angles into r and subtracts whole turns.
 func (t trig) reduce(from Mem, r, tmp reg.VecPhysical) {
 	VMOVUPS(from, r)
 	if t.bytes == 64 {
@@ -71,7 +71,7 @@ func (t trig) sin(r, u, v, p reg.VecPhysical) {
 		VMINPS(v, u, u)
 		VPTERNLOGD(Imm(0xec), t.sign, u, r) // r&sign | u
 	} else {
-		// Registers are short: ½ is twice a quarter, and the sign what abs leaves.
+		// Registers are few: ½ is made of two quarters, and the sign by clearing the bits of abs.
 		VADDPS(t.quarter, t.quarter, v)
 		VSUBPS(u, v, v)
 		VMINPS(v, u, u)
@@ -81,7 +81,7 @@ func (t trig) sin(r, u, v, p reg.VecPhysical) {
 	t.quarterSine(r, v, p)
 }
 
-// cosines writes cos and cosSin, or with stream cosStream and cosSinStream.
+// cosines writes cos and cosSin; with stream, cosStream and cosSinStream.
 func cosines(m machine, sine, stream bool) {
 	store, suffix, doc := func(v, to Op) { VMOVUPS(v, to) }, "", "."
 	if stream {
@@ -127,7 +127,7 @@ func cosines(m machine, sine, stream bool) {
 		ADDQ(ss, src)
 	})
 	if stream {
-		SFENCE() // before anybody is told that it is there
+		SFENCE() // before another thread may read the features
 	}
 	ret()
 }
@@ -149,7 +149,7 @@ func newPacker(m machine, shuffle, low reg.VecPhysical) packer {
 	return packer{m, shuffle, low}
 }
 
-// pack stores v[0..3]; rounding made -2³¹ of NaN, which gives 0. It spoils v.
+// pack stores v[0..3] and overwrites them. Rounding turned NaN into -2³¹, which gives 0.
 func (p packer) pack(v [4]reg.VecPhysical, to Mem) {
 	VPACKSSDW(v[1], v[0], v[0])
 	VPACKSSDW(v[3], v[2], v[2])
@@ -165,7 +165,7 @@ func (p packer) pack(v [4]reg.VecPhysical, to Mem) {
 	VMOVDQU_(p.machine, v[0], to)
 }
 
-// VMOVDQU_ is the unaligned move under the name it has at either width.
+// VMOVDQU_ is the unaligned move, which has a name for each width.
 func VMOVDQU_(m machine, from, to Op) {
 	if m.bytes == 64 {
 		VMOVDQU32(from, to)
@@ -191,8 +191,8 @@ func cosineBytes(m machine, sine bool) {
 	ss := shifted("ss", 2)
 	ss3 := GP64()
 	LEAQ(Mem{Base: ss, Index: ss, Scale: 2}, ss3)
-	// At 256 bits there is no room for all: cosines and sines go one after the
-	// other, and the packer's constants take the place of temporaries.
+	// At 256 bits there are too few registers: cosines and sines are packed one after the
+	// other, and the packer's constants overwrite temporary values.
 	if m.bytes == 64 {
 		pk := newPacker(m, z[18], z[19])
 		c := [4]reg.VecPhysical{z[20], z[21], z[22], z[23]}
@@ -275,7 +275,7 @@ func quantize(m machine) {
 		for h := range m.halves() {
 			for i, r := range rows {
 				scale(m, rowOf(i, 4, src, src, ss, ss3, m.bytes*h), f, r, edge, abs, t, cut, mask)
-				// The second operand is taken for NaN.
+				// The minimum returns its second operand if either is NaN.
 				VMINPS(r, most, r)
 				VMAXPS(r, lowest, r)
 				VCVTPS2DQ(r, r)
@@ -330,7 +330,7 @@ func split(m machine) {
 			for i, r := range rows {
 				h := above[i]
 				scale(m, rowOf(i, 4, src, src, ss, ss3, m.bytes*part), f, r, edge, abs, t, cut, mask)
-				// NaN becomes 0: what is not equal to itself is left out.
+				// NaN becomes 0: a comparison with itself masks it.
 				if m.bytes == 64 {
 					VCMPPS(Imm(7), r, r, reg.K1)
 					VMOVAPS_Z(r, reg.K1, r)

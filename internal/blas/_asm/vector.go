@@ -163,7 +163,7 @@ func dots(n int) {
 	JGE(LabelRef("steps"))
 	Label("rest")
 	add(4, count)
-	// What is left continues the first chain.
+	// The remaining numbers continue the first chain.
 	for i := range n {
 		VEXTRACTF128(Imm(1), y[i], x[4+i])
 	}

@@ -61,8 +61,8 @@ func (w *writer) text(name, signature, doc string) {
 // op writes an instruction of Go's assembler.
 func (w *writer) op(format string, args ...any) { fmt.Fprintf(&w.asm, "\t"+format+"\n", args...) }
 
-// v writes a vector instruction in the syntax of the GNU assembler, as the word
-// that it is. Integer registers and numbers are its arguments.
+// v writes a vector instruction, given in the syntax of the GNU assembler, as a word. The
+// arguments are integer registers and numbers.
 func (w *writer) v(format string, args ...any) {
 	for i, a := range args {
 		if r, ok := a.(reg); ok {
@@ -73,11 +73,11 @@ func (w *writer) v(format string, args ...any) {
 	fmt.Fprintf(&w.asm, "\tWORD $%#08x // %s\n", encode(text), text)
 }
 
-// reg returns a free integer register. R16 to R18 and those from R26 on belong to
-// the linker, the platform and Go.
+// reg returns a free integer register. R16 to R18, and R26 and above, belong to the
+// linker, the platform and Go.
 func (w *writer) reg() reg {
 	r := w.next
-	if w.next++; w.next == 15 { // R15 holds constants on their way
+	if w.next++; w.next == 15 { // R15 holds constants that go to a vector register
 		w.next = 19
 	}
 	if r > 25 {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// instructions lists the vector instructions of the kernels, many of which Go's
-// assembler does not know: the word with all operands zero, a letter for the place
-// of each operand, and the instruction as the GNU assembler writes it, without
-// numbers. (Arm Architecture Reference Manual for A-profile, C7.2)
+// instructions lists the vector instructions of the kernels. Go's assembler does not know
+// many of them. An entry has the word with all operands zero, a letter for the place of each
+// operand, and the instruction as the GNU assembler writes it, without numbers.
+// (Arm Architecture Reference Manual for A-profile, C7.2)
 const instructions = `
 4e20cc00 dnm  fmla v.4s, v.4s, v.4s
 4e60cc00 dnm  fmla v.2d, v.2d, v.2d
@@ -144,7 +144,7 @@ var places = map[rune]struct {
 	'e': {4095 * 8, func(v int) uint32 { return uint32(v) / 8 << 10 }},
 	'w': {4095 * 4, func(v int) uint32 { return uint32(v) / 4 << 10 }},
 	'p': {255, func(v int) uint32 { return uint32(v) << 12 }},
-	'=': {4, func(int) uint32 { return 0 }}, // the only one that there is
+	'=': {4, func(int) uint32 { return 0 }}, // an offset that the instruction implies
 	'2': {1008, func(v int) uint32 { return uint32(v) / 16 << 15 }},
 }
 

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// exp writes exp: the steps of Exp of the package, each rounded for itself, for
-// two pairs side by side.
+// exp writes exp: the steps of the package's Exp, each rounded by itself, on two pairs of
+// registers at once.
 func exp(w *writer) {
 	w.text("expNEON", "func(x *float64, vectors int) (done int)",
 		"is exp, of 4 numbers at a time. It stops at a vector with an element that is NaN or above the largest\n"+

@@ -3,8 +3,8 @@ package main
 import "fmt"
 
 // gramTile writes the tile of 8 rows by 3·4 columns that SDOT and SMMLA share:
-// columns of the result in fours, whose factors lie at b0, b1 and b2. rows tells
-// after the steps which register holds row i of four j.
+// columns of the result in fours, whose factors lie at b0, b1 and b2. rows tells,
+// after the steps, which register holds row i of the j-th four columns.
 func gramTile(w *writer, name, doc string, step func(a reg, b []reg), rows func() func(i, j int) int) {
 	w.text(name, "func(dst *float64, ds int, a, b0, b1, b2 *int8, steps int)", doc)
 	g, gs, a, steps := w.arg("dst"), w.arg("ds", 3), w.arg("a"), w.arg("steps")
@@ -39,8 +39,8 @@ func (w *writer) addDoubles(v int, g reg, disp, free int) {
 	w.v("stp q%d, q%d, [x%d, #%d]", free, free+1, g, disp)
 }
 
-// gramDots writes gram by SDOT, which reads panels as they are: a vector has four
-// columns of a quad of rows.
+// gramDots writes gram by SDOT, which reads panels as they are in memory: a vector has four
+// rows of each of four columns.
 func gramDots(w *writer) {
 	acc := func(i, j int) int { return 3*i + j }
 	gramTile(w, "gramDotProd", "adds to 8 rows of 12 numbers the products of 8 columns at a with four at each of b0,\n"+
@@ -132,7 +132,7 @@ func gramPairs(w *writer) {
 	w.ret()
 }
 
-// interleave writes what gramSquares and gramPairs read.
+// interleave writes the kernels that arrange panels for gramSquares and gramPairs.
 func interleave(w *writer, n int) {
 	w.text(fmt.Sprintf("interleave%dNEON", n), "func(dst, panel *int8, steps int)",
 		fmt.Sprintf("lays %d rows of each column of a panel side by side, where it has quads.", 4*n))

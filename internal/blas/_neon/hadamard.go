@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// cross makes the butterflies between vectors, the nearest first, with a spare
-// register in which the next sum goes.
+// cross makes the butterflies between vectors, the nearest first. A spare register takes
+// the next sum.
 func (w *writer) cross(v []int, spare int) int {
 	for h := 1; h < len(v); h *= 2 {
 		for i := range v {
@@ -17,8 +17,7 @@ func (w *writer) cross(v []int, spare int) int {
 	return spare
 }
 
-// butterflies writes hadamardN: the next log₂N stages, for vectors h elements
-// apart.
+// butterflies writes hadamardN: log₂N stages between vectors that are h elements apart.
 func butterflies(w *writer, n int) {
 	w.text(fmt.Sprintf("hadamard%dNEON", n), "func(x *float32, h, vecs int)",
 		fmt.Sprintf("makes the butterflies of the %d vectors that are h elements apart,\n"+

@@ -2,10 +2,10 @@
 //
 //	go run . -out ../kernels_arm64.s -stubs ../kernels_arm64.go
 //
-// Functions are named for what they do in the table of levels (see level.go of
-// the package), with the instructions that they need behind. Slices are checked by
-// the callers, counts are positive unless said otherwise. All 32 vector registers
-// are free, see asm.go for the others.
+// A function has the name of its entry in the table of levels (level.go of the package),
+// followed by the instructions that it needs. Callers check slices. Counts are positive unless
+// a comment says otherwise. All 32 vector registers are free; asm.go allocates the integer
+// registers.
 package main
 
 import (

@@ -22,13 +22,13 @@ func (f real) per() int  { return 16 >> f.shift } // numbers in a vector
 // line is how many bytes of the packed columns belong to one step of a product.
 const line = 64
 
-// product writes the steps of a tile: acc(i, j) += or -= x_i·w_j, k times, for
-// the rows at x and packed panels at w. Of each row it loads a vector of x at a
-// time, whose elements are multiplied one after the other. Pointers move on.
+// product writes the k steps of a tile: acc(i, j) += x_i·w_j, or -=, for the rows at x and
+// the packed panels at w. It loads a vector of each row of x and multiplies by its elements
+// one after the other. Pointers move forward.
 func (w *writer) product(f real, op string, acc func(i, j int) int, x, panels []reg, k reg) {
 	rows, first := len(x), len(x)*4*len(panels)
 	xv := func(i int) int { return first + i }
-	free := first + rows // from here on two registers, in turn, of the columns
+	free := first + rows // from here on, two registers in turn hold columns
 	turn := 0
 	step := func(u int) {
 		for p, from := range panels {
@@ -68,8 +68,8 @@ func (w *writer) product(f real, op string, acc func(i, j int) int, x, panels []
 	})
 }
 
-// rowsOf loads or stores the vectors of a tile, a pair at a time, for rows that are
-// stride apart from p on, which it moves behind them.
+// rowsOf loads or stores the vectors of a tile, a pair at a time. Rows are stride apart from p,
+// which then points behind them.
 func (w *writer) rowsOf(op string, p, stride reg, rows, vectors int, acc func(i, j int) int) {
 	for i := range rows {
 		for j := 0; j < vectors; j += 2 {
@@ -79,7 +79,7 @@ func (w *writer) rowsOf(op string, p, stride reg, rows, vectors int, acc func(i,
 	}
 }
 
-// pointers returns the addresses of rows that are stride apart from p on.
+// pointers returns the addresses of rows from p, stride apart.
 func (w *writer) pointers(p, stride reg, rows int) []reg {
 	all := []reg{w.copy(p)}
 	for i := 1; i < rows; i++ {
@@ -114,7 +114,7 @@ func mulTile(w *writer, rows, vecs int) {
 	w.ret()
 }
 
-// subtractTile writes tile, which is of 6 rows and 64 bytes.
+// subtractTile writes tile: 6 rows of 64 bytes.
 func subtractTile(w *writer, f real) {
 	const rows = 6
 	w.text("tile"+f.suffix+"NEON", fmt.Sprintf("func(c *%[1]s, cs int, a *%[1]s, as int, b *%[1]s, k int)", f.typ),
@@ -130,7 +130,7 @@ func subtractTile(w *writer, f real) {
 // base is the number of right sides that solve takes, and of rows that factor takes.
 const base = 32
 
-// subtract subtracts from the vectors acc those at from times the element 0 of bc.
+// subtract subtracts from the vectors acc the vectors at from, times element 0 of bc.
 func (w *writer) subtract(f real, from reg, n, bc int) {
 	turn := bc + 1
 	for j := 0; j < n; j += 2 {
@@ -180,8 +180,8 @@ func solve(w *writer, f real) {
 	w.ret()
 }
 
-// factor writes factor: the columns of 32 rows, of which one after the other is
-// divided by the root of its diagonal.
+// factor writes factor: 32 rows, column by column; each column is divided by the root of its
+// diagonal element.
 func factor(w *writer, f real) {
 	pitch := base * f.size()
 	n := pitch / 16

@@ -35,14 +35,14 @@ func classes(w *writer) {
 func targets(w *writer, n int) {
 	w.text(fmt.Sprintf("targets%dNEON", n), "func(acc *int32, panel *int8, y *int16, ys, quads int)",
 		fmt.Sprintf("stores in acc (%d×16) the products of a panel with %d targets. In y, the values of a\ntarget for "+
-			"rows 0, 2, 1, 3 of a quad lie side by side, those of the next quad ys behind.", n, n))
+			"rows 0, 2, 1, 3 of a quad lie side by side, the next quad is ys elements further.", n, n))
 	acc, panel, y, ys, quads := w.arg("acc"), w.arg("panel"), w.arg("y"), w.arg("ys", 1), w.arg("quads")
 	sum := func(t, j int) int { return 16 + 4*t + j }
 	w.clear(span(16, 4*n)...)
 	w.loop(quads, 1, false, func() {
 		w.v("ld4 {v0.16b, v1.16b, v2.16b, v3.16b}, [x%d]", panel)
 		w.op("ADD $64, %v", panel)
-		for i := range 4 { // row i: columns 0 to 7 in 4+2i, the others in 5+2i
+		for i := range 4 { // row i: columns 0 to 7 in 4+2i, 8 to 15 in 5+2i
 			w.v("sxtl v%d.8h, v%d.8b", 4+2*i, i)
 			w.v("sxtl2 v%d.8h, v%d.16b", 5+2*i, i)
 		}

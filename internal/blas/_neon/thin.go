@@ -2,8 +2,7 @@ package main
 
 import "fmt"
 
-// scores writes scoresRxO: R rows by O outputs, each in 16 chains of which every
-// four are a vector.
+// scores writes scoresRxO: R rows by O outputs, each in 16 chains, four to a vector.
 func scores(w *writer, rows, outs int) {
 	w.text(fmt.Sprintf("scores%dx%dNEON", rows, outs),
 		"func(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)",
@@ -33,8 +32,8 @@ func scores(w *writer, rows, outs int) {
 	})
 	sums := w.label()
 	w.op("CBZ %v, %s", n, sums)
-	// The last numbers, with zeros behind them: after whole fours up to three others, and
-	// the chains that are left add the products of zeros, too.
+	// The last numbers, with zeros behind them: whole fours, then up to three numbers. The
+	// remaining chains add products of zeros, as the definition says.
 	var last [4]string
 	for k := range 4 {
 		last[k] = w.label()
@@ -69,8 +68,8 @@ func scores(w *writer, rows, outs int) {
 	w.ret()
 }
 
-// upToThree loads the last n numbers at each of the pointers, of at most three, into
-// registers from first on, and zeros behind them.
+// upToThree loads the last n ≤ 3 numbers at each pointer into registers from first on, followed
+// by zeros.
 func (w *writer) upToThree(from []reg, first int, n reg) {
 	done := w.label()
 	w.clear(span(first, len(from))...)
@@ -84,8 +83,8 @@ func (w *writer) upToThree(from []reg, first int, n reg) {
 	fmt.Fprintf(&w.asm, "%s:\n", done)
 }
 
-// gradient writes gradientO, of O outputs by 64 bytes of columns: all in float32;
-// gradientMixedO with float64 but for x; or gradientDoubleO.
+// gradient writes gradientO, of O outputs by 64 bytes of columns, in float32; gradientMixedO,
+// in float64 with x in float32; or gradientDoubleO, in float64.
 func gradient(w *writer, outs int, f real, x32 bool) {
 	name, of, xtyp, xshift := "gradient", "gradient", f.typ, f.shift
 	switch {

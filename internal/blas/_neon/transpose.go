@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// transpose writes columns: of 8 rows, as many columns at a time as a vector has numbers.
+// transpose writes columns: 8 rows by as many columns as a vector has numbers, at a time.
 func transpose(w *writer, f real) {
 	w.text("columns"+f.suffix+"NEON", fmt.Sprintf("func(dst *%[1]s, ds int, src *%[1]s, ss int, steps int)", f.typ),
 		fmt.Sprintf("is columns, of %d columns in each step.", f.per()))

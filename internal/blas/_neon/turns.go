@@ -3,8 +3,8 @@ package main
 // The polynomial of turns.go in the package.
 var polynomial = []uint32{0x40c90fda, 0xc2255dda, 0x42a333b5, 0xc299194b, 0x421e20e6}
 
-// Registers of the cosine: constants, and four vectors of each temporary, so that
-// four chains run side by side.
+// Registers of the cosine: constants, and four vectors for each temporary value, so that
+// four chains run at once.
 const (
 	coefficients = 0 // to 4
 	quarter      = 5
@@ -33,14 +33,14 @@ func (w *writer) each(format string, operands func(i int) []any) {
 	}
 }
 
-// three writes dst = op(a, b) for all four vectors, one those that are constants.
+// three writes dst = op(a, b) for all four vectors. Constants have one vector.
 func (w *writer) three(op string, dst, a, b []int) {
 	w.each(op+" v%d.4s, v%d.4s, v%d.4s", func(i int) []any { return []any{dst[i], a[i], b[i]} })
 }
 
 func same(v int) []int { return []int{v, v, v, v} }
 
-// reduce leaves in angle what is beyond whole turns.
+// reduce subtracts whole turns from angle.
 func (w *writer) reduce() {
 	w.each("frintn v%d.4s, v%d.4s", func(i int) []any { return []any{value[i], angle[i]} })
 	w.three("fsub", angle, angle, value)
@@ -124,8 +124,8 @@ func cosines(w *writer, sine bool) {
 	w.ret()
 }
 
-// pack stores four rows of 4 whole numbers as quads of bytes: each row goes above
-// the lowest byte, two or three of the rows before it.
+// pack stores four rows of 4 whole numbers as quads of bytes: shifts and inserts put row i
+// into byte i of each word.
 func (w *writer) pack(rows []int, to reg) {
 	for i := 1; i < 4; i++ {
 		w.v("sli v%d.4s, v%d.4s, #%d", rows[0], rows[i], 8*i)
@@ -133,8 +133,8 @@ func (w *writer) pack(rows []int, to reg) {
 	w.v("str q%d, [x%d], #16", rows[0], to)
 }
 
-// quads runs body for each 4 of 16 columns of the quads of four rows, which are in
-// angle then.
+// quads runs body for each 4 of the 16 columns of every quad of rows, with their numbers in
+// angle.
 func (w *writer) quads(body func()) {
 	src, ss, quads := w.arg("src"), w.arg("ss", 2), w.arg("quads")
 	n := w.reg()
@@ -198,7 +198,7 @@ func (w *writer) scaled() {
 	w.each("fcvtns v%d.4s, v%d.4s", func(i int) []any { return []any{value[i], value[i]} })
 }
 
-// cut ends a function: what is not below the edge is counted.
+// cut ends a function and returns how many numbers were not below the edge.
 func (w *writer) cut() {
 	w.v("addv s9, v9.4s")
 	w.v("fmov w0, s9")

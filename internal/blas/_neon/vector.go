@@ -28,8 +28,8 @@ func dot(w *writer) {
 	w.ret()
 }
 
-// pairwise adds the numbers of vectors: those half of them apart, and so on down to
-// neighbours. It leaves the sum in the first number of the first vector.
+// pairwise adds the numbers of vectors at half their distance, then at a quarter, down to
+// neighbours. The sum is the first number of the first vector.
 func (w *writer) pairwise(v []int) {
 	for h := len(v) / 2; h > 0; h /= 2 {
 		for j := range h {
@@ -221,7 +221,7 @@ func dots(w *writer, n int) {
 			}
 		}
 	})
-	// What is left continues the first chain, whose neighbour waits.
+	// The remaining numbers continue the first chain.
 	for i := range n {
 		w.v("mov d%d, v%d.d[1]", 20+i, 2*i)
 	}

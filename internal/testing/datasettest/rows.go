@@ -132,15 +132,15 @@ func Fuzz(t *testing.T, content []byte, o dataset.Options) {
 	}
 }
 
-// sum reads shards and returns a hash of their rows and labels.
-func sum(d *dataset.Dataset, shards []dataset.Shard) (hash uint64, reports []dataset.Report) {
-	h := fnv.New64a()
+// sum reads shards and returns hashes of their rows and of their labels, which are read a block ahead.
+func sum(d *dataset.Dataset, shards []dataset.Shard) (hashes [2]uint64, reports []dataset.Report) {
+	h, labels := fnv.New64a(), fnv.New64a()
 	var x [4]byte
 	for _, s := range shards {
 		var label dataset.Label
 		if d.Labeled {
 			label = func(text []byte) (float64, string) {
-				h.Write(text)
+				labels.Write(text)
 				return 0, ""
 			}
 		}
@@ -155,7 +155,7 @@ func sum(d *dataset.Dataset, shards []dataset.Shard) (hash uint64, reports []dat
 		reports = append(reports, r.Report())
 		r.Close()
 	}
-	return h.Sum64(), reports
+	return [2]uint64{h.Sum64(), labels.Sum64()}, reports
 }
 
 // Report reads a shard and returns its report.

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,8 +15,33 @@ import (
 // most is the largest size of a report, in bytes.
 const most = 500_000
 
+// figure is what a figure of a report has.
+type figure struct {
+	title, axes, labels string
+	drawings, rows      int
+}
+
+// axes is how a drawing describes its axes.
+var axes = regexp.MustCompile(`(?s)^Horizontal axis: (.+)\. Vertical axis: (.+)\.$`)
+
+func (f figure) check(t *testing.T) {
+	t.Helper()
+	names := axes.FindStringSubmatch(f.axes)
+	if f.title == "" || f.drawings != 1 || f.rows < 2 || names == nil {
+		t.Errorf("a figure has %+v", f)
+		return
+	}
+	words := " " + strings.Join(strings.Fields(f.labels), " ") + " "
+	for _, name := range append(names[1:], f.title) {
+		if name = strings.Join(strings.Fields(name), " "); !strings.Contains(words, " "+name+" ") {
+			t.Errorf("%s: the drawing does not say %q: %s", f.title, name, words)
+		}
+	}
+}
+
 // Check tests what holds of every report: it is small, well formed, without scripts and anything from elsewhere, and
-// each of its charts has a title, named axes and a table. It returns the text of the page.
+// each of its charts has a title, a description that names both axes, these names in the drawing, and a table with
+// rows. It returns the text of the page.
 func Check(t *testing.T, data []byte) string {
 	t.Helper()
 	if len(data) > most {
@@ -23,7 +49,7 @@ func Check(t *testing.T, data []byte) string {
 	}
 	var text strings.Builder
 	var open []string
-	figures, tables, svgs, labels := 0, 0, 0, 0
+	var of figure
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.Strict, d.AutoClose, d.Entity = false, []string{"meta"}, xml.HTMLEntity
 	for {
@@ -49,24 +75,31 @@ func Check(t *testing.T, data []byte) string {
 			}
 			switch {
 			case name == "figure":
-				figures++
-				tables, svgs, labels = 0, 0, 0
-			case name == "table":
-				tables++
+				of = figure{}
+			case name == "tr":
+				of.rows++
 			case name == "svg":
-				svgs++
+				of.drawings++
 			}
 		case xml.EndElement:
 			if len(open) == 0 || open[len(open)-1] != e.Name.Local {
 				t.Fatalf("</%s> ends %v", e.Name.Local, open)
 			}
-			if open = open[:len(open)-1]; e.Name.Local == "figure" && (tables != 1 || svgs != 1 || labels < 3) {
-				t.Errorf("a figure has %d tables, %d drawings and %d labels", tables, svgs, labels)
+			if open = open[:len(open)-1]; e.Name.Local == "figure" {
+				of.check(t)
 			}
 		case xml.CharData:
-			if last := len(open) - 1; last >= 0 && open[last] == "text" && len(bytes.TrimSpace(e)) > 0 {
-				labels++
-			} else if last >= 0 && open[last] == "style" {
+			last := len(open) - 1
+			switch words := string(bytes.TrimSpace(e)); {
+			case last < 0:
+			case open[last] == "text":
+				of.labels += " " + words
+			case open[last] == "title":
+				of.title = words
+			case open[last] == "desc":
+				of.axes = words
+			}
+			if last >= 0 && open[last] == "style" {
 				if bytes.Contains(e, []byte("url(")) || bytes.Contains(e, []byte("@import")) {
 					t.Error("the style is from elsewhere")
 				}

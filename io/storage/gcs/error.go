@@ -3,7 +3,6 @@ package gcs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -16,12 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/objects"
 )
-
-// said returns an error with a server's answer, or with the reason why it could not be
-// asked. kind may be nil.
-func said(kind error, format string, args ...any) error {
-	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
-}
 
 const noCredentials = "no Google credentials found; run gcloud auth application-default login, or let " +
 	"GOOGLE_APPLICATION_CREDENTIALS name the key file of a service account"
@@ -58,23 +51,23 @@ func (g *gcs) answer(ctx context.Context, right string, o objects.Name, err erro
 	switch status(err) {
 	case 0:
 		if errors.As(err, &credentials) {
-			return said(nil, "the Google credentials are not accepted (%v); run gcloud auth application-default login",
+			return objects.Said(nil, "the Google credentials are not accepted (%v); run gcloud auth application-default login",
 				credentials)
 		}
 		return err
 	case http.StatusUnauthorized:
-		return said(nil, "the Google credentials are not accepted (401%s); run gcloud auth application-default login", text)
+		return objects.Said(nil, "the Google credentials are not accepted (401%s); run gcloud auth application-default login", text)
 	case http.StatusForbidden:
 		if limited(e) {
 			return err
 		}
-		return said(fs.ErrPermission, "access denied (403%s); check the name of the bucket %s, and that %s has the right "+
+		return objects.Said(fs.ErrPermission, "access denied (403%s); check the name of the bucket %s, and that %s has the right "+
 			"%s there", text, o.Bucket, account(), right)
 	case http.StatusNotFound:
 		if o.Name == "" || errors.Is(err, gcstorage.ErrBucketNotExist) || !g.bucketThere(ctx, o.Bucket) {
-			return said(storage.ErrNoBucket, "there is no bucket %s (404); check its name", o.Bucket)
+			return objects.Said(storage.ErrNoBucket, "there is no bucket %s (404); check its name", o.Bucket)
 		}
-		return said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.Bucket)
+		return objects.Said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.Bucket)
 	}
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -18,27 +17,17 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// noise returns bytes that no two places have in common.
-func noise(n int, seed uint64) []byte {
-	r := rand.New(rand.NewPCG(seed, 2))
-	data := make([]byte, n)
-	for i := range data {
-		data[i] = byte(r.Uint32())
-	}
-	return data
-}
-
 // A fifth of all requests fails, in every way, and nothing shows of it.
 func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 	s := server(t)
 	s.Faults.Set(gcstest.Rules{Share: 0.2, Seed: 3})
-	large := noise(maxChunk+maxChunk/2, 1)
+	large := gcstest.Noise(maxChunk+maxChunk/2, 1)
 	if testing.Short() {
 		large = large[:1<<20]
 	}
 	want := map[string][]byte{"dir/large": large}
 	for i := range 30 {
-		want[fmt.Sprint("dir/", i)] = noise(1000*i, uint64(i))
+		want[fmt.Sprint("dir/", i)] = gcstest.Noise(1000*i, uint64(i))
 	}
 	var wg sync.WaitGroup
 	for name, data := range want {
@@ -71,28 +60,7 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	files := []storage.File{{Name: "a", Data: noise(100, 100)}, {Name: "b", From: bucket + "dir/large"},
-		{Name: "manifest.json", Data: []byte("{}")}}
-	for i := range 20 {
-		dir := fmt.Sprint(bucket, "model-", i)
-		if err := storage.Publish(ctx, dir, files); err != nil {
-			t.Fatal(err)
-		}
-		if same, err := storage.EqualFiles(ctx, dir, files); !same || err != nil {
-			t.Errorf("%s: %t, %v", dir, same, err)
-		}
-		unlock, err := storage.Lock(ctx, bucket+"lock")
-		if err != nil {
-			t.Fatal(err)
-		}
-		unlock()
-	}
-	if err := storage.Remove(ctx, bucket+"dir"); err != nil {
-		t.Error(err)
-	}
-	if got := len(s.Names()); got != 20*len(files)+1 {
-		t.Errorf("%d objects are left: %v", got, s.Names())
-	}
+	gcstest.PublishMany(t, bucket, "dir/large", s.Names)
 	seen := s.Faults.Seen()
 	for _, kind := range []string{"list", "read", "write", "copy", "delete", "stat"} {
 		for _, way := range []string{gcstest.Busy, gcstest.Reset, gcstest.Cut, gcstest.Unheard} {
@@ -107,10 +75,10 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 func TestASilentServerIsAskedAgain(t *testing.T) {
 	impatient(t, 200*time.Millisecond)
 	s := server(t)
-	s.Fill("f", noise(1<<16, 1))
+	s.Fill("f", gcstest.Noise(1<<16, 1))
 	s.Faults.Set(gcstest.Rules{Share: 0.3, Seed: 5, Ways: []string{gcstest.Silenced}, Silence: time.Hour})
 	for range 10 {
-		if got, err := storage.ReadFile(ctx, bucket+"f", 1<<20); err != nil || !bytes.Equal(got, noise(1<<16, 1)) {
+		if got, err := storage.ReadFile(ctx, bucket+"f", 1<<20); err != nil || !bytes.Equal(got, gcstest.Noise(1<<16, 1)) {
 			t.Fatalf("%d bytes, %v", len(got), err)
 		}
 		if err := storage.WriteFile(ctx, bucket+"g", []byte("g")); err != nil {
@@ -133,7 +101,7 @@ func TestAServerThatIsDownIsGivenUp(t *testing.T) {
 	backoff.Max = 200 * time.Millisecond
 	t.Cleanup(func() { backoff = old })
 	s := server(t)
-	s.Fill("f", noise(100, 1))
+	s.Fill("f", gcstest.Noise(100, 1))
 	s.Faults.Set(gcstest.Rules{Share: 1, Ways: []string{gcstest.Busy}})
 	for what, err := range map[string]error{
 		"stat": errOf(storage.Stat(ctx, bucket+"f")), "list": errOf(storage.List(ctx,

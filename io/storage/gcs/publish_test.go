@@ -24,30 +24,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
-// modelOf returns the files of a directory that tell whose they are.
-func modelOf(who int) []storage.File {
-	content := func(name string) []byte { return []byte(fmt.Sprintf("%s of %d", name, who)) }
-	return []storage.File{{Name: "weights", Data: content("weights")}, {Name: "aside", Data: content("aside")},
-		{Name: "manifest.json", Data: content("manifest")}}
-}
-
-// published returns what is in a directory, and fails the test if that is of two
-// publishers or not whole. Nothing at all is "".
-func published(t *testing.T, s *gcstest.Server, dir string) string {
-	t.Helper()
-	manifest := string(s.Content(dir + "/manifest.json"))
-	if manifest == "" {
-		return ""
-	}
-	who := strings.TrimPrefix(manifest, "manifest of ")
-	for _, name := range []string{"weights", "aside"} {
-		if got, want := string(s.Content(dir+"/"+name)), name+" of "+who; got != want {
-			t.Errorf("%s/%s holds %q beside %q", dir, name, got, manifest)
-		}
-	}
-	return who
-}
-
 func TestPublishOfObjects(t *testing.T) {
 	s := server(t)
 	disk := write(t, filepath.Join(t.TempDir(), "f"), "from the disk")
@@ -120,7 +96,7 @@ func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
 		var winners []string
 		for i := range 16 {
 			wg.Go(func() {
-				err := storage.Publish(ctx, bucket+"model", modelOf(i))
+				err := storage.Publish(ctx, bucket+"model", gcstest.ModelOf(i))
 				mu.Lock()
 				defer mu.Unlock()
 				var e *storage.Error
@@ -133,7 +109,7 @@ func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if who := published(t, s, "model"); len(winners) != 1 || winners[0] != who {
+		if who := gcstest.Whose(t, bucket+"model"); len(winners) != 1 || winners[0] != who {
 			t.Errorf("faults %g: winners %v, published by %q", share, winners, who)
 		}
 		if d := cmp.Diff([]string{"model/aside", "model/manifest.json", "model/weights"}, s.Names()); d != "" {
@@ -202,7 +178,7 @@ func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool
 		of[i] = &sleeper{at: int32(at), asleep: make(chan struct{}), wake: make(chan struct{})}
 		done[i] = make(chan error, 1)
 		go func() {
-			done[i] <- storage.Publish(context.WithValue(ctx, sleeps{}, of[i]), bucket+"model", modelOf(i+1))
+			done[i] <- storage.Publish(context.WithValue(ctx, sleeps{}, of[i]), bucket+"model", gcstest.ModelOf(i+1))
 		}()
 		select {
 		case <-of[i].asleep:
@@ -220,7 +196,7 @@ func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool
 	errs := [2]error{<-done[0], nil}
 	close(of[1].wake)
 	errs[1] = <-done[1]
-	who := published(t, s, "model")
+	who := gcstest.Whose(t, bucket+"model")
 	won[who]++
 	for i, err := range errs {
 		if (err == nil) != (who == fmt.Sprint(i+1)) {

@@ -53,7 +53,7 @@ func (s *Store) List(ctx context.Context, pattern string) ([]storage.Object, err
 		return nil, err
 	}
 	if len(objects) == 0 {
-		return nil, said(storage.ErrNoMatch, "%v", storage.ErrNoMatch)
+		return nil, Said(storage.ErrNoMatch, "%v", storage.ErrNoMatch)
 	}
 	slices.SortFunc(objects, func(a, b storage.Object) int { return cmp.Compare(a.Name, b.Name) })
 	return objects, nil
@@ -101,7 +101,11 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	if o.Name != "" {
 		names = append(names, o.Name)
 	}
-	err := s.Service.Each(ctx, o.Bucket, Query{Prefix: o.below()}, func(a *Attrs) bool {
+	err := s.Service.Fence(ctx, o) // files that are not complete
+	if err != nil {
+		return err
+	}
+	err = s.Service.Each(ctx, o.Bucket, Query{Prefix: o.below()}, func(a *Attrs) bool {
 		names = append(names, a.Name)
 		return true
 	})

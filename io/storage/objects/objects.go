@@ -76,7 +76,8 @@ type Client interface {
 	// never does.
 	Commit(ctx context.Context, to Name, f storage.File, metadata map[string]string,
 		seal func(context.Context, storage.File) (claim Name, version string, err error)) error
-	// Fence has commits of earlier holders of a claim on a directory fail. The claim has been taken from them.
+	// Fence has commits of earlier holders of a claim on a directory fail. The claim has been taken from them. Uploads
+	// of a file of that name, and of files below it, that have not ended are deleted.
 	Fence(ctx context.Context, dir Name) error
 }
 
@@ -221,7 +222,7 @@ func (s *Store) putFile(ctx context.Context, o Name, cond Condition, metadata ma
 	return s.Service.Put(ctx, o, cond, metadata, f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
 }
 
-// said returns an error with a server's answer. kind may be nil.
-func said(kind error, format string, args ...any) error {
+// Said returns an error with a server's answer, or with the reason why it could not be asked. kind may be nil.
+func Said(kind error, format string, args ...any) error {
 	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }

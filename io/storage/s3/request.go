@@ -176,31 +176,28 @@ func (s *s3) answer(ctx context.Context, rights string, o objects.Name, err erro
 	if failed != nil {
 		return failed
 	}
-	said := func(kind error, format string, args ...any) error {
-		return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
-	}
 	switch {
 	case f.Status == http.StatusPreconditionFailed:
 		return storage.ErrChanged
 	case f.Code == "NoSuchBucket":
-		return said(storage.ErrNoBucket, "there is no bucket %s (404); check its name, and AWS_ENDPOINT_URL", o.Bucket)
+		return objects.Said(storage.ErrNoBucket, "there is no bucket %s (404); check its name, and AWS_ENDPOINT_URL", o.Bucket)
 	case f.Status == http.StatusNotFound:
 		if f.Code == "" && o.Name != "" { // HEAD does not say which is missing
 			if _, err := s.page(ctx, o.Bucket, objects.Query{Prefix: "-", Limit: 1}, ""); errors.Is(err, storage.ErrNoBucket) {
 				return err
 			}
 		}
-		return said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.Bucket)
+		return objects.Said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.Bucket)
 	case f.Status == http.StatusMovedPermanently || f.Status == http.StatusTemporaryRedirect ||
 		f.Code == "AuthorizationHeaderMalformed":
-		return said(nil, "the bucket %s is in another region than %s; set AWS_REGION=%s", o.Bucket, c.region, f.Region)
+		return objects.Said(nil, "the bucket %s is in another region than %s; set AWS_REGION=%s", o.Bucket, c.region, f.Region)
 	case f.Status == http.StatusForbidden || f.Status == http.StatusUnauthorized:
 		who := "the account of the key " + c.id
 		if c.id == "" {
 			who = "everybody, because there are no credentials (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " +
 				"AWS_PROFILE for ~/.aws/credentials),"
 		}
-		return said(fs.ErrPermission, "access denied (%s); check the name of the bucket %s, and that %s has the rights "+
+		return objects.Said(fs.ErrPermission, "access denied (%s); check the name of the bucket %s, and that %s has the rights "+
 			"%s there", strings.TrimSpace(fmt.Sprint(f.Status, " ", f.Code)), o.Bucket, who, rights)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/objects"
@@ -287,24 +288,32 @@ func (s *s3) Commit(ctx context.Context, to objects.Name, f storage.File, metada
 	return err
 }
 
-// Fence implements objects.Client: it aborts all uploads to a directory.
+// Fence implements objects.Client: it aborts all uploads to a file or directory.
 func (s *s3) Fence(ctx context.Context, dir objects.Name) error {
-	bucket := objects.Name{Bucket: dir.Bucket}
+	below := dir.Join("").Name
+	err := s.abortAll(ctx, dir.Bucket, below, func(key string) bool { return strings.HasPrefix(key, below) })
+	if err == nil && dir.Name != "" {
+		err = s.abortAll(ctx, dir.Bucket, dir.Name, func(key string) bool { return key == dir.Name })
+	}
+	return err
+}
+
+// abortAll aborts the uploads with some of the keys that begin with a prefix.
+func (s *s3) abortAll(ctx context.Context, in, prefix string, which func(key string) bool) error {
+	bucket := objects.Name{Bucket: in}
 	for range maxTries {
 		var found struct {
 			Upload []struct{ Key, UploadId string }
 		}
-		query := "prefix=" + escape(dir.Join("").Name, true) + "&uploads="
+		query, some := "prefix="+escape(prefix, true)+"&uploads=", false
 		_, err := s.ask(ctx, request{method: http.MethodGet, object: bucket, query: query}, &found)
-		if err != nil || len(found.Upload) == 0 {
-			return s.answer(ctx, writing, bucket, err)
-		}
 		for _, u := range found.Upload {
-			o := bucket
-			o.Name = u.Key
-			if err := s.abort(ctx, o, u.UploadId); err != nil {
-				return s.answer(ctx, writing, bucket, err)
+			if o := (objects.Name{Bucket: in, Name: u.Key}); err == nil && which(u.Key) {
+				some, err = true, s.abort(ctx, o, u.UploadId)
 			}
+		}
+		if err != nil || !some {
+			return s.answer(ctx, writing, bucket, err)
 		}
 	}
 	return errors.New("the server still lists uploads that were aborted; try again")

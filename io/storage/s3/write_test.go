@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -51,33 +49,13 @@ func short(t *testing.T) {
 	t.Cleanup(func() { storage.Register("s3", before) })
 }
 
-// content returns the content of an object, "" if there is none.
-func content(t *testing.T, name string) string {
-	t.Helper()
-	data, err := storage.ReadFile(t.Context(), root+name, 1<<20)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
-	return string(data)
-}
-
-// noise returns bytes that no two places have in common.
-func noise(n int, seed uint64) []byte {
-	r := rand.New(rand.NewPCG(seed, 2))
-	data := make([]byte, n)
-	for i := range data {
-		data[i] = byte(r.Uint32())
-	}
-	return data
-}
-
 // A share of all requests fails, in every way, and nothing shows of it.
 func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 	s := bucketServer(t)
 	s.Faults.Set(gcstest.Rules{Share: 0.3, Seed: 3})
-	want := map[string][]byte{"dir/large é+": noise(2*partSize+5, 1), "dir/full": noise(partSize, 2), "dir/empty": {}}
+	want := map[string][]byte{"dir/large é+": gcstest.Noise(2*partSize+5, 1), "dir/full": gcstest.Noise(partSize, 2), "dir/empty": {}}
 	for i := range 20 {
-		want[fmt.Sprint("dir/", i)] = noise(1000*i, uint64(i))
+		want[fmt.Sprint("dir/", i)] = gcstest.Noise(1000*i, uint64(i))
 	}
 	for name, data := range want {
 		if err := storage.WriteFile(t.Context(), root+name, data); err != nil {
@@ -97,28 +75,7 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 	if err != nil || len(found) != len(want) {
 		t.Errorf("%d objects, want %d: %v", len(found), len(want), err)
 	}
-	files := []storage.File{{Name: "a", Data: noise(100, 100)}, {Name: "b", From: root + "dir/large é+"},
-		{Name: "manifest.json", Data: []byte("{}")}}
-	for i := range 20 {
-		dir := fmt.Sprint(root, "model-", i)
-		if err := storage.Publish(t.Context(), dir, files); err != nil {
-			t.Fatal(err)
-		}
-		if same, err := storage.EqualFiles(t.Context(), dir, files); !same || err != nil {
-			t.Errorf("%s: %t, %v", dir, same, err)
-		}
-		unlock, err := storage.Lock(t.Context(), root+"lock")
-		if err != nil {
-			t.Fatal(err)
-		}
-		unlock()
-	}
-	if err := storage.Remove(t.Context(), root+"dir"); err != nil {
-		t.Error(err)
-	}
-	if got := len(s.Names()); got != 20*len(files)+1 {
-		t.Errorf("%d objects are left: %v", got, s.Names())
-	}
+	gcstest.PublishMany(t, root, "dir/large é+", s.Names)
 	seen := s.Faults.Seen()
 	for _, kind := range []string{"list", "read", "write", "delete", "stat", "begin", "part", "complete", "uploads"} {
 		for _, way := range []string{gcstest.Busy, gcstest.Reset, gcstest.Cut, gcstest.Unheard} {
@@ -127,26 +84,6 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 			}
 		}
 	}
-}
-
-// modelOf returns the files of a directory that tell whose they are.
-func modelOf(who int) (files []storage.File) {
-	for _, name := range []string{"weights", "aside", "manifest.json"} {
-		files = append(files, storage.File{Name: name, Data: fmt.Append(nil, name, " of ", who)})
-	}
-	return files
-}
-
-// whose returns the publisher of a directory, "" for none, and fails the test if its files are of two or not whole.
-func whose(t *testing.T, dir string) string {
-	t.Helper()
-	who, is := strings.CutPrefix(content(t, dir+"/manifest.json"), "manifest.json of ")
-	for _, name := range []string{"weights", "aside"} {
-		if got := content(t, dir+"/"+name); is && got != name+" of "+who {
-			t.Errorf("%s/%s is %q next to the manifest of %s", dir, name, got, who)
-		}
-	}
-	return who
 }
 
 func TestOneOfManyPublishersWins(t *testing.T) {
@@ -162,10 +99,10 @@ func TestOneOfManyPublishersWins(t *testing.T) {
 			var wg sync.WaitGroup
 			var errs [8]error
 			for i := range errs {
-				wg.Go(func() { errs[i] = storage.Publish(t.Context(), root+dir, modelOf(i)) })
+				wg.Go(func() { errs[i] = storage.Publish(t.Context(), root+dir, gcstest.ModelOf(i)) })
 			}
 			wg.Wait()
-			who := whose(t, dir)
+			who := gcstest.Whose(t, root+dir)
 			for i, err := range errs {
 				if (err == nil) != (who == fmt.Sprint(i)) {
 					t.Errorf("%s is of %q, and publisher %d got %v", dir, who, i, err)
@@ -202,7 +139,7 @@ func testLatePublisher(t *testing.T, s *gcstest.S3) {
 		client.Transport = &sleepy{client.Transport, at, hung, wake}
 		done := make(chan error, 1)
 		go func() {
-			done <- storage.Publish(context.WithValue(t.Context(), sleepy{}, true), root+"model", modelOf(1))
+			done <- storage.Publish(context.WithValue(t.Context(), sleepy{}, true), root+"model", gcstest.ModelOf(1))
 		}()
 		held := false
 		select {
@@ -213,12 +150,12 @@ func testLatePublisher(t *testing.T, s *gcstest.S3) {
 		}
 		var second error
 		if held {
-			second = storage.Publish(t.Context(), root+"model", modelOf(2))
+			second = storage.Publish(t.Context(), root+"model", gcstest.ModelOf(2))
 		}
 		close(wake)
 		first := <-done
 		client.Transport = client.Transport.(*sleepy).base
-		who := whose(t, "model")
+		who := gcstest.Whose(t, root+"model")
 		if (first == nil) != (who == "1") || held && (second == nil) != (who == "2") || who == "" {
 			t.Errorf("held up at request %d: of %q; %v, %v", at, who, first, second)
 		}
@@ -245,7 +182,7 @@ func TestAFencedCommitFails(t *testing.T) {
 					t.Error(err)
 				}
 				if other {
-					err = storage.Publish(ctx, dir.String(), modelOf(1))
+					err = storage.Publish(ctx, dir.String(), gcstest.ModelOf(1))
 				}
 				return dir, "", err
 			}
@@ -253,7 +190,7 @@ func TestAFencedCommitFails(t *testing.T) {
 			if err := x.Commit(t.Context(), dir.Join(f.Name), f, nil, sealed); !errors.Is(err, objects.ErrUnmet) {
 				t.Errorf("other %t: %v", other, err)
 			}
-			if who := whose(t, "model"); (who == "1") != other || who == "" && content(t, "model/manifest.json") != "" {
+			if who := gcstest.Whose(t, root+"model"); (who == "1") != other || who == "" && gcstest.Content(t, root+"model/manifest.json") != "" {
 				t.Errorf("other %t: %q", other, who)
 			}
 		}
@@ -334,7 +271,7 @@ func testSwaps(t *testing.T, _ *gcstest.S3) {
 		})
 	}
 	wg.Wait()
-	if got := content(t, "n"); got != "40" {
+	if got := gcstest.Content(t, root+"n"); got != "40" {
 		t.Errorf("%s after 40 swaps", got)
 	}
 }
@@ -344,8 +281,8 @@ func TestAServerThatIgnoresConditionsIsRefused(t *testing.T) {
 	for _, header := range []string{"If-Match", "If-None-Match"} {
 		s := bucketServer(t)
 		s.Ignores = []string{header}
-		err := storage.Publish(t.Context(), root+"model", modelOf(1))
-		if err == nil || !strings.Contains(err.Error(), "ignores the condition "+header) || whose(t, "model") != "" {
+		err := storage.Publish(t.Context(), root+"model", gcstest.ModelOf(1))
+		if err == nil || !strings.Contains(err.Error(), "ignores the condition "+header) || gcstest.Whose(t, root+"model") != "" {
 			t.Errorf("%s: %v, %v", header, err, s.Names())
 		}
 	}
@@ -370,15 +307,15 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	}
 	// After its time a lease deletes nothing.
 	before := storage.Register("s3", service(objects.Times{Renew: time.Hour, Stale: time.Hour}))
-	err = storage.Publish(t.Context(), root+"model", modelOf(3))
+	err = storage.Publish(t.Context(), root+"model", gcstest.ModelOf(3))
 	if err == nil || !strings.Contains(err.Error(), "not deleted in time") || s.Content("model/old") == nil {
 		t.Errorf("%v, %v", err, s.Names())
 	}
-	if whose(t, "model") != "" {
+	if gcstest.Whose(t, root+"model") != "" {
 		t.Error("published all the same")
 	}
 	storage.Register("s3", before)
-	if err := storage.Publish(t.Context(), root+"model", modelOf(3)); err != nil {
+	if err := storage.Publish(t.Context(), root+"model", gcstest.ModelOf(3)); err != nil {
 		t.Fatal(err)
 	}
 	d := cmp.Diff([]string{"model/aside", "model/manifest.json", "model/weights"}, s.Names())
@@ -388,7 +325,21 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	if _, err := u.complete(); !errors.Is(err, objects.ErrUnmet) {
 		t.Errorf("a late completion: %v", err)
 	}
-	if err := storage.Publish(t.Context(), root+"model", modelOf(4)); !errors.Is(err, storage.ErrOccupied) {
+	if err := storage.Publish(t.Context(), root+"model", gcstest.ModelOf(4)); !errors.Is(err, storage.ErrOccupied) {
 		t.Error(err)
+	}
+}
+
+func TestRemovedFilesLeaveNoUploads(t *testing.T) {
+	s := bucketServer(t)
+	x := service(objects.Standard)
+	for _, name := range []string{"model/weights", "model", "models"} {
+		u := x.upload(t.Context(), objects.Name{Scheme: "s3", Bucket: gcstest.Bucket, Name: name}, objects.Condition{}, nil)
+		if err := u.flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := storage.Remove(t.Context(), root+"model"); err != nil || s.Uploads() != 1 {
+		t.Errorf("%v, %d uploads, want the one of models", err, s.Uploads())
 	}
 }

@@ -2,7 +2,6 @@
 package about
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -150,58 +149,29 @@ func (a *Model) learned() string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// figure is a number with its interval; Low is NaN if none is known.
-type figure struct{ Value, Low, High float64 }
-
-// text writes the figure, and its interval as far as it is known.
-func (f figure) text(format string) (value, interval string) {
-	value = fmt.Sprintf(format, f.Value)
-	if f.Low == f.Low {
-		interval = fmt.Sprintf(format+" to "+format, f.Low, f.High)
-	}
-	return value, interval
-}
-
-// heldOutFigure is the figure of a λ that people ask for: the error of classes in percent, the RMSE of a target, or
-// the mean squared error. Its name says which.
-func (a *Model) heldOutFigure(row ridge.Row) (f figure, name, format string) {
-	nan := math.NaN()
-	half := halfWidth(row)
-	switch {
-	case a.Task == models.Classification && row.HeldOutRows > 0:
-		return rateOf(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective), "held-out error, %", "%.2f"
-	case a.Task == models.Classification:
-		f, name = figure{row.MSE, row.MSE - half, row.MSE + half}, "held-out mean squared error of ±1 codes"
-	case len(a.Input.Labels) > 1:
-		f, name = figure{row.MSE, row.MSE - half, row.MSE + half}, "held-out squared error, share of the variance"
-	default:
-		rmse := math.Sqrt(row.MSE)
-		half /= 2 * max(rmse, math.SmallestNonzeroFloat64)
-		f, name = figure{rmse, rmse - half, rmse + half}, "held-out RMSE, in units of the target"
-	}
-	if half == 0 {
-		f.Low, f.High = nan, nan
-	}
-	return f, name, "%.5g"
-}
-
 // headline is the held-out figure of the model.
 func (a *Model) headline() *page.Headline {
 	l := &a.Learner
-	for _, row := range l.Table {
-		if row.Lambda != l.Lambda || row.Failed != "" || row.MSE == 0 {
-			continue
+	on := func(rows int64, tried int) string {
+		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), LeastOf(tried))
+	}
+	if tried := len(l.Table) + len(l.RuledOut); tried > 0 {
+		i := slices.IndexFunc(l.Table, func(r ridge.Row) bool { return r.Lambda == l.Lambda && r.Failed == "" && r.MSE != 0 })
+		if i < 0 {
+			return nil
 		}
-		f, name, format := a.heldOutFigure(row)
-		value, interval := f.text(format)
-		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them", report.OneIn(max(2, l.Folds)))
+		row, of := l.Table[i], a.lambdas()
+		f, write := of.figure(row)
+		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them%s.", report.OneIn(max(2, l.Folds)),
+			LeastOf(tried))
 		switch {
 		case row.HeldOutRows > 0 && a.Task == models.Classification:
-			about = fmt.Sprintf("On %s held-out rows, by the model trained without them", report.Groups(row.HeldOutRows))
+			about = on(row.HeldOutRows, tried)
 		case row.Folds > 1:
-			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it", row.Folds)
+			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it%s.", row.Folds,
+				LeastOf(tried))
 		}
-		return headlineOf(name, value, interval, about+LeastOf(len(l.Table)+len(l.RuledOut))+".")
+		return headlineOf(of.name(), f, write, about)
 	}
 	if l.Log == nil {
 		return nil
@@ -213,87 +183,135 @@ func (a *Model) headline() *page.Headline {
 			of = trial
 		}
 	}
-	if of.HeldOutRows == 0 {
+	switch about := on(of.HeldOutRows, len(l.Log.Path)); {
+	case of.HeldOutRows == 0:
 		return nil
+	case a.Task != models.Classification:
+		return headlineOf("held-out loss", around(of.HeldOutLoss, 0), plain, about)
+	default:
+		return headlineOf("held-out error, %", RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError),
+			twoDigits, about)
 	}
-	about := fmt.Sprintf("On %s held-out rows, by the model trained without them", report.Groups(of.HeldOutRows)) +
-		LeastOf(len(l.Log.Path)) + "."
-	if a.Task != models.Classification {
-		return headlineOf("held-out loss", fmt.Sprintf("%.5g", of.HeldOutLoss), "", about)
-	}
-	rate := rateOf(of.HeldOutErrors, of.HeldOutRows, of.HeldOutError, 0)
-	if l.Split != nil && l.Split.By == profile.ByGroup { // errors are not counted by groups
-		rate.Low, rate.High = math.NaN(), math.NaN()
-	}
-	value, interval := rate.text("%.2f")
-	return headlineOf("held-out error, %", value, interval, about)
 }
 
-// headlineOf writes a figure whose name ends with its unit, if it is percent.
-func headlineOf(name, value, interval, about string) *page.Headline {
-	unit := ""
-	if short, percent := strings.CutSuffix(name, ", %"); percent {
-		name, unit = short, "%"
+func (a *Model) lambdas() lambdas { return lambdas{a.Task, len(a.Input.Labels), a.Learner.Table} }
+
+// headlineOf writes a figure whose name ends with its unit, if it has one.
+func headlineOf(name string, f Figure, write func(float64) string, about string) *page.Headline {
+	value, interval := f.Texts(write)
+	name, unit, _ := strings.Cut(name, ", ")
+	if unit == "%" {
+		name, value, interval = "", value+"% "+name, interval+"%"
+	} else if unit != "" {
+		unit = " " + unit
 	}
-	h := &page.Headline{Figure: value + unit + " " + name, About: about}
-	if interval != "" {
-		h.Range = "95% interval " + interval + unit
+	h := &page.Headline{Figure: strings.TrimSpace(capital(name + " " + value)), About: about}
+	if f.Low == f.Low {
+		h.Range = "95% interval " + interval + strings.TrimPrefix(unit, "%")
 	}
 	return h
 }
 
 // addFacts lists what the model is.
 func (a *Model) addFacts(p *page.Page) {
-	t := page.Table{Head: []string{"item", "value"}}
-	add := func(name, format string, args ...any) { t.Add(name, fmt.Sprintf(format, args...)) }
-	add("rows", "%s", job.Counts{Read: a.Rows.Read, Used: a.Rows.Used, SetAside: a.Rows.SetAside})
-	if a.Weights != nil {
-		add("weights of rows", "%s", WeightsText(a.Weights))
-	}
+	var t report.Facts
 	if a.profile.Kernel != "" {
-		add("features", "%s of the %s, seed %d", report.Groups(int64(a.Features)), a.profile.Kernel, a.Seed)
+		t.Add("features", "%s of the %s, seed %d", report.Groups(int64(a.Features)), a.profile.Kernel, a.Seed)
 	} else {
-		add("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
+		t.Add("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
 	}
-	add("learner", "%s, lambda %g", a.Learner.Kind, a.Learner.Lambda)
-	if a.Learner.Steps > 0 {
-		add("grid of sums", "%s", GridText(a.Learner.Steps))
-	}
-	if split := a.Learner.Split; split != nil {
-		add("held out by", "%s of %s", split.By, prepare.SomeOf(split.Columns))
-	}
-	words := func(name string, write func(w io.Writer)) {
-		var b bytes.Buffer
-		if write(&b); b.Len() > 0 {
-			add(name, "%s", strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "output  ", "")), " "))
-		}
-	}
-	words("probabilities", func(w io.Writer) { WriteProbabilities(w, a.Probabilities) })
-	if v := a.Intervals; v != nil {
-		by := fmt.Sprintf("by %s held-out rows, for levels up to %.4g", report.Groups(v.Rows), v.Highest())
-		if half, one := HalfWidth(v, a.Spread, a.TargetGrid); one {
-			by = fmt.Sprintf("%g%% of new rows within ±%.4g of the prediction, %s", 100*models.UsualLevel, half, by)
-		}
-		add("intervals", "%s", by)
-	}
-	if a.Threshold != nil {
-		words("decision", func(w io.Writer) { WriteThreshold(w, a.Threshold, a.Vocabulary.Classes[a.PositiveClass()]) })
-	}
-	if s := a.Segments; s != nil {
-		add("segments", "%s of %s with weights of their own", report.Counted(len(s.Of), "value"), report.Word(s.Column, 40))
-	}
-	for c, r2 := range a.Learner.TargetR2 {
-		add("R² of "+report.Word(a.Input.Labels[c], 40), "%.4f on held-out rows", r2)
-	}
+	addFacts(&t, a.Manifest)
 	s := p.Section("Model")
-	s.List(t)
-	if len(a.Learner.Components) > 0 {
-		t := page.Table{Head: []string{"component", "variance", "share of the variance, %"}}
-		for i, c := range a.Learner.Components {
-			t.Add(fmt.Sprint(i+1), fmt.Sprintf("%.5g", c.Variance), fmt.Sprintf("%.2f", 100*c.Share))
-		}
-		s.List(t)
+	s.List(t.Table)
+	s.List(ComponentTable(a.Learner.Components))
+}
+
+// addFacts adds what a report says of a model besides its features.
+func addFacts(t *report.Facts, m *models.Manifest) {
+	t.Add("learner", "%s, lambda %g", m.Learner.Kind, m.Learner.Lambda)
+	if m.Learner.Steps > 0 {
+		t.Add("grid", "%s", GridText(m.Learner.Steps))
 	}
+	if split := m.Learner.Split; split != nil {
+		t.Add("held out", "by %s of %s", split.By, prepare.SomeOf(split.Columns))
+	}
+	if m.Probabilities == nil && m.Task == models.Classification {
+		t.Add("output", "no probabilities; %s", HowToGetProbabilities)
+	}
+	t.Add("output", "%s", ProbabilitiesText(m.Probabilities))
+	if m.Threshold != nil {
+		t.Add("output", "%s", ThresholdText(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()]))
+	}
+	if v := m.Intervals; v != nil {
+		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", report.Groups(v.Rows),
+			v.Highest())
+		if half, one := HalfWidth(v, m.Spread, m.TargetGrid); one {
+			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel,
+				picture.Number(half, 3), by)
+		}
+		t.Add("interval", "%s", by)
+	}
+	if s := m.Segments; s != nil {
+		t.Add("segments", "%s of %s with weights of their own", report.Counted(len(s.Of), "value"), report.Word(s.Column, 40))
+	}
+	for c, r2 := range m.Learner.TargetR2 {
+		t.Add("R²", "%.4f on held-out rows for %s", r2, report.Word(m.Input.Labels[c], 40))
+	}
+	if m.Weights != nil {
+		t.Add("weights", "%s", WeightsText(m.Weights))
+	}
+	t.Add("rows", "%s", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
+}
+
+// addLineage adds from what a model was made; nothing for nil.
+func addLineage(t *report.Facts, l *registry.Lineage) {
+	if l == nil {
+		return
+	}
+	var files, parts []string
+	for _, p := range l.Parts {
+		parts = append(parts, p.Name)
+		for _, f := range p.Files {
+			files = append(files, f.Name)
+		}
+	}
+	if len(parts) == 1 {
+		t.Add("made of", "%s", prepare.SomeOf(files))
+	} else if len(parts) > 1 {
+		t.Add("made of", "%s of the data with %s: %s", report.Counted(len(parts), "part"), report.Counted(len(files), "file"),
+			prepare.SomeOf(parts))
+	}
+	if n := len(l.Forgotten); n > 0 {
+		t.Add("forgotten", "%s of rows, whose sums were subtracted", report.Counted(n, "set"))
+	}
+	switch {
+	case l.Redrawn != "":
+		t.Add("recipe", "drawn for this model: %s", l.Redrawn)
+	case l.Recipe != "":
+		t.Add("recipe", "of %s", l.Recipe)
+	case l.RecipeSHA256 != "":
+		t.Add("recipe", "of the sums, %.16s", l.RecipeSHA256)
+	}
+	for _, x := range []struct {
+		what string
+		of   *registry.Parent
+	}{{"initial weights", l.Init}, {"learned features", l.Features}} {
+		if x.of != nil {
+			t.Add("follows", "%s, its %s (%.16s)", x.of.Name, x.what, x.of.SHA256)
+		}
+	}
+	if l.HeldOut != nil {
+		t.Add("judged by", "%s", l.HeldOut.Name)
+	}
+}
+
+// WriteFacts prints what a model is besides its features, and from what it was made.
+func WriteFacts(w io.Writer, m *models.Manifest, l *registry.Lineage) {
+	var t report.Facts
+	addFacts(&t, m)
+	t.Add("data", "fingerprint %s", m.Fingerprint)
+	addLineage(&t, l)
+	t.Write(w, 10)
 }
 
 // HalfWidth returns half the width of the intervals of the usual level, for a row that is as far from the training rows

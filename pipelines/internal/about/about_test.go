@@ -80,7 +80,7 @@ func TestReportsOnWideTablesAndManyClassesAreSmall(t *testing.T) {
 		}
 		text := pagetest.Check(t, data)
 		for _, want := range []string{"10.00% held-out error", "95% interval 8.29 to 12.02%", "about 40% of the rows have 0",
-			"3 rows with other texts", "held-out error, %", "lambda, on the mean loss"} {
+			"3 rows with other texts", "held-out error, %", "lambda, the penalty on squared weights"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%v: the report does not say %q", size, want)
 			}

@@ -2,8 +2,10 @@ package about
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -11,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
@@ -24,259 +25,214 @@ const (
 	mostBars   = 8   // levels in a chart, besides the others
 	mostClass  = 20  // classes in a chart
 	mostAside  = 20  // rows that were set aside
+	mostLevels = 50  // levels in the table of a chart
 )
 
-// columnFacts is what a report says of a column.
+// columnFacts is what a report says of a column. Its summary is nil where the profile does not describe its values.
 type columnFacts struct {
-	name, kind string
-	levels     []string
-	counts     []int64 // of levels, and last of other texts
-	centre     float64 // that was subtracted from the values
-	stats      *profile.Column
-	deciles    []float32
-	layout     string // of times
+	schema.Field
+	missing, others int64     // rows without a value, and with a text that is no level
+	edges           []float64 // the least value, nine deciles and the largest; nil if they are not known
 }
 
 // columns describes the columns of the rows.
 func (a *Model) columns() (all []columnFacts) {
-	rows := a.profile.Rows
-	if rows == nil {
-		rows = &profile.Statistics{}
-	}
-	at := func(c *columnFacts, slot int) {
-		if slot < len(rows.Columns) {
-			c.stats = &rows.Columns[slot]
-		}
-		if slot < len(rows.Deciles) {
-			c.deciles = rows.Deciles[slot]
-		}
-		if slot < len(rows.Levels) {
-			c.counts = rows.Levels[slot]
-		}
-		if slot < len(a.schema.Centre) {
-			c.centre = a.schema.Centre[slot]
-		}
-	}
 	if t := a.schema.Table; t != nil {
 		slot := 0
 		for i := range t.Columns {
-			col := &t.Columns[i]
-			c := columnFacts{name: col.Name, kind: string(col.Type), levels: col.Levels, layout: col.Layout}
-			if at(&c, slot); col.Type == schema.Category && col.Buckets > 0 {
-				c.kind += fmt.Sprintf(" (%d buckets)", col.Buckets)
-			}
-			all, slot = append(all, c), slot+col.Width()
+			all = append(all, a.column(t.Columns[i], slot))
+			slot += t.Columns[i].Width()
 		}
 		return all
 	}
 	for j := range a.Input.Dim {
-		c := columnFacts{name: fmt.Sprint("column ", j+1), kind: "number"}
+		c := schema.Column{Name: fmt.Sprint("column ", j+1), Type: schema.Number}
 		if j < len(a.Input.Columns) {
-			c.name = a.Input.Columns[j]
+			c.Name = a.Input.Columns[j]
 		}
-		at(&c, j)
-		all = append(all, c)
+		all = append(all, a.column(c, j))
 	}
 	return all
+}
+
+// column describes a column, whose statistics are those of a number of a row.
+func (a *Model) column(of schema.Column, slot int) columnFacts {
+	c, rows, centre := columnFacts{Field: schema.Field{Column: of, Role: schema.Feature}}, a.profile.Rows, 0.0
+	if rows == nil || slot >= len(rows.Columns) {
+		return c
+	}
+	if slot < len(a.schema.Centre) {
+		centre = a.schema.Centre[slot]
+	}
+	stats := &rows.Columns[slot]
+	c.missing = stats.Missing
+	switch {
+	case of.Type == schema.Number:
+		c.Summary = &schema.Summary{Texts: 1, Numbers: 1, Min: float64(stats.Min) + centre, Max: float64(stats.Max) + centre,
+			Median: math.NaN()}
+		if slot < len(rows.Deciles) && len(rows.Deciles[slot]) == 9 {
+			for _, v := range slices.Concat([]float32{stats.Min}, rows.Deciles[slot], []float32{stats.Max}) {
+				c.edges = append(c.edges, float64(v)+centre)
+			}
+			c.Summary.Median = c.edges[5]
+		}
+	case len(of.Levels) > 0 && slot < len(rows.Levels) && len(rows.Levels[slot]) >= len(of.Levels):
+		c.Summary = &schema.Summary{Texts: 1}
+		c.Summary.Levels, c.others = levelsOf(of.Levels, rows.Levels[slot])
+	}
+	return c
+}
+
+// levelsOf returns levels with their counts, the most frequent first, and what else was counted.
+func levelsOf(texts []string, counts []int64) (all []schema.Level, others int64) {
+	for i, n := range counts {
+		if i < len(texts) {
+			all = append(all, schema.Level{Text: texts[i], Rows: n})
+		} else {
+			others += n
+		}
+	}
+	slices.SortStableFunc(all, func(a, b schema.Level) int { return cmp.Compare(b.Rows, a.Rows) })
+	return all, others
 }
 
 // addColumns describes the columns, the classes, and the rows that were not used.
 func (a *Model) addColumns(p *page.Page) {
 	s := p.Section("Columns and rows")
 	all := a.columns()
-	t := page.Table{Caption: "Columns of the training rows",
+	t := report.Table{Caption: "Columns of the training rows",
 		Head: []string{"column", "type", "missing, %", "values", "notes"}}
 	for _, c := range all[:min(len(all), mostListed)] {
-		values, notes := c.words(a.Rows.Used)
-		t.Add(report.Word(c.name, 60), c.kind, c.missing(a.Rows.Used), values, notes)
+		missing := "0"
+		if c.missing > 0 {
+			missing = twoDigits(100 * float64(c.missing) / float64(max(1, a.Rows.Used)))
+		}
+		t.Add(report.Word(c.Name, 60), string(c.Type), missing, report.Values(&c.Field), c.notes(a.Rows.Used))
 	}
 	if more := len(all) - mostListed; more > 0 {
 		t.More = report.Groups(int64(more)) + " more columns"
 	}
 	s.List(t)
-	s.Draw(a.classChart()...)
+	if a.Vocabulary != nil && len(a.Profile.ClassCounts) == len(a.Vocabulary.Classes) {
+		levels, _ := levelsOf(a.Vocabulary.Classes, a.Profile.ClassCounts)
+		b, t := bars("Classes", levels, a.Rows.Used, mostClass)
+		s.Draw(b, t)
+	}
 	if named := a.schema.Table != nil || len(a.Input.Columns) > 0; named || len(all) <= mostDrawn {
-		s.Draw(a.columnCharts(all)...)
+		a.drawColumns(s, all)
 	}
 	a.addSetAside(s)
 }
 
-// missing is the share of rows without a value.
-func (c *columnFacts) missing(rows int64) string {
-	if c.stats == nil || c.stats.Missing == 0 || rows == 0 {
-		return "0"
-	}
-	return fmt.Sprintf("%.2f", 100*float64(c.stats.Missing)/float64(rows))
-}
-
-// words describes values, and what to look at.
-func (c *columnFacts) words(rows int64) (values, notes string) {
+// notes says what to look at.
+func (c *columnFacts) notes(rows int64) string {
 	var odd []string
-	if c.stats != nil && 2*c.stats.Missing > rows {
+	if 2*c.missing > rows {
 		odd = append(odd, "mostly missing")
 	}
-	switch {
-	case len(c.levels) > 0:
-		values = report.Counted(len(c.levels), "level")
-		var some []string
-		for _, i := range c.byCount() {
-			if len(some) == 3 {
-				some = append(some, "…")
-				break
-			}
-			some = append(some, report.Word(c.levels[i], 30))
-		}
-		if values += ": " + strings.Join(some, ", "); len(c.levels) == 1 {
-			odd = append(odd, "one level")
-		}
-		if n := len(c.levels); len(c.counts) > n && c.counts[n] > 0 {
-			odd = append(odd, fmt.Sprintf("%s with other texts", report.Counted64(c.counts[n], "row")))
-		}
-	case c.layout != "":
-		values = c.layout
-	case c.stats != nil && strings.HasPrefix(c.kind, "number"):
-		low, high := float64(c.stats.Min)+c.centre, float64(c.stats.Max)+c.centre
-		values = fmt.Sprintf("%.6g to %.6g", low, high)
-		if len(c.deciles) == 9 {
-			values += fmt.Sprintf(", median %.6g", float64(c.deciles[4])+c.centre)
-		}
-		if low == high {
-			odd = append(odd, "constant")
-		}
+	if len(c.Levels) == 1 {
+		odd = append(odd, "one level")
 	}
-	if v, share := c.pile(); share > 0 && !slices.Contains(odd, "constant") {
-		odd = append(odd, fmt.Sprintf("about %d%% of the rows have %.6g", share, v))
+	if c.others > 0 {
+		odd = append(odd, report.Counted64(c.others, "row")+" with other texts")
 	}
-	return values, strings.Join(odd, "; ")
+	if s := c.Summary; s != nil && c.Type == schema.Number && s.Min == s.Max {
+		odd = append(odd, "constant")
+	} else if v, share := c.pile(); share > 0 {
+		odd = append(odd, fmt.Sprintf("about %d%% of the rows have %s", share, picture.Number(v, 6)))
+	}
+	return strings.Join(odd, "; ")
 }
 
 // pile returns a value that so many percent of the rows have, if they are at least 30%; 0 if there is none.
 func (c *columnFacts) pile() (value float64, percent int) {
-	for i := 0; i < len(c.deciles); {
+	for i := 1; i < len(c.edges)-1; {
 		n := i
-		for n < len(c.deciles) && c.deciles[n] == c.deciles[i] {
+		for n < len(c.edges)-1 && c.edges[n] == c.edges[i] {
 			n++
 		}
-		if p := 10 * (n - i); p >= 30 && p > percent && strings.HasPrefix(c.kind, "number") {
-			value, percent = float64(c.deciles[i])+c.centre, p
+		if p := 10 * (n - i); p >= 30 && p > percent {
+			value, percent = c.edges[i], p
 		}
 		i = n
 	}
 	return value, percent
 }
 
-// byCount returns the levels, the most frequent first.
-func (c *columnFacts) byCount() []int {
-	at := make([]int, len(c.levels))
-	for i := range at {
-		at[i] = i
-	}
-	if len(c.counts) >= len(c.levels) {
-		slices.SortStableFunc(at, func(i, j int) int { return int(min(1, max(-1, c.counts[j]-c.counts[i]))) })
-	}
-	return at
-}
-
-// classChart draws the rows of each class.
-func (a *Model) classChart() []page.Chart {
-	if a.Vocabulary == nil || len(a.Profile.ClassCounts) != len(a.Vocabulary.Classes) {
-		return nil
-	}
-	c := columnFacts{name: "Classes", levels: a.Vocabulary.Classes, counts: a.Profile.ClassCounts}
-	chart, ok := c.bars(a.Rows.Used, mostClass)
-	if !ok {
-		return nil
-	}
-	return []page.Chart{chart}
-}
-
-// columnCharts draws the first columns, those first along which a metric stretches distances most.
-func (a *Model) columnCharts(all []columnFacts) (charts []page.Chart) {
+// drawColumns draws the first columns, those first along which a metric stretches distances most.
+func (a *Model) drawColumns(s *page.Section, all []columnFacts) {
 	if a.Stretch != nil {
 		rank := map[string]int{}
 		for i, share := range a.Stretch.Columns {
 			rank[share.Name] = i - len(a.Stretch.Columns)
 		}
 		all = slices.Clone(all)
-		slices.SortStableFunc(all, func(x, y columnFacts) int { return rank[x.name] - rank[y.name] })
+		slices.SortStableFunc(all, func(x, y columnFacts) int { return rank[x.Name] - rank[y.Name] })
 	}
+	drawn := 0
 	for i := range all {
-		if len(charts) == mostDrawn {
-			break
+		c := &all[i]
+		h, t := c.histogram()
+		switch {
+		case drawn == mostDrawn:
+			return
+		case len(c.Levels) > 1 && c.Summary != nil:
+			b, t := bars(c.Name, c.Summary.Levels, a.Rows.Used, mostBars)
+			s.DrawExtra(b, t)
+		case len(h.Heights) > 2:
+			s.DrawExtra(h, t)
+		default:
+			continue
 		}
-		chart, ok := all[i].histogram()
-		if len(all[i].levels) > 1 {
-			chart, ok = all[i].bars(a.Rows.Used, mostBars)
-		}
-		if ok {
-			chart.Extra = true
-			charts = append(charts, chart)
-		}
+		drawn++
 	}
-	return charts
 }
 
 // bars draws the shares of the most frequent levels.
-func (c *columnFacts) bars(rows int64, most int) (page.Chart, bool) {
-	if len(c.counts) < len(c.levels) || rows == 0 {
-		return page.Chart{}, false
-	}
-	name := report.Word(c.name, 40)
-	b := picture.Bars{Title: name, X: "share of rows, %"}
-	t := page.Table{Head: []string{"value", "rows", "share, %"}}
-	var others, more int64
-	for k, i := range c.byCount() {
-		share := 100 * float64(c.counts[i]) / float64(rows)
-		if k < 50 {
-			t.Add(report.Word(c.levels[i], 60), report.Groups(c.counts[i]), fmt.Sprintf("%.2f", share))
+func bars(name string, levels []schema.Level, rows int64, most int) (picture.Bars, report.Table) {
+	b := picture.Bars{Title: report.Word(name, 40), X: "share of rows, %", Y: "value"}
+	t := report.Table{Head: []string{"value", "rows", "share, %"}}
+	others := 0.0
+	for k, level := range levels {
+		share := 100 * float64(level.Rows) / float64(max(1, rows))
+		if k < mostLevels {
+			t.Add(report.Word(level.Text, 60), report.Groups(level.Rows), twoDigits(share))
 		}
 		if k < most {
-			b.Names, b.Values = append(b.Names, report.Word(c.levels[i], 20)), append(b.Values, share)
+			b.Add(report.Word(level.Text, 20), share)
 		} else {
-			others, more = others+c.counts[i], more+1
+			others += share
 		}
 	}
-	if more > 0 {
-		b.Names = append(b.Names, report.Groups(more)+" others")
-		b.Values = append(b.Values, 100*float64(others)/float64(rows))
+	if more := len(levels) - most; more > 0 {
+		b.Add(report.Groups(int64(more))+" others", others)
 	}
-	if n := len(c.levels) - 50; n > 0 {
-		t.More = report.Groups(int64(n)) + " more values"
+	if more := len(levels) - mostLevels; more > 0 {
+		t.More = report.Groups(int64(more)) + " more values"
 	}
-	p, err := b.Plot()
-	return page.Chart{Drawer: p, Title: name, About: "Bars of the share of rows by value", Table: t,
-		Height: 2 + 0.5*float64(len(b.Names))}, err == nil
+	return b, t
 }
 
 // histogram draws the density between deciles. Values that many rows have are no part of it: the table of columns
 // notes them.
-func (c *columnFacts) histogram() (page.Chart, bool) {
-	if len(c.deciles) != 9 || c.stats == nil || c.layout != "" {
-		return page.Chart{}, false
-	}
-	name := report.Word(c.name, 40)
-	h := picture.Histogram{Title: name, X: "value of " + report.Word(c.name, 30), Y: "share of rows per unit, %"}
-	t := page.Table{Caption: "Deciles in a sample of the rows", Head: []string{"share of rows up to, %", "value"}}
-	edges := append(append([]float32{c.stats.Min}, c.deciles...), c.stats.Max)
-	h.Edges = []float64{float64(edges[0]) + c.centre}
-	for i, e := range edges {
-		v := float64(e) + c.centre
-		t.Add(fmt.Sprint(10*i), fmt.Sprintf("%.6g", v))
-		if last := h.Edges[len(h.Edges)-1]; v > last {
-			h.Edges, h.Heights = append(h.Edges, v), append(h.Heights, 10/(v-last))
+func (c *columnFacts) histogram() (h picture.Histogram, t report.Table) {
+	name := report.Word(c.Name, 40)
+	h = picture.Histogram{Title: name, X: "value of " + name, Y: "share of rows per unit, %"}
+	t = report.Table{Caption: "Deciles in a sample of the rows", Head: []string{"share of rows up to, %", "value"}}
+	for i, v := range c.edges {
+		t.Add(fmt.Sprint(10*i), picture.Number(v, 6))
+		if last := len(h.Edges) - 1; last < 0 {
+			h.Edges = append(h.Edges, v)
+		} else if v > h.Edges[last] {
+			h.Edges, h.Heights = append(h.Edges, v), append(h.Heights, 10/(v-h.Edges[last]))
 		}
 	}
-	if len(h.Heights) < 3 {
-		return page.Chart{}, false
-	}
-	p, err := h.Plot()
-	return page.Chart{Drawer: p, Title: name, Height: 4.6, Table: t,
-		About: "Histogram between the deciles of the column"}, err == nil
+	return h, t
 }
 
 // addSetAside lists the first rows that were not used.
 func (a *Model) addSetAside(s *page.Section) {
-	t := page.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
+	t := report.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
 	for line := range bytes.Lines(a.files[job.SetAsideFile]) {
 		var row dataset.SetAside
 		if len(t.Rows) == mostAside || json.Unmarshal(line, &row) != nil {
@@ -287,7 +243,5 @@ func (a *Model) addSetAside(s *page.Section) {
 	if more := a.Rows.SetAside - int64(len(t.Rows)); more > 0 && len(t.Rows) > 0 {
 		t.More = report.Groups(more) + " more rows"
 	}
-	if len(t.Rows) > 0 {
-		s.List(t)
-	}
+	s.List(t)
 }

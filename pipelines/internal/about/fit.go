@@ -10,27 +10,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
-
-// rateOf returns the share of held-out rows that were wrong, in percent. By weight, it has no interval; rows that
-// depend on each other are as good as effective ones, and 0 is all of them.
-func rateOf(wrong, rows int64, byWeight, effective float64) figure {
-	if byWeight > 0 {
-		return figure{100 * byWeight, math.NaN(), math.NaN()}
-	}
-	share := float64(wrong) / float64(max(1, rows))
-	if effective > 0 && effective < float64(rows) {
-		wrong, rows = int64(math.Round(share*effective)), int64(math.Round(effective))
-	}
-	low, high := score.Interval(wrong, rows)
-	return figure{100 * share, 100 * low, 100 * high}
-}
 
 // addSearch lists the trials of the search, and what its metric attends to.
 func (a *Model) addSearch(p *page.Page) error {
@@ -44,9 +28,9 @@ func (a *Model) addSearch(p *page.Page) error {
 		if found.Classes {
 			loss = "log loss"
 		}
-		t := page.Table{Head: []string{"features", "rows", "features tried", "lambda", loss, "error, %", "cost, 10⁹ steps"}}
+		t := report.Table{Head: []string{"features", "rows", "features tried", "lambda", loss, "error, %", "cost, 10⁹ steps"}}
 		for _, trial := range found.Trials {
-			rate := "-"
+			rate := ""
 			if found.Classes {
 				rate = fmt.Sprintf("%.2f", 100*trial.Error)
 			}
@@ -58,30 +42,43 @@ func (a *Model) addSearch(p *page.Page) error {
 			cost := (n*d*min(n, d) + float64(trial.Solves)*math.Pow(min(n, d), 3)/3) / 1e9
 			t.Add(trial.String(), report.Groups(int64(trial.Rows)), report.Groups(int64(trial.Features)),
 				fmt.Sprintf("%.2g", trial.Lambda), fmt.Sprintf("%.5f", trial.Loss), rate, fmt.Sprintf("%.3g", cost))
-			if trial.String() == found.Chosen.String() && trial.Rows == found.Chosen.Rows {
-				t.Marked = len(t.Rows)
-			}
+			t.Mark(trial.String() == found.Chosen.String() && trial.Rows == found.Chosen.Rows)
 		}
 		s.Say("%s were tried on %s of the training rows; losses are of other training rows. The chosen loss is the smallest "+
 			"of all, hence optimistic. Cost is the number of multiplications of a fit and its "+
 			"solves, because times differ from run to run.",
 			report.Counted(found.Tried, "candidate"), report.Counted64(int64(found.Pilot), "row"))
-		s.List(t)
+		s.List(t.Filled())
 	}
-	if i := a.Stretch; i != nil {
-		b := report.StretchPicture(i)
-		t := page.Table{Head: []string{"column", "share, %"}}
-		for _, c := range i.Columns {
-			t.Add(report.Word(c.Name, 60), fmt.Sprintf("%.2f", 100*c.Share))
-		}
-		chart, err := b.Plot()
-		if err != nil {
-			return err
-		}
-		s.Draw(page.Chart{Drawer: chart, Title: b.Title, Height: 2 + 0.5*float64(len(b.Names)), Table: t,
-			About: "Bars of the share of squared distances by column"})
+	a.addSizes(s)
+	if a.Stretch != nil {
+		s.Draw(report.StretchPicture(a.Stretch))
 	}
 	return nil
+}
+
+// addSizes shows the errors by the number of features, if some were tried.
+func (a *Model) addSizes(s *page.Section) {
+	if a.Lineage == nil || len(a.Lineage.Sizes) == 0 {
+		return
+	}
+	root := a.Task == models.Regression && len(a.Input.Labels) < 2
+	t := tuning.SizeTable(a.Lineage.Sizes, root)
+	of := picture.Lines{Title: "Held-out error by number of features", X: "number of features", Y: a.lambdas().name(),
+		LogX: true,
+		Series: []picture.Series{{}}}
+	for _, size := range a.Lineage.Sizes {
+		if v := size.Loss; root && v > 0 {
+			of.Series[0].Add(float64(size.Features), math.Sqrt(v))
+		} else if v > 0 {
+			of.Series[0].Add(float64(size.Features), v)
+		}
+	}
+	s.Say("These numbers of features were tried on all training rows. The rows that chose among them are also those of " +
+		"the errors by lambda, so these errors may be slightly too small.")
+	if s.List(t); len(of.Series[0].X) > 1 {
+		s.Draw(of, t)
+	}
 }
 
 // addPath lists the values of λ with their errors.
@@ -95,52 +92,40 @@ func (a *Model) addPath(p *page.Page) {
 		by = "the least " + strings.ReplaceAll(a.Learner.Select, "_", " ") + " of held-out rows"
 	}
 	s.Say("Lambda %g was chosen by %s. Larger values make smoother models.", a.Learner.Lambda, by)
-	t := page.Table{Head: []string{"lambda", "", "95% interval", "mean squared error",
-		"training mean squared error", "log loss",
-		"folds"}}
-	of, second, training := intervals{}, intervals{picture.Series{Name: "held out"}}, picture.Series{Name: "training"}
-	name, criterion := "", "mean squared error"
-	for _, row := range a.Learner.Table {
-		if row.Failed != "" {
-			t.Add(fmt.Sprintf("%g", row.Lambda), "-", row.Failed)
-			continue
-		}
-		f, what, format := a.heldOutFigure(row)
-		name = what
-		value, interval := f.text(format)
-		loss := "-"
-		if row.HeldOutLogLoss > 0 {
-			loss = fmt.Sprintf("%.5f", row.HeldOutLogLoss)
-		}
-		t.Add(fmt.Sprintf("%g", row.Lambda), value, interval, fmt.Sprintf("%.6g", row.MSE),
-			fmt.Sprintf("%.6g", row.Train), loss,
-			fmt.Sprint(row.Folds))
-		if row.Lambda == a.Learner.Lambda {
-			t.Marked = len(t.Rows)
-		}
-		if row.Lambda <= 0 || row.MSE == 0 {
-			continue
-		}
-		of.add(row.Lambda, f)
-		second.add(row.Lambda, figure{row.MSE, row.MSE - halfWidth(row), row.MSE + halfWidth(row)})
-		training.X, training.Y = append(training.X, row.Lambda), append(training.Y, row.Train)
-	}
-	t.Head[1] = name
+	t := PathTable(a.Task, len(a.Input.Labels), a.Learner.Table, a.Learner.Lambda)
 	if len(a.Learner.RuledOut) > 0 {
 		t.More = Numbers(a.Learner.RuledOut) + ", which were ruled out early"
 	}
 	s.List(t)
+	of, training := picture.Series{Name: "held out"}, picture.Series{Name: "training"}
+	held := of
+	for _, row := range a.Learner.Table {
+		if row.Failed != "" || row.MSE == 0 {
+			continue
+		}
+		f, _ := a.lambdas().figure(row)
+		of.AddInterval(row.Lambda, f.Value, f.Low, f.High)
+		f = around(row.MSE, halfWidth(row))
+		held.AddInterval(row.Lambda, f.Value, f.Low, f.High)
+		if a.Task == models.Classification {
+			training.Add(row.Lambda, row.Train)
+		} else {
+			training.Add(row.Lambda, math.Sqrt(row.Train))
+		}
+	}
 	if len(of.X) < 2 {
 		return
 	}
-	for _, l := range []picture.Lines{
-		{Title: "Held-out figure by lambda", Y: name, Series: []picture.Series{of.Series}},
-		{Title: "Squared errors by lambda", Y: criterion, Series: []picture.Series{second.Series, training}},
-	} {
-		l.X, l.LogX = "lambda, on the mean loss", true
-		if chart, err := l.Plot(); err == nil {
-			s.Draw(page.Chart{Drawer: chart, Title: l.Title, About: "Lines of errors by lambda", Table: t})
-		}
+	const x = "lambda, the penalty on squared weights"
+	name := a.lambdas().name()
+	l := picture.Lines{Title: "Held-out error by lambda", X: x, Y: name, LogX: true, Series: []picture.Series{of}}
+	if a.Task != models.Classification {
+		l.Title, l.Y, l.Series = "Errors by lambda", strings.TrimPrefix(name, "held-out "), append(l.Series, training)
+	}
+	s.Draw(l, t)
+	if name == "held-out error, %" {
+		s.Draw(picture.Lines{Title: "Squared errors by lambda", X: x, Y: "mean squared error of ±1 codes", LogX: true,
+			Series: []picture.Series{held, training}}, t)
 	}
 }
 
@@ -151,126 +136,52 @@ func (a *Model) addRounds(p *page.Page) error {
 		return nil
 	}
 	s := p.Section("Training by rounds")
-	s.Say("%s on %s with %s: %s after %s.", capital(a.Learner.Kind), c.Loss, report.Counted(c.Partitions, "partition"),
-		c.Ended,
-		report.Counted(c.Rounds, "round"))
-	if len(c.Path) > 0 {
-		s.List(a.trials(c.Path))
-	}
+	s.Say("Learner %s on %s loss with %s: %s after %s.", a.Learner.Kind, c.Loss, report.Counted(c.Partitions, "partition"),
+		c.Ended, report.Counted(c.Rounds, "round"))
+	s.List(Trials(a.Task, a.Learner.Split, c.Path, a.Learner.Lambda))
 	var history []iterative.Report
 	if data := a.files[CurveFile]; data != nil {
 		if err := json.Unmarshal(data, &history); err != nil {
 			return fmt.Errorf("%s: %w", CurveFile, err)
 		}
 	}
-	if len(history) < 2 {
-		return nil
+	if len(history) > 1 {
+		s.Draw(LearningCurve(history))
 	}
-	t := page.Table{Head: []string{"round", "objective", "duality gap", "training error, %", "held-out loss",
-		"held-out error, %"}}
-	for _, r := range history {
-		gap, loss, wrong := "-", "-", "-"
-		if g, known := r.Gap(); known {
-			gap = fmt.Sprintf("%.4g", g)
-		}
-		if r.HeldOutRows > 0 {
-			loss = fmt.Sprintf("%.5g", r.HeldOutLoss)
-			wrong = fmt.Sprintf("%.2f", 100*float64(r.HeldOutErrors)/float64(r.HeldOutRows))
-		}
-		t.Add(fmt.Sprint(r.Round), fmt.Sprintf("%.6g", r.Objective), gap,
-			fmt.Sprintf("%.2f", 100*float64(r.Errors)/float64(max(1, r.Rows))), loss, wrong)
-	}
-	lines := LearningCurve(history)
-	chart, err := lines.Plot()
-	if err == nil {
-		s.Draw(page.Chart{Drawer: chart, Title: lines.Title, About: "Lines of losses and errors by round", Table: t})
-	}
-	return err
-}
-
-// trials lists the values of λ that an iterative learner tried.
-func (a *Model) trials(tried []models.Trial) page.Table {
-	t := page.Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %", "95% interval"}}
-	for _, r := range tried {
-		rate, interval := "-", "-"
-		if a.Task == models.Classification && r.HeldOutRows > 0 {
-			rate, interval = rateOf(r.HeldOutErrors, r.HeldOutRows, r.HeldOutError, 0).text("%.2f")
-			if split := a.Learner.Split; split != nil && split.By == profile.ByGroup {
-				interval = "-" // errors are not counted by groups
-			}
-		}
-		t.Add(fmt.Sprintf("%g", r.Lambda), fmt.Sprint(r.Rounds), fmt.Sprintf("%.6g", r.Objective),
-			fmt.Sprintf("%.5g", r.HeldOutLoss), rate, interval)
-		if r.Lambda == a.Learner.Lambda {
-			t.Marked = len(t.Rows)
-		}
-	}
-	return t
+	return nil
 }
 
 // addOrigin says of what the model was made, and how to make it again.
 func (a *Model) addOrigin(p *page.Page) {
 	s := p.Section("Origin")
-	t := page.Table{Head: []string{"item", "value"}}
-	t.Add("program", "bochner "+a.Program)
-	t.Add("fingerprint of the rows", a.Fingerprint)
+	var t report.Facts
+	t.Add("program", "bochner %s", a.Program)
+	addLineage(&t, a.Lineage)
+	t.Add("fingerprint of the rows", "%s", a.Fingerprint)
 	if w, has := a.File(models.WeightsFile); has {
-		t.Add("SHA-256 of the weights", w.SHA256)
+		t.Add("SHA-256 of the weights", "%s", w.SHA256)
 	}
-	t.Add("SHA-256 of the manifest", a.SHA256)
+	t.Add("SHA-256 of the manifest", "%s", a.SHA256)
+	s.List(t.Table)
 	l := a.Lineage
 	if l == nil {
 		l = &registry.Lineage{}
 	}
-	if l.Recipe != "" {
-		t.Add("recipe of", l.Recipe)
-	}
-	if l.RecipeSHA256 != "" {
-		t.Add("SHA-256 of the recipe", l.RecipeSHA256)
-	}
-	for _, of := range []struct {
-		name string
-		*registry.Parent
-	}{{"weights began with", l.Init}, {"learned features of", l.Features}} {
-		if of.Parent != nil {
-			t.Add(of.name, of.Name+", "+of.SHA256)
-		}
-	}
-	if l.HeldOut != nil {
-		t.Add("judged by", l.HeldOut.Name)
-	}
-	if n := len(l.Forgotten); n > 0 {
-		t.Add("rows that were subtracted", report.Counted(n, "sum"))
-	}
-	s.List(t)
-	files := page.Table{Caption: "Files of the training rows", Head: []string{"part", "file", "bytes", "version"}}
+	files := report.Table{Caption: "Files of the training rows", Head: []string{"part", "file", "bytes", "version"}}
 	for _, part := range l.Parts {
 		for _, f := range part.Files {
 			files.Add(part.Name, path.Base(f.Name), report.Groups(f.Bytes), f.Version)
 		}
 	}
-	if len(files.Rows) > 0 {
-		s.List(files)
-	}
+	s.List(files.Filled())
 	switch {
 	case l.Command != "":
 		s.Say("This command, where these files are, makes a model with the same weights:")
 		if strings.Contains(l.Command, "time=") {
 			s.Say("A time limit was set, so the choices also depend on the machine.")
 		}
-		s.Add(page.Part{Code: l.Command})
+		s.Show(l.Command)
 	default:
 		s.Say("The model was not made by one command on files of rows, so no single command makes it again.")
 	}
-}
-
-// intervals is a series of figures.
-type intervals struct{ picture.Series }
-
-// add adds a figure. One without an interval ends where it is.
-func (s *intervals) add(x float64, f figure) {
-	if f.Low != f.Low {
-		f.Low, f.High = f.Value, f.Value
-	}
-	s.X, s.Y, s.Low, s.High = append(s.X, x), append(s.Y, f.Value), append(s.Low, f.Low), append(s.High, f.High)
 }

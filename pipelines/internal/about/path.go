@@ -6,11 +6,12 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -72,104 +73,170 @@ func halfWidth(row ridge.Row) float64 {
 	return row.HeldOutStdErr * distuv.UnitNormal.Quantile(0.975)
 }
 
-// WritePath prints the cross-validation results of each λ. Errors of targets are in their units.
-// Errors of classes are the share of misclassified rows of one fold, and the squares that ridge
-// minimises, of scores that should be 1 for the row's class and −1 for the others. The squares
-// determine the choice of λ.
-func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	numbers := task == models.Regression
-	scored := !numbers && slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 })
-	lost := slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutLogLoss > 0 })
-	none, extra, first := "-\t-\t-\t-", "", ""
+// Figure is a number with its interval; Low is NaN if none is known.
+type Figure struct{ Value, Low, High float64 }
+
+// around returns a figure that is at least 0 with an interval of that half width; 0 is none.
+func around(v, half float64) Figure {
+	if half == 0 {
+		half = math.NaN()
+	}
+	return Figure{v, max(0, v-half), v + half}
+}
+
+// Texts writes the figure and its interval, "-" for none.
+func (f Figure) Texts(write func(float64) string) (value, interval string) {
+	if f.Low != f.Low {
+		return write(f.Value), "-"
+	}
+	return write(f.Value), write(f.Low) + " to " + write(f.High)
+}
+
+func twoDigits(v float64) string { return fmt.Sprintf("%.2f", v) }
+func plain(v float64) string     { return picture.Number(v, 5) }
+
+// RateOf returns the share of held-out rows that were wrong, in percent. By weight, it has no interval; rows that
+// depend on each other are as good as effective ones, and 0 is all of them.
+func RateOf(wrong, rows int64, byWeight, effective float64) Figure {
+	if byWeight > 0 {
+		return around(100*byWeight, 0)
+	}
+	share := float64(wrong) / float64(max(1, rows))
+	if effective > 0 && effective < float64(rows) {
+		wrong, rows = int64(math.Round(share*effective)), int64(math.Round(effective))
+	}
+	low, high := score.Interval(wrong, rows)
+	return Figure{100 * share, 100 * low, 100 * high}
+}
+
+// lambdas has the held-out figures of each λ, as a report on a task shows them.
+type lambdas struct {
+	models.Task
+	targets int
+	rows    []ridge.Row
+}
+
+// figure is the figure that people ask for: the error of classes in percent, the RMSE of a target, or the mean squared
+// error.
+func (p lambdas) figure(row ridge.Row) (Figure, func(float64) string) {
+	half := halfWidth(row)
+	switch {
+	case p.Task == models.Classification && row.HeldOutRows > 0:
+		return RateOf(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective), twoDigits
+	case p.Task == models.Classification:
+		return around(row.MSE, half), plain
+	}
+	rmse := math.Sqrt(row.MSE)
+	return around(rmse, half/(2*max(rmse, math.SmallestNonzeroFloat64))), plain // d√x = dx/(2√x)
+}
+
+// name is the name of the figure, with its unit.
+func (p lambdas) name() string {
+	switch {
+	case p.Task == models.Classification && slices.ContainsFunc(p.rows, scored):
+		return "held-out error, %"
+	case p.Task == models.Classification:
+		return heldOutMSE
+	case p.targets > 1:
+		return "held-out RMSE, standard deviations of the targets"
+	}
+	return "held-out RMSE, units of the target"
+}
+
+// scored tells whether the errors of classes were counted.
+func scored(r ridge.Row) bool { return r.HeldOutRows > 0 }
+
+// heldOutMSE are the squares that ridge minimises, of scores that should be 1 for the row's class and −1 for the
+// others. They determine the choice of λ.
+const heldOutMSE = "held-out MSE of ±1 codes"
+
+// PathTable has the cross-validation results of each λ.
+func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) report.Table {
+	p := lambdas{task, targets, rows}
+	training, root := "training MSE", func(v float64) string { return plain(v) }
+	if task != models.Classification {
+		training, root = "training RMSE", func(v float64) string { return plain(math.Sqrt(v)) }
+	}
+	t := report.Table{Head: []string{"lambda", p.name(), "95% interval", "held-out log loss", heldOutMSE, "95% interval",
+		"error on fold 1", "R²", training, "folds", "failed"}}
 	// A λ that was ruled out after a fold or two has errors of other rows than the chosen; all have
 	// errors of the first.
 	most := 0
-	for _, row := range path {
+	for _, row := range rows {
 		most = max(most, row.Folds)
 	}
-	differ := slices.ContainsFunc(path, func(r ridge.Row) bool {
+	differ := slices.ContainsFunc(rows, func(r ridge.Row) bool {
 		return r.Failed == "" && r.Folds < most && r.FoldMSE > 0
 	})
-	if differ {
-		none, first = none+"\t-", "error on fold 1\t"
-	}
-	if lost {
-		extra = "held-out log loss\t"
-	}
-	switch {
-	case numbers:
-		none += "\t-"
-		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± 95%%\t%sR²\ttraining RMSE\tfolds\t\t\n", first)
-	case scored:
-		none += "\t-\t-" + strings.Repeat("\t-", strings.Count(extra, "\t"))
-		fmt.Fprintf(tw, "\tlambda\theld-out error\t95%% interval\t%sheld-out mse of ±1 codes\t± 95%%\t%straining "+
-			"mse\tfolds\t\t\n", extra, first)
-	default:
-		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± 95%%\t%straining mse\tfolds\t\t\n", first)
-	}
-	for _, row := range path {
-		mark := ""
-		if row.Lambda == chosen {
-			mark = "<- chosen"
-		}
+	for _, row := range rows {
 		if row.Failed != "" {
-			fmt.Fprintf(tw, "\t%g\t%s\t%s\t\n", row.Lambda, none, row.Failed)
+			t.Add(fmt.Sprintf("%g", row.Lambda), "-", "-", "", "", "", "", "", "-", "-", row.Failed)
 			continue
 		}
-		held, half, one, training := row.MSE, halfWidth(row), row.FoldMSE, row.Train
-		if numbers {
-			held, one, training = math.Sqrt(held), math.Sqrt(one), math.Sqrt(training)
-			half /= 2 * max(held, math.SmallestNonzeroFloat64) // d√x = dx/(2√x)
+		f, write := p.figure(row)
+		line := make([]string, len(t.Head))
+		line[0] = fmt.Sprintf("%g", row.Lambda)
+		line[1], line[2] = f.Texts(write)
+		if row.HeldOutLogLoss > 0 {
+			line[3] = fmt.Sprintf("%.4f", row.HeldOutLogLoss)
 		}
-		se := "-"
-		if half > 0 {
-			se = fmt.Sprintf("%.2g", half)
+		if t.Head[1] != heldOutMSE && task == models.Classification {
+			line[4], line[5] = around(row.MSE, halfWidth(row)).Texts(plain)
 		}
-		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
-		if scored {
-			rate, interval := HeldOutRate(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective)
-			fmt.Fprintf(tw, "%s\t%s\t", rate, interval)
-		}
-		if lost {
-			fmt.Fprintf(tw, "%.5f\t", row.HeldOutLogLoss)
-		}
-		fmt.Fprintf(tw, "%.6g\t%s\t", held, se)
 		if differ {
-			fmt.Fprintf(tw, "%.6g\t", one)
+			line[6] = root(row.FoldMSE)
 		}
-		if numbers {
-			fmt.Fprintf(tw, "%.4f\t", row.R2)
+		if task != models.Classification {
+			line[7] = fmt.Sprintf("%.4f", row.R2)
 		}
-		fmt.Fprintf(tw, "%.6g\t%d\t%s\t\n", training, row.Folds, mark)
+		line[8], line[9] = root(row.Train), fmt.Sprint(row.Folds)
+		t.Rows = append(t.Rows, line)
+		t.Mark(row.Lambda == chosen)
 	}
-	tw.Flush()
-	if i := slices.IndexFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 }); scored {
+	return t.Filled()
+}
+
+// WritePath prints the cross-validation results of each λ.
+func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.Row, chosen float64) {
+	PathTable(task, targets, rows, chosen).Write(w)
+	if i := slices.IndexFunc(rows, scored); i >= 0 && task == models.Classification {
 		fmt.Fprintf(w, "          errors are on %s rows of one fold, predicted by the model trained without them\n",
-			report.Groups(path[i].HeldOutRows))
+			report.Groups(rows[i].HeldOutRows))
 	}
 }
 
-// HeldOutRate returns the share of held-out rows that were wrong, with its interval; by weight, and
-// without an interval, where rows have weights. Rows that depend on each other are as good as
-// effective ones; 0 is all of them.
-func HeldOutRate(errors, rows int64, byWeight, effective float64) (rate, interval string) {
-	if byWeight > 0 {
-		return fmt.Sprintf("%.2f%%", 100*byWeight), "-"
+// Trials lists the values of λ that an iterative learner tried. Errors are not counted by groups, so rows that are held
+// out by groups have no interval.
+func Trials(task models.Task, split *profile.FoldRule, tried []models.Trial, chosen float64) report.Table {
+	t := report.Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %",
+		"95% interval"}}
+	for _, r := range tried {
+		line := []string{fmt.Sprintf("%g", r.Lambda), fmt.Sprint(r.Rounds), plain(r.Objective), plain(r.HeldOutLoss), "", ""}
+		if task == models.Classification && r.HeldOutRows > 0 {
+			line[4], line[5] = RoundsRate(split, r.HeldOutErrors, r.HeldOutRows, r.HeldOutError).Texts(twoDigits)
+		}
+		t.Rows = append(t.Rows, line)
+		t.Mark(r.Lambda == chosen)
 	}
-	share := float64(errors) / float64(max(1, rows))
-	if effective > 0 && effective < float64(rows) {
-		return fmt.Sprintf("%.2f%%", 100*share), score.PercentInterval(int64(math.Round(share*effective)),
-			int64(math.Round(effective)))
+	return t.Filled()
+}
+
+// RoundsRate is RateOf for an iterative learner, which does not count errors by groups.
+func RoundsRate(split *profile.FoldRule, wrong, rows int64, byWeight float64) Figure {
+	rate := RateOf(wrong, rows, byWeight, 0)
+	if split != nil && split.By == profile.ByGroup {
+		return around(rate.Value, 0)
 	}
-	return fmt.Sprintf("%.2f%%", 100*share), score.PercentInterval(errors, rows)
+	return rate
+}
+
+// String writes a share in percent with its interval.
+func (f Figure) String() string {
+	value, interval := f.Texts(twoDigits)
+	return fmt.Sprintf("%s%% (95%% interval %s)", value, interval)
 }
 
 // Numbers lists numbers.
 func Numbers(v []float64) string {
-	var words []string
-	for _, x := range v {
-		words = append(words, fmt.Sprintf("%g", x))
-	}
-	return strings.Join(words, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ", ")
 }

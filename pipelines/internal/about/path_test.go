@@ -13,7 +13,7 @@ import (
 func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 	print := func(task models.Task, path []ridge.Row) []string {
 		var b strings.Builder
-		WritePath(&b, task, path, 0.1)
+		WritePath(&b, task, 1, path, 0.1)
 		return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	}
 	path := []ridge.Row{
@@ -26,18 +26,19 @@ func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 		scored    int64
 		want, end []string // columns of the λ that was chosen, and of the one after it
 	}{
-		{models.Regression, 0, []string{"0.1", "2", "0.43", "1.2", "0.5000", "0.5", "3", "<-", "chosen"},
+		{models.Regression, 0, []string{"0.1", "2", "1.5697", "to", "2.4303", "1.2", "0.5000", "0.5", "3", "<-", "chosen"},
 			[]string{"1", "1.5", "-", "1.5", "0.4000", "1", "1"}},
-		{models.Classification, 0, []string{"0.1", "4", "1.7", "1.44", "0.25", "3", "<-", "chosen"},
+		{models.Classification, 0, []string{"0.1", "4", "2.2789", "to", "5.7211", "1.44", "0.25", "3", "<-", "chosen"},
 			[]string{"1", "2.25", "-", "2.25", "1", "1"}},
-		{models.Classification, 100, []string{"0.1", "0.00%", "0.00", "to", "3.70", "4", "1.7", "1.44", "0.25", "3", "<-",
-			"chosen"}, nil},
+		{models.Classification, 100, []string{"0.1", "0.00", "0.00", "to", "3.70", "4", "2.2789", "to", "5.7211", "1.44",
+			"0.25", "3",
+			"<-", "chosen"}, nil},
 	} {
 		for i := range path[1:] {
 			path[i+1].HeldOutRows = c.scored
 		}
 		lines := print(c.task, path)
-		if !strings.Contains(lines[0], "± 95%  error on fold 1  ") {
+		if !strings.Contains(lines[0], "95% interval  error on fold 1  ") {
 			t.Errorf("%s: header %q", c.task, lines[0])
 		}
 		for i, want := range [][]string{c.want, c.end} {

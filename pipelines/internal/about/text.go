@@ -2,7 +2,6 @@ package about
 
 import (
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -11,23 +10,24 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// WriteComponents prints the components of an embedding.
-func WriteComponents(w io.Writer, components []models.Component) {
+// ComponentTable has the components of an embedding.
+func ComponentTable(components []models.Component) report.Table {
+	t := report.Table{Head: []string{"component", "variance", "share of the variance, %", "so far, %"}}
 	total := 0.0
 	for i, c := range components {
-		total += c.Share
-		fmt.Fprintf(w, "component %-3d variance %.6g, %.2f%% of all; %.2f%% so far\n", i+1, c.Variance,
-			100*c.Share, 100*total)
+		total += 100 * c.Share
+		t.Add(fmt.Sprint(i+1), plain(c.Variance), twoDigits(100*c.Share), twoDigits(total))
 	}
+	return t
 }
 
 // HowToGetProbabilities is the next step for users whose model has none.
 const HowToGetProbabilities = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to have them"
 
-// WriteProbabilities prints how probabilities are computed, if the model has them.
-func WriteProbabilities(w io.Writer, p *models.Probabilities) {
+// ProbabilitiesText says how probabilities are computed; "" if the model has none.
+func ProbabilitiesText(p *models.Probabilities) string {
 	if p == nil {
-		return
+		return ""
 	}
 	how := ""
 	switch p.Kind {
@@ -43,15 +43,14 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 	case score.Isotonic:
 		how = "an increasing step function for each class (isotonic)"
 	}
-	fmt.Fprintf(w, "output    probabilities by %s", how)
 	if p.Rows > 0 {
-		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them",
+		how += fmt.Sprintf(", fitted to the scores of %s rows, %s, by weights that were trained without them",
 			report.Groups(p.Rows), report.OneIn(p.Folds))
 	}
 	if p.Weights != nil {
-		fmt.Fprint(w, "; the class is that of "+byProduct)
+		how += "; the class has " + byProduct
 	}
-	fmt.Fprintln(w)
+	return "probabilities by " + how
 }
 
 // PositiveText names the positive one of two classes; "" without one.
@@ -85,14 +84,13 @@ func DecidedBy(t *models.Threshold, class string) string {
 	return fmt.Sprintf("threshold %g: a row is of class %q if %s is at least that", t.Value, class, what)
 }
 
-// WriteThreshold prints how rows of two classes are decided, if by a threshold.
-func WriteThreshold(w io.Writer, t *models.Threshold, positive string) {
-	if t == nil {
-		return
-	}
-	fmt.Fprintf(w, "output    %s\n", DecidedBy(t, positive))
-	if t.By == "" {
-		return
+// ThresholdText says how rows of two classes are decided, in lines; "" if not by a threshold.
+func ThresholdText(t *models.Threshold, positive string) string {
+	switch {
+	case t == nil:
+		return ""
+	case t.By == "":
+		return DecidedBy(t, positive)
 	}
 	name, expected, plain := "F1 of the class", t.Expected, t.Plain
 	switch t.By {
@@ -101,10 +99,9 @@ func WriteThreshold(w io.Writer, t *models.Threshold, positive string) {
 	case score.ByBalanced:
 		name = "balanced accuracy"
 	}
-	fmt.Fprintf(w, "          chosen by the %s on %s held-out rows, %s, by weights that were trained without them; "+
-		"expect %.2f%%, without it %.2f%%\n",
-		name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
-	fmt.Fprintf(w, "          (each half of these rows decided by the threshold that the other half chooses)\n")
+	return DecidedBy(t, positive) + fmt.Sprintf("\nchosen by the %s on %s held-out rows, %s, by weights that were "+
+		"trained without them; expect %.2f%%, without it %.2f%%\n(each half of these rows decided by the threshold that "+
+		"the other half chooses)", name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
 }
 
 // WeightsText describes the weights of rows in words.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -231,16 +230,16 @@ func writeColumns(w io.Writer, p *profile.Profile, names []string, t *schema.Tab
 	if len(numbers) == 0 {
 		return
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "column\tmin\tmax\tmean\tdeviation\tnon-zero\t\n")
+	table := report.Table{Head: []string{"column", "min", "max", "mean", "deviation", "non-zero"}}
 	for _, j := range numbers[:min(len(numbers), maxColumnLines)] {
 		name, c := fmt.Sprint(j+1), p.Columns[j]
 		if names != nil {
 			name = report.Word(names[j], 40)
 		}
-		fmt.Fprintf(tw, "%s\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t\n", name, c.Min, c.Max, c.Mean, c.Dev, report.Groups(c.Nonzero))
+		table.Add(name, fmt.Sprintf("%.6g", c.Min), fmt.Sprintf("%.6g", c.Max), fmt.Sprintf("%.6g", c.Mean),
+			fmt.Sprintf("%.6g", c.Dev), report.Groups(c.Nonzero))
 	}
-	tw.Flush()
+	table.Write(w)
 	if more := len(numbers) - maxColumnLines; more > 0 {
 		fmt.Fprintf(w, "… and %d more columns (--json has them all)\n", more)
 	}

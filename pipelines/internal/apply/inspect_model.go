@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -106,32 +105,12 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 			prepare.SomeOf(m.Input.Labels))
 	}
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
-	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
 	report.WriteStretch(&b, r.Stretch)
 	report.WriteEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
-		about.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
+		about.WritePath(&b, m.Task, len(m.Input.Labels), m.Learner.Table, m.Learner.Lambda)
 	}
-	if m.Probabilities == nil && m.Task == models.Classification {
-		fmt.Fprintf(&b, "output    no probabilities; %s\n", about.HowToGetProbabilities)
-	}
-	about.WriteProbabilities(&b, m.Probabilities)
-	if v := m.Intervals; v != nil {
-		fmt.Fprintf(&b, "interval  from %s held-out rows, for levels up to %.4g (predict --interval)\n",
-			report.Groups(v.Rows), v.Highest())
-	}
-	if m.Threshold != nil {
-		about.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
-	}
-	if s := m.Segments; s != nil {
-		fmt.Fprintf(&b, "segments  %s of %s with weights of their own\n", report.Counted(len(s.Of), "value"), s.Column)
-	}
-	if m.Weights != nil {
-		fmt.Fprintf(&b, "weights   %s\n", about.WeightsText(m.Weights))
-	}
-	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
-	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)
-	writeLineage(&b, r.Lineage)
+	about.WriteFacts(&b, m, r.Lineage)
 	if r.table != nil {
 		report.WriteColumns(&b, r.table.Describe())
 	}

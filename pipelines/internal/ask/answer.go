@@ -1,13 +1,11 @@
 package ask
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -104,7 +102,10 @@ func (a *Answer) WriteTo(w io.Writer) (int64, error) {
 		if t.Title != "" {
 			fmt.Fprintf(&b, "%s\n", t.Title)
 		}
-		t.write(&b, a.Measure)
+		t.table(a.Measure).WriteLeft(&b)
+		if note := t.seen(); note != "" {
+			fmt.Fprintln(&b, note)
+		}
 	}
 	fmt.Fprintf(&b, "\ntime      %s in %.2f s\n", report.Counted(a.Fits, "fit"), a.Seconds)
 	for _, n := range a.Notes {
@@ -122,21 +123,11 @@ func (i Interval) String() string {
 	return fmt.Sprintf("%.4f to %.4f", *i.Low, *i.High)
 }
 
-// write prints the columns in which a row has something.
-func (t *Table) write(w io.Writer, measure string) {
-	lines, drawn := t.lines(measure)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, line := range filled(lines) {
-		fmt.Fprintln(tw, strings.Join(line, "\t"))
-	}
-	tw.Flush()
-	fmt.Fprint(w, drawn)
-}
-
-// lines are a head and the rows, and a note on some of them.
-func (t *Table) lines(measure string) (lines [][]string, drawn string) {
-	measure = strings.Replace(measure, "mse", "RMSE", 1)
-	lines = [][]string{{t.Head, "trained on", "rows", "lambda", "R²", "95%", measure, "adds to R²", "95%", "Shapley"}}
+// table has the columns in which a row has something.
+func (t *Table) table(measure string) report.Table {
+	measure = strings.NewReplacer("mse", "RMSE", "brier", "Brier score").Replace(measure)
+	all := report.Table{Caption: t.Title, Head: []string{t.Head, "trained on", "rows", "lambda", "R²", "95% interval",
+		measure, "adds to R²", "95% interval", "Shapley"}}
 	cell := func(is bool, format string, args ...any) string {
 		if !is {
 			return ""
@@ -146,7 +137,7 @@ func (t *Table) lines(measure string) (lines [][]string, drawn string) {
 	for _, r := range t.Rows {
 		name, v, shapley := report.Word(r.Name, 40), r.Worth, 0.0
 		if r.Seen {
-			name, drawn = name+" *", "* the recipe was drawn from rows of these sums\n"
+			name = name + " *"
 		}
 		if measure == "RMSE" {
 			r.Error = math.Sqrt(r.Error)
@@ -157,54 +148,66 @@ func (t *Table) lines(measure string) (lines [][]string, drawn string) {
 		} else if v.Shapley != nil {
 			shapley = *v.Shapley
 		}
-		lines = append(lines, []string{name, r.Trained, cell(r.TrainedRows > 0, "%s", report.Groups(r.TrainedRows)),
+		all.Add(name, r.Trained, cell(r.TrainedRows > 0, "%s", report.Groups(r.TrainedRows)),
 			cell(r.Lambda > 0, "%g", r.Lambda), fmt.Sprintf("%.4f", r.R2), r.Interval.String(), fmt.Sprintf("%.5g", r.Error),
 			cell(worth, "%+.4f", v.R2), v.Interval.String(),
-			cell(v.Shapley != nil, "%.4f", shapley) + cell(v.StdErr > 0, " ± %.4f", v.StdErr)})
+			cell(v.Shapley != nil, "%.4f", shapley)+cell(v.StdErr > 0, " ± %.4f", v.StdErr))
 	}
-	return lines, drawn
+	return all.Filled()
 }
 
-// filled leaves out the columns in which no row has something.
-func filled(lines [][]string) (all [][]string) {
-	for _, line := range lines {
-		var cells []string
-		for c, cell := range line {
-			if slices.ContainsFunc(lines[1:], func(l []string) bool { return l[c] != "" }) {
-				cells = append(cells, cell)
-			}
-		}
-		all = append(all, cells)
+// seen explains the marks of a table; "" if it has none.
+func (t *Table) seen() string {
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Seen }) {
+		return "* the recipe was drawn from rows of these sums"
 	}
-	return all
+	return ""
 }
 
-// draw plots R² of the rows of all tables, or of window in hindsight.
-func (a *Answer) draw(ctx context.Context, name string) error {
-	return report.WritePicture(ctx, name, a.lines(), 18, 11)
+// ends returns the interval, NaN without one.
+func (i Interval) ends() (low, high float64) {
+	if i.Low == nil {
+		return math.NaN(), math.NaN()
+	}
+	return *i.Low, *i.High
 }
 
-func (a *Answer) lines() picture.Lines {
-	curve := a.Question == "curve"
-	l := picture.Lines{Title: "R² by " + a.Question, X: "row of the table", Y: "R²", LogX: curve}
+// figure is the plot of the answer.
+func (a *Answer) figure() picture.Figure {
+	l := picture.Lines{Title: "R² by training rows", X: "rows trained on", Y: "R²", LogX: true}
+	b := picture.Bars{Title: "R² by group", X: "R²", Y: a.Tables[len(a.Tables)-1].Head}
+	switch a.Question {
+	case "backtest":
+		l.Title, l.X, l.LogX = "R² by date", "date that was judged", false
+	case "window":
+		b.Title = "R² in hindsight"
+	case "worth":
+		b.Title, b.X = "What groups add to R²", "R² of all groups minus R² without the group"
+	case "matrix":
+		b.Title, b.Y = "R² by pair of groups", "judged, by a model of"
+	}
 	for k, t := range a.Tables {
-		if a.Question == "window" && k == 0 {
-			continue
-		}
 		s := picture.Series{Name: t.Title}
 		for i, r := range t.Rows {
-			x := float64(i + 1)
-			if curve {
-				l.X, x = "rows", float64(r.TrainedRows)
-			}
-			if r.Name == total {
-				continue
-			}
-			if s.X, s.Y = append(s.X, x), append(s.Y, r.R2); r.Low != nil {
-				s.Low, s.High = append(s.Low, *r.Low), append(s.High, *r.High)
+			switch low, high := r.ends(); {
+			case r.Name == total || a.Question == "window" && k == 0 || a.Question == "worth" && r.Worth == nil:
+			case a.Question == "worth":
+				low, high = r.Worth.ends()
+				b.AddInterval(report.Word(r.Name, 30), r.Worth.R2, low, high)
+			case a.Question == "backtest":
+				l.Names = append(l.Names, r.Name)
+				s.AddInterval(float64(i+1), r.R2, low, high)
+			case a.Question == "matrix":
+				b.AddInterval(report.Word(r.Name, 15)+", "+report.Word(r.Trained, 15), r.R2, low, high)
+			default:
+				b.AddInterval(report.Word(r.Name, 30), r.R2, low, high)
+				s.AddInterval(float64(r.TrainedRows), r.R2, low, high)
 			}
 		}
 		l.Series = append(l.Series, s)
 	}
-	return l
+	if slices.Contains([]string{"backtest", "curve", "bisect"}, a.Question) {
+		return l
+	}
+	return b
 }

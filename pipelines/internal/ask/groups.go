@@ -121,7 +121,7 @@ func (d *data) curve() *Answer {
 			break
 		}
 	}
-	return &Answer{Asked: "learning curves of the judged dates", By: inside, Judged: spanOf(judged), Tables: tables}
+	return &Answer{Asked: "how good models of 1, 2, 4, … dates are", By: inside, Judged: spanOf(judged), Tables: tables}
 }
 
 // Worth says what a group adds to R².
@@ -175,7 +175,7 @@ func (d *data) worth() *Answer {
 		how = "; Shapley values are means over " + report.Counted(d.Permutations, "random order")
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
-	return &Answer{Asked: "models of all groups but one, the most harmful first" + how, By: once, Judged: spanOf(judged),
+	return &Answer{Asked: "what each group adds to R², the most harmful first" + how, By: once, Judged: spanOf(judged),
 		Tables: []Table{{Head: "left out", Rows: append(rows, all)}}}
 }
 
@@ -290,7 +290,7 @@ func (d *data) bisect() *Answer {
 	for _, n := range slices.Sorted(maps.Keys(known))[1:] {
 		t.Rows = append(t.Rows, known[n])
 	}
-	a := &Answer{Asked: "models of the first dates", By: once, Judged: spanOf(judged), Tables: []Table{t}}
+	a := &Answer{Asked: "which date lowers R² for good", By: once, Judged: spanOf(judged), Tables: []Table{t}}
 	if bad > len(steps) {
 		a.Verdict = "no date broke the score"
 		return a

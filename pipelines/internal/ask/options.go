@@ -18,6 +18,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -106,12 +107,16 @@ func Ask(ctx context.Context, o Options) (*Answer, error) {
 	}
 	a.describe(d, time.Since(begun).Seconds())
 	if o.Report != "" {
-		if err := a.writePage(ctx, o.Report); err != nil {
+		data, err := a.page().HTML()
+		if err == nil {
+			err = storage.WriteFile(ctx, o.Report, data)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	if o.Plot != "" {
-		err = a.draw(ctx, o.Plot)
+		err = report.WritePicture(ctx, o.Plot, a.figure(), 18, 11)
 	}
 	return a, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -58,7 +59,7 @@ type Jobs interface {
 	Train(ctx context.Context, model string, files []string) error
 	// Judge judges a model by itself, and whether it may replace the champion unless that is "".
 	// The text is for people.
-	Judge(ctx context.Context, champion, model string, files []string) (gates []registry.Gate, text string, err error)
+	Judge(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison, error)
 	// Accept returns an error if models like the champion do not have the scores by which Judge judges.
 	// Train returns it before it trains.
 	Accept(ctx context.Context, champion string) error
@@ -410,7 +411,12 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		champion = n.registry.Place(n.champion)
 	}
 	err := n.timed("judge", func() (err error) {
-		n.report.Gates, n.report.Comparison, err = n.Judge(ctx, champion, n.registry.Place(model), judge.files)
+		n.report.Gates, n.report.compared, err = n.Judge(ctx, champion, n.registry.Place(model), judge.files)
+		if c := n.report.compared; c != nil {
+			var b strings.Builder
+			c.WriteTo(&b)
+			n.report.Comparison = b.String()
+		}
 		return err
 	})
 	if why, other := unfit(err); judge.of != nil && why != "" && other == nil {

@@ -1,11 +1,10 @@
 package days
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/pipelines/internal/pages"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 )
@@ -14,51 +13,15 @@ import (
 func (r *RetrainReport) page() *page.Page {
 	p := &page.Page{Title: "Retraining for " + r.Day,
 		Headline: &page.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
-	s := p.Section("Models and data")
-	t := page.Table{Head: []string{"item", "value"}}
-	add := func(name, value string) {
-		if value != "" {
-			t.Add(name, value)
-		}
-	}
-	add("champion before", r.Before)
-	add("champion", r.Champion)
-	add("model", r.Model)
-	add("recipe drawn anew", r.Redrawn)
-	if r.Partitions > 0 {
-		add("trained on", fmt.Sprintf("%s, %s to %s", report.Counted(r.Partitions, "partition"), r.First, r.Last))
-		add("judged by", r.HeldOut)
-	}
-	if r.Rows.Read > 0 {
-		add("rows", fmt.Sprintf("%s used, %s set aside", report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside)))
-	}
-	if r.Window != nil {
-		add("window", r.Window.String())
-	}
-	for _, x := range append([]named{{"days read", r.Summed}, {"new days", r.New}}, r.changed()...) {
-		add(x.what, someDays(x.days))
-	}
-	for _, x := range r.Refused {
-		add("refused", x.Day+": "+x.Why)
-	}
-	s.List(t)
-	if len(r.Gates) > 0 {
-		t := page.Table{Head: []string{"condition", "passed", "result"}}
-		for _, g := range r.Gates {
-			t.Add(g.Condition, map[bool]string{true: "yes", false: "no"}[g.Passed], g.Result)
-		}
-		p.Section("Gates").List(t)
-	}
+	p.Section("Models and data").List(r.facts().Table)
+	p.Section("Gates").List(r.gates())
 	r.addDrift(p)
-	if r.Comparison != "" {
-		s := p.Section("Comparison with the champion")
-		s.Add(page.Part{Code: strings.ReplaceAll(r.Comparison, strings.TrimSuffix(r.Models, "/")+"/", "")})
+	if r.compared != nil {
+		pages.AddComparison(p, r.compared)
 	}
-	if len(r.Notes) > 0 {
-		s := p.Section("Notes")
-		for _, note := range r.Notes {
-			s.Say("%s", note)
-		}
+	s := p.Section("Notes")
+	for _, note := range r.Notes {
+		s.Say("%s", note)
 	}
 	return p
 }
@@ -69,24 +32,20 @@ func (r *RetrainReport) addDrift(p *page.Page) {
 	if r.Drift != nil {
 		s.Say("All rows, from those of the recipe: %.3g, %s.", r.Drift.Value, r.Drift.Text)
 	}
-	t := page.Table{Head: []string{"day", "column", "distance", "at least", "what"}}
-	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1"}
+	var t report.Table
+	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1", Y: "day"}
 	for _, m := range slices.Backward(r.Drifts) { // the newest first
 		largest := 0.0
+		t.AddDrift(m.Day, m.Columns)
 		for _, c := range m.Columns {
-			t.Add(m.Day, report.Word(c.Name, 60), fmt.Sprintf("%.3f", c.Distance), fmt.Sprintf("%.3f", c.AtLeast), c.Detail)
 			largest = max(largest, c.AtLeast)
 		}
 		if len(b.Names) < 30 {
-			b.Names, b.Values = append(b.Names, m.Day), append(b.Values, largest)
+			b.Add(m.Day, largest)
 		}
 	}
-	if len(t.Rows) == 0 {
-		return
-	}
-	s.List(t)
-	if chart, err := b.Plot(); err == nil {
-		s.Draw(page.Chart{Drawer: chart, Title: b.Title, About: "Bars of the largest drift by day", Table: t,
-			Height: 2.2 + 0.5*float64(len(b.Names))})
+	if len(t.Rows) > 0 {
+		s.List(t)
+		s.Draw(b)
 	}
 }

@@ -1,17 +1,18 @@
 package days
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -60,6 +61,7 @@ type RetrainReport struct {
 	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from those of the recipe
 	Gates      []registry.Gate `json:"gates,omitempty"`
 	Comparison string          `json:"comparison,omitempty"`
+	compared   *evaluate.ModelComparison
 	ReportedWork
 }
 
@@ -164,27 +166,18 @@ func (r *RetrainReport) code() int {
 		Lost: exit.CodeLost}[r.Outcome]
 }
 
-// Text is the report for people.
-func (r *RetrainReport) Text() string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-11s%s\n", name, fmt.Sprintf(format, args...))
+// facts are what a run did, in words.
+func (r *RetrainReport) facts() (t report.Facts) {
+	t.Add("day", "%s", r.Day)
+	t.Add("outcome", "%s", strings.TrimSuffix(fmt.Sprintf("%s: %s", r.Outcome, r.Why), ": "))
+	if r.Champion != r.Before && r.Champion != "" && r.Before != "" {
+		t.Add("champion", "%s (before: %s)", r.Champion, r.Before)
+	} else {
+		t.Add("champion", "%s", cmp.Or(r.Champion, "none"))
 	}
-	line("day", "%s", r.Day)
-	line("outcome", "%s", strings.TrimSuffix(fmt.Sprintf("%s: %s", r.Outcome, r.Why), ": "))
-	switch {
-	case r.Champion == "":
-		line("champion", "none")
-	case r.Champion != r.Before && r.Before != "":
-		line("champion", "%s (before: %s)", r.Champion, r.Before)
-	default:
-		line("champion", "%s", r.Champion)
-	}
-	if r.Model != "" {
-		line("model", "%s", r.Model)
-	}
+	t.Add("model", "%s", r.Model)
 	if r.Redrawn != "" {
-		line("recipe", "drawn anew: %s", r.Redrawn)
+		t.Add("recipe", "drawn anew: %s", r.Redrawn)
 	}
 	if r.Partitions > 0 {
 		days := r.First + " to " + r.Last
@@ -195,20 +188,25 @@ func (r *RetrainReport) Text() string {
 		if r.Rows.Read > 0 {
 			rows = fmt.Sprintf(": %s used, %s set aside", report.Counted64(r.Rows.Used, "row"), report.Groups(r.Rows.SetAside))
 		}
-		line("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
-		line("judged by", "%s", r.HeldOut)
+		t.Add("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
+		t.Add("judged by", "%s", r.HeldOut)
 	}
 	if r.Window != nil {
-		line("window", "%s", r.Window)
+		t.Add("window", "%s", r.Window)
 	}
 	for _, x := range append([]named{{"read", r.Summed}, {"new", r.New}}, r.changed()...) {
-		if len(x.days) > 0 {
-			line(x.what, "%s", someDays(x.days))
-		}
+		t.Add(x.what, "%s", someDays(x.days))
 	}
 	for _, x := range r.Refused {
-		line("refused", "%s: %s", x.Day, x.Why)
+		t.Add("refused", "%s: %s", x.Day, x.Why)
 	}
+	return t
+}
+
+// Text is the report for people.
+func (r *RetrainReport) Text() string {
+	var b strings.Builder
+	t := r.facts()
 	shown := 0
 	for _, m := range slices.Backward(r.Drifts) { // the newest first
 		if !m.certain() || slices.ContainsFunc(r.Refused, func(x Refused) bool { return x.Day == m.Day }) {
@@ -221,23 +219,25 @@ func (r *RetrainReport) Text() string {
 		if text == "" {
 			text = m.Features.Text
 		}
-		line("drift", "%s: %s", m.Day, text)
+		t.Add("drift", "%s: %s", m.Day, text)
 	}
 	if r.Drift != nil {
-		line("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
+		t.Add("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
 	}
 	if r.Removed > 0 {
-		line("removed", "%s of sums that no model needs", report.Counted(r.Removed, "directory"))
+		t.Add("removed", "%s of sums that no model needs", report.Counted(r.Removed, "directory"))
 	}
 	if r.Unneeded > 0 {
-		line("sums", "no model needs %s; --keep_sums needed removes what is not needed",
+		t.Add("sums", "no model needs %s; --keep_sums needed removes what is not needed",
 			report.Counted(r.Unneeded, "directory"))
 	}
 	for _, note := range r.Notes {
-		line("note", "%s", note)
+		t.Add("note", "%s", note)
 	}
+	t.Write(&b, 11)
 	if len(r.Gates) > 0 {
-		r.writeGates(&b)
+		b.WriteString("\n")
+		r.gates().WriteLeft(&b)
 	}
 	if r.Comparison != "" {
 		fmt.Fprintf(&b, "\n%s", r.Comparison)
@@ -250,14 +250,13 @@ func (r *RetrainReport) Text() string {
 	return b.String()
 }
 
-// writeGates prints the gates as a table.
-func (r *RetrainReport) writeGates(w io.Writer) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(tw, "\ngate\tpassed\tresult\n")
+// gates has the gates as a table.
+func (r *RetrainReport) gates() report.Table {
+	t := report.Table{Head: []string{"gate", "passed", "result"}}
 	for _, g := range r.Gates {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", g.Condition, map[bool]string{true: "yes", false: "no"}[g.Passed], g.Result)
+		t.Add(g.Condition, report.YesNo(g.Passed), g.Result)
 	}
-	tw.Flush()
+	return t
 }
 
 // mostDrifts is the largest number of days whose drift is printed.

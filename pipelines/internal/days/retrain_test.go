@@ -27,6 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
+	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -306,15 +307,15 @@ func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[strin
 }
 
 func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
-	text string, err error) {
+	r *evaluate.ModelComparison, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	rows, err := shopRows(ctx, files)
 	gates = []registry.Gate{{Condition: "many rows", Passed: len(rows) > 1}}
 	if champion == "" || err != nil {
-		return gates, "", err
+		return gates, nil, err
 	}
 	for row := range rows {
 		for _, model := range []string{champion, challenger} {
@@ -323,12 +324,12 @@ func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files 
 				err = exit.Refuse("row %s judges %s, which was trained on it", row, model)
 			}
 			if err != nil {
-				return nil, "", err
+				return nil, nil, err
 			}
 		}
 	}
 	return append(gates, registry.Gate{Condition: "not worse",
-		Passed: !strings.Contains(m.Fingerprint, "bad")}), "compared\n", nil
+		Passed: !strings.Contains(m.Fingerprint, "bad")}), nil, nil
 }
 
 // shop is a place with data.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -103,16 +102,15 @@ func (b *ErrorBounds) write(w io.Writer) {
 	fmt.Fprintf(w,
 		"bounds    with probability %g no error is larger (Hoeffding; rows of %s, a region of diameter %.4g):\n",
 		1-boundDelta, report.Counted(b.Dim, "number"), b.Diameter)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "features\tlargest measured\tbound, pairs of the sample\tbound, whole region\t\n")
+	t := report.Table{Head: []string{"features", "largest measured", "bound, pairs of the sample", "bound, whole region"}}
 	for _, p := range b.Points {
 		region := "-"
 		if p.Uniform != nil {
 			region = fmt.Sprintf("%.5f", *p.Uniform)
 		}
-		fmt.Fprintf(tw, "%d\t%.5f\t%.5f\t%s\t\n", p.Features, p.Max, p.Pairs, region)
+		t.Add(fmt.Sprint(p.Features), fmt.Sprintf("%.5f", p.Max), fmt.Sprintf("%.5f", p.Pairs), region)
 	}
-	tw.Flush()
+	t.Write(w)
 	if b.PairsFeatures > 0 {
 		fmt.Fprintf(w, "for %g at most: %s for the pairs of the sample", b.Epsilon,
 			report.Counted64(int64(b.PairsFeatures), "feature"))

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -230,14 +229,14 @@ func (r *KernelResult) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "kernel    %s\n", r.Kernel)
 	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95%% interval\n", r.Rows,
 		report.Groups(int64(r.Pairs)))
-	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "map\tfeatures\tseeds\tMAE\tRMSE\tmax\tcorrelation\t\n")
+	t := report.Table{Head: []string{"map", "features", "seeds", "MAE", "RMSE", "max", "correlation"}}
 	for _, c := range r.Curves {
 		for _, p := range c.Points {
-			fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t\n", c.Name, p.Features, p.Seeds, p.MAE, p.RMSE, p.Max, p.Correlation)
+			t.Add(c.Name, fmt.Sprint(p.Features), fmt.Sprint(p.Seeds), p.MAE.String(), p.RMSE.String(), p.Max.String(),
+				p.Correlation.String())
 		}
 	}
-	tw.Flush()
+	t.Write(&b)
 	if r.Bounds != nil {
 		r.Bounds.write(&b)
 	}

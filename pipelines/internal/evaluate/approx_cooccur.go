@@ -61,7 +61,7 @@ func cooccurrence(r prepare.Recipe, features int) ([]storage.File, error) {
 	heat := picture.Heat{
 		Title: fmt.Sprintf("Pixels that occur together in %s features", report.Groups(int64(recipe.Out))),
 		X:     "column of pixels", Y: "row of pixels (four images, the pixel in question is black)",
-		Rows: 2*height + 1, Cols: 2*width + 1,
+		Z: "correlation", Rows: 2*height + 1, Cols: 2*width + 1,
 	}
 	heat.Values = make([]float64, heat.Rows*heat.Cols)
 	for i, p := range pixels {

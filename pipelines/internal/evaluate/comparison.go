@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
@@ -14,7 +14,7 @@ import (
 
 // MetricNames are the names of metrics in tables; shares are in percent.
 var MetricNames = map[paired.Metric]string{
-	paired.Error: "error %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
+	paired.Error: "error, %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
 	paired.MSE: "MSE", paired.RMSE: "RMSE", paired.MAE: "MAE",
 }
 
@@ -33,8 +33,8 @@ func metricText(m paired.Metric, v float64, signed bool) string {
 	return fmt.Sprintf(format, v)
 }
 
-// comparedColumns is the head of the columns of comparisons.
-const comparedColumns = "champion\tchallenger\tdifference\t95% interval\tp\t"
+// comparedHead are the heads of the columns of comparisons.
+var comparedHead = []string{"champion", "challenger", "difference", "95% interval", "p"}
 
 // ComparisonCells returns the columns.
 func ComparisonCells(c paired.Comparison) []string {
@@ -47,6 +47,39 @@ func ComparisonCells(c paired.Comparison) []string {
 	}
 	return []string{metricText(c.Metric, c.Champion, false), metricText(c.Metric, c.Challenger, false),
 		metricText(c.Metric, c.Difference, true), interval, p}
+}
+
+// Scores has the comparisons by all metrics.
+func (r *ModelComparison) Scores() report.Table {
+	t := report.Table{Head: append([]string{"score"}, comparedHead...)}
+	for _, c := range r.Comparisons {
+		t.Add(append([]string{MetricNames[c.Metric]}, ComparisonCells(c)...)...)
+	}
+	return t
+}
+
+// Needed has how many rows show differences.
+func (r *ModelComparison) Needed() report.Table {
+	t := report.Table{Head: []string{"percentage points", "rows to show better", "rows to show not worse by as much"}}
+	for _, n := range r.RowsNeeded {
+		better := "-"
+		if n.Better > 0 {
+			better = report.Groups(n.Better)
+		}
+		t.Add(fmt.Sprintf("%g", 100*n.Difference), better, report.Groups(n.NotWorse))
+	}
+	return t
+}
+
+// ComparedSlices has the comparisons of the values of a column.
+func ComparedSlices(r *paired.SliceReport) report.Table {
+	t := report.Table{Head: append([]string{r.Column, "rows"}, comparedHead...)}
+	for _, s := range r.Slices {
+		c := s.Comparison
+		c.P = s.Adjusted
+		t.Add(append([]string{score.Name(s.Value), report.Groups(s.Rows)}, ComparisonCells(c)...)...)
+	}
+	return t
 }
 
 // WriteTo prints the result for people.
@@ -75,13 +108,7 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "%s without finite predictions are left out of the losses\n", report.Counted64(r.NotFinite, "row"))
 	}
 	b.WriteString("\n")
-	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "\t"+comparedColumns)
-	for _, c := range r.Comparisons {
-		fmt.Fprintf(tw, "%s\t", MetricNames[c.Metric])
-		fmt.Fprintln(tw, strings.Join(ComparisonCells(c), "\t")+"\t")
-	}
-	tw.Flush()
+	r.Scores().Write(&b)
 	b.WriteString("\n")
 	for i, c := range r.Comparisons {
 		if c.TooFew != "" && (i == 0 || r.Comparisons[i-1].TooFew != c.TooFew) {
@@ -105,7 +132,9 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 			metricText(first.Metric, *first.Detectable, false), unit)
 	}
 	if len(r.RowsNeeded) > 0 {
-		r.writeRowsNeeded(&b)
+		fmt.Fprintf(&b, "\nrows that a test needs, for models that differ on %.3g%% of the rows:\n",
+			100*first.Pairs.Discordance())
+		r.Needed().Write(&b)
 	}
 	for i := range r.Slices {
 		writeComparedSlices(&b, &r.Slices[i])
@@ -123,22 +152,6 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// writeRowsNeeded prints how many rows show differences.
-func (r *ModelComparison) writeRowsNeeded(w io.Writer) {
-	fmt.Fprintf(w, "\nrows needed for that, for models that differ on %.3g%% of the rows:\n",
-		100*r.Comparisons[0].Pairs.Discordance())
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "percentage points\tto show better\tto show not worse by that\t")
-	for _, n := range r.RowsNeeded {
-		better := "-"
-		if n.Better > 0 {
-			better = report.Groups(n.Better)
-		}
-		fmt.Fprintf(tw, "%g\t%s\t%s\t\n", 100*n.Difference, better, report.Groups(n.NotWorse))
-	}
-	tw.Flush()
-}
-
 // writeComparedSlices prints the comparisons of the values of a column.
 func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 	if r.Many {
@@ -151,16 +164,8 @@ func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 	}
 	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", MetricNames[r.Metric], r.Column,
 		values)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, r.Column+"\trows\t"+comparedColumns)
-	few := false
-	for _, s := range r.Slices {
-		c := s.Comparison
-		c.P, few = s.Adjusted, few || c.TooFew != ""
-		fmt.Fprintf(tw, "%s\t%d\t", score.Name(s.Value), s.Rows)
-		fmt.Fprintln(tw, strings.Join(ComparisonCells(c), "\t")+"\t")
-	}
-	tw.Flush()
+	ComparedSlices(r).Write(w)
+	few := slices.ContainsFunc(r.Slices, func(s paired.SliceComparison) bool { return s.TooFew != "" })
 	if few {
 		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n",
 			score.LeastMeanRows)

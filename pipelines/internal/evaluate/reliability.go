@@ -3,7 +3,6 @@ package evaluate
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models/score"
@@ -33,22 +32,26 @@ func (r *ProbabilityReport) write(w io.Writer) {
 		fmt.Fprintf(w, "%s rows without finite scores are excluded\n", report.Groups(r.NotFinite))
 	}
 	fmt.Fprintln(w, "rows by the probability of the most probable class: its mean, and the share of rows of this class:")
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "probability\trows\tmean\tright\t95%% interval\t\n")
+	r.Table().Write(w)
+}
+
+// Table has the rows by the probability of the predicted class.
+func (r *ProbabilityReport) Table() report.Table {
+	t := report.Table{Head: []string{"probability", "rows", "mean", "right", "95% interval"}}
 	for _, b := range r.Bins {
 		if b.Rows > 0 {
-			fmt.Fprintf(tw, "%g to %g\t%d\t%.4f\t%.4f\t%.4f to %.4f\t\n", b.Low, b.High, b.Rows, b.Confidence, b.Accuracy,
-				b.AccuracyLow, b.AccuracyHigh)
+			t.Add(fmt.Sprintf("%g to %g", b.Low, b.High), report.Groups(b.Rows), fmt.Sprintf("%.4f", b.Confidence),
+				fmt.Sprintf("%.4f", b.Accuracy), fmt.Sprintf("%.4f to %.4f", b.AccuracyLow, b.AccuracyHigh))
 		}
 	}
-	tw.Flush()
+	return t
 }
 
 // Diagram plots the share of right predictions by probability.
 func (r *ProbabilityReport) Diagram() picture.Histogram {
 	h := picture.Histogram{
 		Title: fmt.Sprintf("Reliability: calibration error %.4f, %s rows", r.ECE, report.Groups(r.Rows)),
-		X:     "probability of the most probable class (numbers of rows at the foot of bars)", Y: "share of rows of this class",
+		X:     "probability of the most probable class (in the bars: rows)", Y: "share of rows of this class",
 		Diagonal: true,
 	}
 	for _, b := range r.Bins {

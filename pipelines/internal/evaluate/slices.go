@@ -6,8 +6,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -151,16 +149,12 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 		what = r.Target + " "
 	}
 	fmt.Fprintf(w, "\n%sby %s, %s:\n", what, r.Column, report.Counted(r.Values, "value"))
-	rows := SliceRows(r)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, line := range SliceTable(r.Column, rows) {
-		fmt.Fprintln(tw, strings.Join(line, "\t")+"\t")
-	}
-	tw.Flush()
+	SliceTable(r).Write(w)
 }
 
-// SliceTable has the scores of values, after a line of heads.
-func SliceTable(of string, rows []score.SliceScore) (lines [][]string) {
+// SliceTable has the scores of values of a column.
+func SliceTable(r *score.SliceReport) report.Table {
+	rows := sliceRows(r)
 	number := func(v *float64, format string, unit float64) string {
 		if v == nil {
 			return "-"
@@ -175,10 +169,10 @@ func SliceTable(of string, rows []score.SliceScore) (lines [][]string) {
 		of           figure
 	}
 	columns := slices.DeleteFunc([]column{
-		{"error %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
+		{"error, %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
 			return s.Error, s.ErrorLow, s.ErrorHigh
 		}},
-		{"balanced accuracy %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
+		{"balanced accuracy, %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
 			return s.BalancedAccuracy, s.BalancedLow, s.BalancedHigh
 		}},
 		{"AUC", "%.4f", 1, true, func(s *score.SliceScore) (v, low, high *float64) { return s.AUC, s.AUCLow, s.AUCHigh }},
@@ -190,16 +184,15 @@ func SliceTable(of string, rows []score.SliceScore) (lines [][]string) {
 	}, func(c column) bool {
 		return !slices.ContainsFunc(rows, func(s score.SliceScore) bool { v, _, _ := c.of(&s); return v != nil })
 	})
-	head := []string{of, "rows"}
+	t := report.Table{Head: []string{r.Column, "rows"}}
 	for _, c := range columns {
-		if head = append(head, c.head); c.interval {
-			head = append(head, "95% interval")
+		if t.Head = append(t.Head, c.head); c.interval {
+			t.Head = append(t.Head, "95% interval")
 		}
 	}
-	lines = append(lines, head)
 	for i := range rows {
 		s := &rows[i]
-		line := []string{s.Value, fmt.Sprint(s.Rows)}
+		line := []string{s.Value, report.Groups(s.Rows)}
 		for _, c := range columns {
 			v, low, high := c.of(s)
 			line = append(line, number(v, c.format, c.unit))
@@ -210,13 +203,13 @@ func SliceTable(of string, rows []score.SliceScore) (lines [][]string) {
 				line = append(line, number(low, c.format, c.unit)+" to "+number(high, c.format, c.unit))
 			}
 		}
-		lines = append(lines, line)
+		t.Rows = append(t.Rows, line)
 	}
-	return lines
+	return t
 }
 
-// SliceRows returns the scores of values by their names, and of the other ones.
-func SliceRows(r *score.SliceReport) []score.SliceScore {
+// sliceRows returns the scores of values by their names, and of the other ones.
+func sliceRows(r *score.SliceReport) []score.SliceScore {
 	rows := slices.Clone(r.Slices)
 	for i := range rows {
 		rows[i].Value = score.Name(rows[i].Value)

@@ -3,8 +3,8 @@ package evaluate
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
@@ -59,21 +59,27 @@ func (r *EvaluateResult) of(target int) *EvaluateResult {
 	return &one
 }
 
+// TargetTable has the scores of several targets.
+func (r *EvaluateResult) TargetTable() report.Table {
+	t := report.Table{Head: []string{"target", "rows", "RMSE", "95% interval", "MAE", "90% within", "R²",
+		"95% interval", "mean", "deviation"}}
+	for i := range r.ByTarget {
+		one := &r.ByTarget[i]
+		t.Add(report.Word(one.Target, 40), report.Groups(one.Rows), picture.Number(one.RMSE, 5), ends(one.RMSEInterval),
+			picture.Number(one.MAE, 5), picture.Number(one.P90, 5), R2Text(one.R2), ends(one.R2Interval),
+			picture.Number(one.TargetMean, 5), picture.Number(one.TargetDev, 5))
+	}
+	return t
+}
+
 // writeTargets prints the scores of several targets.
 func (r *EvaluateResult) writeTargets(w io.Writer) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tw, "target\trows\tRMSE\t95% interval\tMAE\t90% within\tR²\t95% interval\tmean\tdeviation\t\n")
-	far := ""
+	r.TargetTable().Write(w)
 	for i := range r.ByTarget {
-		t := &r.ByTarget[i]
-		if t.Far != nil {
-			far += fmt.Sprintf("%s: %s\n", t.Target, t.Far.Text(t.Rows))
+		if t := &r.ByTarget[i]; t.Far != nil {
+			fmt.Fprintf(w, "%s: %s\n", t.Target, t.Far.Text(t.Rows))
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%.6g\t%s\t%.6g\t%.6g\t%s\t%s\t%.6g\t%.6g\t\n", t.Target, report.Groups(t.Rows),
-			t.RMSE, ends(t.RMSEInterval), t.MAE, t.P90, R2Text(t.R2), ends(t.R2Interval), t.TargetMean, t.TargetDev)
 	}
-	tw.Flush()
-	io.WriteString(w, far)
 	for i := range r.ByTarget {
 		if t := &r.ByTarget[i]; t.NotFinite > 0 {
 			fmt.Fprintf(w, "%s rows have no finite prediction of %s, and are left out\n", report.Groups(t.NotFinite), t.Target)
@@ -87,7 +93,7 @@ func ends(of *[2]float64) string {
 	if of == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.4g to %.4g", of[0], of[1])
+	return picture.Range(of[0], of[1], 4)
 }
 
 // R2Text formats an R², which is nil if the rows do not define it.

@@ -87,6 +87,10 @@ func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) err
 		}
 	}
 	for _, d := range append(dirs, Place{"work", o.Work}) {
+		if strings.HasPrefix(d.Name, "s3://") {
+			return exit.Usage("--%s %s: the workers of the %s runner cannot sign in to s3://: its keys are settings of this "+
+				"machine, and are not sent to them; copy the files to gs://BUCKET/DIR and give that", d.Flag, d.Name, o.Engine.Runner)
+		}
 		if d.Name != "" && !strings.HasPrefix(d.Name, "gs://") {
 			return exit.Usage("--%s %s: the workers of the %s runner cannot see the files of this machine; copy them to "+
 				"gs://BUCKET/DIR and give that", d.Flag, d.Name, o.Engine.Runner)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
@@ -14,83 +14,71 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 )
 
-// comparedHead are the heads of the cells of a comparison.
-var comparedHead = []string{"champion", "challenger", "difference", "95% interval", "p"}
-
-// compared is a comparison with its page.
-type compared struct{ *evaluate.ModelComparison }
-
 // CompareModels is evaluate.CompareModels, and writes the report that its options ask for.
 func CompareModels(ctx context.Context, o evaluate.CompareModelsOptions) (*evaluate.ModelComparison, error) {
 	r, err := evaluate.CompareModels(ctx, o)
 	if o.Report == "" || !judged(err) {
 		return r, err
 	}
-	data, failed := compared{r}.page().HTML()
-	if failed == nil {
-		failed = storage.WriteFile(ctx, o.Report, data)
-	}
-	if failed != nil {
+	if _, failed := write(ctx, comparison(r), o.Report); failed != nil {
 		return nil, failed
 	}
 	return r, err
 }
 
-// page returns the report on the comparison.
-func (r compared) page() *page.Page {
-	p := &page.Page{Title: "Comparison of two models",
-		Lead: fmt.Sprintf("On %s. Differences are the challenger's figures minus the champion's: below 0, the challenger "+
-			"is better.",
-			report.Counted64(r.Rows.Used, "labelled row"))}
+// comparison is the report on a comparison.
+func comparison(r *evaluate.ModelComparison) *page.Page {
+	p := &page.Page{Title: "Comparison of two models"}
 	first := r.Comparisons[0]
 	cells := evaluate.ComparisonCells(first)
-	p.Headline = &page.Headline{Figure: verdictOf(first), Range: fmt.Sprintf("Difference in %s: %s, 95%% interval %s, p %s",
-		evaluate.MetricNames[first.Metric], cells[2], cells[3], cells[4]), About: first.TooFew + first.Rough}
-	s := p.Section("Models")
-	t := page.Table{Head: []string{"role", "model", "SHA-256 of the manifest", "decides by"}}
+	p.Headline = &page.Headline{Figure: verdictOf(first), About: first.TooFew + first.Rough,
+		Range: fmt.Sprintf("%s %s instead of %s: difference %s, 95%% interval %s, p = %s",
+			evaluate.MetricNames[first.Metric], cells[1], cells[0], cells[2], cells[3], cells[4])}
+	t := report.Table{Head: []string{"role", "model", "SHA-256 of the manifest", "decides by"}}
 	for i, m := range []evaluate.ComparedModel{r.Champion, r.Challenger} {
 		t.Add([]string{"champion", "challenger"}[i], path.Base(m.Model), m.SHA256, m.Rule)
 	}
-	s.List(t)
-	s = p.Section("Scores on the same rows")
-	t = page.Table{Head: append([]string{"score"}, comparedHead...)}
-	for _, c := range r.Comparisons {
-		t.Rows = append(t.Rows, append([]string{evaluate.MetricNames[c.Metric]}, evaluate.ComparisonCells(c)...))
+	p.Section("Models").List(t.Filled())
+	AddComparison(p, r)
+	t = report.Table{Head: []string{"condition", "passed", "p", "why"}}
+	for _, v := range r.Gate {
+		t.Add(v.Condition, report.YesNo(v.Holds), fmt.Sprintf("%.2g", v.P), v.Why)
 	}
-	s.List(t)
+	p.Section("Gate").List(t.Filled())
+	return p
+}
+
+// AddComparison adds the scores of two models, of all rows and of slices, and how many rows a test needs.
+func AddComparison(p *page.Page, r *evaluate.ModelComparison) {
+	s, first := p.Section("Scores of both models"), r.Comparisons[0]
+	s.Say("On the same %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is "+
+		"better.", report.Counted64(r.Rows.Used, "labelled row"))
+	s.List(r.Scores())
 	if x := first.Pairs; x != nil {
 		s.Say("Only the champion is wrong on %s, only the challenger on %s, both on %s.",
 			report.Counted64(x.Champion, "row"), report.Counted64(x.Challenger, "row"), report.Groups(x.Both))
 	}
-	for i := range r.Comparisons {
-		if chart, ok := differences(r.Comparisons[i], nil, "all rows"); ok {
-			s.Draw(chart)
+	all := picture.Bars{Title: "Differences on all rows", X: "challenger minus champion, % of the champion's figure",
+		Y: "score"}
+	for _, c := range r.Comparisons {
+		if c.Low != nil && c.Champion > 0 {
+			unit := 100 / c.Champion
+			all.AddInterval(strings.TrimSuffix(evaluate.MetricNames[c.Metric], ", %"), unit*c.Difference, unit**c.Low,
+				unit**c.High)
 		}
+	}
+	if len(all.Names) > 0 {
+		s.Draw(all)
 	}
 	for i := range r.Slices {
-		r.addComparedSlices(p, &r.Slices[i])
-	}
-	if len(r.Gate) > 0 {
-		t := page.Table{Head: []string{"condition", "passed", "p", "why"}}
-		for _, v := range r.Gate {
-			t.Add(v.Condition, map[bool]string{true: "yes", false: "no"}[v.Holds], fmt.Sprintf("%.2g", v.P), v.Why)
-		}
-		p.Section("Gate").List(t)
+		addComparedSlices(p, first, &r.Slices[i])
 	}
 	if len(r.RowsNeeded) > 0 {
-		t := page.Table{Head: []string{"percentage points", "rows to show better", "rows to show not worse by as much"}}
-		for _, n := range r.RowsNeeded {
-			better := "-"
-			if n.Better > 0 {
-				better = report.Groups(n.Better)
-			}
-			t.Add(fmt.Sprintf("%g", 100*n.Difference), better, report.Groups(n.NotWorse))
-		}
 		s := p.Section("Rows that a test needs")
-		s.Say("With probability 80%%, at a confidence of 95%%, for models that differ on as many rows as these.")
-		s.List(t)
+		s.Say("With probability 80%%, at a confidence of 95%%, for models that differ on %.3g%% of the rows, as these do.",
+			100*first.Pairs.Discordance())
+		s.List(r.Needed())
 	}
-	return p
 }
 
 // verdictOf says what an interval shows.
@@ -106,54 +94,35 @@ func verdictOf(c paired.Comparison) string {
 	return "No difference is shown"
 }
 
+// mostDifferences is the largest number of values of a column that are drawn.
+const mostDifferences = 20
+
 // addComparedSlices lists and draws the comparisons of the values of a column.
-func (r compared) addComparedSlices(p *page.Page, of *paired.SliceReport) {
-	s := p.Section("By " + report.Word(of.Column, 60))
+func addComparedSlices(p *page.Page, all paired.Comparison, of *paired.SliceReport) {
+	column := report.Word(of.Column, 60)
+	s := p.Section("By " + column)
 	if of.Many {
 		s.Say("The column has more than %d values, too many to compare each.", score.MaxSlices)
 		return
 	}
-	t := page.Table{Caption: evaluate.MetricNames[of.Metric] + "; p-values are adjusted for their number (Holm)",
-		Head: append([]string{of.Column, "rows"}, comparedHead...)}
-	for _, x := range of.Slices {
-		c := x.Comparison
-		c.P = x.Adjusted
-		t.Rows = append(t.Rows, append([]string{score.Name(x.Value), report.Groups(x.Rows)}, evaluate.ComparisonCells(c)...))
-	}
-	s.List(t)
-	if chart, ok := differences(r.Comparisons[0], of.Slices, "all rows"); ok && len(of.Slices) > 0 &&
-		of.Metric == r.Comparisons[0].Metric {
-		s.Draw(chart)
-	}
-}
-
-// differences draws the difference of a score on all rows and on those with each value, with intervals.
-func differences(all paired.Comparison, by []paired.SliceComparison, name string) (page.Chart, bool) {
-	unit := 1.0
-	if all.Metric == paired.Error {
+	name, unit := evaluate.MetricNames[of.Metric], 1.0
+	if of.Metric == paired.Error {
 		unit = 100
 	}
-	title := "Difference in " + evaluate.MetricNames[all.Metric]
-	b := picture.Bars{Title: title, X: "challenger minus champion, " + evaluate.MetricNames[all.Metric] +
-		", with 95% intervals"}
-	t := page.Table{Head: []string{"rows", "difference", "95% interval"}}
+	t := evaluate.ComparedSlices(of)
+	t.Caption = name + "; p-values are adjusted for their number (Holm)"
+	s.List(t)
+	b := picture.Bars{Title: "Difference in " + name, X: "challenger minus champion, " + name, Y: column}
 	add := func(name string, c paired.Comparison) {
-		if c.Low == nil {
-			return
+		if c.Low != nil && c.Metric == of.Metric {
+			b.AddInterval(report.Word(name, 20), unit*c.Difference, unit**c.Low, unit**c.High)
 		}
-		cells := evaluate.ComparisonCells(c)
-		t.Add(name, cells[2], cells[3])
-		b.Names, b.Values = append(b.Names, report.Word(name, 20)), append(b.Values, unit*c.Difference)
-		b.Low, b.High = append(b.Low, unit**c.Low), append(b.High, unit**c.High)
 	}
-	add(name, all)
-	for _, x := range by[:min(len(by), 20)] {
+	add("all rows", all)
+	for _, x := range of.Slices[:min(len(of.Slices), mostDifferences)] {
 		add(score.Name(x.Value), x.Comparison)
 	}
-	if len(b.Names) == 0 {
-		return page.Chart{}, false
+	if len(b.Names) > 1 {
+		s.Draw(b)
 	}
-	chart, err := b.Plot()
-	return page.Chart{Drawer: chart, Title: title, Height: 2.2 + 0.5*float64(len(b.Names)), Table: t,
-		About: "Bars of differences with intervals"}, err == nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 )
 
 // ReportOptions says which model to report on.
@@ -55,24 +56,35 @@ func Report(ctx context.Context, o ReportOptions) (r *ReportResult, err error) {
 	if len(o.Slices) > 0 {
 		return nil, exit.Usage("--slices needs labelled rows: name them with --data")
 	}
-	m, err := models.LoadURI(ctx, o.Model)
+	_, p, err := modelPage(ctx, o.Model)
 	if err != nil {
 		return nil, err
 	}
-	a, err := about.Read(ctx, o.Model, m)
+	r.Bytes, err = write(ctx, p, r.File)
+	return r, err
+}
+
+// modelPage reads a model and returns the report on it.
+func modelPage(ctx context.Context, dir string) (*models.Model, *page.Page, error) {
+	m, err := models.LoadURI(ctx, dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	a, err := about.Read(ctx, dir, m)
+	if err != nil {
+		return nil, nil, err
 	}
 	p, err := a.Page()
-	if err != nil {
-		return nil, err
-	}
+	return m, p, err
+}
+
+// write writes a page to a file, and returns its size.
+func write(ctx context.Context, p *page.Page, file string) (int, error) {
 	data, err := p.HTML()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = storage.WriteFile(ctx, file, data)
 	}
-	r.Bytes = len(data)
-	return r, storage.WriteFile(ctx, r.File, data)
+	return len(data), err
 }
 
 // WriteTo prints the result for people.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 
 	"github.com/bochner-ml/bochner/io/schema"
@@ -19,27 +18,17 @@ const mostColumns = 40
 
 // WriteColumns prints the columns of a description as a table.
 func WriteColumns(w io.Writer, d *schema.Description) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	// A description of a model's columns does not know the fields of its training data.
 	known := slices.ContainsFunc(d.Fields, func(f schema.Field) bool { return f.Summary != nil })
-	header := "column\trole\ttype\tvalues\n"
-	if known {
-		header = "column\trole\ttype\tmissing\tvalues\n"
-	}
-	fmt.Fprint(tw, header)
+	t := Table{Head: []string{"column", "role", "type", "missing", "values"}}
 	for i := range d.Fields[:min(len(d.Fields), mostColumns)] {
-		f := &d.Fields[i]
-		name := "\"\""
-		if f.Name != "" {
-			name = Word(f.Name, 30)
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s", name, f.Role, cmp.Or(string(f.Type), "-"))
+		f, lack := &d.Fields[i], ""
 		if known {
-			fmt.Fprintf(tw, "\t%s", missing(f.Summary))
+			lack = missing(f.Summary)
 		}
-		fmt.Fprintf(tw, "\t%s\n", cmp.Or(values(f), "-"))
+		t.Add(Word(f.Name, 30), string(f.Role), cmp.Or(string(f.Type), "-"), lack, cmp.Or(Values(f), "-"))
 	}
-	tw.Flush()
+	t.Filled().WriteLeft(w)
 	if more := len(d.Fields) - mostColumns; more > 0 {
 		fmt.Fprintf(w, "… and %d more columns\n", more)
 	}
@@ -67,8 +56,8 @@ func missing(s *schema.Summary) string {
 	return fmt.Sprintf("%s (%s)", Groups(s.Missing), strings.Join(parts, ", "))
 }
 
-// values describes the values of a column.
-func values(f *schema.Field) string {
+// Values describes the values of a column.
+func Values(f *schema.Field) string {
 	s := f.Summary
 	if s != nil && s.Texts == 0 {
 		return ""
@@ -90,7 +79,10 @@ func values(f *schema.Field) string {
 	case s == nil:
 		return ""
 	case f.Type == schema.Number && s.Numbers > 0:
-		text := fmt.Sprintf("%s to %s, median %s", number(s.Min), number(s.Max), number(s.Median))
+		text := number(s.Min) + " to " + number(s.Max)
+		if s.Median == s.Median {
+			text += ", median " + number(s.Median)
+		}
 		if odd := s.Texts - s.Numbers; odd > 0 {
 			text += fmt.Sprintf("; %s not numbers", Groups(odd))
 		}
@@ -99,7 +91,7 @@ func values(f *schema.Field) string {
 	return different(s) + " different: " + counted(s.Levels, nil)
 }
 
-// number prints a number: whole ones with all digits.
+// number prints a number of the data, which may be a year or an identifier, without separators.
 func number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatFloat(v, 'f', -1, 64)

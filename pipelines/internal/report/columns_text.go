@@ -77,20 +77,20 @@ func WriteEffects(w io.Writer, r *EffectsReport) {
 
 // EffectsPicture is the chart of the columns with the largest effects.
 func EffectsPicture(r *EffectsReport) picture.Bars {
-	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %, with 95% intervals"}
+	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %",
+		Y: "column"}
 	for _, e := range r.Columns[:min(len(r.Columns), mostBars)] {
 		share, half := 100*e.Share, 100*1.96*e.StdErr
-		b.Names, b.Values = append(b.Names, Word(e.Column, 40)), append(b.Values, share)
-		b.Low, b.High = append(b.Low, max(0, share-half)), append(b.High, share+half)
+		b.AddInterval(Word(e.Column, 40), share, max(0, share-half), share+half)
 	}
 	return b
 }
 
 // StretchPicture is the chart of the columns along which a metric stretches distances most.
 func StretchPicture(d *stretch.Distances) picture.Bars {
-	b := picture.Bars{Title: "How far the metric stretches distances", X: "share of squared distances, %"}
+	b := picture.Bars{Title: "How far the metric stretches distances", X: "share of squared distances, %", Y: "column"}
 	for _, s := range d.Columns[:min(len(d.Columns), mostBars)] {
-		b.Names, b.Values = append(b.Names, Word(s.Name, 40)), append(b.Values, 100*s.Share)
+		b.Add(Word(s.Name, 40), 100*s.Share)
 	}
 	return b
 }

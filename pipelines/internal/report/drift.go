@@ -30,3 +30,11 @@ func Drift(w io.Writer, r *sums.DriftReport, begin string) {
 		begin = strings.Repeat(" ", len(begin))
 	}
 }
+
+// AddDrift adds columns that have moved; day is "" for all rows.
+func (t *Table) AddDrift(day string, columns []sums.ColumnDrift) {
+	t.Head = []string{"day", "column", "distance", "at least", "what"}
+	for _, c := range columns {
+		t.Add(day, Word(c.Name, 60), fmt.Sprintf("%.3f", c.Distance), fmt.Sprintf("%.3f", c.AtLeast), c.Detail)
+	}
+}

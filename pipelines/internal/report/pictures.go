@@ -3,29 +3,24 @@ package report
 import (
 	"context"
 	"path"
+	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Chart is a chart of package picture.
-type Chart interface {
-	Plot() (*picture.Chart, error)
-}
-
 // WritePicture writes a chart of that size in centimetres to a file, as PNG or SVG according to
 // its name.
-func WritePicture(ctx context.Context, name string, c Chart, width, height float64) error {
-	format, err := pictureFormat(name)
-	if err != nil {
+func WritePicture(ctx context.Context, name string, c picture.Figure, width, height float64) error {
+	if err := ValidPicture(name); err != nil {
 		return err
 	}
 	p, err := c.Plot()
 	if err != nil {
 		return err
 	}
-	data, err := picture.Encode(p, width, height, format)
+	data, err := picture.Encode(p, width, height, strings.TrimPrefix(path.Ext(name), "."))
 	if err != nil {
 		return err
 	}
@@ -34,7 +29,7 @@ func WritePicture(ctx context.Context, name string, c Chart, width, height float
 
 // PictureFiles draws a chart of that size in centimetres in both formats, as files of that name
 // in a directory.
-func PictureFiles(name string, c Chart, width, height float64) (files []storage.File, err error) {
+func PictureFiles(name string, c picture.Figure, width, height float64) (files []storage.File, err error) {
 	p, err := c.Plot()
 	if err != nil {
 		return nil, err
@@ -49,22 +44,12 @@ func PictureFiles(name string, c Chart, width, height float64) (files []storage.
 	return files, nil
 }
 
-// pictureFormat returns the format that a file name ends in.
-func pictureFormat(name string) (string, error) {
-	switch ext := path.Ext(name); ext {
-	case ".png", ".svg":
-		return ext[1:], nil
-	}
-	return "", exit.Usage("%s: the name of a plot must end in .png or .svg", name)
-}
-
 // ValidPicture returns an error unless name is empty or ends in a format.
 func ValidPicture(name string) error {
-	if name == "" {
-		return nil
+	if name != "" && path.Ext(name) != ".png" && path.Ext(name) != ".svg" {
+		return exit.Usage("%s: the name of a plot must end in .png or .svg", name)
 	}
-	_, err := pictureFormat(name)
-	return err
+	return nil
 }
 
 // ValidPage returns an error unless name is empty or ends as the name of a page does.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
@@ -118,6 +119,6 @@ func (r *ResultInterval) String() string {
 	if r.Groups > 0 {
 		by += fmt.Sprintf(" in %s", report.Counted64(r.Groups, "group"))
 	}
-	return fmt.Sprintf("%.4g%% of new rows within ±%.4g of the prediction, by %s (predict --interval %g)", 100*r.Level,
-		r.Half, by, r.Level)
+	return fmt.Sprintf("%.4g%% of new rows within ±%s of the prediction, by %s (predict --interval %g)", 100*r.Level,
+		picture.Number(r.Half, 4), by, r.Level)
 }

@@ -117,6 +117,9 @@ func (t *Training) lineage(ctx context.Context) (*registry.Lineage, error) {
 		l.Recipe, l.RecipeSHA256 = t.given.Parent, t.given.Recipe.Digest
 	}
 	l.Init = t.init
+	if t.Sized != nil {
+		l.Sizes = t.Sized.Sizes()
+	}
 	if o := t.Recipe.Origin; o != nil {
 		l.Features = &registry.Parent{Name: o.Name, SHA256: o.SHA256}
 	}

@@ -105,14 +105,16 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	r.writeRows(&b)
 	r.writeFeatures(&b)
 	r.writeFit(&b)
-	about.WriteProbabilities(&b, r.Probabilities)
-	about.WriteThreshold(&b, r.Threshold, r.Positive)
+	var facts report.Facts
+	facts.Add("output", "%s", about.ProbabilitiesText(r.Probabilities))
+	facts.Add("output", "%s", about.ThresholdText(r.Threshold, r.Positive))
 	if r.Interval != nil {
-		fmt.Fprintf(&b, "interval  %s\n", r.Interval)
+		facts.Add("interval", "%s", r.Interval)
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note      %s\n", note)
+		facts.Add("note", "%s", note)
 	}
+	facts.Write(&b, 10)
 	r.writeSeconds(&b)
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
@@ -164,14 +166,14 @@ func (r *Result) writeFeatures(b *strings.Builder) {
 func (r *Result) writeFit(b *strings.Builder) {
 	switch {
 	case r.Components != nil:
-		about.WriteComponents(b, r.Components)
+		about.ComponentTable(r.Components).Write(b)
 	case r.Log != nil:
 		writeLog(b, r)
 	case len(r.Path) == 0:
 		fmt.Fprintf(b, "lambda    %g\n", r.Lambda)
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
-		about.WritePath(b, r.Task, r.Path, r.Lambda)
+		about.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
 		if r.Probabilities != nil && len(r.Classes) <= spec.MaxKept {
 			fmt.Fprintf(b, "          classes are the most probable ones, each half of these rows by curves fitted to the other half\n")
 		}

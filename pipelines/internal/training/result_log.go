@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
@@ -45,8 +43,7 @@ func writeLog(w io.Writer, r *Result) {
 	if c.HeldOutRows > 0 {
 		fmt.Fprintf(w, "held-out  %s rows: loss %.6g", report.Groups(c.HeldOutRows), c.HeldOutLoss)
 		if r.Task == models.Classification {
-			rate, interval := r.heldOutRate(c.HeldOutErrors, c.HeldOutRows, c.HeldOutError)
-			fmt.Fprintf(w, ", error %s (95%% interval %s)", rate, interval)
+			fmt.Fprintf(w, ", error %s", about.RoundsRate(r.Split, c.HeldOutErrors, c.HeldOutRows, c.HeldOutError))
 		}
 		fmt.Fprintln(w)
 		writeStopped(w, c.HeldOutOf, "the error is the smallest after 0 to")
@@ -62,31 +59,11 @@ func writeStopped(w io.Writer, states int, what string) {
 	}
 }
 
-// heldOutRate is heldOutRate for an iterative learner, which does not count errors by groups.
-func (r *Result) heldOutRate(errors, rows int64, byWeight float64) (rate, interval string) {
-	rate, interval = about.HeldOutRate(errors, rows, byWeight, 0)
-	if r.Split != nil && r.Split.By == profile.ByGroup {
-		interval = "-"
-	}
-	return rate, interval
-}
-
-func writeTrials(w io.Writer, r *Result, path []models.Trial, chosen float64) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t95%% interval\t\t\n")
+func writeTrials(w io.Writer, r *Result, tried []models.Trial, chosen float64) {
+	about.Trials(r.Task, r.Split, tried, chosen).Write(w)
 	states := 0
-	for _, t := range path {
-		mark, rate, interval := "", "-", "-"
-		if t.Lambda == chosen {
-			mark = "<- chosen"
-		}
-		if r.Task == models.Classification {
-			rate, interval = r.heldOutRate(t.HeldOutErrors, t.HeldOutRows, t.HeldOutError)
-		}
+	for _, t := range tried {
 		states = max(states, t.HeldOutOf)
-		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldOutLoss, rate,
-			interval, mark)
 	}
-	tw.Flush()
 	writeStopped(w, states, "each error is the smallest after 0 to at most")
 }

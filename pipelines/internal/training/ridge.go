@@ -366,17 +366,16 @@ func (t *Training) DrawEmbedding(ctx context.Context, name string) error {
 	k := t.linear.K
 	scores := make([]float32, found.N*k)
 	t.linear.Scores(scores, found.Phi, found.N)
-	s := picture.Scatter{Title: fmt.Sprintf("%s, %d features", t.Recipe.Name, t.Recipe.Dim)}
+	s := picture.Lines{Title: fmt.Sprintf("%s, %d features", t.Recipe.Name, t.Recipe.Dim), Scatter: true}
 	axis := func(i int) string {
 		return fmt.Sprintf("component %d (%.1f%% of the variance)", i+1, 100*t.Learner.Components[i].Share)
 	}
 	s.X, s.Y = axis(0), axis(1)
 	for _, class := range t.Target.Classes.Classes {
-		s.Clouds = append(s.Clouds, picture.Cloud{Name: class})
+		s.Series = append(s.Series, picture.Series{Name: class})
 	}
 	for i, y := range found.Y {
-		c := &s.Clouds[int(y)]
-		c.X, c.Y = append(c.X, float64(scores[i*k])), append(c.Y, float64(scores[i*k+1]))
+		s.Series[int(y)].Add(float64(scores[i*k]), float64(scores[i*k+1]))
 	}
 	return report.WritePicture(ctx, name, s, 15, 13)
 }

@@ -6,7 +6,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
 // Share is a part of one, which a text may give in percent.
@@ -43,33 +46,47 @@ func (s *Share) UnmarshalText(text []byte) error {
 
 func percent(share float64) string { return fmt.Sprintf("%.2g%%", 100*share) }
 
-// Write prints the trials for people; root says that losses are printed as their roots.
-func (r *SizeResult) Write(w io.Writer, root bool) {
-	fmt.Fprintf(w, "size      %d features: %s\n", r.Features, r.Why)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	name := "held-out mse"
-	if root {
-		name = "held-out RMSE"
+// Sizes are the trials without their times.
+func (r *SizeResult) Sizes() (all []registry.Size) {
+	for _, t := range r.Trials {
+		all = append(all, registry.Size{Features: t.Features, Chosen: t.Features == r.Features, Lambda: t.Lambda,
+			Loss: t.Loss,
+			Gain: t.Gain, StdErr: t.StdErr})
 	}
-	fmt.Fprintf(tw, "\tfeatures\tlambda\t%s\timprovement of mse\t± se\tseconds\t\t\n", name)
-	for i, t := range r.Trials {
-		loss, better, se, mark := "-", "-", "-", ""
-		if t.Loss > 0 {
-			v := t.Loss
+	return all
+}
+
+// SizeTable has the errors by the number of features; root says that losses are shown as their roots.
+func SizeTable(all []registry.Size, root bool) report.Table {
+	t := report.Table{Head: []string{"features", "lambda", "held-out MSE", "improvement of MSE, %", "± standard error"}}
+	if root {
+		t.Head[2] = "held-out RMSE"
+	}
+	for i, s := range all {
+		loss, better, se := "-", "-", "-"
+		if v := s.Loss; v > 0 {
 			if root {
 				v = math.Sqrt(v)
 			}
-			loss = fmt.Sprintf("%.6g", v)
-			if i > 0 {
-				better, se = fmt.Sprintf("%.2f%%", 100*t.Gain), fmt.Sprintf("%.2f%%", 100*t.StdErr)
+			if loss = picture.Number(v, 5); i > 0 {
+				better, se = fmt.Sprintf("%.2f", 100*s.Gain), fmt.Sprintf("%.2f", 100*s.StdErr)
 			}
 		}
-		if t.Features == r.Features {
-			mark = "<- chosen"
-		}
-		fmt.Fprintf(tw, "\t%d\t%g\t%s\t%s\t%s\t%.1f\t%s\t\n", t.Features, t.Lambda, loss, better, se, t.Seconds, mark)
+		t.Add(fmt.Sprint(s.Features), fmt.Sprintf("%g", s.Lambda), loss, better, se)
+		t.Mark(s.Chosen)
 	}
-	tw.Flush()
+	return t
+}
+
+// Write prints the trials for people; root says that losses are printed as their roots.
+func (r *SizeResult) Write(w io.Writer, root bool) {
+	fmt.Fprintf(w, "size      %d features: %s\n", r.Features, r.Why)
+	table := SizeTable(r.Sizes(), root)
+	table.Head = append(table.Head, "seconds")
+	for i, t := range r.Trials {
+		table.Rows[i] = append(table.Rows[i], fmt.Sprintf("%.1f", t.Seconds))
+	}
+	table.Write(w)
 	grid := ""
 	if r.Once {
 		grid = " --grid 8" // there was no time for 16

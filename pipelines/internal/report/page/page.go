@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // MaxBytes is the largest size of a page.
@@ -41,56 +42,62 @@ type Section struct {
 // Part is one of a paragraph, a table, charts next to each other, and text to copy.
 type Part struct {
 	Text   string
-	Table  *Table
+	Table  *report.Table
 	Charts []Chart
 	Code   string
 }
 
-// Chart is a picture with the numbers that it shows.
+// Chart is a picture with a table of the numbers that it shows.
 type Chart struct {
-	picture.Drawer
-	Title  string
-	About  string  // what it shows, for those who do not see it
-	Height float64 // in centimetres; 0 for 6.4
-	Table  Table
-	Extra  bool // left out where the page would be too large
+	*picture.Chart
+	Table *report.Table
+	extra bool // left out where the page would be too large
 }
 
-// Table is a table. Cells are texts of any origin.
-type Table struct {
-	Caption string
-	Head    []string
-	Rows    [][]string
-	Marked  int         // row to emphasise, from 1; 0 for none
-	Shades  [][]float64 // of each cell from 0 to 1; nil for none
-	More    string      // what is not listed
-	numeric []bool      // of each column; set when a page is written
+// SVG draws the chart, as wide as fits on a phone.
+func (c Chart) SVG() (template.HTML, error) {
+	svg, err := picture.Inline(c.Chart, 9.4)
+	return template.HTML(svg), err // its texts are escaped
 }
-
-// Numeric tells whether the cells of a column are aligned as numbers.
-func (t *Table) Numeric(column int) bool { return column < len(t.numeric) && t.numeric[column] }
-
-// Add adds a row.
-func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
-
-// Add adds a part.
-func (s *Section) Add(p Part) { s.Parts = append(s.Parts, p) }
 
 // Say adds a paragraph.
 func (s *Section) Say(format string, args ...any) {
-	s.Add(Part{Text: fmt.Sprintf(format, args...)})
+	s.Parts = append(s.Parts, Part{Text: fmt.Sprintf(format, args...)})
 }
 
-// List adds a table.
-func (s *Section) List(t Table) { s.Add(Part{Table: &t}) }
+// Show adds text to copy.
+func (s *Section) Show(text string) { s.Parts = append(s.Parts, Part{Code: text}) }
 
-// Draw adds charts next to each other, and to those just before.
-func (s *Section) Draw(charts ...Chart) {
-	if last := len(s.Parts) - 1; last >= 0 && len(s.Parts[last].Charts) > 0 {
-		s.Parts[last].Charts = append(s.Parts[last].Charts, charts...)
-	} else if len(charts) > 0 {
-		s.Add(Part{Charts: charts})
+// List adds a table, unless it is empty.
+func (s *Section) List(t report.Table) {
+	if len(t.Rows) > 0 {
+		s.Parts = append(s.Parts, Part{Table: &t})
 	}
+}
+
+// Draw adds a chart next to those just before. Its table has the numbers of the chart unless another is given. A chart
+// that cannot be drawn, because its numbers are not finite, is its table.
+func (s *Section) Draw(f picture.Figure, t ...report.Table) { s.draw(f, false, t) }
+
+// DrawExtra is Draw for a chart that is left out where the page would be too large.
+func (s *Section) DrawExtra(f picture.Figure, t ...report.Table) { s.draw(f, true, t) }
+
+func (s *Section) draw(f picture.Figure, extra bool, t []report.Table) {
+	chart, err := f.Plot()
+	if err == nil && len(t) == 0 {
+		t = []report.Table{{Head: chart.Head, Rows: chart.Rows}}
+	}
+	if err != nil {
+		for _, one := range t {
+			s.List(one)
+		}
+		return
+	}
+	if last := len(s.Parts) - 1; last < 0 || len(s.Parts[last].Charts) == 0 {
+		s.Parts = append(s.Parts, Part{})
+	}
+	last := &s.Parts[len(s.Parts)-1]
+	last.Charts = append(last.Charts, Chart{chart, &t[0], extra})
 }
 
 // Section adds a section and returns it.
@@ -103,9 +110,7 @@ func (p *Page) Section(title string) *Section {
 //go:embed page.html
 var source string
 
-var pages = template.Must(template.New("page").Funcs(template.FuncMap{
-	"inline": inline, "shade": shade, "inc": func(i int) int { return i + 1 },
-}).Parse(source))
+var pages = template.Must(template.New("page").Funcs(functions(levels[0])).Parse(source))
 
 // limits are how much of a page is written: the rows of a table, the characters of a cell and of text to copy, and
 // whether extra charts are.
@@ -121,7 +126,7 @@ var levels = []limits{{200, 300, 4000, true}, {100, 80, 2000, false}, {40, 60, 1
 func (p *Page) HTML() ([]byte, error) {
 	for _, l := range levels {
 		var b bytes.Buffer
-		if err := pages.Execute(&b, p.within(l)); err != nil {
+		if err := template.Must(pages.Clone()).Funcs(functions(l)).Execute(&b, p); err != nil {
 			return nil, fmt.Errorf("page: %s: %w", p.Title, err)
 		}
 		if b.Len() <= MaxBytes {
@@ -131,69 +136,63 @@ func (p *Page) HTML() ([]byte, error) {
 	return nil, fmt.Errorf("page: %s: too much to show in %d bytes", p.Title, MaxBytes)
 }
 
-// within returns the page with tables and texts of limited length, without empty sections.
-func (p *Page) within(l limits) *Page {
-	q := *p
-	q.Title, q.Lead, q.Sections = clip(p.Title, l.cell), clip(p.Lead, 10*l.cell), nil
-	if h := p.Headline; h != nil {
-		q.Headline = &Headline{clip(h.Figure, l.cell), clip(h.Range, l.cell), clip(h.About, 10*l.cell)}
-	}
-	for _, s := range p.Sections {
-		t := &Section{Title: clip(s.Title, l.cell)}
-		for _, part := range s.Parts {
-			charts := part.Charts
-			if part.Table != nil {
-				part.Table = part.Table.within(l)
-			}
-			part.Text, part.Code, part.Charts = clip(part.Text, 20*l.cell), clip(part.Code, l.code), nil
-			for _, c := range charts {
-				if l.extra || !c.Extra {
-					c.Title, c.Table = clip(c.Title, l.cell), *c.Table.within(l)
-					part.Charts = append(part.Charts, c)
-				}
-			}
-			if len(charts) == 0 || len(part.Charts) > 0 {
-				t.Parts = append(t.Parts, part)
-			}
-		}
-		if len(t.Parts) > 0 {
-			q.Sections = append(q.Sections, t)
-		}
-	}
-	return &q
-}
-
-func (t *Table) within(l limits) *Table {
-	u := *t
-	u.Caption, u.More = clip(t.Caption, 3*l.cell), clip(t.More, 3*l.cell)
-	u.Head, u.Rows = cells(t.Head, l.cell), nil
-	for _, row := range t.Rows[:min(len(t.Rows), l.rows)] {
-		u.Rows = append(u.Rows, cells(row, l.cell))
-	}
-	for j := range u.Head {
-		is, some := true, false
-		for _, row := range u.Rows {
-			if j < len(row) && row[j] != "" && row[j] != "-" {
-				is, some = is && number.MatchString(row[j]), true
-			}
-		}
-		u.numeric = append(u.numeric, is && some)
-	}
-	if more := len(t.Rows) - l.rows; more > 0 {
-		u.More = strings.TrimPrefix(fmt.Sprintf("%s; %d more rows", u.More, more), "; ")
-	}
-	return &u
-}
-
 // most is the largest number of columns of a table.
 const most = 40
 
-func cells(texts []string, length int) []string {
-	out := make([]string, min(len(texts), most))
-	for i := range out {
-		out[i] = clip(texts[i], length)
+// functions are the functions of the template, for a page of limited size.
+func functions(l limits) template.FuncMap {
+	return template.FuncMap{
+		"inc":     func(i int) int { return i + 1 },
+		"clip":    func(text string) string { return clip(text, l.cell) },
+		"text":    func(text string) string { return clip(text, 20*l.cell) },
+		"code":    func(text string) string { return clip(text, l.code) },
+		"columns": func(cells []string) []string { return cells[:min(len(cells), most)] },
+		"rows":    func(t report.Table) [][]string { return t.Rows[:min(len(t.Rows), l.rows)] },
+		"classes": classes,
+		"shade":   shade,
+		"more": func(t report.Table) string {
+			if more := len(t.Rows) - l.rows; more > 0 {
+				t.More = strings.TrimPrefix(fmt.Sprintf("%s; %d more rows", t.More, more), "; ")
+			}
+			return clip(t.More, 3*l.cell)
+		},
+		"drawn": func(c Chart) bool { return l.extra || !c.extra },
 	}
-	return out
+}
+
+// short is the largest number of characters of a cell that is not broken into lines.
+const short = 24
+
+// classes say how the cells of each column are set: as numbers, as short words, or as text.
+func classes(t report.Table) (all []string) {
+	for j := range t.Head {
+		is, some, class := true, false, "k"
+		for _, row := range t.Rows {
+			if j < len(row) && row[j] != "" && row[j] != "-" {
+				is, some = is && number.MatchString(row[j]), true
+				if utf8.RuneCountInString(row[j]) > short {
+					class = "t"
+				}
+			}
+		}
+		if is && some {
+			class = "n"
+		}
+		all = append(all, class)
+	}
+	return all
+}
+
+const digits = `[-+−]?\d[\d.,]*(e[-+−]?\d+)?%?`
+
+var number = regexp.MustCompile(`^([<≤≥±] ?)?` + digits + `( to ` + digits + `)?( \*)?$`)
+
+// shade is the background of a cell.
+func shade(t report.Table, row, column int) template.CSS {
+	if t.Shades == nil {
+		return ""
+	}
+	return template.CSS(fmt.Sprintf("background:rgba(86,180,233,%.2f)", 0.75*t.Shades[row][column]))
 }
 
 // clip shortens a text to that many characters, and replaces what is none.
@@ -202,26 +201,4 @@ func clip(text string, length int) string {
 		return text
 	}
 	return string([]rune(text)[:length]) + "…"
-}
-
-// Width is the width of charts in centimetres: they fit next to each other, and on a phone.
-const Width = 9.4
-
-func inline(c Chart) (template.HTML, error) {
-	height := c.Height
-	if height == 0 {
-		height = 6.4
-	}
-	svg, err := picture.Inline(c.Drawer, Width, height, c.Title, c.About)
-	return template.HTML(svg), err // its texts are escaped
-}
-
-var number = regexp.MustCompile(`^([<≤≥±] ?)?[-+−]?\d[\d.,]*(e[-+−]?\d+)?%?( to [-+−]?\d[\d.,]*(e[-+−]?\d+)?%?)?$`)
-
-// shade is the background of a cell.
-func shade(t *Table, row, column int) template.CSS {
-	if t.Shades == nil {
-		return ""
-	}
-	return template.CSS(fmt.Sprintf("background:rgba(86,180,233,%.2f)", 0.75*t.Shades[row][column]))
 }

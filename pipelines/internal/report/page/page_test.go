@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/internal/testing/pagetest"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // hostile is a name as data may have it.
@@ -19,20 +20,19 @@ func made(t *testing.T, charts, rows int) *Page {
 	p := &Page{Title: hostile, Lead: hostile, Headline: &Headline{Figure: hostile, Range: hostile, About: hostile}}
 	for i := range charts {
 		s := p.Section(fmt.Sprint(hostile, i))
-		b := picture.Bars{Title: hostile, X: "share of rows, %", Names: []string{hostile, "b"}, Values: []float64{1, 2},
-			Low: []float64{0.5, 1}, High: []float64{2, 3}}
-		drawn, err := b.Plot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		table := Table{Caption: hostile, Head: []string{hostile, "n"}}
+		b := picture.Bars{Title: hostile, X: "share of rows, %", Y: hostile, Names: []string{hostile, "b"},
+			Values: []float64{1, 2}, Low: []float64{0.5, 1}, High: []float64{2, 3}}
+		table := report.Table{Caption: hostile, Head: []string{hostile, "n"}}
 		for k := range rows {
 			table.Add(hostile, fmt.Sprint(k))
 		}
 		s.Say("%s", hostile)
 		s.List(table)
-		s.Draw(Chart{Drawer: drawn, Title: hostile, About: hostile, Table: table, Extra: i > 3})
-		s.Add(Part{Code: strings.Repeat(hostile, 50)})
+		if s.Draw(b); i > 3 {
+			s.Parts = nil
+			s.DrawExtra(b, table)
+		}
+		s.Show(strings.Repeat(hostile, 50))
 	}
 	return p
 }
@@ -66,15 +66,10 @@ func TestPagesHaveALimitedSize(t *testing.T) {
 }
 
 func TestColumnsOfNumbersAreAlignedAsSuch(t *testing.T) {
-	s := &Section{}
-	s.List(Table{Head: []string{"a", "b", "c", "d"}, Rows: [][]string{{"1,024", "2026-01-04", "−0.5 to 1e-07", "8 bits"}, {"-", "3", "",
-		"1"}}})
-	q := (&Page{Sections: []*Section{s}}).within(levels[0])
-	var got []bool
-	for j := range 4 {
-		got = append(got, q.Sections[0].Parts[0].Table.Numeric(j))
-	}
-	if fmt.Sprint(got) != "[true false true false]" {
+	got := classes(report.Table{Head: []string{"a", "b", "c", "d"}, Rows: [][]string{{"1,024", "2026-01-04",
+		"−0.5 to 1e-07",
+		"8 bits"}, {"-", "3", "", "longer than 24 characters"}}})
+	if fmt.Sprint(got) != "[n k n t]" {
 		t.Error(got)
 	}
 }

@@ -1,4 +1,5 @@
-package dataset
+// Package foreign names files that are not supported by what they begin with, and says how to convert them.
+package foreign
 
 import (
 	"bytes"
@@ -10,80 +11,73 @@ import (
 	"unicode/utf8"
 )
 
-// foreign is a kind of file that is recognised but not supported.
-type foreign struct {
-	magic []byte
-	what  string // "is …"
-	next  string // the next step
+// kind is a kind of file that is recognised but not supported.
+type kind struct {
+	what, next string   // "is …", and the next step
+	magic      []string // first bytes of such files
 }
+
+func (k kind) Error() string { return k.what + ", which is not supported; " + k.next }
 
 const (
 	inPython = `write it as Parquet first, in Python: pandas.read_%s("FILE").to_parquet("FILE.parquet")`
 	unpack   = "decompress it first; gzip and zstd files are read directly"
+	asCSV    = "save the sheet as CSV (UTF-8)"
 )
 
 // binaries lists binary files by their first bytes. If those are letters, the rest must
 // not be text.
-var binaries = []foreign{
-	{[]byte("PARE"), "is an encrypted Parquet file", "decrypt it first"},
-	{[]byte("ORC"), "is an ORC file", fmt.Sprintf(inPython, "orc")},
-	{[]byte("ARROW1\x00\x00"), "is an Arrow file (Feather)", fmt.Sprintf(inPython, "feather")},
-	{[]byte("FEA1"), "is a Feather file", fmt.Sprintf(inPython, "feather")},
-	{[]byte("\xff\xff\xff\xff"), "is an Arrow stream",
-		`write it as Parquet first, in Python: pyarrow.parquet.write_table(pyarrow.ipc.open_stream("FILE").read_all(), "FILE.parquet")`},
-	{[]byte("\x89HDF\r\n\x1a\n"), "is an HDF5 file", fmt.Sprintf(inPython, "hdf")},
-	{[]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "is an Excel workbook (xls)", "save the sheet as CSV (UTF-8)"},
-	{[]byte("SQLite format 3\x00"), "is an SQLite database",
-		`write a table as CSV first: sqlite3 -header -csv FILE "select * from TABLE"`},
-	{[]byte("MATLAB 5.0 MAT-file"), "is a MATLAB file", "write it as CSV first, for example with writematrix"},
-	{[]byte("\x80\x02"), "is a Python pickle", pickled},
-	{[]byte("\x80\x03"), "is a Python pickle", pickled},
-	{[]byte("\x80\x04"), "is a Python pickle", pickled},
-	{[]byte("\x80\x05"), "is a Python pickle", pickled},
-	{[]byte("q\x01\x01\x00"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
-	{[]byte("q\x02\x01\x00"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
-	{[]byte("r\x01\x01\x00"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
-	{[]byte("r\x02\x01\x00"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
-	{[]byte("s\x01\x01\x00"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
-	{[]byte("s\x02\x01\x00"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
-	{[]byte("<stata_dta>"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
-	{[]byte("$FL2"), "is an SPSS file", fmt.Sprintf(inPython, "spss")},
-	{[]byte("BZh"), "is compressed with bzip2", unpack},
-	{[]byte("\xfd7zXZ\x00"), "is compressed with xz", unpack},
-	{[]byte("7z\xbc\xaf\x27\x1c"), "is a 7-Zip archive", unpack},
-	{[]byte("\xff\x06\x00\x00sNaPpY"), "is compressed with snappy", unpack},
-	{[]byte("\x1f\x9d"), "is compressed with compress", unpack},
-	{[]byte("\x89PNG\r\n\x1a\n"), "is a PNG image", images},
-	{[]byte("\xff\xd8\xff"), "is a JPEG image", images},
-	{[]byte("%PDF-"), "is a PDF document", "export the table as CSV"},
+var binaries = []kind{
+	{"is an encrypted Parquet file", "decrypt it first", []string{"PARE"}},
+	{"is an ORC file", fmt.Sprintf(inPython, "orc"), []string{"ORC"}},
+	{"is an Arrow file (Feather)", fmt.Sprintf(inPython, "feather"), []string{"ARROW1\x00\x00"}},
+	{"is a Feather file", fmt.Sprintf(inPython, "feather"), []string{"FEA1"}},
+	{"is an Arrow stream",
+		`write it as Parquet first, in Python: pyarrow.parquet.write_table(pyarrow.ipc.open_stream("FILE").read_all(), "FILE.parquet")`,
+		[]string{"\xff\xff\xff\xff"}},
+	{"is an HDF5 file", fmt.Sprintf(inPython, "hdf"), []string{"\x89HDF\r\n\x1a\n"}},
+	{"is an Excel workbook (xls)", asCSV, []string{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"}},
+	{"is an SQLite database", `write a table as CSV first: sqlite3 -header -csv FILE "select * from TABLE"`,
+		[]string{"SQLite format 3\x00"}},
+	{"is a MATLAB file", "write it as CSV first, for example with writematrix", []string{"MATLAB 5.0 MAT-file"}},
+	{"is a Python pickle", "write the table as CSV first; for CIFAR-10 and -100, use the binary version",
+		[]string{"\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05"}},
+	{"is a Stata file", fmt.Sprintf(inPython, "stata"), []string{"q\x01\x01\x00", "q\x02\x01\x00", "r\x01\x01\x00",
+		"r\x02\x01\x00", "s\x01\x01\x00", "s\x02\x01\x00", "<stata_dta>"}},
+	{"is an SPSS file", fmt.Sprintf(inPython, "spss"), []string{"$FL2"}},
+	{"is compressed with bzip2", unpack, []string{"BZh"}},
+	{"is compressed with xz", unpack, []string{"\xfd7zXZ\x00"}},
+	{"is a 7-Zip archive", unpack, []string{"7z\xbc\xaf\x27\x1c"}},
+	{"is compressed with snappy", unpack, []string{"\xff\x06\x00\x00sNaPpY"}},
+	{"is compressed with compress", unpack, []string{"\x1f\x9d"}},
+	{"is a PNG image", images, []string{"\x89PNG\r\n\x1a\n"}},
+	{"is a JPEG image", images, []string{"\xff\xd8\xff"}},
+	{"is a PDF document", "export the table as CSV", []string{"%PDF-"}},
 }
 
-const (
-	pickled = "write the table as CSV first; for CIFAR-10 and -100, use the binary version"
-	images  = "convert images of one size to an IDX file"
-)
+const images = "convert images of one size to an IDX file"
 
-// foreignBinary returns an error that names a file which is neither UTF-8 text nor a
+// Binary returns an error that names a file which is neither UTF-8 text nor a
 // supported binary format.
-func foreignBinary(head []byte) error {
+func Binary(head []byte) error {
 	if kind := unicodeKind(head); kind != "" {
 		return fmt.Errorf("is %s text; convert it with iconv -f %s -t UTF-8", kind, kind)
 	}
-	for _, f := range binaries {
-		if bytes.HasPrefix(head, f.magic) && !isText(head) {
-			return f
+	for _, k := range binaries {
+		for _, magic := range k.magic {
+			if bytes.HasPrefix(head, []byte(magic)) && !IsText(head) {
+				return k
+			}
 		}
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return zipped(head)
 	case len(head) > 262 && string(head[257:262]) == "ustar":
-		return foreign{what: "is a tar archive", next: "unpack it and name its files"}
+		return kind{what: "is a tar archive", next: "unpack it and name its files"}
 	}
 	return nil
 }
-
-func (f foreign) Error() string { return f.what + ", which is not supported; " + f.next }
 
 // zipped identifies the content of a zip archive by the name of its first file.
 func zipped(head []byte) error {
@@ -94,19 +88,19 @@ func zipped(head []byte) error {
 	}
 	switch {
 	case strings.HasSuffix(name, ".npy"):
-		return foreign{what: "is an NPZ archive of arrays",
+		return kind{what: "is an NPZ archive of arrays",
 			next: `save each array by itself, in Python: numpy.save("NAME.npy", numpy.load("FILE")["NAME"])`}
 	case name == "mimetype":
-		return foreign{what: "is an OpenDocument file", next: "save the sheet as CSV (UTF-8)"}
+		return kind{what: "is an OpenDocument file", next: asCSV}
 	case name == "[Content_Types].xml" || strings.HasPrefix(name, "xl/") || strings.HasPrefix(name, "_rels/") ||
 		strings.HasPrefix(name, "docProps/"):
-		return foreign{what: "is an Excel workbook (xlsx)", next: "save the sheet as CSV (UTF-8)"}
+		return kind{what: "is an Excel workbook (xlsx)", next: asCSV}
 	}
-	return foreign{what: "is a zip archive", next: "unpack it and name its files"}
+	return kind{what: "is a zip archive", next: "unpack it and name its files"}
 }
 
-// foreignText returns an error that names text which is not a table, or has unsupported line ends.
-func foreignText(head []byte) error {
+// Text returns an error that names text which is not a table, or has unsupported line ends.
+func Text(head []byte) error {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	line, _, _ := bytes.Cut(trimmed, []byte{'\n'})
 	line = bytes.TrimSpace(line)
@@ -116,32 +110,32 @@ func foreignText(head []byte) error {
 	case strings.HasPrefix(lower, "<!doctype html"), strings.HasPrefix(lower, "<html"):
 		return errors.New("is a web page, perhaps from a failed download; open it in a browser to see what it says")
 	case strings.HasPrefix(lower, "<?xml"):
-		return foreign{what: "is an XML document", next: "write the table as CSV first"}
+		return kind{what: "is an XML document", next: "write the table as CSV first"}
 	case strings.HasPrefix(lower, "version https://git-lfs.github.com/spec/"):
 		return errors.New("is a Git LFS pointer, not the file itself; fetch it with git lfs pull")
 	case strings.HasPrefix(lower, "@relation"), strings.HasPrefix(lower, "% ") &&
 		bytes.Contains(bytes.ToLower(head), []byte("\n@relation")):
-		return foreign{what: "is an ARFF file",
+		return kind{what: "is an ARFF file",
 			next: "delete the lines up to and including @data, and add a first line with the column names"}
 	case bytes.HasPrefix(line, []byte("[")) && json.Valid(line) && bytes.Contains(trimmed, []byte("\n[")):
-		return foreign{what: "is JSON lines (of arrays)", next: fmt.Sprintf(jsonNext, "True")}
+		return kind{what: "is JSON lines (of arrays)", next: fmt.Sprintf(jsonNext, "True")}
 	case string(line) == "{" || string(line) == "[" || bytes.HasPrefix(line, []byte("[{")) ||
 		bytes.HasPrefix(line, []byte("[")) && json.Valid(trimmed):
-		return foreign{what: "is a JSON document", next: fmt.Sprintf(jsonNext, "False")}
+		return kind{what: "is a JSON document", next: fmt.Sprintf(jsonNext, "False")}
 	}
 	return nil
 }
 
-// loneReturns returns an error if lines end in carriage returns alone.
-func loneReturns(head []byte) error {
+// LoneReturns returns an error if lines end in carriage returns alone.
+func LoneReturns(head []byte) error {
 	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(bytes.TrimRight(head, "\r"), '\r') >= 0 {
 		return errors.New(`ends its lines with CR alone, as old Macs did; convert it with tr '\r' '\n'`)
 	}
 	return nil
 }
 
-// isText reports whether head is UTF-8 without control characters.
-func isText(head []byte) bool {
+// IsText reports whether head is UTF-8 without control characters.
+func IsText(head []byte) bool {
 	head = head[:min(len(head), 512)]
 	for i := 0; i < len(head); {
 		r, n := utf8.DecodeRune(head[i:])

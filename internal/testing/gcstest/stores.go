@@ -1,0 +1,81 @@
+package gcstest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Noise returns bytes that no two places have in common.
+func Noise(n int, seed uint64) []byte {
+	r := rand.New(rand.NewPCG(seed, 2))
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(r.Uint32())
+	}
+	return data
+}
+
+// ModelOf returns the files of a directory that tell whose they are.
+func ModelOf(who int) (files []storage.File) {
+	for _, name := range []string{"weights", "aside", "manifest.json"} {
+		files = append(files, storage.File{Name: name, Data: fmt.Append(nil, name, " of ", who)})
+	}
+	return files
+}
+
+// Whose returns who has published a directory of ModelOf, "" for nobody, and fails the test if its files are of two
+// or not whole.
+func Whose(t *testing.T, dir string) string {
+	t.Helper()
+	who, is := strings.CutPrefix(Content(t, dir+"/manifest.json"), "manifest.json of ")
+	for _, name := range []string{"weights", "aside"} {
+		if got := Content(t, dir+"/"+name); is && got != name+" of "+who {
+			t.Errorf("%s/%s is %q next to the manifest of %s", dir, name, got, who)
+		}
+	}
+	return who
+}
+
+// Content returns the content of a small file, "" if there is none.
+func Content(t *testing.T, name string) string {
+	t.Helper()
+	data, err := storage.ReadFile(t.Context(), name, 1<<20)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	return string(data)
+}
+
+// PublishMany publishes twenty directories below root, which have a copy of a file of root/dir, takes a lock as often,
+// and removes root/dir. names tells what the server has.
+func PublishMany(t *testing.T, root, file string, names func() []string) {
+	t.Helper()
+	files := []storage.File{{Name: "a", Data: Noise(100, 100)}, {Name: "b", From: root + file},
+		{Name: "manifest.json", Data: []byte("{}")}}
+	for i := range 20 {
+		dir := fmt.Sprint(root, "model-", i)
+		if err := storage.Publish(t.Context(), dir, files); err != nil {
+			t.Fatal(err)
+		}
+		if same, err := storage.EqualFiles(t.Context(), dir, files); !same || err != nil {
+			t.Errorf("%s: %t, %v", dir, same, err)
+		}
+		unlock, err := storage.Lock(t.Context(), root+"lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlock()
+	}
+	if err := storage.Remove(t.Context(), root+"dir"); err != nil {
+		t.Error(err)
+	}
+	if got := len(names()); got != 20*len(files)+1 {
+		t.Errorf("%d objects are left: %v", got, names())
+	}
+}

@@ -1,0 +1,138 @@
+package avroio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/bochner-ml/bochner/io/compress"
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+// listOf says of a field that it is a list of n numbers, some of which are used.
+type listOf struct {
+	n    int
+	used bool
+}
+
+// listsIn returns the lengths of the lists in a layout, of each field; 0 if it is no list.
+func (h *header) listsIn(l *dataset.TableLayout) (lengths []int) {
+	at := 0
+	for _, f := range h.schema.fields {
+		n := 0
+		if f.node.list() != nil {
+			n = l.ListAt(at, f.name)
+		}
+		lengths = append(lengths, n)
+		at += max(1, n)
+	}
+	return lengths
+}
+
+// lengths returns the lengths of the lists of each field, by the first block of the file that has records. Without
+// one, they are as in like, which may be nil.
+func (h *header) lengths(ctx context.Context, f *dataset.File, like *dataset.TableLayout) ([]int, error) {
+	lengths, lists := make([]int, len(h.schema.fields)), make([]*node, len(h.schema.fields))
+	some := false
+	for i := range lists {
+		lists[i] = h.schema.fields[i].node.list()
+		some = some || lists[i] != nil
+	}
+	if !some {
+		return lengths, nil
+	}
+	stored, err := f.Object.Open(ctx, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	defer stored.Close()
+	content, _, err := compress.NewReader(stored)
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	r, rest := &reader{end: -1}, []byte(nil)
+	if r.header, rest, err = readHeader(content); err != nil {
+		return nil, err
+	}
+	r.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(rest), content), 1<<16)
+	for r.left == 0 && err == nil {
+		err = r.next()
+	}
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	elements, count := make([]int64, len(lists)), make([]int64, len(lists))
+	d := &r.values
+	for range r.left {
+		for i := range lists {
+			n := h.schema.fields[i].node
+			if lists[i] == nil {
+				d.skip(n, 0)
+			} else if n = d.whichever(n); n.kind == array {
+				elements[i] += int64(d.elements(n, func(int) { d.skip(n.parts[0], 0) }))
+				count[i]++
+			}
+		}
+		if d.err != nil {
+			return nil, d.err
+		}
+	}
+	for i := range lists {
+		if n, ok := dataset.ListLength(elements[i], count[i]); ok {
+			lengths[i] = n
+		} else if lists[i] != nil && count[i] == 0 {
+			lengths[i] = like.ListNamed(h.schema.fields[i].name)
+		}
+	}
+	return lengths, nil
+}
+
+// whichever returns the type of the value that follows: n, or a branch of it.
+func (d *decoder) whichever(n *node) *node {
+	if n.kind == union {
+		return d.branch(n)
+	}
+	return n
+}
+
+// elements reads a list, a sequence of blocks, and returns the number of its elements, which each reads.
+func (d *decoder) elements(n *node, each func(k int)) (k int) {
+	for d.err == nil {
+		count := d.long()
+		if count == 0 {
+			break
+		}
+		if count < 0 { // the block's size follows
+			count = -count
+			d.long()
+		}
+		for range count {
+			if each(k); d.err != nil {
+				break
+			}
+			k++
+		}
+	}
+	return k
+}
+
+// elements stores a list of n numbers in the columns from a field on. They are missing if there is no list.
+func (r *reader) elements(of *node, at, n int) {
+	d := &r.values
+	if of = d.whichever(of); of.kind != array {
+		return
+	}
+	k := d.elements(of, func(k int) {
+		if k >= n || r.To[at+k].Sink == nil {
+			d.skip(of.parts[0], 0)
+			return
+		}
+		to, row, _ := r.Field(at + k)
+		r.Check(at+k, d.value(of.parts[0], to, row))
+	})
+	if k != n {
+		r.Check(at, dataset.OtherLength(k, n))
+	}
+}

@@ -1,0 +1,83 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// A column of lists of numbers, such as an embedding, becomes a column for each element, which is missing in a
+// row without a list.
+
+// ListLength returns the length of the lists of a column, some of which have so many elements together: the mean,
+// unless the total shows that many lists are longer or shorter.
+func ListLength(elements, lists int64) (n int, ok bool) {
+	mean := math.Round(float64(elements) / float64(max(1, lists)))
+	off := math.Abs(float64(elements) - mean*float64(lists))
+	return int(mean), 1 <= mean && mean <= rows.MaxDim && 10*off <= float64(elements)
+}
+
+// ElementName returns the name of the column of an element.
+func ElementName(list string, i int) string { return fmt.Sprintf("%s_%d", list, i) }
+
+// WithLists returns columns in which those that are lists are replaced by their elements. The lengths of other
+// columns are 0.
+func WithLists(names []string, lengths []int) ([]string, error) {
+	var all []string
+	elements := map[string]string{}
+	for c, name := range names {
+		n := lengths[c]
+		if n == 0 {
+			all = append(all, name)
+		}
+		if len(all)+n > MaxColumns {
+			return nil, fmt.Errorf("has more than %d columns, with the elements of its lists", MaxColumns)
+		}
+		for i := range n {
+			all = append(all, ElementName(name, i))
+			elements[all[len(all)-1]] = name
+		}
+	}
+	for c, name := range names {
+		if list, both := elements[name]; both && lengths[c] == 0 {
+			return nil, fmt.Errorf("column %s is also an element of the list %s; rename one", Quote(name), Quote(list))
+		}
+	}
+	return all, nil
+}
+
+// ListAt returns the number of elements of a list whose columns begin at a field; 0 if there are none.
+func (l *TableLayout) ListAt(field int, list string) (n int) {
+	for columns := l.Stored(); field+n < len(columns) && columns[field+n] == ElementName(list, n); n++ {
+	}
+	return n
+}
+
+// ListNamed returns the number of elements of a list; 0 if there is no such list, or no layout.
+func (l *TableLayout) ListNamed(list string) int {
+	if l == nil {
+		return 0
+	}
+	return l.ListAt(max(0, slices.Index(l.Columns, ElementName(list, 0))), list)
+}
+
+// OtherLength is the reason why a row whose list has k elements instead of n cannot be used.
+func OtherLength(k, n int) string {
+	return fmt.Sprintf("has a list of %d %s, want %d", k, Plural(k, "value"), n)
+}
+
+// IsNested is the reason why a row whose value has parts, where others have none, cannot be used.
+const IsNested = "is an object or an array, and nested values are not supported"
+
+// Uses reports whether some of n fields from one on are read.
+func (f *Fields) Uses(field, n int) bool {
+	return slices.ContainsFunc(f.To[field:field+n], func(to FieldSink) bool { return to.Sink != nil })
+}
+
+// NoColumn returns the error of a column whose values have parts, which cannot be columns.
+func NoColumn(name string) error {
+	return fmt.Errorf("column %s is nested, or has lists of different lengths, or lists of values other than numbers, "+
+		"which is not supported; flatten it, or drop the column", Quote(name))
+}
