@@ -16,9 +16,9 @@ import (
 // So rows with different levels are equally far from each other, however far their numbers are. With Keep
 // the numbers stay, so nearby ones are closer than others.
 type BinLevels struct {
-	In      int         `json:"in"`      // row length
-	Columns []BinColumn `json:"columns"` // each with an interval for each level, at least three; a column at most once
-	Weight  float32     `json:"weight"`  // > 0, the number that stands for a level
+	In      int         `json:"in"`             // row length
+	Columns []BinColumn `json:"columns"`        // each with an interval for each level, at least three; a column at most once
+	Weight  float32     `json:"weight"`         // > 0, the number that stands for a level
 	Keep    bool        `json:"keep,omitempty"` // leaves the numbers in those columns
 }
 
