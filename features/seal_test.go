@@ -41,7 +41,7 @@ var every = map[string]features.Recipe{
 			Scores: features.Floats{0}}, {}}},
 	"metric.diagonal": preprocess.DiagonalMetric{A: features.Floats{1. / 3, 0, 1e-45, 7}},
 	"metric.full":     fullMetric(),
-	"bins.levels": preprocess.BinLevels{In: 4, Weight: 0.7,
+	"bins.levels": preprocess.BinLevels{In: 4, Weight: 0.7, Keep: true,
 		Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{0.5, 3}}}},
 	"bins": preprocess.Bins{In: 4, Weight: 1. / 3, Hats: true, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{0.1, 1. / 3}}, {Index: 0, Cuts: features.Floats{-3e38, 1e-45, 2}}}},

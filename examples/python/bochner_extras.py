@@ -191,7 +191,8 @@ def bins(recipes, r, x):
 
 def bins_levels(recipes, r, x):
     others = x.copy()
-    others[:, [c["index"] for c in r["columns"]]] = 0
+    if not r.get("keep"):
+        others[:, [c["index"] for c in r["columns"]]] = 0
     return np.hstack([others, bins(recipes, r, x)])
 
 

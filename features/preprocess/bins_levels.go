@@ -13,11 +13,13 @@ import (
 //
 //	x ↦ (x with 0 in those columns | φ(x)),   φ the Recipe with the same fields
 //
-// So rows with different levels are equally far from each other, however far their numbers are.
+// So rows with different levels are equally far from each other, however far their numbers are. With Keep
+// the numbers stay, so nearby ones are closer than others.
 type BinLevels struct {
-	In      int         `json:"in"`      // row length
-	Columns []BinColumn `json:"columns"` // each with an interval for each level, at least three; a column at most once
-	Weight  float32     `json:"weight"`  // > 0, the number that stands for a level
+	In      int         `json:"in"`             // row length
+	Columns []BinColumn `json:"columns"`        // each with an interval for each level, at least three; a column at most once
+	Weight  float32     `json:"weight"`         // > 0, the number that stands for a level
+	Keep    bool        `json:"keep,omitempty"` // leaves the numbers in those columns
 }
 
 var _ features.Fixed = BinLevels{}
@@ -58,9 +60,9 @@ func (r BinLevels) Origin(j int) (column, levels int) {
 	return r.bins().Origin(j - r.In)
 }
 
-// Replaces tells whether the column is made levels.
+// Replaces tells whether the column is made levels, and no number any more.
 func (r BinLevels) Replaces(column int) bool {
-	return slices.ContainsFunc(r.Columns, func(c BinColumn) bool { return c.Index == column })
+	return !r.Keep && slices.ContainsFunc(r.Columns, func(c BinColumn) bool { return c.Index == column })
 }
 
 // Kernel returns the inner product of the rows that come out.
@@ -78,11 +80,14 @@ func (r BinLevels) New() (features.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &levels{m.(*binMap)}, nil
+	return &levels{m.(*binMap), r.Keep}, nil
 }
 
 // levels is the map of Levels.
-type levels struct{ bins *binMap }
+type levels struct {
+	bins *binMap
+	keep bool
+}
 
 // Dims returns the row length, and that followed by the levels.
 func (m *levels) Dims() (in, out int) { return m.bins.In, m.bins.In + m.bins.out }
@@ -97,7 +102,9 @@ func (m *levels) Apply(dst, x []float32, n int) {
 		row, to := x[i*in:(i+1)*in], dst[i*out:(i+1)*out]
 		copy(to, row)
 		for _, c := range m.bins.Columns {
-			to[c.Index] = 0
+			if !m.keep {
+				to[c.Index] = 0
+			}
 		}
 		m.bins.Apply(to[in:], row, 1)
 	}

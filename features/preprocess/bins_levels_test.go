@@ -38,6 +38,18 @@ func TestLevelsTakeThePlaceOfNumbers(t *testing.T) {
 	if m.Apply(have, x, 5); !slices.Equal(have, want) {
 		t.Errorf("rows are %v, want %v", have, want)
 	}
+	kept := places
+	kept.Keep = true
+	both, err := kept.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		want[6*i+1] = x[3*i+1]
+	}
+	if both.Apply(have, x, 5); !slices.Equal(have, want) || kept.Replaces(1) || !places.Replaces(1) {
+		t.Errorf("with the numbers rows are %v, want %v", have, want)
+	}
 	for j, want := range [][2]int{{0, 0}, {1, 0}, {2, 0}, {1, 3}, {1, 3}, {1, 3}} {
 		if c, levels := places.Origin(j); c != want[0] || levels != want[1] {
 			t.Errorf("number %d is of column %d with %d levels, want %v", j, c, levels, want)

@@ -75,8 +75,11 @@ func (c Candidate) complexity() int {
 	case Full:
 		n = 20 + c.Rounds
 	}
-	if c.View == levelsView {
+	switch c.View {
+	case levelsView, wholeView:
 		n += 5
+	case bothView:
+		n += 6
 	}
 	if c.Hats {
 		n += 5

@@ -14,9 +14,7 @@
 // read, and threads do not change a bit. The losses are of the best of many candidates, so they are
 // optimistic; errors to be published must come from rows outside of the pilot.
 //
-// EntityColumns finds columns that seem to name what rows belong to, such as a patient or a machine: rows
-// with the same value are alike. JumpShare tells columns of numbers that name things from those that
-// measure: labels of the one jump from each value to the next, labels of the other mostly do not. A
-// KernelMatrix is of a kernel that is a function of the distance of two rows: few rows allow kernel methods
-// without features.
+// Labels of numbers that name things jump from each value to the next, labels of numbers that measure
+// mostly do not. A KernelMatrix is of a kernel that is a function of the distance of two rows: few rows
+// allow kernel methods without features.
 package search

@@ -16,6 +16,13 @@ const (
 	mostOutputs = 100
 	// levelsView is the name of the view in which some columns are levels.
 	levelsView = "levels"
+	// wholeView and bothView are the names of views in which all columns of small whole numbers are levels, in
+	// bothView next to the numbers. They have at most mostWhole levels each, and are for pilots of wholeRows or
+	// more: of few rows, more candidates choose worse.
+	wholeView = "whole numbers as levels"
+	bothView  = "whole numbers and levels"
+	mostWhole = 32
+	wholeRows = 800
 	// levelWeight is the number that stands for a level among a few columns, as for a
 	// category. Among more than fewColumns it grows as their distances do, or levels would hardly
 	// be seen before a metric is learned.
@@ -33,29 +40,78 @@ const (
 	jumpNumbers = 10_000_000
 )
 
-// addLevels adds the view in which columns are levels, if there is one.
+// addLevels adds the views in which columns are levels, if there are any: those that seem to name things,
+// and all columns of small whole numbers, without the numbers or with them.
 func (r *runner) addLevels(views *[]View) error {
 	if r.options.Levels == nil || (*views)[0].Name != standardView || r.pilot.N < fewest || r.outputs > mostOutputs {
 		return nil
 	}
-	v, some := r.levels((*views)[0], r.views[standardView])
-	if !some {
-		return nil
-	}
-	s, err := newScaled(r.pilot, v, r.views[standardView].mostHats)
-	if err != nil {
+	standard, s := (*views)[0], r.views[standardView]
+	add := func(name string, levels preprocess.BinLevels) error {
+		v := View{name, append(slices.Clip(standard.Steps), features.Recipe(levels))}
+		s, err := newScaled(r.pilot, v, s.mostHats)
+		if err == nil && !r.known(s) {
+			r.views[name], *views = s, append(*views, v)
+		}
 		return err
 	}
-	r.views[v.Name] = s
-	*views = append(*views, v)
-	return nil
+	if named := r.levels(s); named.Columns != nil {
+		if err := add(levelsView, named); err != nil {
+			return err
+		}
+	}
+	if r.pilot.N < wholeRows {
+		return nil
+	}
+	whole := r.whole(s)
+	if whole.Columns == nil {
+		return nil
+	}
+	if err := add(wholeView, whole); err != nil {
+		return err
+	}
+	whole.Keep = true
+	return add(bothView, whole)
 }
 
-// levels returns the view of standardised columns in which those that seem to name things rather
-// than measure them, such as the numbers of states, are levels; false if there is none. All rows of
-// the pilot say which columns seem so, by far more than chance, and rows that candidates have not
-// seen judge them then, as they judge others.
-func (r *runner) levels(standard View, s *scaled) (View, bool) {
+// whole returns the levels of all columns of small whole numbers; none if there are none, or too many.
+func (r *runner) whole(s *scaled) preprocess.BinLevels {
+	most := mostJumpLevels(r.pilot.N)
+	to, total := newLevels(s.d), 0
+	for j := range s.d {
+		if !r.options.Levels(j) || !r.isWhole(j) {
+			continue
+		}
+		if c, ok := jumpLevels(s.x, s.d, j, mostWhole); ok {
+			to.Columns = append(to.Columns, c)
+			total += len(c.Cuts) + 1
+		}
+	}
+	if total > most {
+		to.Columns = nil
+	}
+	return to
+}
+
+// isWhole tells whether all numbers of a column of the pilot are whole.
+func (r *runner) isWhole(j int) bool {
+	for i := range r.pilot.N {
+		if v := r.pilot.X[i*r.pilot.D+j]; v != float32(math.Trunc(float64(v))) {
+			return false
+		}
+	}
+	return true
+}
+
+// newLevels returns a recipe without columns yet, for rows of d numbers.
+func newLevels(d int) preprocess.BinLevels {
+	return preprocess.BinLevels{In: d, Weight: levelWeight * float32(math.Sqrt(max(1, float64(d)/fewColumns)))}
+}
+
+// levels returns the levels of the columns that seem to name things rather than measure them, such as
+// the numbers of states; none if there are none. All rows of the pilot say which columns seem so, by far
+// more than chance, and rows that candidates have not seen judge them then, as they judge others.
+func (r *runner) levels(s *scaled) preprocess.BinLevels {
 	type found struct {
 		column preprocess.BinColumn
 		jumps  float64
@@ -65,8 +121,9 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 	var share float64
 	most := mostJumpLevels(len(s.x) / s.d)
 	n := min(len(s.x)/s.d, jumpRows, jumpNumbers/(s.d*r.outputs))
+	to := newLevels(s.d)
 	if n < fewest {
-		return View{}, false
+		return to
 	}
 	for j := range s.d {
 		if !r.options.Levels(j) {
@@ -91,7 +148,6 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.jumps, a.jumps) })
-	to := preprocess.BinLevels{In: s.d, Weight: levelWeight * float32(math.Sqrt(max(1, float64(s.d)/fewColumns)))}
 	total := 0
 	for _, f := range all {
 		if n := len(f.column.Cuts) + 1; total+n <= most {
@@ -99,12 +155,23 @@ func (r *runner) levels(standard View, s *scaled) (View, bool) {
 			total += n
 		}
 	}
-	if to.Columns == nil {
-		return View{}, false
-	}
-	return View{Name: levelsView, Steps: append(slices.Clip(standard.Steps), features.Recipe(to))}, true
+	return to
 }
 
 // MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer,
 // of d numbers.
 func MoreColumns(n, d int) int { return min(mostJumpLevels(n), d*(n/RowsPerLevel)) }
+
+// levelsFor returns the view of levels to learn metrics in besides the best candidate's: of things that numbers
+// name, or else the better one of whole numbers; "" if there is none.
+func (r *runner) levelsFor(field []*entry) string {
+	if r.views[levelsView] != nil {
+		return levelsView
+	}
+	for _, e := range field {
+		if e.View == wholeView || e.View == bothView {
+			return e.View
+		}
+	}
+	return ""
+}

@@ -39,7 +39,7 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 		p := places(400, classes, named)
 		o := withLevels(p)
 		r := run(t, p, o)
-		if r.Chosen.View != levelsView || !slices.Equal(r.Levels, []int{0}) || len(r.Steps) < 2 {
+		if !slices.Equal(r.Levels, []int{0}) || len(r.Steps) < 2 {
 			t.Errorf("classes %v: chose %v, levels of columns %v, %d steps", classes, r.Chosen.Candidate, r.Levels, len(r.Steps))
 		}
 		o.Levels = nil
@@ -48,6 +48,30 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 			t.Errorf("classes %v: loss %.4f with levels, %.4f of %v without", classes, r.Chosen.Loss, without.Chosen.Loss,
 				without.Chosen.Candidate)
 		}
+	}
+}
+
+// Numbers that count things and those that are codes are tried as levels alike, if they are whole and few.
+func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
+	p := made(800, 4, 0.1, false, func(x []float32) float64 {
+		code := func(j, values int) int {
+			x[j] = float32(int(math.Abs(float64(x[j]))*1e4) % values)
+			return int(x[j])
+		}
+		x[2] = float32(code(2, 5)) / 2 // not whole
+		a, b := named(code(0, 8)), named(code(1, 8))
+		return a*b + float64(0*code(3, mostWhole+1))
+	})
+	o := withLevels(p)
+	o.Views = o.Views[:1]
+	o.Views[0].Steps = []features.Recipe{preprocess.NewStandard([]float64{3.5, 3.5, 1, 16}, []float64{5, 5, 0.5, 90})}
+	r := run(t, p, o)
+	if v := r.Chosen.View; v != wholeView && v != bothView || !slices.Equal(r.Levels, []int{0, 1}) {
+		t.Errorf("chose %v, levels of columns %v", r.Chosen.Candidate, r.Levels)
+	}
+	o.Levels = func(j int) bool { return j != 0 } // --numeric
+	if r = run(t, p, o); slices.Contains(r.Levels, 0) {
+		t.Errorf("levels of columns %v", r.Levels)
 	}
 }
 
@@ -92,8 +116,8 @@ func TestNumbersThatMeasureStayNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, some := r.levels(o.Views[0], s); some {
-				t.Errorf("%s, %d rows: %v", name, n, v.Steps[len(v.Steps)-1])
+			if found := r.levels(s); found.Columns != nil {
+				t.Errorf("%s, %d rows: %v", name, n, found)
 			}
 		}
 	}

@@ -9,8 +9,11 @@ import (
 // oneJudges is the number of rows from which on one part of a pilot has fewJudged rows, by far.
 const oneJudges = parts * fewJudged * 4 / 3
 
+// levelViews is the largest number of views with levels, which come on top of the others.
+const levelViews = 3
+
 // Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, that many
-// more in the view of levels, with that many outputs, views and threads.
+// more in views with levels, with that many outputs, other views and threads.
 func Memory(n, d, more, outputs, views, threads int) int64 {
 	plain := 4 * int64(n) * int64(d) * int64(1+views)
 	d += more
@@ -41,9 +44,9 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 		fit = max(fit, fitBytes(n, d, size.features+min(mostHats, preprocess.MostKnots*d), judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
-	// Views, the last of which may have levels, distances of each in two norms, and two columns of one.
-	return plain + rows + workers*max(fit, small) + int64(views)*2*near + 8*int64(n) + near + shared +
-		pairs.Memory(n, d-more)
+	// Views, distances of each in two norms, and two columns of one.
+	return plain + levelViews*rows + workers*max(fit, small) + int64(views+levelViews)*2*near + 8*int64(n) + near +
+		shared + pairs.Memory(n, d-more)
 }
 
 // fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.

@@ -107,17 +107,17 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 	if smooth >= 0 && field[smooth].View != views[0] {
 		views = append(views, field[smooth].View)
 	}
-	kinds := []string{Diagonal, Full}
+	kinds, levels := []string{Diagonal, Full}, r.levelsFor(field)
 	for _, v := range views {
 		var err error
 		if field, err = r.metricsIn(ctx, v, kinds, field, l); err != nil {
 			return field, err
 		}
 	}
-	if r.views[levelsView] == nil || slices.Contains(views, levelsView) {
+	if levels == "" || slices.Contains(views, levels) {
 		return field, nil
 	}
-	return r.metricsIn(ctx, levelsView, kinds[:1], field, l)
+	return r.metricsIn(ctx, levels, kinds[:1], field, l)
 }
 
 // metricsIn tries metrics of these kinds that are learned from the best smooth candidate in a view,

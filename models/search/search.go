@@ -459,12 +459,10 @@ func boolInt(b bool) int {
 }
 
 const (
-	// few is the number of rows of a pilot below which others than the default have to be better than
-	// it by more than two standard errors.
-	few = 1000
 	// simpler is the number of standard errors by which a simpler candidate may be worse.
 	simpler = 0.5
-	// fewest is the number below which only kernels and widths are tried.
+	// fewest is the number of rows of a pilot below which only kernels and widths are tried, and others than
+	// the default have to be better than it by more than two standard errors.
 	fewest = 200
 )
 
@@ -473,7 +471,7 @@ const (
 // candidates is good by chance.
 func (r *runner) simplest(field []*entry) *entry {
 	best := field[0]
-	if r.pilot.N < few && r.standard.judged != nil && best.judged != nil {
+	if r.pilot.N < fewest && r.standard.judged != nil && best.judged != nil {
 		if by, se := worse(r.standard.judged, best.judged); by <= 2*se {
 			return r.standard
 		}

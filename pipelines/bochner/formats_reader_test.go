@@ -100,6 +100,7 @@ type kindOf struct {
 		Dim     int
 		Weight  float32
 		Hats    bool
+		Keep    bool
 		Parts   []kindOf
 		Columns []struct {
 			Index            int

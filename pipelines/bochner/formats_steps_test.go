@@ -77,7 +77,9 @@ func (k *kindOf) step(x []float64) (y []float64) {
 	case "bins.levels":
 		y = append(y, x...)
 		for _, c := range r.Columns {
-			y[c.Index] = 0
+			if !r.Keep {
+				y[c.Index] = 0
+			}
 			y = append(y, k.bins(floats32(c.Cuts), x[c.Index])...)
 		}
 	case "join":

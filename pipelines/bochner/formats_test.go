@@ -47,6 +47,18 @@ func writePlaces(t *testing.T, dir string) {
 	write(t, dir, "places.csv", places.String())
 }
 
+// writeCodes writes codes.csv, of which a search makes levels next to the numbers.
+func writeCodes(t *testing.T, dir string) {
+	t.Helper()
+	var codes strings.Builder
+	codes.WriteString("a,b,count,y\n")
+	for i := range 1100 {
+		a, b, count := i%8, i*31/8%8, i*7919%31
+		fmt.Fprintf(&codes, "%d,%d,%d,%d\n", a, b, count, (a*a*7%13-5)*(b*b*7%13-5)+count*(a+4))
+	}
+	write(t, dir, "codes.csv", codes.String())
+}
+
 func TestAnotherProgramReadsModels(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,8 +66,10 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 		must(t, dir, "generate", set, "--rows", "400", "--out", set+".csv")
 	}
 	writePlaces(t, dir)
+	writeCodes(t, dir)
 	for i, flags := range []string{
 		"places --kernel gaussian --task regression --search auto",
+		"codes --kernel gaussian --task regression --search auto",
 		"friedman --kernel gaussian",
 		"friedman 1e-12 --kernel gaussian --width 20",
 		"friedman --kernel gaussian --form offset --scale minmax",
@@ -93,6 +107,9 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 				"--scores"}
 			if args[0] == "places" && !strings.Contains(read(t, dir, model, "manifest.json"), `"bins.levels"`) {
 				t.Fatal("the model has no levels")
+			}
+			if args[0] == "codes" && !strings.Contains(read(t, dir, model, "manifest.json"), `"keep": true`) {
+				t.Fatal("the model has no levels next to numbers")
 			}
 			m := readOutsider(t, dir+"/"+model)
 			if m.Probabilities.Kind != "" {

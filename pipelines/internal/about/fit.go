@@ -65,7 +65,7 @@ func (a *Model) addSizes(s *page.Section) {
 	root := a.Task == models.Regression && len(a.Input.Labels) < 2
 	t := tuning.SizeTable(a.Lineage.Sizes, root)
 	of := picture.Lines{Title: "Held-out error by number of features", X: "number of features", Y: a.lambdas().name(),
-		LogX: true,
+		LogX:   true,
 		Series: []picture.Series{{}}}
 	for _, size := range a.Lineage.Sizes {
 		if v := size.Loss; root && v > 0 {

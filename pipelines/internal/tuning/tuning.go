@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
+	"github.com/bochner-ml/bochner/models/search/entities"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -317,8 +318,8 @@ func categories(s *prepare.Session, of []int) (names []string) {
 // pilot makes the pilot of a sample of rows, each with its label, its weight and its part behind
 // it. Rows that are equal in all of that are one row, whose weight is the sum of theirs.
 //
-// Entities are the columns that seem to name what rows belong to, unless the rows are split by a rule.
-func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, entities []string, err error) {
+// Naming are the columns that seem to name what rows belong to, unless the rows are split by a rule.
+func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []string, err error) {
 	all, n, width := sum.Sample()
 	copies := sum.Copies()
 	if n == 0 {
@@ -351,15 +352,15 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, entities []st
 			numbers := t.Slots(schema.Number)
 			number = func(j int) bool { return slices.Contains(numbers, j) }
 		}
-		for _, j := range search.EntityColumns(x, n, d, p.Y, number) {
+		for _, j := range entities.Columns(x, n, d, p.Y, number) {
 			if name := slotName(s, j); name != "" {
-				entities = append(entities, name)
+				naming = append(naming, name)
 			}
 		}
 	}
 	// Steps may write to the rows that they read, and rows are in one form or the other.
 	p.X, err = s.Recipe.Scaling.Encode(x, n)
-	return p, entities, err
+	return p, naming, err
 }
 
 // slotName returns the name of the category or number in a slot of a row; "" if it has none.

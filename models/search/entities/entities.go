@@ -1,4 +1,6 @@
-package search
+// Package entities finds columns that seem to name what rows belong to, such as a patient or a machine: rows with the
+// same value are alike.
+package entities
 
 import (
 	"maps"
@@ -18,11 +20,11 @@ const (
 	ordered = 0.75
 )
 
-// EntityColumns returns those columns of n rows of d numbers, with a label each, that seem to name
+// Columns returns those columns of n rows of d numbers, with a label each, that seem to name
 // entities. Values that are not whole numbers name nothing, nor do numbers whose neighbouring
 // values are alike too, as with counts; NaN is a missing value. The label of classes is the
 // number of the class.
-func EntityColumns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
+func Columns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
 	for j := range d {
 		if group, groups := valuesOf(x, n, d, j); groups >= fewestValues &&
 			names(x, n, d, j, group, groups, label, number(j)) {
