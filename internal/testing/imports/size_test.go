@@ -18,24 +18,24 @@ const mostLines = 2500
 
 // large lists packages with more lines.
 var large = map[string]int{
-	"features/preprocess":         3700, // one file a step
+	"features/preprocess":         3710, // one file a step
 	"features/skeleton":           2750,
 	"io/dataset":                  4800,
-	"io/parquetio":                2800,
-	"io/schema":                   4500,
+	"io/parquetio":                2730,
+	"io/schema":                   4270,
 	"models":                      3250,
-	"models/profile":              2650,
+	"models/profile":              2550,
 	"models/sums":                 2520,
 	"models/ridge":                3460,
 	"models/score":                4050,
-	"models/search":               3030,
-	"pipelines/internal/apply":    2650,
-	"pipelines/internal/days":     3630,
-	"pipelines/internal/evaluate": 3100,
+	"models/search":               3160,
+	"pipelines/internal/apply":    2520,
+	"pipelines/internal/days":     3600,
+	"pipelines/internal/evaluate": 3060,
 	"pipelines/internal/prepare":  2850,
-	"pipelines/internal/training": 3850,
+	"pipelines/internal/training": 3600,
 	"transforms/scores":           2800,
-	"internal/blas":               4400, // each routine has a Go form and one per level of two families of CPUs
+	"internal/blas":               4550, // each routine has a Go form and one per level of two families of CPUs
 }
 
 func TestPackagesAreSmall(t *testing.T) {
