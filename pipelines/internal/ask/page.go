@@ -15,8 +15,7 @@ func (a *Answer) page() *page.Page {
 			report.Counted(a.Directories, "part"), report.Counted(a.Features, "feature"))}
 	s := p.Section("Answer")
 	s.Say("R² is 1 − squared error / squared error of the mean. Its intervals are bootstraps over the dates or groups "+
-		"that "+
-		"are judged; fewer than five have none. Lambda was chosen %s.", a.By)
+		"that are judged; fewer than five have none. Lambda was chosen %s.", a.By)
 	if a.Judged != "" {
 		s.Say("Models are judged on %s, which none was trained on.", a.Judged)
 	}
