@@ -149,26 +149,21 @@ fuzz: ## run every fuzz target for FUZZTIME=60s
 LEVELS = Level|Bits|Gram|Weighted
 PLAIN  = $(LEVELS)|FMA|MulIs|MulRounds|Classes|Targets|Endings
 
-# Tests of statements about kernels, features and intervals, such as bounds and expected values. They
+# Tests of statements about kernels, features, searches and intervals, such as bounds and expected values. They
 # take minutes of emulation, and depend on the processor only through kernels that have tests of their own.
-STATEMENTS = MeanOfProducts|BoundsHold|PointwiseBound|BoundOfPairs|BoundIsExceeded|DensitiesOf|SecondMoments|SpreadsLess|Saturate|TablesHaveConverged|TablesEqual|SlopeOfTheKernel|KappaAt|TermThat|CoinFlips|IntervalsCover|CoverTheTruth
+STATEMENTS = MeanOfProducts|BoundsHold|PointwiseBound|BoundOfPairs|BoundIsExceeded|DensitiesOf|SecondMoments|SpreadsLess|Saturate|TablesHaveConverged|TablesEqual|SlopeOfTheKernel|KappaAt|TermThat|CoinFlips|IntervalsCover|CoverTheTruth|SearchFinds|SearchThatEnds|LevelsAreFound|NumbersThatName|SmallWholeNumbers|ProductsFind|NothingExplains|Rough
 
 # Run the tests of folder $(3), compiled for machine $(1), by emulator $(2).
 emulate = (cd $(3) && BOCHNER_TEST_EXEC=$(2) $(2) "$(CURDIR)/build/$(1)/$(3).test" -test.short -test.timeout 30m $(4))
 
-test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, those of features and models on one, and train on each, by qemu-user (8 minutes of CPU time)
+test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, those of features and models on one, and train on each, by qemu-user (TIME)
 	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }
-	@rm -rf build/arm64; for dir in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{slice .Dir (len .Root)}}{{end}}' \
-			./internal/blas ./internal/exact ./features/... ./models/...); do \
-		dir=$${dir#/}; GOARCH=arm64 go test -c -o "build/arm64/$$dir.test" "./$$dir" || exit 1; \
-		case $$dir in \
-		internal/blas) \
-			(export BLAS_TEST_LEVELS=i8mm,dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,$$dir)) && \
-			(export QEMU_CPU=neoverse-n1 BLAS_TEST_LEVELS=dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,$$dir,-test.run '$(LEVELS)')) && \
-			(export QEMU_CPU=cortex-a57 BLAS_TEST_LEVELS=neon,go; $(call emulate,arm64,qemu-aarch64,$$dir,-test.run '$(LEVELS)')) || exit 1 ;; \
-		*) echo "$$dir" && $(call emulate,arm64,qemu-aarch64,$$dir,-test.skip '$(STATEMENTS)') || exit 1; rm "build/arm64/$$dir.test" ;; \
-		esac; \
-	done
+	GOARCH=arm64 go test -c -o build/arm64/internal/blas.test ./internal/blas
+	export BLAS_TEST_LEVELS=i8mm,dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas)
+	export QEMU_CPU=neoverse-n1 BLAS_TEST_LEVELS=dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas,-test.run '$(LEVELS)')
+	export QEMU_CPU=cortex-a57 BLAS_TEST_LEVELS=neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas,-test.run '$(LEVELS)')
+	GOARCH=arm64 BOCHNER_TEST_EXEC=qemu-aarch64 go test -count 1 -vet=off -short -exec qemu-aarch64 -timeout 30m -skip '$(STATEMENTS)' \
+		./internal/exact ./features/... ./models/...
 	go test -count 1 -run Beside ./internal/blas
 	BOCHNER_MACHINES=arm64 go test -count 1 -timeout 60m -run OtherMachines ./pipelines/bochner
 

@@ -80,7 +80,7 @@ func TestPatchesOfImages(t *testing.T) {
 		t.Error("forgetting rows differs from training without them")
 	}
 	refuse(t, dir, 2, []string{"patches"}, "export", "--model", "m", "--out", "m.onnx")
-	refuse(t, dir, 3, []string{"patches: the rows are not images"}, "train", "--data", "all.bin", "--format", "cifar10",
+	refuse(t, dir, 3, []string{"the rows are not images"}, "train", "--data", "all.bin", "--format", "cifar10",
 		"--scale", "255,hog", "--kernel", "patches", "--model", "none")
 	manifest := read(t, dir, "m", "manifest.json")
 	for old, damaged := range map[string]string{`"cells": 2`: `"cells": 28`, `"patch": 6`: `"patch": 60000`,
