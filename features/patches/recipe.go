@@ -102,7 +102,7 @@ func (r Recipe) mostFilters() int {
 // Dims returns the length of an image and the number of features.
 func (r Recipe) Dims() (in, out int) { return r.Shape.Len(), signs * r.Cells * r.Cells * len(r.Bias) }
 
-// Kernel returns the inner product of the features: those of a recipe are not random.
+// Kernel returns the inner product of the features: the filters of a recipe are fixed.
 func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.

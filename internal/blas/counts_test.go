@@ -139,7 +139,7 @@ func (c counted) bound(on core) float64 {
 
 var kernelsOfArm = []struct {
 	name, does string
-	elements   int // of a loop whose work is no product
+	elements   int // of a loop that does not compute products
 }{
 	{"mul6x1NEON", "float32 product, 6×16", 0}, {"mul1x3NEON", "one row, 1×48", 0},
 	{"gramDotProd", "Gram by SDOT, 8×12", 0}, {"gramI8MM", "Gram by SMMLA, 8×12", 0},

@@ -72,7 +72,7 @@ type Histogram struct {
 	Heights     []float64 // one fewer than Edges
 	Low, High   []float64 // the ends of the interval of each height, NaN for one without; nil for none
 	Labels      []string  // at the foot of each bar; nil for none
-	// Diagonal draws the line on which the height is the number, and makes both axes those of shares.
+	// Diagonal draws the line y = x between 0 and 1, for heights and numbers that are shares.
 	Diagonal bool
 }
 

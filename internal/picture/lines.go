@@ -31,7 +31,7 @@ func (s *Series) AddInterval(x, y, low, high float64) {
 type Lines struct {
 	Title, X, Y string // axes with their units
 	LogX, LogY  bool
-	// Square makes both axes those of shares, from 0 to 1.
+	// Square lets both axes run from 0 to 1.
 	Square bool
 	// Bands draws intervals as bands instead of bars.
 	Bands bool

@@ -126,7 +126,7 @@ func (c *Chart) key(name string, thumbs ...plot.Thumbnailer) {
 	c.keys = append(c.keys, key{name, thumbs})
 }
 
-// axes returns the names of the axes, of which the one with the numbers says what intervals are.
+// axes returns the names of the axes. The name of the axis with the numbers also describes the intervals.
 func (c *Chart) axes() (x, y string) {
 	_, nominal := c.Y.Tick.Marker.(plot.ConstantTicks)
 	switch {
