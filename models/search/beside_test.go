@@ -51,7 +51,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 	o := options(p)
 	r := &runner{pilot: p, options: o, views: map[string]*scaled{},
 		kernels: map[string]kernelOf{"gaussian": {options: o.Kernels[0], distance: kernel.Euclidean}}}
-	v, err := newScaled(p, o.Views[0], 1000)
+	v, err := newScaled(p, o.Views[0], 1000, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &runner{pilot: p, labels: l}
-	v, err := newScaled(p, View{}, 0)
+	v, err := newScaled(p, View{}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

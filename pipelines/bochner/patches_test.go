@@ -52,9 +52,17 @@ func TestPatchesOfImages(t *testing.T) {
 		}
 		return *scores.Classes.Error
 	}
-	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--model", "gaussian", "--quiet")
-	if patches, gaussian := errorOf("m"), errorOf("gaussian"); patches > 0.05 || gaussian < 0.2 {
-		t.Errorf("errors %v of patches, %v of a Gaussian kernel", patches, gaussian)
+	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--search", "none",
+		"--model", "gaussian", "--quiet")
+	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--search", "auto",
+		"--model", "found", "--quiet")
+	if said := must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "64", "--kernel", "gaussian",
+		"--search", "auto", "--scale", "255,gray,patches:6:2:8", "--model", "steps"); !strings.Contains(said, "candidates on") {
+		t.Errorf("features after steps are not searched:\n%s", said)
+	}
+	patches, gaussian, found := errorOf("m"), errorOf("gaussian"), errorOf("found")
+	if patches > 0.05 || gaussian < 0.2 || found > 0.3 {
+		t.Errorf("errors %v of patches, %v of a Gaussian kernel, %v of a search", patches, gaussian, found)
 	}
 
 	rand.New(rand.NewPCG(3, 3)).Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
@@ -79,7 +87,6 @@ func TestPatchesOfImages(t *testing.T) {
 	if digestOf(t, filepath.Join(dir, "less")) != digestOf(t, filepath.Join(dir, "rest")) {
 		t.Error("forgetting rows differs from training without them")
 	}
-	refuse(t, dir, 2, []string{"patches"}, "export", "--model", "m", "--out", "m.onnx")
 	refuse(t, dir, 3, []string{"the rows are not images"}, "train", "--data", "all.bin", "--format", "cifar10",
 		"--scale", "255,hog", "--kernel", "patches", "--model", "none")
 	manifest := read(t, dir, "m", "manifest.json")
