@@ -99,7 +99,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		if !f.Unnamed {
 			more = tuning.MoreColumns(f.Rows, f.Scaled)
 		}
-		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, engine.Threads)
+		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, f.Patches > 0, engine.Threads)
 		f.Scaled += more
 	}
 	dim := int64(f.Dim)

@@ -386,8 +386,9 @@ func slotName(s *prepare.Session, slot int) string {
 }
 
 // Memory returns the most bytes that a search takes beside the program: of that many rows of a file's
-// length, of the length that encodings make them, and that many numbers longer with levels.
-func Memory(rows int64, length, encoded, more, outputs, threads int) int64 {
+// length, of the length that encodings make them, and that many numbers longer with levels or, of
+// images, as patches.
+func Memory(rows int64, length, encoded, more, outputs int, images bool, threads int) int64 {
 	if rows == 0 {
 		rows = search.MaxRows
 	}
@@ -397,7 +398,11 @@ func Memory(rows int64, length, encoded, more, outputs, threads int) int64 {
 	}
 	// The sample, as it is merged, and dense; then the views.
 	sample := 4 * n * int64(length+3) * 4
-	return sample + search.Memory(int(n), encoded, more, outputs, mostViews, threads)
+	views := mostViews
+	if images {
+		views = 1
+	}
+	return sample + search.Memory(int(n), encoded, more, outputs, views, threads)
 }
 
 // MoreColumns bounds the numbers by which a search of that many rows may make rows of d numbers
