@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -59,10 +60,7 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 }
 
 func TestThreadsDoNotChangeADescent(t *testing.T) {
-	dim := 200
-	if testing.Short() {
-		dim = 100
-	}
+	dim := campaign.Of(100, 200)
 	s := draw(Shape{Dim: dim, Outputs: 3}, 1500, 3, 3)
 	var want []Row
 	for _, level := range blas.Levels() {
