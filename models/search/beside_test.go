@@ -26,10 +26,10 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 		of   func(x []float32) float64
 		has  func(c Candidate) bool
 	}{
-		{"hats", 900, func(x []float32) float64 {
+		{"hats", 700, func(x []float32) float64 {
 			return step(x[0]) + step(x[1]) + step(-x[2]) + math.Sin(4*float64(x[3])) + math.Abs(float64(x[4]))
 		}, func(c Candidate) bool { return c.Hats }},
-		{"pair", 900, func(x []float32) float64 {
+		{"pair", 700, func(x []float32) float64 {
 			return math.Sin(5*float64(x[1]))*math.Sin(5*float64(x[3])) + 0.3*float64(x[0]) + 0.5*float64(x[1]+x[3])
 		}, func(c Candidate) bool { return c.Pair > 0 }},
 	} {

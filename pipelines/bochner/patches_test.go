@@ -36,10 +36,10 @@ func strokes(seed uint64, n int) (records []string) {
 func TestPatchesOfImages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	records := strokes(1, 400)
+	records := strokes(1, 250)
 	file := func(name string, records []string) { write(t, dir, name, strings.Join(records, "")) }
 	file("all.bin", records)
-	file("test.bin", strokes(2, 300))
+	file("test.bin", strokes(2, 150))
 	file("left.bin", records[20:])
 	file("gone.bin", records[:20])
 	kernel := []string{"--format", "cifar10", "--kernel", "patches", "--features", "128", "--quiet"}
@@ -66,8 +66,8 @@ func TestPatchesOfImages(t *testing.T) {
 	}
 
 	rand.New(rand.NewPCG(3, 3)).Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-	file("part-1.bin", records[:150])
-	file("part-2.bin", records[150:])
+	file("part-1.bin", records[:100])
+	file("part-2.bin", records[100:])
 	cmd := program(dir, append([]string{"train", "--data", "part-*.bin", "--model", "other", "--runner", "prism", "--lanes",
 		"3", "--threads", "1", "--shard_bytes=200000"}, kernel...)...)
 	cmd.Env = append(os.Environ(), "BOCHNER_CPU=go")
