@@ -1,5 +1,7 @@
 package ridge
 
+import "slices"
+
 // Rounding features to a grid acts like a λ of Floor beside λ, and like noise of the targets of
 // variance Row.Rounding: the weights are those for rows that are moved by a part of a step. Neither
 // matters where λ has been chosen among smaller and larger values and the noise is a small part of
@@ -34,6 +36,15 @@ func TooCoarse(table []Row, lambda, finer float64) bool {
 		}
 	}
 	return own == nil || below == nil || own.Rounding > mostRounding*own.MSE || below.unrounded() < own.unrounded()
+}
+
+// RoundingMatters tells whether rounding is so large a part of the error of lambda, which is no larger than
+// finer, that rows should be summed on a finer grid even if that takes long. Unlike TooCoarse it does not ask
+// whether a smaller λ may be better.
+func RoundingMatters(table []Row, lambda, finer float64) bool {
+	return lambda <= finer && slices.ContainsFunc(table, func(r Row) bool {
+		return r.Lambda == lambda && r.Failed == "" && r.Rounding > mostRounding*r.MSE
+	})
 }
 
 // unrounded estimates the error of features that are not rounded, on the first fold if that has

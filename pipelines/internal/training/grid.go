@@ -23,6 +23,10 @@ const (
 	againRows = 1 << 22
 )
 
+// quickGram is the number of products of features up to which a better λ below the floor is reason enough to
+// sum rows again. Beyond, rounding has to be a part of the error.
+var quickGram float64 = 1 << 40
+
 // products is rows × D².
 func products(rows int64, dim int) float64 {
 	return float64(rows) * float64(dim) * float64(dim)
@@ -58,6 +62,12 @@ func (t *Training) below(lambda float64, steps int) (bool, error) {
 		return false, err
 	}
 	return lambda <= ridge.FloorFactor*ridge.Floor(m.Step()*blas.MostByte/float64(steps)), nil
+}
+
+// resumsForLambda tells whether rows are few enough to sum them once more for a smaller λ alone.
+func (t *Training) resumsForLambda() bool {
+	rows, _ := t.sizes()
+	return products(rows, t.Recipe.Dim) <= quickGram
 }
 
 // canResum tells whether there are few enough rows to sum them once more.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
@@ -78,6 +79,41 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 		steps int
 	}{{[]float64{9e-8, 1, 10, 100}, ridge.FineSteps}, {[]float64{1e-9, 1e-8, 3e-8, 9e-8}, features.ByteSteps}} {
 		fitOnCoarseGrid(t, data, c.path, c.steps)
+	}
+}
+
+// A large job keeps 8 bits where only a smaller λ might be better, and says so. It uses 16 where rounding is a
+// part of the error.
+func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
+	was, quick := smallGram, quickGram
+	smallGram, quickGram = 0, 0
+	defer func() { smallGram, quickGram = was, quick }()
+	set, _ := sample.Find("friedman")
+	for _, c := range []struct {
+		noise float64
+		steps int
+	}{{1, features.ByteSteps}, {0, ridge.FineSteps}} {
+		var text strings.Builder
+		if err := set.WriteCSV(jobtest.Ctx, &text, 5000, 1, c.noise); err != nil {
+			t.Fatal(err)
+		}
+		data := jobtest.Write(t, t.TempDir(), "d.csv", text.String())
+		o := Options{
+			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 512}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{1e-8, 1, 10, 100}},
+			Learner: &ridge.Training{Grid: features.AutoBits}, Search: "none",
+		}
+		o.Data.Data, o.Data.Label = []string{data}, "y"
+		r, err := Run(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Steps != c.steps {
+			t.Errorf("noise %v: %d steps, want %d", c.noise, r.Steps, c.steps)
+		}
+		if c.steps == features.ByteSteps && !strings.Contains(strings.Join(r.Notes, "\n"), "--grid 16 is finer") {
+			t.Errorf("noise %v: no note on rounding: %q", c.noise, r.Notes)
+		}
 	}
 }
 
