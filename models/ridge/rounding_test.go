@@ -37,25 +37,3 @@ func TestAGridIsTooCoarseWhereAFinerOneMayBeBetter(t *testing.T) {
 		t.Error("a smaller value is better on other folds")
 	}
 }
-
-// A λ above finer, one that failed and one that is not in the table say nothing of rounding.
-func TestRoundingMattersByItsShareOfTheError(t *testing.T) {
-	row := func(lambda, rounding float64) Row { return Row{Lambda: lambda, MSE: 1, Rounding: rounding} }
-	failed := row(1e-8, 1)
-	failed.Failed = "not positive definite"
-	for _, c := range []struct {
-		table   []Row
-		finer   float64
-		matters bool
-	}{
-		{[]Row{row(1e-9, 1), row(1e-8, 0.024)}, 1e-7, false},
-		{[]Row{row(1e-9, 0), row(1e-8, 0.026)}, 1e-7, true},
-		{[]Row{row(1e-8, 0.026)}, 0.9e-8, false},
-		{[]Row{failed}, 1e-7, false},
-		{nil, 1e-7, false},
-	} {
-		if got := RoundingMatters(c.table, 1e-8, c.finer); got != c.matters {
-			t.Errorf("%v: %v", c, got)
-		}
-	}
-}

@@ -2,6 +2,7 @@ package training
 
 import (
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -68,6 +69,17 @@ func (t *Training) below(lambda float64, steps int) (bool, error) {
 func (t *Training) resumsForLambda() bool {
 	rows, _ := t.sizes()
 	return products(rows, t.Recipe.Dim) <= quickGram
+}
+
+// tooCoarse tells whether the fit on 8 bits says that rows should be summed once more.
+func (t *Training) tooCoarse() bool {
+	l := t.Learner
+	if t.resumsForLambda() {
+		return ridge.TooCoarse(l.Table, l.Lambda, ridge.FloorFactor*t.summed.fit.Floor)
+	}
+	return t.atFloor(l.Lambda) && slices.ContainsFunc(l.Table, func(r ridge.Row) bool {
+		return r.Lambda == l.Lambda && r.Rounding > ridge.MostRounding*r.MSE
+	})
 }
 
 // canResum tells whether there are few enough rows to sum them once more.
