@@ -49,7 +49,7 @@ func (r *runner) addLevels(views *[]View) error {
 	standard, s := (*views)[0], r.views[standardView]
 	add := func(name string, levels preprocess.BinLevels) error {
 		v := View{name, append(slices.Clip(standard.Steps), features.Recipe(levels))}
-		s, err := newScaled(r.pilot, v, s.mostHats)
+		s, err := newScaled(r.pilot, v, s.mostHats, r.options.Threads)
 		if err == nil && !r.known(s) {
 			r.views[name], *views = s, append(*views, v)
 		}
