@@ -90,17 +90,23 @@ func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 	defer func() { smallGram, quickGram = was, quick }()
 	set, _ := sample.Find("friedman")
 	for _, c := range []struct {
-		noise float64
-		steps int
-	}{{1, features.ByteSteps}, {0, ridge.FineSteps}} {
+		rows     int64
+		features int
+		lambda   float64 // the least
+		noise    float64
+		steps    int
+	}{
+		{5000, 512, 1e-8, 1, features.ByteSteps}, {5000, 512, 1e-8, 0, ridge.FineSteps},
+		{1100, 1024, 9e-8, 1, features.ByteSteps}, // a path that a small job ends on the first fold
+	} {
 		var text strings.Builder
-		if err := set.WriteCSV(jobtest.Ctx, &text, 5000, 1, c.noise); err != nil {
+		if err := set.WriteCSV(jobtest.Ctx, &text, c.rows, 1, c.noise); err != nil {
 			t.Fatal(err)
 		}
 		data := jobtest.Write(t, t.TempDir(), "d.csv", text.String())
 		o := Options{
-			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 512}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{1e-8, 1, 10, 100}},
+			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: c.features}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda, 1, 10, 100}},
 			Learner: &ridge.Training{Grid: features.AutoBits}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"
@@ -109,10 +115,10 @@ func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Steps != c.steps {
-			t.Errorf("noise %v: %d steps, want %d", c.noise, r.Steps, c.steps)
+			t.Errorf("%+v: %d steps", c, r.Steps)
 		}
 		if c.steps == features.ByteSteps && !strings.Contains(strings.Join(r.Notes, "\n"), "--grid 16 is finer") {
-			t.Errorf("noise %v: no note on rounding: %q", c.noise, r.Notes)
+			t.Errorf("%+v: no note on rounding: %q", c, r.Notes)
 		}
 	}
 }
