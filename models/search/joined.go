@@ -153,6 +153,6 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 	_, out := hats.Dims()
 	phi := make([]float32, m.N*out)
 	made.Apply(phi, m.of(v.x, v.d), m.N)
-	m.addProducts(phi, out)
+	m.addProducts(phi, out, threads)
 	return nil
 }

@@ -30,7 +30,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 				all *= 2
 			}
 			all = min(all, int64(n))
-			small = 8 * (all*(all+1) + 2*train*train + train*int64(size.judge))
+			small = 8 * (all*(all+1) + 2*train*train + train*int64(size.judge) + all*(mostHats+productRows))
 			near = 2 * all * (all + 1)
 			// Rows in two metrics of each part, with distances in two norms.
 			parts := min(parts, parts*fewJudged/int64(max(n, 1))+2)

@@ -109,28 +109,25 @@ func newKernelMatrix(kernel RadialKernel, d *Distances, width float64, k []float
 	return m
 }
 
-// addProducts adds the inner products of the rows of phi, of d numbers each, most of which are 0.
-func (m *KernelMatrix) addProducts(phi []float32, d int) {
-	type number struct {
-		at    int
-		value float64
+// productRows is the number of rows whose products are computed at a time.
+const productRows = 256
+
+// addProducts adds the inner products of the rows of phi, of d numbers each.
+func (m *KernelMatrix) addProducts(phi []float32, d, threads int) {
+	const block = productRows
+	rows, sums := make([]float64, len(phi)), make([]float64, block*m.N)
+	for i, v := range phi {
+		rows[i] = float64(v)
 	}
-	rows := make([][]number, m.N)
-	for i := range rows {
-		for j, v := range phi[i*d : (i+1)*d] {
-			if v != 0 {
-				rows[i] = append(rows[i], number{j, float64(v)})
+	for lo := 0; lo < m.N; lo += block {
+		hi := min(lo+block, m.N)
+		clear(sums)
+		blas.SubProduct(sums, rows[lo*d:hi*d], rows[:hi*d], hi-lo, hi, d, threads)
+		for i := lo; i < hi; i++ {
+			dst := m.K[triangle(i):][:i+1]
+			for j, v := range sums[(i-lo)*hi:][:i+1] {
+				dst[j] -= v
 			}
-		}
-	}
-	for i := range m.N {
-		dense, dst := phi[i*d:(i+1)*d], m.K[triangle(i):][:i+1]
-		for j, row := range rows[:i+1] {
-			var sum float64
-			for _, v := range row {
-				sum += float64(v.value * float64(dense[v.at]))
-			}
-			dst[j] += sum
 		}
 	}
 }
