@@ -80,6 +80,8 @@ func (c Candidate) complexity() int {
 		n += 5
 	case bothView:
 		n += 6
+	case differencesView:
+		n += 7
 	}
 	if c.Hats {
 		n += 5

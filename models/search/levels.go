@@ -47,8 +47,8 @@ func (r *runner) addLevels(views *[]View) error {
 		return nil
 	}
 	standard, s := (*views)[0], r.views[standardView]
-	add := func(name string, levels preprocess.BinLevels) error {
-		v := View{name, append(slices.Clip(standard.Steps), features.Recipe(levels))}
+	add := func(name string, steps ...features.Recipe) error {
+		v := View{name, append(slices.Clip(standard.Steps), steps...)}
 		s, err := newScaled(r.pilot, v, s.mostHats)
 		if err == nil && !r.known(s) {
 			r.views[name], *views = s, append(*views, v)
@@ -71,7 +71,10 @@ func (r *runner) addLevels(views *[]View) error {
 		return err
 	}
 	whole.Keep = true
-	return add(bothView, whole)
+	if err := add(bothView, whole); err != nil {
+		return err
+	}
+	return r.addDifferences(s, whole, add)
 }
 
 // whole returns the levels of all columns of small whole numbers; none if there are none, or too many.
@@ -160,13 +163,17 @@ func (r *runner) levels(s *scaled) preprocess.BinLevels {
 
 // MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer,
 // of d numbers.
-func MoreColumns(n, d int) int { return min(mostJumpLevels(n), d*(n/RowsPerLevel)) }
+func MoreColumns(n, d int) int {
+	return min(mostJumpLevels(n), d*(n/RowsPerLevel)) + mostDifferencesOf(d)
+}
 
-// levelsFor returns the view of levels to learn metrics in besides the best candidate's: of things that numbers
-// name, or else the better one of whole numbers; "" if there is none.
+// levelsFor returns the view of levels to learn metrics in besides the best candidate's: with differences, or
+// of things that numbers name, or else the better one of whole numbers; "" if there is none.
 func (r *runner) levelsFor(field []*entry) string {
-	if r.views[levelsView] != nil {
-		return levelsView
+	for _, view := range []string{differencesView, levelsView} {
+		if r.views[view] != nil {
+			return view
+		}
 	}
 	for _, e := range field {
 		if e.View == wholeView || e.View == bothView {
