@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
@@ -190,14 +189,4 @@ func (r *runner) groupsDiffer(left [][]float64, of func(x []float32) float32) fl
 	}
 	spread := 2 / (9 * freedom)
 	return (math.Cbrt(chi/freedom) - 1 + spread) / math.Sqrt(spread)
-}
-
-// addDifferences adds the view of the differences, if there are any, to those of whole numbers.
-func (r *runner) addDifferences(s *scaled, to preprocess.BinLevels, add func(string, ...features.Recipe) error) error {
-	of := r.differencesOf(s, to.Columns)
-	if of.Pairs == nil {
-		return nil
-	}
-	_, to.In = of.Dims()
-	return add(differencesView, of, to)
 }

@@ -41,7 +41,7 @@ const (
 )
 
 // addLevels adds the views in which columns are levels, if there are any: those that seem to name things,
-// and all columns of small whole numbers, without the numbers or with them.
+// and all columns of small whole numbers, without the numbers or with them and their differences.
 func (r *runner) addLevels(views *[]View) error {
 	if r.options.Levels == nil || (*views)[0].Name != standardView || r.pilot.N < fewest || r.outputs > mostOutputs {
 		return nil
@@ -71,10 +71,12 @@ func (r *runner) addLevels(views *[]View) error {
 		return err
 	}
 	whole.Keep = true
-	if err := add(bothView, whole); err != nil {
-		return err
+	of := r.differencesOf(s, whole.Columns)
+	if of.Pairs == nil {
+		return add(bothView, whole)
 	}
-	return r.addDifferences(s, whole, add)
+	_, whole.In = of.Dims()
+	return add(differencesView, of, whole)
 }
 
 // whole returns the levels of all columns of small whole numbers; none if there are none, or too many.
@@ -167,16 +169,14 @@ func MoreColumns(n, d int) int {
 	return min(mostJumpLevels(n), d*(n/RowsPerLevel)) + mostDifferencesOf(d)
 }
 
-// levelsFor returns the view of levels to learn metrics in besides the best candidate's: with differences, or
-// of things that numbers name, or else the better one of whole numbers; "" if there is none.
+// levelsFor returns the view of levels to learn metrics in besides the best candidate's: of things that numbers
+// name, or else the better one of whole numbers; "" if there is none.
 func (r *runner) levelsFor(field []*entry) string {
-	for _, view := range []string{differencesView, levelsView} {
-		if r.views[view] != nil {
-			return view
-		}
+	if r.views[levelsView] != nil {
+		return levelsView
 	}
 	for _, e := range field {
-		if e.View == wholeView || e.View == bothView {
+		if slices.Contains([]string{wholeView, bothView, differencesView}, e.View) {
 			return e.View
 		}
 	}

@@ -10,7 +10,7 @@ import (
 const oneJudges = parts * fewJudged * 4 / 3
 
 // levelViews is the largest number of views with levels, which come on top of the others.
-const levelViews = 4
+const levelViews = 3
 
 // Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, that many
 // more in views with levels, with that many outputs, other views and threads.

@@ -117,10 +117,7 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 	if levels == "" || slices.Contains(views, levels) {
 		return field, nil
 	}
-	if levels != differencesView {
-		kinds = kinds[:1]
-	}
-	return r.metricsIn(ctx, levels, kinds, field, l)
+	return r.metricsIn(ctx, levels, kinds[:1], field, l)
 }
 
 // metricsIn tries metrics of these kinds that are learned from the best smooth candidate in a view,
