@@ -19,55 +19,53 @@ const (
 	// leastSure is the least share of the standard errors of the surest difference.
 	leastSure = 0.25
 	// longest is the largest range of numbers that differences are taken of.
-	longest = 255
-	// differenceWork bounds the numbers that functions of single columns are fitted to, in that many sweeps, and
-	// pairWork those that pairs are chosen by.
-	differenceWork = 4_000_000
+	longest = 127
+	// differenceWork bounds the numbers that are looked at, and sweeps fit functions of single columns.
+	differenceWork = 20_000_000
 	sweeps         = 5
-	pairWork       = 100_000_000
 )
 
 // differencesOf returns the differences of those columns of s, of whole numbers in the same units, on which labels
 // depend: what functions of single columns leave of the labels has other means at other differences, by far more than
 // by chance.
 func (r *runner) differencesOf(s *scaled, columns []preprocess.BinColumn) preprocess.Differences {
-	to := preprocess.Differences{In: s.d}
-	n := min(len(s.x)/s.d, jumpRows, differenceWork/(len(columns)*r.outputs))
-	var wholes []wholeColumn
-	for _, c := range columns {
-		if w, ok := r.wholeOf(s, c.Index); ok {
-			wholes = append(wholes, w)
-		}
-	}
-	if len(wholes) < 2 || n < fewest {
-		return to
+	type difference struct {
+		of   preprocess.Difference
+		sure float64
 	}
 	var all []difference
-	for i, a := range wholes {
-		for _, b := range wholes[:i] {
+	var wholes []wholeColumn
+	for _, c := range columns {
+		a := r.wholeOf(s, c.Index)
+		if a.high-a.low > longest {
+			continue
+		}
+		for _, b := range wholes {
 			// The same units: most of the longer range is in both.
 			low, high := max(a.low, b.low), min(a.high, b.high)
 			if 2*(high-low+1) >= max(a.high-a.low, b.high-b.low)+1 {
-				all = append(all, difference{of: [2]wholeColumn{b, a}})
+				all = append(all, difference{of: b.minus(a)})
 			}
 		}
+		wholes = append(wholes, a)
 	}
-	if len(all) == 0 || n*r.outputs*len(all) > pairWork {
+	n := min(r.pilot.N, jumpRows, 2*differenceWork/(len(columns)*len(columns)*r.outputs))
+	to := preprocess.Differences{In: s.d}
+	if len(all) == 0 || n < fewest {
 		return to
 	}
 	left := r.interactions(n, wholes)
 	parallel.Ranges(len(all), 1, r.options.Threads, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			d := &all[i]
-			a, b := d.of[0].column, d.of[1].column
-			d.sure = r.groupsDiffer(left, func(x []float32) float32 { return max(x[a]-x[b], x[b]-x[a]) })
+			a, b := all[i].of.First, all[i].of.Second
+			all[i].sure = r.groupsDiffer(left, func(x []float32) float32 { return max(x[a]-x[b], x[b]-x[a]) })
 		}
 	})
 	slices.SortStableFunc(all, func(a, b difference) int { return cmp.Compare(b.sure, a.sure) })
-	least := max(sureJumps, all[0].sure*leastSure)
-	all = slices.DeleteFunc(all, func(d difference) bool { return !(d.sure >= least) })
 	for _, d := range all[:min(len(all), mostDifferencesOf(s.d))] {
-		to.Pairs = append(to.Pairs, d.step())
+		if d.sure >= max(sureJumps, all[0].sure*leastSure) {
+			to.Pairs = append(to.Pairs, d.of)
+		}
 	}
 	return to
 }
@@ -75,54 +73,36 @@ func (r *runner) differencesOf(s *scaled, columns []preprocess.BinColumn) prepro
 // mostDifferencesOf is the largest number of differences of d columns.
 func mostDifferencesOf(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
 
-// wholeColumn is a column of whole numbers: number·slope + shift in the rows.
+// wholeColumn is a column of whole numbers: number·slope + shift in the rows of the standardised view.
 type wholeColumn struct {
-	column       int
-	low, high    float64
-	slope, shift float64
+	column                  int
+	low, high, slope, shift float64
 }
 
-// wholeOf returns the column j of whole numbers, unless the rows of s hold something else than a multiple of them.
-func (r *runner) wholeOf(s *scaled, j int) (w wholeColumn, ok bool) {
-	d := r.pilot.D
-	number := func(i int) (of, in float64) { return float64(r.pilot.X[i*d+j]), float64(s.x[i*s.d+j]) }
+// wholeOf returns column j of s.
+func (r *runner) wholeOf(s *scaled, j int) wholeColumn {
+	number := func(i int) float64 { return float64(r.pilot.X[i*r.pilot.D+j]) }
 	least, most := 0, 0
 	for i := range r.pilot.N {
-		switch v := r.pilot.X[i*d+j]; {
-		case v < r.pilot.X[least*d+j]:
+		if number(i) < number(least) {
 			least = i
-		case v > r.pilot.X[most*d+j]:
+		}
+		if number(i) > number(most) {
 			most = i
 		}
 	}
-	low, from := number(least)
-	high, to := number(most)
-	if !(high > low && high-low <= longest) {
-		return w, false
-	}
-	w = wholeColumn{column: j, low: low, high: high, slope: (to - from) / (high - low)}
-	w.shift = from - float64(w.slope*low)
-	for i := range r.pilot.N {
-		of, in := number(i)
-		if !(math.Abs(float64(w.slope*of)+w.shift-in) < 0.01*w.slope) {
-			return w, false
-		}
-	}
-	return w, true
+	from, to := float64(s.x[least*s.d+j]), float64(s.x[most*s.d+j])
+	w := wholeColumn{column: j, low: number(least), high: number(most)}
+	w.slope = (to - from) / (w.high - w.low)
+	w.shift = from - float64(w.slope*w.low)
+	return w
 }
 
-// difference is a pair of columns, and by how many standard errors labels depend on their difference.
-type difference struct {
-	of   [2]wholeColumn
-	sure float64
-}
-
-// step returns the difference of rows in units of their mean deviation.
-func (d difference) step() preprocess.Difference {
-	a, b := d.of[0], d.of[1]
-	unit := 2 / (1/a.slope + 1/b.slope)
-	return preprocess.Difference{First: a.column, Second: b.column, A: float32(unit / a.slope), B: float32(unit / b.slope),
-		C: float32(float64(unit*b.shift)/b.slope - float64(unit*a.shift)/a.slope)}
+// minus returns the difference of two columns, in units of their mean deviation.
+func (w wholeColumn) minus(v wholeColumn) preprocess.Difference {
+	a, b := 2*v.slope/(w.slope+v.slope), 2*w.slope/(w.slope+v.slope)
+	return preprocess.Difference{First: w.column, Second: v.column, A: float32(a), B: float32(b),
+		C: float32(float64(b*v.shift) - float64(a*w.shift))}
 }
 
 // interactions returns, for each output, what functions of single columns leave of the codes of the first n rows: means
@@ -134,12 +114,11 @@ func (r *runner) interactions(n int, columns []wholeColumn) [][]float64 {
 			for i := range n {
 				left[c] = append(left[c], r.code(i, c))
 			}
-			for range sweeps {
-				for _, w := range columns {
-					group, means, _ := r.groups(left[c], func(x []float32) float32 { return x[w.column] - float32(w.low) })
-					for i, g := range group {
-						left[c][i] -= means[g]
-					}
+			for k := range sweeps * len(columns) {
+				w := columns[k%len(columns)]
+				group, means, _ := r.groups(left[c], func(x []float32) float32 { return x[w.column] - float32(w.low) })
+				for i, g := range group {
+					left[c][i] -= means[g]
 				}
 			}
 		}
@@ -147,15 +126,12 @@ func (r *runner) interactions(n int, columns []wholeColumn) [][]float64 {
 	return left
 }
 
-// groups returns what of makes of each row, a small whole number, and the mean of y and the rows of each.
+// groups returns what of makes of each row, a small whole number, and the mean of y and the number of rows of each.
 func (r *runner) groups(y []float64, of func(x []float32) float32) (group []int, means, rows []float64) {
-	d := r.pilot.D
 	group = make([]int, len(y))
+	means, rows = make([]float64, 2*longest+1), make([]float64, 2*longest+1)
 	for i, v := range y {
-		g := int(of(r.pilot.X[i*d : (i+1)*d]))
-		for len(rows) <= g {
-			rows, means = append(rows, 0), append(means, 0)
-		}
+		g := int(of(r.pilot.X[i*r.pilot.D:]))
 		group[i] = g
 		rows[g]++
 		means[g] += v
@@ -178,10 +154,8 @@ func (r *runner) groupsDiffer(left [][]float64, of func(x []float32) float32) fl
 		_, means, rows := r.groups(y, of)
 		freedom--
 		for g, mean := range means {
-			if rows[g] > 0 {
-				chi += float64(rows[g] * float64(mean*mean) / variance)
-				freedom++
-			}
+			chi += float64(rows[g] * float64(mean*mean) / variance)
+			freedom += min(rows[g], 1)
 		}
 	}
 	if freedom < 1 {
