@@ -53,7 +53,7 @@ func (c Candidate) String() string {
 			fmt.Fprintf(&b, " (%d rounds)", c.Rounds)
 		}
 		if c.Products {
-			b.WriteString(" of columns that matter in pairs")
+			b.WriteString(" of columns that matter together")
 		}
 	}
 	if c.Pair > 0 {

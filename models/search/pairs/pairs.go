@@ -46,9 +46,9 @@ type Rows struct {
 // or too many columns. Each of the labels has a number for each of the rows, and is changed. The result does not
 // depend on threads.
 func Weights(r Rows, labels [][]float32, threads int) []float64 {
-	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return !standardise(y) })
 	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
-	if of == nil || len(labels) == 0 {
+	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return !standardise(y[:n]) })
+	if n == 0 || len(labels) == 0 {
 		return nil
 	}
 	r.Of = r.Of[:n]
@@ -129,7 +129,7 @@ func (f *finder) triples(r Rows, labels [][]float32) {
 	}
 }
 
-// frequenciesFor returns the frequencies that there is time for with n rows, or else one with fewer rows; nil for none.
+// frequenciesFor returns the frequencies that there is time for with n rows, or else one with fewer rows; nil and 0 for none.
 func frequenciesFor(n, d, labels int) (of []float32, rows int) {
 	for _, of := range frequencies {
 		m := 2 * len(of) * d
