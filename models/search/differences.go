@@ -18,8 +18,12 @@ const (
 	fewDifferences  = 16
 	// leastSure is the least share of the standard errors of the surest difference.
 	leastSure = 0.25
-	// longest is the largest range of numbers that differences are taken of.
-	longest = 127
+	// surer is the least multiple of the standard errors of the sum.
+	surer = 1.2
+	// longest is the largest range of numbers that differences are taken of, and shortest the least one of the longer of
+	// two columns: numbers of a few values are rather codes.
+	longest  = 127
+	shortest = 6
 	// differenceWork bounds the numbers that are looked at, and sweeps fit functions of single columns.
 	differenceWork = 20_000_000
 	sweeps         = 5
@@ -27,10 +31,11 @@ const (
 
 // differencesOf returns the differences of those columns of s, of whole numbers in the same units, on which labels
 // depend: what functions of single columns leave of the labels has other means at other differences, by far more than
-// by chance.
+// by chance. Sums of the columns of the surest one must tell less: they show any interaction.
 func (r *runner) differencesOf(s *scaled, columns []preprocess.BinColumn) preprocess.Differences {
 	type difference struct {
 		of   preprocess.Difference
+		low  float32 // the least sum of the columns
 		sure float64
 	}
 	var all []difference
@@ -43,8 +48,8 @@ func (r *runner) differencesOf(s *scaled, columns []preprocess.BinColumn) prepro
 		for _, b := range wholes {
 			// The same units: most of the longer range is in both.
 			low, high := max(a.low, b.low), min(a.high, b.high)
-			if 2*(high-low+1) >= max(a.high-a.low, b.high-b.low)+1 {
-				all = append(all, difference{of: b.minus(a)})
+			if longer := max(a.high-a.low, b.high-b.low) + 1; longer >= shortest && 2*(high-low+1) >= longer {
+				all = append(all, difference{of: b.minus(a), low: float32(a.low + b.low)})
 			}
 		}
 		wholes = append(wholes, a)
@@ -62,8 +67,13 @@ func (r *runner) differencesOf(s *scaled, columns []preprocess.BinColumn) prepro
 		}
 	})
 	slices.SortStableFunc(all, func(a, b difference) int { return cmp.Compare(b.sure, a.sure) })
+	best := all[0]
+	sum := r.groupsDiffer(left, func(x []float32) float32 { return x[best.of.First] + x[best.of.Second] - best.low })
+	if best.sure < float64(surer*sum) {
+		return to
+	}
 	for _, d := range all[:min(len(all), mostDifferencesOf(s.d))] {
-		if d.sure >= max(sureJumps, all[0].sure*leastSure) {
+		if d.sure >= max(sureJumps, float64(best.sure*leastSure)) {
 			to.Pairs = append(to.Pairs, d.of)
 		}
 	}

@@ -84,10 +84,12 @@ func TestSearchTakesDifferences(t *testing.T) {
 	}
 }
 
-// Random labels and sums of functions of single columns have no differences, in 40 tables with 6 pairs each.
+// Random labels, sums of functions of single columns and products have no differences, in 40 tables with 6 pairs each.
 func TestNoDifferencesByChance(t *testing.T) {
 	for seed := range uint64(40) {
-		p := board(900, seed, func(x []float32) float64 { return float64(seed%2) * float64(x[0]*x[0]+x[3]) })
+		p := board(900, seed, func(x []float32) float64 {
+			return []float64{0, float64(x[0]*x[0] + x[3]), 0, float64(x[0] * x[1])}[seed%4]
+		})
 		if seed%4 == 2 {
 			p.Classes = 3
 			for i, y := range p.Y {

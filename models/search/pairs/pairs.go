@@ -61,8 +61,8 @@ func Weights(r Rows, labels [][]float32, threads int) []float64 {
 	}
 	m = float64(2 * r.D)
 	triples := m * m * m / 6 * float64(len(labels))
-	if !f.some && float64(n)*triples <= mostTriples {
-		f.bound = bound(triples)
+	if rows := min(n, int(mostTriples/triples)); !f.some && rows >= min(n, leastRows) {
+		f.bound, r.Of = bound(triples), r.Of[:rows]
 		f.triples(r, labels)
 	}
 	if !f.some {
