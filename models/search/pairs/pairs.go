@@ -25,7 +25,7 @@ const (
 	// mostWaves bounds the waves of all columns, mostWork the multiplications for pairs, mostTriples those for triples.
 	mostWaves   = 2048
 	mostWork    = 4e9
-	mostTriples = 1.5e9
+	mostTriples = 7e8
 	// leastRows is the number of rows that are enough where there are many columns.
 	leastRows = 500
 	// clip bounds standardised waves and labels, whose squares would otherwise have heavy tails.
