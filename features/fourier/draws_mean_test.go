@@ -45,8 +45,8 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 		draw       Draw
 		in, out, n int
 	}{
-		{Orthogonal, 5, 20, campaign.Of(500, 1500)}, {Orthogonal, 16, 50, campaign.Of(300, 800)}, // the last block not full
-		{Structured, 5, 128, campaign.Of(400, 1200)}, {Structured, 100, 300, campaign.Of(300, 1200)},
+		{Orthogonal, 5, 20, campaign.Of(250, 1500)}, {Orthogonal, 16, 50, campaign.Of(150, 800)}, // the last block not full
+		{Structured, 5, 128, campaign.Of(200, 1200)}, {Structured, 100, 300, campaign.Of(120, 1200)},
 	} {
 		for _, form := range []Form{Paired, Offset} {
 			for _, z := range []float64{0, 0.5, 1, 2, 3} {

@@ -102,6 +102,21 @@ func (r Recipe) mostFilters() int {
 // Dims returns the length of an image and the number of features.
 func (r Recipe) Dims() (in, out int) { return r.Shape.Len(), signs * r.Cells * r.Cells * len(r.Bias) }
 
+// Means returns the matrix, places×cells and row-major, whose product with the responses of a filter
+// at all places, row by row, gives features: their means over cells, divided by √K.
+func (r Recipe) Means() (m []float32, places, cells int) {
+	down, across := r.places()
+	places, cells = down*across, r.Cells*r.Cells
+	m = make([]float32, places*cells)
+	root := math.Sqrt(float64(len(r.Bias)))
+	for p := range places {
+		i, j := cellOf(p/across, down, r.Cells), cellOf(p%across, across, r.Cells)
+		size := cellSize(i, down, r.Cells) * cellSize(j, across, r.Cells)
+		m[p*cells+i*r.Cells+j] = float32(1 / (float64(size) * root))
+	}
+	return m, places, cells
+}
+
 // Kernel returns the inner product of the features: the filters of a recipe are fixed.
 func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 

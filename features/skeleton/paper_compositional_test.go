@@ -33,7 +33,7 @@ func TestMeanOfProductsIsTheKernelOfEachSpaceAndActivation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	d, seeds := 4, campaign.Of(400, 1200)
+	d, seeds := 4, campaign.Of(200, 1200)
 	for spaceName, space := range spaces {
 		acts := activations
 		if space.Sphere != "" || space.Gaussian != 0 {
@@ -396,7 +396,8 @@ func TestMergingIsUnbiasedAndPays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	const n, seeds = 3, 3000
+	const n = 3
+	seeds := campaign.Of(1000, 3000)
 	s := Connected(n, Space{Circle: 2}, exp1)
 	x, z := []float32{0.1, 0.3, 0.9}, []float32{0.3, 0.35, 0.5}
 	k := s.Kernel(x, z)
@@ -405,7 +406,7 @@ func TestMergingIsUnbiasedAndPays(t *testing.T) {
 		var draws float64
 		values := stattest.Over(seeds, func(seed uint64) float64 {
 			m := mustNew(t, Compositional{Skeleton: s, Out: out, Seed: seed})
-			draws += float64(m.Draws()) / seeds
+			draws += float64(m.Draws()) / float64(seeds)
 			m.Apply(dst, slices.Concat(x, z), 2)
 			return dot(dst[:out], dst[out:])
 		})

@@ -30,7 +30,7 @@ func mustGenerate(t *testing.T, generator, name string, args ...string) {
 	goTool := func(dir, env string, args ...string) ([]byte, error) {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly", env)
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly -trimpath", env)
 		return cmd.CombinedOutput()
 	}
 	must := os.Getenv("BLAS_GENERATE") != ""
@@ -38,9 +38,9 @@ func mustGenerate(t *testing.T, generator, name string, args ...string) {
 	if must {
 		env = "BLAS_GENERATE=1"
 	}
-	if out, err := goTool(generator, env, "build", "-o", os.DevNull, "."); err != nil {
+	if out, err := goTool(generator, env, "list", "-deps", "."); err != nil {
 		if must {
-			t.Fatalf("the generator does not build: %v\n%s", err, out)
+			t.Fatalf("the generator's modules are missing: %v\n%s", err, out)
 		}
 		t.Skipf("the generator's modules are not in the module cache; BLAS_GENERATE=1 fetches them: %v\n%s", err, out)
 	}

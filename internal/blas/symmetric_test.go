@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // symmetric returns a matrix whose element (i, j), j ≤ i, is that of a (n×n).
@@ -24,7 +26,7 @@ func TestASymmetricMatrixMultiplies(t *testing.T) {
 			}
 		}
 		for _, k := range []int{1, 3, atOnce, atOnce + 5} {
-			if testing.Short() && n > TileDim+1 && k > 3 {
+			if !campaign.Whole() && n > TileDim+1 && k > 3 {
 				continue
 			}
 			x := normals[float64](random(7), k*n)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // turnsError returns the largest errors of cosine and sine at the given turns,
@@ -30,10 +32,7 @@ func TestCosineIsWithin2e7(t *testing.T) {
 	}
 	r := random(3)
 	sets["random"] = func(int) float32 { return float32(r.NormFloat64()) }
-	n := 1 << 17
-	if testing.Short() {
-		n = 1 << 16
-	}
+	n := campaign.Of(1<<16, 1<<17)
 	eachLevel(t, func(t *testing.T) {
 		for name, f := range sets {
 			angles := make([]float32, n)

@@ -3,6 +3,8 @@ package blas
 import (
 	"fmt"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // drawWeights returns n weights of a kind that Set treats in its own way.
@@ -46,7 +48,7 @@ func TestSumsOfWeightedRowsAreExact(t *testing.T) {
 		w := new(Weighted) // one for all: what was in it before must not count
 		for _, s := range []struct{ n, d int }{{1, 1}, {3, 16}, {9, 49}, {1024, 65}, {37, 433}} {
 			for _, kind := range []string{"words", "one", "equal", "none", "counts", "byte", "long"} {
-				if testing.Short() && (s.n > 100 && kind != "words" || s.d > 100 && kind != "byte") {
+				if !campaign.Whole() && (s.n > 100 && kind != "words" || s.d > 100 && kind != "byte") {
 					continue // each kind of weights and each size, but not all pairs
 				}
 				for _, narrow := range []bool{true, false} {

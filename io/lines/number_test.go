@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // nearest is the twin: strconv, which is proven to round correctly.
@@ -36,10 +38,7 @@ func TestParseRoundsToNearestOnRandomText(t *testing.T) {
 		}
 		return string(b)
 	}
-	n := 2_000_000
-	if testing.Short() {
-		n = 200_000
-	}
+	n := campaign.Of(300_000, 2_000_000)
 	for i := range n {
 		var s string
 		switch i % 8 {

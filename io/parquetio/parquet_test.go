@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/datasettest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -124,6 +125,9 @@ func TestEveryTypeEncodingAndCodecIsRead(t *testing.T) {
 		for name, codec := range map[string]compress.Codec{"none": &parquet.Uncompressed, "snappy": &parquet.Snappy,
 			"gzip": &parquet.Gzip, "zstd": &parquet.Zstd, "lz4": &parquet.Lz4Raw, "brotli": &parquet.Brotli} {
 			for _, page := range []int{500, 1 << 20} {
+				if !campaign.Whole() && version == 1 && (page > 500 || name != "none" && name != "snappy") {
+					continue // each codec, version and size of pages, but not all combinations
+				}
 				file := write(t, rows, 1100, parquet.Compression(codec), parquet.DataPageVersion(version),
 					parquet.PageBufferSize(page))
 				d, err := open(t, dataset.Options{Drop: []string{"list"}}, file)

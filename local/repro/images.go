@@ -40,6 +40,7 @@ type imageModel struct {
 	name   string
 	scale  []string
 	kernel kernel.Options
+	search bool // for what is not given
 }
 
 func imageModels(features int) (all []imageModel, err error) {
@@ -55,14 +56,13 @@ func imageModels(features int) (all []imageModel, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, imageModel{c.name, append(sphere[:3:3], c.steps...),
-			&skeleton.Options{Skeleton: s, Features: features}})
+		all = append(all, imageModel{name: c.name, scale: append(sphere[:3:3], c.steps...),
+			kernel: &skeleton.Options{Skeleton: s, Features: features}})
 	}
 	return append(all,
-		imageModel{"defaults", nil, &fourier.GaussianOptions{Features: features}},
-		imageModel{"--kernel patches", nil, &patches.Options{Features: features}},
-		imageModel{"patches:6:2:128, gaussian", []string{"255", "patches:6:2:128"},
-			&fourier.GaussianOptions{Features: features}}), nil
+		imageModel{name: "--search none", kernel: &fourier.GaussianOptions{Features: features}},
+		imageModel{name: "no flags", search: true},
+		imageModel{name: "--kernel patches", kernel: &patches.Options{Features: features}}), nil
 }
 
 // imageTable learns from the first 500 to 3,000 of the 4,000 images and tests on the last 1,000.
@@ -96,6 +96,7 @@ func (e experiment) imageTable(ctx context.Context) error {
 	}
 	fmt.Println("CIFAR-10, ridge, accuracy in % on images 3,001 to 4,000; training images: 500, 1,000, 2,000, 3,000")
 	for _, m := range models {
+		e.searches = m.search
 		fmt.Printf("%-26s", m.name)
 		for _, n := range []int{500, 1000, 2000, 3000} {
 			train, err := part("train.bin", 0, n)

@@ -94,6 +94,7 @@ type experiment struct {
 	data, out    string
 	seeds, large int
 	features, qs []int
+	searches     bool // for features that are not given
 }
 
 // seedsOf returns how many seeds a number of features gets.
@@ -138,8 +139,11 @@ func (e experiment) errorOn(ctx context.Context, test dataset.Options, name stri
 		return 0, nil, err
 	}
 	defer os.RemoveAll(model)
-	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Spec: o, Model: model, Lambda: lambda,
-		Search: pipelines.NoSearch})
+	train := pipelines.TrainOptions{Spec: o, Model: model, Lambda: lambda}
+	if !e.searches {
+		train.Search = pipelines.NoSearch
+	}
+	trained, err := pipelines.Train(ctx, train)
 	if err != nil {
 		return 0, nil, err
 	}

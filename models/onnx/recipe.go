@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
+	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
@@ -29,6 +30,8 @@ func (g *Graph) features(r features.Recipe, x string) (string, error) {
 		return g.concat(parts...), nil
 	case linear.Identity:
 		return x, nil
+	case patches.Recipe:
+		return g.patches(r, x), nil
 	case maxout.Maxout:
 		return g.maxout(r, x), nil
 	case learned.Recipe:

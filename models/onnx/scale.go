@@ -233,5 +233,5 @@ func (g *Graph) table(t *preprocess.Table, v string) string {
 	index := g.cast(g.add("Where", nil, known, v, constant(g, []float32{last})), Int64)
 	size := (t.Values + 1) * t.Out
 	chosen := g.add("Gather", nil, constant(g, []float32(t.Numbers[:size]), t.Values+1, t.Out), index)
-	return g.add("Reshape", nil, chosen, constant(g, []int64{-1, int64(t.Out)}, 2))
+	return g.reshape(chosen, -1, t.Out)
 }

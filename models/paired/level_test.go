@@ -93,7 +93,7 @@ func TestGatesKeepTheirLevelForSkewedLosses(t *testing.T) {
 					}
 					trials := min(4000, most/n)
 					if !honest {
-						trials = min(trials, 200)
+						trials = min(trials, 100)
 					}
 					r := rand.New(rand.NewPCG(uint64(n), uint64(side)))
 					level, undecided := judged(r, trials, n, by, draws[0], draws[1])

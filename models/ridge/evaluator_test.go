@@ -11,7 +11,7 @@ import (
 func TestErrorsOnOtherSumsAreThoseOfTheirRows(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 250, 3, 1)
-		lambda := []float64{1e-1, 1e-2, 1e-3}
+		lambda := []float64{1e-1, 1e-3}
 		near := func(what string, got, want float64) {
 			t.Helper()
 			if !(math.Abs(got-want) <= 1e-12*want) {
@@ -20,7 +20,7 @@ func TestErrorsOnOtherSumsAreThoseOfTheirRows(t *testing.T) {
 		}
 		total, u := s.sum(s.all()), s.options(1).Units
 		var first []float64
-		for _, threads := range []int{1, 2, 7} {
+		for _, threads := range []int{1, 3} {
 			e, err := NewEvaluator(total, u, threads)
 			if err != nil {
 				t.Fatal(err)

@@ -150,7 +150,7 @@ func TestManyFeaturesGiveKernelRidge(t *testing.T) {
 	}
 	const lambda = 1e-2
 	want := kernelRidge(gauss, x, y, lambda, points)
-	const seeds = 40
+	const seeds = 25
 	// mean over seeds of the root mean square distance over points
 	distance := func(dim int) (mean, se float64) {
 		var ss float64

@@ -26,10 +26,10 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 		of   func(x []float32) float64
 		has  func(c Candidate) bool
 	}{
-		{"hats", 900, func(x []float32) float64 {
+		{"hats", 700, func(x []float32) float64 {
 			return step(x[0]) + step(x[1]) + step(-x[2]) + math.Sin(4*float64(x[3])) + math.Abs(float64(x[4]))
 		}, func(c Candidate) bool { return c.Hats }},
-		{"pair", 900, func(x []float32) float64 {
+		{"pair", 700, func(x []float32) float64 {
 			return math.Sin(5*float64(x[1]))*math.Sin(5*float64(x[3])) + 0.3*float64(x[0]) + 0.5*float64(x[1]+x[3])
 		}, func(c Candidate) bool { return c.Pair > 0 }},
 	} {
@@ -51,7 +51,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 	o := options(p)
 	r := &runner{pilot: p, options: o, views: map[string]*scaled{},
 		kernels: map[string]kernelOf{"gaussian": {options: o.Kernels[0], distance: kernel.Euclidean}}}
-	v, err := newScaled(p, o.Views[0], 1000)
+	v, err := newScaled(p, o.Views[0], 1000, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &runner{pilot: p, labels: l}
-	v, err := newScaled(p, View{}, 0)
+	v, err := newScaled(p, View{}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

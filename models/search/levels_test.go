@@ -77,8 +77,8 @@ func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
 
 // Among many columns that do not matter, levels predict no better than numbers until a metric is learned.
 func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
-	d, things := campaign.Of(60, 100), campaign.Of(75, 150)
-	p := made(campaign.Of(1250, 2500), d, 0.1, false, func(x []float32) float64 {
+	d, things := campaign.Of(40, 100), campaign.Of(50, 150)
+	p := made(campaign.Of(850, 2500), d, 0.1, false, func(x []float32) float64 {
 		thing := int(math.Abs(float64(x[0]))*1e4) % things
 		x[0] = float32(thing)
 		return 2*named(thing) + float64(x[1])
@@ -112,7 +112,7 @@ func TestNumbersThatMeasureStayNumbers(t *testing.T) {
 			if r.labels, err = p.labels(); err != nil {
 				t.Fatal(err)
 			}
-			s, err := newScaled(p, o.Views[0], 0)
+			s, err := newScaled(p, o.Views[0], 0, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,7 +56,7 @@ func TestRoughKernelsAloneGetAMetric(t *testing.T) {
 
 // Rougher kernels are tried beside the best one as long as that helps.
 func TestTheRoughnessOfTheKernelIsFound(t *testing.T) {
-	p := made(500, 1, 0.01, false, func(x []float32) (sum float64) { // Weierstrass (1872)
+	p := made(400, 1, 0.01, false, func(x []float32) (sum float64) { // Weierstrass (1872)
 		for k := range 12 {
 			sum += math.Pow(2, -float64(k)/4) * math.Cos(math.Pow(2, float64(k))*float64(x[0]))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // hidden returns a pilot of d columns of which only 3 and 11 matter, and only together.
@@ -33,7 +34,7 @@ func parity(a, b float64) float64  { return float64((int(a) + int(b)) % 2) }
 // A pair of columns that matter only together has the weights, and with labels that are
 // noise there are none.
 func TestProductsFindPairs(t *testing.T) {
-	const seeds = 8
+	seeds := campaign.Of(4, 8)
 	for _, c := range []struct {
 		name    string
 		classes int
@@ -62,7 +63,7 @@ func pairWeights(t *testing.T, p *Pilot) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newScaled(p, View{Name: standardView}, 0)
+	s, err := newScaled(p, View{Name: standardView}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func pairWeights(t *testing.T, p *Pilot) []float64 {
 
 // The search learns from such a pair what no kernel of all columns sees.
 func TestASearchFindsPairs(t *testing.T) {
-	p := hidden(1500, 60, 0, 1, func(a, b float64) float64 { return math.Sin(9*a) * b })
+	p := hidden(campaign.Of(1000, 1500), 40, 0, 1, func(a, b float64) float64 { return math.Sin(9*a) * b })
 	found, err := Run(t.Context(), p, Options{Views: []View{{Name: standardView}},
 		Kernels: []kernel.Options{&fourier.GaussianOptions{}}, Features: 256, Threads: 2})
 	if err != nil {

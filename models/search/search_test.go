@@ -104,14 +104,14 @@ func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 
 // Wherever a search ends, it has made trials that the whole search makes, and chooses among those of one size.
 func TestASearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
-	p := made(campaign.Of(400, 800), 3, 0.1, false, ridgeLine)
+	p := made(campaign.Of(300, 800), 3, 0.1, false, ridgeLine)
 	o := options(p)
 	o.Kernels = o.Kernels[:2]
 	whole := run(t, p, o)
 	if whole.Stopped {
 		t.Error("a search that nothing ends was ended")
 	}
-	for asked := int64(0); ; asked += 5 {
+	for asked := int64(0); ; asked += int64(campaign.Of(11, 5)) {
 		var calls atomic.Int64
 		o.Enough = func() bool { return calls.Add(1) > asked }
 		r := run(t, p, o)
@@ -138,7 +138,7 @@ func TestASearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
 
 // Neither threads nor the processor change a bit of the result.
 func TestASearchIsAFunctionOfThePilot(t *testing.T) {
-	p := made(210, 3, 0.3, true, ridgeLine)
+	p := made(140, 3, 0.3, true, ridgeLine)
 	p.Weights = make([]float64, p.N)
 	for i := range p.Weights {
 		p.Weights[i] = float64(1 + i%3)
@@ -205,7 +205,7 @@ func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 // Losses are shares of the variance of the rows that are judged: nothing explains noise, also where one row that
 // is not judged has nearly all of the variance.
 func TestNothingExplainsNoise(t *testing.T) {
-	p := made(campaign.Of(800, 1500), 2, 1, false, func([]float32) float64 { return 0 })
+	p := made(campaign.Of(600, 1500), 2, 1, false, func([]float32) float64 { return 0 })
 	for i := range p.N {
 		was := p.Y[i]
 		p.Y[i] = 100

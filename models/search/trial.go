@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // Trial is the result of trying a candidate.
@@ -97,7 +98,10 @@ func emptyScaled(d int) *scaled {
 	return &scaled{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*Distances{}}
 }
 
-func newScaled(p *Pilot, v View, most int) (*scaled, error) {
+// viewRows is how many rows of a view a thread makes at a time.
+const viewRows = 64
+
+func newScaled(p *Pilot, v View, most, threads int) (*scaled, error) {
 	s := emptyScaled(p.D)
 	s.x, s.mostHats = p.X, most
 	for _, step := range v.Steps {
@@ -107,7 +111,8 @@ func newScaled(p *Pilot, v View, most int) (*scaled, error) {
 		}
 		_, out := m.Dims()
 		dst := make([]float32, p.N*out)
-		m.Apply(dst, s.x, p.N)
+		x, in := s.x, s.d
+		parallel.Ranges(p.N, viewRows, threads, func(lo, hi int) { m.Apply(dst[lo*out:], x[lo*in:], hi-lo) })
 		s.x, s.d = dst, out
 	}
 	return s, nil

@@ -64,7 +64,7 @@ func TestChangesAreCaughtAtTheSizesOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draws := 20
+	draws := 10
 	if campaign() {
 		draws = 100
 	}

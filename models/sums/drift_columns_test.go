@@ -60,7 +60,7 @@ func counted(s *profile.Statistics, b *rows.Block) *DriftCounts {
 // In 1,000 draws without drift, a distance above 0 is said to be certain in at most 5 %.
 func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	draws := 200
+	draws := 100
 	if campaign() {
 		draws = 1000
 	}

@@ -241,7 +241,7 @@ func TestTwoSampleKeepsItsLevel(t *testing.T) {
 // The distance that is certain is below the true one in 95% of draws, also if the smaller table has
 // the larger variance.
 func TestTwoSampleDistancesAreCertain(t *testing.T) {
-	const draws = 200
+	const draws = 100
 	r := rand.New(rand.NewPCG(8, 8))
 	tables := func(a, b int, wide float32) [2]FeatureSum {
 		x := make([]float32, (a+b)*2)

@@ -24,7 +24,7 @@ func (c counted) Step(y, s, a, q float64) float64 {
 
 // Steps are a twentieth of what plans assume at least, and five times as many at most.
 func TestStepsAreOfTheMagnitudeThatPlansAssume(t *testing.T) {
-	const n, d, outputs = 300, 32, 3
+	const n, d, outputs = 200, 32, 3
 	rows := sample(n, d, outputs, false)
 	for _, name := range []string{"hinge", "squared_hinge"} {
 		for _, lambda := range []float64{1e-4, 1e-2} {

@@ -84,7 +84,7 @@ func TestDriftStaysSmallOverHundredsOfRounds(t *testing.T) {
 	o, s := cases(200, 30)["logistic/3"](4)
 	o.Lambda = 1e-4
 	r := start(t, o, s.blocks(4, 25))
-	for range 300 {
+	for range 200 {
 		rep := r.round(t)
 		if gap, _ := rep.Gap(); !(gap >= 0) {
 			t.Fatalf("gap %g", gap)

@@ -140,7 +140,9 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 			want := append(c.want, "bochner: model")
 			refuse(t, dir, 6, want, "predict", "--model", "model", "--data", "table.csv", "--out", "predictions")
 			refuse(t, dir, 6, want, "evaluate", "--model", "model", "--data", "table.csv")
-			refuse(t, dir, 6, want, "evaluate", "--model", "model", "--data", "table.csv", "--runner", "prism")
+			if long() || len(name)%3 == 0 {
+				refuse(t, dir, 6, want, "evaluate", "--model", "model", "--data", "table.csv", "--runner", "prism")
+			}
 			if c.job == "" {
 				refuse(t, dir, 6, want, "inspect", "--model", "model")
 			}

@@ -142,7 +142,7 @@ func TestGraphsAreSmall(t *testing.T) {
 		return "JOB_STATE_FAILED", []string{"Workflow failed.", "out of quota: CPUS in " + testRegion}
 	}
 	dir := t.TempDir()
-	must(t, dir, "generate", "moons", "--rows", "20000", "--out", "train.csv")
+	must(t, dir, "generate", "moons", "--rows", "5000", "--out", "train.csv")
 	data := c.put("train.csv", read(t, dir, "train.csv"))
 	shard := len(read(t, dir, "train.csv")) / 1000
 	args := c.flags("--lanes", "256", "--shard_bytes", strconv.Itoa(shard))

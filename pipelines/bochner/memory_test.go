@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // memoryTable writes a table of n rows of d numbers and a label, of which there are
@@ -102,8 +104,8 @@ func memorySparse(w io.Writer, n, d int) {
 var memoryData = map[string]func(io.Writer){
 	"two.csv":      func(w io.Writer) { memoryTable(w, 3000, 4, 2) },
 	"many.csv":     func(w io.Writer) { memoryTable(w, 150_000, 2, 2) },
-	"names.csv":    func(w io.Writer) { memoryNames(w, 3000, 600) },
-	"texts.csv":    func(w io.Writer) { memoryTexts(w, 16_000, 50) },
+	"names.csv":    func(w io.Writer) { memoryNames(w, campaign.Of(2000, 3000), 600) },
+	"texts.csv":    func(w io.Writer) { memoryTexts(w, campaign.Of(10_000, 16_000), 50) },
 	"number.csv":   func(w io.Writer) { memoryTable(w, 3000, 4, 0) },
 	"hundred.csv":  func(w io.Writer) { memoryTable(w, 3000, 4, 100) },
 	"thousand.csv": func(w io.Writer) { memoryTable(w, 4000, 4, 1000) },
@@ -297,7 +299,7 @@ func TestThePlanBoundsFit(t *testing.T) {
 		f.Close()
 		rows += 3000 + i
 	}
-	must(t, dir, "train", "--data", "*.csv", "--label", "y", "--features", "2048", "--folds", "3", "--lambda", "1e-4,1e-2",
+	must(t, dir, "train", "--data", "*.csv", "--label", "y", "--features", "1536", "--folds", "3", "--lambda", "1e-4,1e-2",
 		"--model", "m", "--quiet")
 	for i := range 3 {
 		must(t, dir, "sum", "--recipe", "m", "--data", fmt.Sprintf("%d.csv", i), "--out", fmt.Sprint("sums/", i), "--quiet")

@@ -36,10 +36,10 @@ func strokes(seed uint64, n int) (records []string) {
 func TestPatchesOfImages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	records := strokes(1, 400)
+	records := strokes(1, 250)
 	file := func(name string, records []string) { write(t, dir, name, strings.Join(records, "")) }
 	file("all.bin", records)
-	file("test.bin", strokes(2, 300))
+	file("test.bin", strokes(2, 150))
 	file("left.bin", records[20:])
 	file("gone.bin", records[:20])
 	kernel := []string{"--format", "cifar10", "--kernel", "patches", "--features", "128", "--quiet"}
@@ -52,14 +52,22 @@ func TestPatchesOfImages(t *testing.T) {
 		}
 		return *scores.Classes.Error
 	}
-	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--model", "gaussian", "--quiet")
-	if patches, gaussian := errorOf("m"), errorOf("gaussian"); patches > 0.05 || gaussian < 0.2 {
-		t.Errorf("errors %v of patches, %v of a Gaussian kernel", patches, gaussian)
+	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--search", "none",
+		"--model", "gaussian", "--quiet")
+	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--search", "auto",
+		"--model", "found", "--quiet")
+	if said := must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "64", "--kernel", "gaussian",
+		"--search", "auto", "--scale", "255,gray,patches:6:2:8", "--model", "steps"); !strings.Contains(said, "candidates on") {
+		t.Errorf("features after steps are not searched:\n%s", said)
+	}
+	patches, gaussian, found := errorOf("m"), errorOf("gaussian"), errorOf("found")
+	if patches > 0.05 || gaussian < 0.2 || found > 0.3 {
+		t.Errorf("errors %v of patches, %v of a Gaussian kernel, %v of a search", patches, gaussian, found)
 	}
 
 	rand.New(rand.NewPCG(3, 3)).Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-	file("part-1.bin", records[:150])
-	file("part-2.bin", records[150:])
+	file("part-1.bin", records[:100])
+	file("part-2.bin", records[100:])
 	cmd := program(dir, append([]string{"train", "--data", "part-*.bin", "--model", "other", "--runner", "prism", "--lanes",
 		"3", "--threads", "1", "--shard_bytes=200000"}, kernel...)...)
 	cmd.Env = append(os.Environ(), "BOCHNER_CPU=go")
@@ -79,7 +87,6 @@ func TestPatchesOfImages(t *testing.T) {
 	if digestOf(t, filepath.Join(dir, "less")) != digestOf(t, filepath.Join(dir, "rest")) {
 		t.Error("forgetting rows differs from training without them")
 	}
-	refuse(t, dir, 2, []string{"patches"}, "export", "--model", "m", "--out", "m.onnx")
 	refuse(t, dir, 3, []string{"the rows are not images"}, "train", "--data", "all.bin", "--format", "cifar10",
 		"--scale", "255,hog", "--kernel", "patches", "--model", "none")
 	manifest := read(t, dir, "m", "manifest.json")

@@ -84,7 +84,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			dir := t.TempDir()
 			r := rand.New(rand.NewPCG(uint64(i), 7))
 			var rows []string
-			for range 400 {
+			for range 200 {
 				rows = append(rows, c.row(r))
 			}
 			file := func(name string, parts ...[]string) {
@@ -95,10 +95,10 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 				write(t, dir, name+".csv", text)
 			}
 			file("all", rows)
-			file("a", rows[:130])
-			file("b", rows[130:200])
-			file("c", rows[200:])
-			file("ac", rows[:130], rows[200:])
+			file("a", rows[:65])
+			file("b", rows[65:100])
+			file("c", rows[100:])
+			file("ac", rows[:65], rows[100:])
 			file("gone", rows[3:9])
 			file("left", rows[:3], rows[9:])
 			command := strings.Fields(c.command)

@@ -48,7 +48,7 @@ func typedJobs(t *testing.T, at, format string, on func(args ...string) result) 
 // A typed table gives the same model, scores of slices and predictions on the disk, in a bucket
 // whose requests fail, and on workers that are processes of their own.
 func TestTypedTablesAreTheSameInEveryPlace(t *testing.T) {
-	files := typedFiles(t, 400)
+	files := typedFiles(t, 200)
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })

@@ -83,7 +83,7 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 		"classes": append(moons, "--features", "96", "--kernel", "laplace", "--scale", "minmax"),
 		"numbers": append(numbers, "--features", "64", "--task", "regression", "--seed", "3", "--lambda", "1e-4", "--scale",
 			"unit"),
-		"searched": append(generated(t, "rotated", 600).write(t, cut{files: 2}), "--features", "64", "--search", "auto"),
+		"searched": append(generated(t, "rotated", 420).write(t, cut{files: 2}), "--features", "64", "--search", "auto"),
 	}
 	for _, name := range []string{"classes", "numbers", "searched"} {
 		t.Run("train "+name, func(t *testing.T) {

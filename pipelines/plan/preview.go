@@ -45,6 +45,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	g.Components = components
 	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
 	g.Weighted, g.Unnamed = d.Weighted, !d.Schema.Traits().Columns
+	g.Patches = prepare.PatchNumbers(o.Scale, d.Schema)
 	var labels schema.LabelCounts
 	count := func(token []byte) (float64, string) {
 		labels.Add(token)

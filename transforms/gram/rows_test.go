@@ -15,9 +15,9 @@ import (
 // A lane that carries rows and is lost has the same rows in the end as an undisturbed one, which are those of the
 // sums, and keeps two checkpoints.
 func TestALostReaderLosesNoRows(t *testing.T) {
-	const n = 3000
+	const n = 1500
 	p := passOf(t, table(n, false), 1, false)
-	p.Shards = p.Data.Shards(9_000)
+	p.Shards = p.Data.Shards(5_000)
 	sums, err := runLane(t, p, storePass(t, p), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -52,13 +52,14 @@ func Content(t *testing.T, name string) string {
 	return string(data)
 }
 
-// PublishMany publishes twenty directories below root, which have a copy of a file of root/dir, takes a lock as often,
+// PublishMany publishes twelve directories below root, which have a copy of a file of root/dir, takes a lock as often,
 // and removes root/dir. names tells what the server has.
 func PublishMany(t *testing.T, root, file string, names func() []string) {
 	t.Helper()
+	const models = 12
 	files := []storage.File{{Name: "a", Data: Noise(100, 100)}, {Name: "b", From: root + file},
 		{Name: "manifest.json", Data: []byte("{}")}}
-	for i := range 20 {
+	for i := range models {
 		dir := fmt.Sprint(root, "model-", i)
 		if err := storage.Publish(t.Context(), dir, files); err != nil {
 			t.Fatal(err)
@@ -75,7 +76,7 @@ func PublishMany(t *testing.T, root, file string, names func() []string) {
 	if err := storage.Remove(t.Context(), root+"dir"); err != nil {
 		t.Error(err)
 	}
-	if got := len(names()); got != 20*len(files)+1 {
+	if got := len(names()); got != models*len(files)+1 {
 		t.Errorf("%d objects are left: %v", got, names())
 	}
 }

@@ -18,7 +18,7 @@ const mostLines = 2500
 
 // large lists packages with more lines.
 var large = map[string]int{
-	"features/preprocess":         3710, // one file a step
+	"features/preprocess":         3800, // one file a step
 	"features/skeleton":           2750,
 	"io/dataset":                  4800,
 	"io/parquetio":                2730,
@@ -28,11 +28,11 @@ var large = map[string]int{
 	"models/sums":                 2520,
 	"models/ridge":                3460,
 	"models/score":                4050,
-	"models/search":               3160,
+	"models/search":               3190,
 	"pipelines/internal/apply":    2520,
 	"pipelines/internal/days":     3600,
 	"pipelines/internal/evaluate": 3060,
-	"pipelines/internal/prepare":  2850,
+	"pipelines/internal/prepare":  2920,
 	"pipelines/internal/training": 3600,
 	"transforms/scores":           2800,
 	"internal/blas":               4550, // each routine has a Go form and one per level of two families of CPUs

@@ -21,7 +21,7 @@ import (
 func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 	s := server(t)
 	s.Faults.Set(gcstest.Rules{Share: 0.2, Seed: 3})
-	large := gcstest.Noise(maxChunk+maxChunk/2, 1)
+	large := gcstest.Noise(maxChunk+chunkUnit, 1)
 	if testing.Short() {
 		large = large[:1<<20]
 	}

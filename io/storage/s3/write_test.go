@@ -53,7 +53,7 @@ func short(t *testing.T) {
 func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 	s := bucketServer(t)
 	s.Faults.Set(gcstest.Rules{Share: 0.3, Seed: 3})
-	want := map[string][]byte{"dir/large é+": gcstest.Noise(2*partSize+5, 1), "dir/full": gcstest.Noise(partSize, 2), "dir/empty": {}}
+	want := map[string][]byte{"dir/large é+": gcstest.Noise(partSize+5, 1), "dir/full": gcstest.Noise(partSize, 2), "dir/empty": {}}
 	for i := range 20 {
 		want[fmt.Sprint("dir/", i)] = gcstest.Noise(1000*i, uint64(i))
 	}

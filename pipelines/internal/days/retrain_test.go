@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/disktest"
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -647,16 +648,13 @@ func stoppedIsRepeated(t *testing.T, rounds, auto bool) {
 		disk.Swap(s.mem)
 		calls = append(calls, f.Calls())
 	})
-	step := 7
-	if testing.Short() {
-		step = 31
-	}
+	const step = 7
 	for _, way := range []struct {
 		name  string
 		after func(*disktest.Mem)
 	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", func(m *disktest.Mem) { m.PowerCut(true) }}} {
 		killed := 0
-		for from := 1; from <= step; from++ {
+		for from := 1; from <= step; from += campaign.Of(2, 1) {
 			s := newShop(t)
 			s.jobs.rounds, s.o.Window.Auto = rounds, auto
 			got := s.month(t, func(day int) {

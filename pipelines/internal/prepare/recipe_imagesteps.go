@@ -1,6 +1,8 @@
 package prepare
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -73,19 +76,14 @@ func (sc *Scaling) imageStep(name, args string) error {
 	if name == "crop" {
 		return sc.imageTo(name, preprocess.Crop{Shape: sc.image, Size: numbers[0]})
 	}
-	// Directions and filters come from the sample's patches.
-	x, n, err := sc.Sample()
+	x, n, err := sc.Sample() // whose patches give directions and filters
 	if err != nil {
 		return err
 	}
 	if name == "patches" {
-		l, err := patches.Sample{Shape: sc.image, Patch: numbers[0], X: x, N: n, Seed: sc.seed}.Fit(numbers[1])
+		r, err := sc.patches(x, n, numbers[0], numbers[1], numbers[2])
 		if err != nil {
-			return &exit.DataError{Err: err}
-		}
-		r, err := l.Recipe(numbers[2], sc.seed)
-		if err != nil {
-			return &exit.DataError{Err: err}
+			return err
 		}
 		sc.image = preprocess.ImageShape{}
 		return sc.mix(r)
@@ -96,6 +94,64 @@ func (sc *Scaling) imageStep(name, args string) error {
 		return &exit.DataError{Err: err}
 	}
 	return sc.imageTo(name, r)
+}
+
+// patches returns a layer of filters that are patches of the n images of x.
+func (sc *Scaling) patches(x []float32, n, size, cells, filters int) (features.Recipe, error) {
+	l, err := patches.Sample{Shape: sc.image, Patch: size, X: x, N: n, Seed: sc.seed}.Fit(cells)
+	if err != nil {
+		return nil, &exit.DataError{Err: err}
+	}
+	r, err := l.Recipe(filters, sc.seed)
+	if err != nil {
+		return nil, &exit.DataError{Err: err}
+	}
+	return r, nil
+}
+
+// Sizes of the layer of patches that a search tries, for images of at least leastSide pixels on each
+// side.
+const (
+	leastSide   = 16
+	viewPatch   = 5 // pixels, one more for colours
+	viewCells   = 3
+	viewFilters = 64
+)
+
+// viewSize returns the pixels on each side of the patches that a search tries.
+func viewSize(shape preprocess.ImageShape) int {
+	if shape.Channels > 1 {
+		return viewPatch + 1
+	}
+	return viewPatch
+}
+
+// PatchNumbers returns the length of rows after the layer of patches that a search tries; 0 if it
+// tries none, because scalings are given or rows are not such images.
+func PatchNumbers(chain []string, schema dataset.Schema) int {
+	shape := ShapeOf(schema)
+	if len(chain) > 0 && chain[0] != "auto" || min(shape.Height, shape.Width) < leastSide {
+		return 0
+	}
+	_, length := patches.Recipe{Shape: shape, Cells: viewCells, Bias: make(features.Floats, viewFilters)}.Dims()
+	return length
+}
+
+// patchView returns the view of images that a search tries: the chain, and patches of the n encoded
+// rows of x. It returns false if they have no contrast.
+func (sc *Scaling) patchView(chain string, x []float32, n int) (search.View, bool) {
+	size, steps := viewSize(sc.image), sc.Steps[sc.encoded:]
+	n = min(n, SampleRows(sc.Dim))
+	x, err := apply(steps, x, n)
+	if err != nil {
+		return search.View{}, false
+	}
+	r, err := sc.patches(x, n, size, viewCells, viewFilters)
+	if err != nil {
+		return search.View{}, false
+	}
+	return search.View{Name: fmt.Sprintf("%s,patches:%d:%d:%d", chain, size, viewCells, viewFilters),
+		Steps: append(slices.Clip(steps), r)}, true
 }
 
 // imageTo adds a step from images to images.

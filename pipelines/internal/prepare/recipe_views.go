@@ -21,8 +21,9 @@ const (
 )
 
 // Views returns the ways to see the columns of a recipe's rows, the recipe's own first. Unless the
-// scalings were given or are for images, columns can also be standardised, clipped after that, or
-// replaced by normal scores, whose quantiles come from the n encoded rows of x.
+// scalings were given, images can also become a layer of patches, and other columns can be
+// standardised, clipped after that, or replaced by normal scores, whose quantiles come from the n
+// encoded rows of x.
 func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int) []search.View {
 	sc := r.Scaling
 	auto := len(chain) == 0 || chain[0] == "auto"
@@ -30,7 +31,16 @@ func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int)
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
 	views := []search.View{{Name: strings.Join(chain, ","), Steps: sc.Steps[sc.encoded:]}}
-	if !auto || chain[0] != "standard" && chain[0] != "none" {
+	if !auto {
+		return views
+	}
+	if PatchNumbers(nil, schema) > 0 {
+		if v, ok := sc.patchView(views[0].Name, x, n); ok {
+			views = append(views, v)
+		}
+		return views
+	}
+	if chain[0] != "standard" && chain[0] != "none" {
 		return views
 	}
 	standard := sc.Steps[sc.encoded:]

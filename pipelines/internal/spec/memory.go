@@ -41,6 +41,7 @@ type RowFacts struct {
 	Values   float64 // non-zero numbers per row; Dim if unknown
 	Short    int     // numbers per scaled row in its short form; 0 if it has none
 	Unnamed  bool    // numbers are not of columns with names, so that none become levels
+	Patches  int     // numbers of the layer of patches that a search tries; 0 for none
 	Grows    bool    // the row length is found in the profile pass
 	Prepared bool    // rows are scaled before they are mapped
 }
@@ -94,11 +95,11 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	var m Memory
 	var searched int64
 	if o.Searching() {
-		more := 0
+		more := max(0, f.Patches-f.Scaled)
 		if !f.Unnamed {
 			more = tuning.MoreColumns(f.Rows, f.Scaled)
 		}
-		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, engine.Threads)
+		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, f.Patches > 0, engine.Threads)
 		f.Scaled += more
 	}
 	dim := int64(f.Dim)

@@ -3,6 +3,7 @@ package training
 import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
@@ -15,7 +16,8 @@ func (t *Training) Memory(components int) spec.Memory {
 	}
 	f := spec.Facts{
 		Rows: t.Counts.Used, RowFacts: spec.RowFacts{Dim: t.Profile.Dim, Scaled: t.Profile.Dim,
-			Values: float64(nonzero) / float64(t.Counts.Used), Unnamed: !t.Data.Schema.Traits().Columns, Prepared: true},
+			Values: float64(nonzero) / float64(t.Counts.Used), Unnamed: !t.Data.Schema.Traits().Columns, Prepared: true,
+			Patches: prepare.PatchNumbers(t.opts.Scale, t.Data.Schema)},
 		Features: t.Recipe.Dim,
 		Outputs:  1, Components: components, Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil &&
 			!t.EqualWeights(),

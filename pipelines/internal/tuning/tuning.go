@@ -37,8 +37,8 @@ const SearchFile = "search.json"
 const (
 	// values limits the numbers of a pilot: fewer rows if they are long.
 	values = 8 << 20
-	// longest is the largest row length that is searched.
-	longest = 2048
+	// longest is the largest row length that is searched: 32×32 pixels in colours.
+	longest = 3072
 	// fewest is the least number of rows that is searched.
 	fewest = 40
 )
@@ -326,7 +326,7 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 		return nil, nil, nil
 	}
 	d := width - 3
-	p = &search.Pilot{N: n, D: s.Recipe.Scaling.Dim, Y: make([]float64, n)}
+	p = &search.Pilot{N: n, Y: make([]float64, n)}
 	x, weights, weighted := make([]float32, n*d), make([]float64, n), false
 	for i := range n {
 		row := all[i*width : (i+1)*width]
@@ -360,6 +360,7 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 	}
 	// Steps may write to the rows that they read, and rows are in one form or the other.
 	p.X, err = s.Recipe.Scaling.Encode(x, n)
+	p.D = len(p.X) / n // steps of views may change it again
 	return p, naming, err
 }
 
@@ -385,8 +386,9 @@ func slotName(s *prepare.Session, slot int) string {
 }
 
 // Memory returns the most bytes that a search takes beside the program: of that many rows of a file's
-// length, of the length that encodings make them, and that many numbers longer with levels.
-func Memory(rows int64, length, encoded, more, outputs, threads int) int64 {
+// length, of the length that encodings make them, and that many numbers longer with levels or, of
+// images, as patches.
+func Memory(rows int64, length, encoded, more, outputs int, images bool, threads int) int64 {
 	if rows == 0 {
 		rows = search.MaxRows
 	}
@@ -396,7 +398,11 @@ func Memory(rows int64, length, encoded, more, outputs, threads int) int64 {
 	}
 	// The sample, as it is merged, and dense; then the views.
 	sample := 4 * n * int64(length+3) * 4
-	return sample + search.Memory(int(n), encoded, more, outputs, mostViews, threads)
+	views := mostViews
+	if images {
+		views = 1
+	}
+	return sample + search.Memory(int(n), encoded, more, outputs, views, threads)
 }
 
 // MoreColumns bounds the numbers by which a search of that many rows may make rows of d numbers

@@ -1,4 +1,5 @@
-package search
+// Package differences finds pairs of columns of whole numbers in the same units whose distance labels depend on.
+package differences
 
 import (
 	"cmp"
@@ -10,13 +11,12 @@ import (
 )
 
 const (
-	// differencesView is the name of the view of whole numbers with distances of two columns.
-	differencesView = "whole numbers, levels and differences"
 	// mostDifferences is the largest number of differences, of as many columns or more; of fewer columns
 	// there are fewDifferences at most.
 	mostDifferences = 32
 	fewDifferences  = 16
-	// leastSure is the least share of the standard errors of the surest difference.
+	// sureAbove is the least number of standard errors above chance, leastSure the least share of the surest difference's.
+	sureAbove = 5
 	leastSure = 0.25
 	// surer is the least multiple of the standard errors of the sum.
 	surer = 1.2
@@ -24,15 +24,29 @@ const (
 	// two columns: numbers of a few values are rather codes.
 	longest  = 127
 	shortest = 6
-	// differenceWork bounds the numbers that are looked at, and sweeps fit functions of single columns.
-	differenceWork = 20_000_000
-	sweeps         = 5
+	// fewestRows are needed and mostRows looked at, fewer if there are more than mostWork numbers. In sweeps, functions
+	// of single columns are fitted.
+	fewestRows = 200
+	mostRows   = 4000
+	mostWork   = 20_000_000
+	sweeps     = 5
 )
 
-// differencesOf returns the differences of those columns of s, of whole numbers in the same units, on which labels
+// Pilot are rows of D numbers before and of In numbers after standardisation, which leaves each column in its place.
+type Pilot struct {
+	X       []float32
+	D       int
+	Scaled  []float32
+	In      int
+	Code    func(row, output int) float64 // of the label
+	Outputs int
+	Threads int
+}
+
+// Find returns the differences of those columns, of whole numbers in the same units, on which labels
 // depend: what functions of single columns leave of the labels has other means at other differences, by far more than
 // by chance. Sums of the columns of the surest one must tell less: they show any interaction.
-func (r *runner) differencesOf(s *scaled, columns []preprocess.BinColumn) preprocess.Differences {
+func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	type difference struct {
 		of   preprocess.Difference
 		low  float32 // the least sum of the columns
@@ -41,7 +55,7 @@ func (r *runner) differencesOf(s *scaled, columns []preprocess.BinColumn) prepro
 	var all []difference
 	var wholes []wholeColumn
 	for _, c := range columns {
-		a := r.wholeOf(s, c.Index)
+		a := r.wholeOf(c.Index)
 		if a.high-a.low > longest {
 			continue
 		}
@@ -54,13 +68,13 @@ func (r *runner) differencesOf(s *scaled, columns []preprocess.BinColumn) prepro
 		}
 		wholes = append(wholes, a)
 	}
-	n := min(r.pilot.N, jumpRows, 2*differenceWork/(len(columns)*len(columns)*r.outputs))
-	to := preprocess.Differences{In: s.d}
-	if len(all) == 0 || n < fewest {
+	n := min(len(r.X)/r.D, mostRows, 2*mostWork/(len(columns)*len(columns)*r.Outputs))
+	to := preprocess.Differences{In: r.In}
+	if len(all) == 0 || n < fewestRows {
 		return to
 	}
 	left := r.interactions(n, wholes)
-	parallel.Ranges(len(all), 1, r.options.Threads, func(lo, hi int) {
+	parallel.Ranges(len(all), 1, r.Threads, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			a, b := all[i].of.First, all[i].of.Second
 			all[i].sure = r.groupsDiffer(left, func(x []float32) float32 { return max(x[a]-x[b], x[b]-x[a]) })
@@ -72,16 +86,16 @@ func (r *runner) differencesOf(s *scaled, columns []preprocess.BinColumn) prepro
 	if best.sure < float64(surer*sum) {
 		return to
 	}
-	for _, d := range all[:min(len(all), mostDifferencesOf(s.d))] {
-		if d.sure >= max(sureJumps, float64(best.sure*leastSure)) {
+	for _, d := range all[:min(len(all), Most(r.In))] {
+		if d.sure >= max(sureAbove, float64(best.sure*leastSure)) {
 			to.Pairs = append(to.Pairs, d.of)
 		}
 	}
 	return to
 }
 
-// mostDifferencesOf is the largest number of differences of d columns.
-func mostDifferencesOf(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
+// Most is the largest number of differences of d columns.
+func Most(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
 
 // wholeColumn is a column of whole numbers: number·slope + shift in the rows of the standardised view.
 type wholeColumn struct {
@@ -89,11 +103,11 @@ type wholeColumn struct {
 	low, high, slope, shift float64
 }
 
-// wholeOf returns column j of s.
-func (r *runner) wholeOf(s *scaled, j int) wholeColumn {
-	number := func(i int) float64 { return float64(r.pilot.X[i*r.pilot.D+j]) }
+// wholeOf returns column j.
+func (r *Pilot) wholeOf(j int) wholeColumn {
+	number := func(i int) float64 { return float64(r.X[i*r.D+j]) }
 	least, most := 0, 0
-	for i := range r.pilot.N {
+	for i := range len(r.X) / r.D {
 		if number(i) < number(least) {
 			least = i
 		}
@@ -101,7 +115,7 @@ func (r *runner) wholeOf(s *scaled, j int) wholeColumn {
 			most = i
 		}
 	}
-	from, to := float64(s.x[least*s.d+j]), float64(s.x[most*s.d+j])
+	from, to := float64(r.Scaled[least*r.In+j]), float64(r.Scaled[most*r.In+j])
 	w := wholeColumn{column: j, low: number(least), high: number(most)}
 	w.slope = (to - from) / (w.high - w.low)
 	w.shift = from - float64(w.slope*w.low)
@@ -117,12 +131,12 @@ func (w wholeColumn) minus(v wholeColumn) preprocess.Difference {
 
 // interactions returns, for each output, what functions of single columns leave of the codes of the first n rows: means
 // of their values are subtracted in turn (backfitting).
-func (r *runner) interactions(n int, columns []wholeColumn) [][]float64 {
-	left := make([][]float64, r.outputs)
-	parallel.Ranges(len(left), 1, r.options.Threads, func(lo, hi int) {
+func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
+	left := make([][]float64, r.Outputs)
+	parallel.Ranges(len(left), 1, r.Threads, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			for i := range n {
-				left[c] = append(left[c], r.code(i, c))
+				left[c] = append(left[c], r.Code(i, c))
 			}
 			for k := range sweeps * len(columns) {
 				w := columns[k%len(columns)]
@@ -137,11 +151,11 @@ func (r *runner) interactions(n int, columns []wholeColumn) [][]float64 {
 }
 
 // groups returns what of makes of each row, a small whole number, and the mean of y and the number of rows of each.
-func (r *runner) groups(y []float64, of func(x []float32) float32) (group []int, means, rows []float64) {
+func (r *Pilot) groups(y []float64, of func(x []float32) float32) (group []int, means, rows []float64) {
 	group = make([]int, len(y))
 	means, rows = make([]float64, 2*longest+1), make([]float64, 2*longest+1)
 	for i, v := range y {
-		g := int(of(r.pilot.X[i*r.pilot.D:]))
+		g := int(of(r.X[i*r.D:]))
 		group[i] = g
 		rows[g]++
 		means[g] += v
@@ -154,7 +168,7 @@ func (r *runner) groups(y []float64, of func(x []float32) float32) (group []int,
 
 // groupsDiffer returns by how many standard errors the means of residuals differ between rows of which of makes
 // different numbers, above chance: χ² as a normal number (Wilson and Hilferty 1931).
-func (r *runner) groupsDiffer(left [][]float64, of func(x []float32) float32) float64 {
+func (r *Pilot) groupsDiffer(left [][]float64, of func(x []float32) float32) float64 {
 	var chi, freedom float64
 	for _, y := range left {
 		variance := squares(y) / float64(len(y))
@@ -173,4 +187,16 @@ func (r *runner) groupsDiffer(left [][]float64, of func(x []float32) float32) fl
 	}
 	spread := 2 / (9 * freedom)
 	return (math.Cbrt(chi/freedom) - 1 + spread) / math.Sqrt(spread)
+}
+
+// squares returns the sum of the squared distances from the mean.
+func squares(of []float64) (sum float64) {
+	var mean float64
+	for _, v := range of {
+		mean += v / float64(len(of))
+	}
+	for _, v := range of {
+		sum += float64((v - mean) * (v - mean))
+	}
+	return sum
 }
