@@ -101,3 +101,16 @@ func TestNoDifferencesByChance(t *testing.T) {
 		}
 	}
 }
+
+// Sums of large numbers are not exact in float32.
+func TestLargeNumbersHaveDifferences(t *testing.T) {
+	p := board(2000, 3, func(x []float32) float64 { return near(x[0], x[3], 0) })
+	for i := range p.N {
+		for _, j := range []int{0, 1, 3} {
+			p.X[i*p.D+j] = (p.X[i*p.D+j] + 1e6) * 16
+		}
+	}
+	if _, found := differencesOf(t, p); len(found) != 1 || found[0].First != 0 || found[0].Second != 3 {
+		t.Errorf("differences %v", found)
+	}
+}

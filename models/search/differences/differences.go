@@ -49,7 +49,7 @@ type Pilot struct {
 func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	type difference struct {
 		of   preprocess.Difference
-		low  float32 // the least sum of the columns
+		low  [2]float32 // of the columns
 		sure float64
 	}
 	var all []difference
@@ -63,7 +63,7 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 			// The same units: most of the longer range is in both.
 			low, high := max(a.low, b.low), min(a.high, b.high)
 			if longer := max(a.high-a.low, b.high-b.low) + 1; longer >= shortest && 2*(high-low+1) >= longer {
-				all = append(all, difference{of: b.minus(a), low: float32(a.low + b.low)})
+				all = append(all, difference{of: b.minus(a), low: [2]float32{float32(b.low), float32(a.low)}})
 			}
 		}
 		wholes = append(wholes, a)
@@ -82,7 +82,9 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	})
 	slices.SortStableFunc(all, func(a, b difference) int { return cmp.Compare(b.sure, a.sure) })
 	best := all[0]
-	sum := r.groupsDiffer(left, func(x []float32) float32 { return x[best.of.First] + x[best.of.Second] - best.low })
+	sum := r.groupsDiffer(left, func(x []float32) float32 {
+		return (x[best.of.First] - best.low[0]) + (x[best.of.Second] - best.low[1]) // exact, however large numbers are
+	})
 	if best.sure < float64(surer*sum) {
 		return to
 	}
@@ -171,7 +173,10 @@ func (r *Pilot) groups(y []float64, of func(x []float32) float32) (group []int, 
 func (r *Pilot) groupsDiffer(left [][]float64, of func(x []float32) float32) float64 {
 	var chi, freedom float64
 	for _, y := range left {
-		variance := squares(y) / float64(len(y))
+		var variance float64 // around 0, which is the mean of residuals
+		for _, v := range y {
+			variance += float64(v*v) / float64(len(y))
+		}
 		if !(variance > 0) {
 			continue
 		}
@@ -187,16 +192,4 @@ func (r *Pilot) groupsDiffer(left [][]float64, of func(x []float32) float32) flo
 	}
 	spread := 2 / (9 * freedom)
 	return (math.Cbrt(chi/freedom) - 1 + spread) / math.Sqrt(spread)
-}
-
-// squares returns the sum of the squared distances from the mean.
-func squares(of []float64) (sum float64) {
-	var mean float64
-	for _, v := range of {
-		mean += v / float64(len(of))
-	}
-	for _, v := range of {
-		sum += float64((v - mean) * (v - mean))
-	}
-	return sum
 }
