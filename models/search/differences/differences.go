@@ -134,6 +134,10 @@ func (w wholeColumn) minus(v wholeColumn) preprocess.Difference {
 // interactions returns, for each output, what functions of single columns leave of the codes of the first n rows: means
 // of their values are subtracted in turn (backfitting).
 func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
+	var groups [][]uint8
+	for _, w := range columns {
+		groups = append(groups, r.groups(n, func(x []float32) float32 { return x[w.column] - float32(w.low) }))
+	}
 	left := make([][]float64, r.Outputs)
 	parallel.Ranges(len(left), 1, r.Threads, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
@@ -141,8 +145,8 @@ func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
 				left[c] = append(left[c], r.Code(i, c))
 			}
 			for k := range sweeps * len(columns) {
-				w := columns[k%len(columns)]
-				group, means, _ := r.groups(left[c], func(x []float32) float32 { return x[w.column] - float32(w.low) })
+				group := groups[k%len(columns)]
+				means, _ := meansOf(left[c], group)
 				for i, g := range group {
 					left[c][i] -= means[g]
 				}
@@ -152,25 +156,31 @@ func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
 	return left
 }
 
-// groups returns what of makes of each row, a small whole number, and the mean of y and the number of rows of each.
-func (r *Pilot) groups(y []float64, of func(x []float32) float32) (group []int, means, rows []float64) {
-	group = make([]int, len(y))
-	means, rows = make([]float64, 2*longest+1), make([]float64, 2*longest+1)
-	for i, v := range y {
-		g := int(of(r.X[i*r.D:]))
-		group[i] = g
+// groups returns what of makes of each of the first n rows, a whole number up to twice the longest range.
+func (r *Pilot) groups(n int, of func(x []float32) float32) []uint8 {
+	group := make([]uint8, n)
+	for i := range group {
+		group[i] = uint8(of(r.X[i*r.D:]))
+	}
+	return group
+}
+
+// meansOf returns the mean of y and the number of rows of each group.
+func meansOf(y []float64, group []uint8) (means, rows [2*longest + 1]float64) {
+	for i, g := range group {
 		rows[g]++
-		means[g] += v
+		means[g] += y[i]
 	}
 	for g := range means {
 		means[g] /= max(rows[g], 1)
 	}
-	return group, means, rows
+	return means, rows
 }
 
 // groupsDiffer returns by how many standard errors the means of residuals differ between rows of which of makes
 // different numbers, above chance: χ² as a normal number (Wilson and Hilferty 1931).
 func (r *Pilot) groupsDiffer(left [][]float64, of func(x []float32) float32) float64 {
+	group := r.groups(len(left[0]), of)
 	var chi, freedom float64
 	for _, y := range left {
 		var variance float64 // around 0, which is the mean of residuals
@@ -180,7 +190,7 @@ func (r *Pilot) groupsDiffer(left [][]float64, of func(x []float32) float32) flo
 		if !(variance > 0) {
 			continue
 		}
-		_, means, rows := r.groups(y, of)
+		means, rows := meansOf(y, group)
 		freedom--
 		for g, mean := range means {
 			chi += float64(rows[g] * float64(mean*mean) / variance)
