@@ -26,6 +26,13 @@ type dataset struct {
 	flags  []string // of train, beside the ones that name files
 	images bool     // too many columns to tune trees
 	ours   bool     // for the program alone: trees do not have what the flags set
+	large  bool     // measured only where it is named
+
+	// Drop are columns that the program has other uses for than features. A table with isTest has no columns
+	// without in its files, and its test rows are those for which isTest returns true.
+	Drop    []string `json:"drop,omitempty"`
+	without []string
+	isTest  func(of func(column string) string) bool
 }
 
 // generated is the number of rows of the training part and of the test part of a generated table.
@@ -71,8 +78,8 @@ func datasets(data, work string, wanted func(name string) bool) ([]dataset, erro
 		tables = append(tables, dataset{Name: name, Format: "csv", Task: task, Label: "y", Header: true})
 	}
 	var chosen []dataset
-	for _, t := range tables {
-		if !wanted(t.Name) {
+	for _, t := range append(tables, mixed(in)...) {
+		if !wanted(t.Name) || t.large && wanted("") { // the list is empty
 			continue
 		}
 		if len(t.Test) == 0 {
@@ -88,7 +95,7 @@ func datasets(data, work string, wanted func(name string) bool) ([]dataset, erro
 // write makes the files of a table that has no test file.
 func (t *dataset) write(work string) error {
 	ending := map[string]string{"csv": ".tsv", "libsvm": ".libsvm", "cifar10": ".bin"}[t.Format]
-	if len(t.Train) == 0 {
+	if len(t.Train) == 0 || t.isTest != nil {
 		ending = ".csv"
 	}
 	train, test := filepath.Join(work, t.Name+"-train"+ending), filepath.Join(work, t.Name+"-test"+ending)
@@ -103,7 +110,7 @@ func (t *dataset) write(work string) error {
 				return err
 			}
 		}
-	} else if err := t.split(&parts); err != nil {
+	} else if err := t.cut(&parts); err != nil {
 		return err
 	}
 	t.Train, t.Test = []string{train}, []string{test}
@@ -116,6 +123,14 @@ func (t *dataset) write(work string) error {
 		}
 	}
 	return nil
+}
+
+// cut splits the rows of a file.
+func (t *dataset) cut(parts *[2]bytes.Buffer) error {
+	if t.isTest != nil {
+		return t.splitColumns(parts)
+	}
+	return t.split(parts)
 }
 
 // split makes every fifth row a test row.

@@ -45,24 +45,26 @@ def cifar(name):
     return rows[:, 1:], rows[:, 0]
 
 
-def tables(files, label, header, regression):
-    """Reads CSV and TSV; a column with a text that is not a number has categories."""
+def tables(files, label, header, regression, drop):
+    """Reads CSV and TSV, without the columns to drop; a column with a text that is not a number has categories."""
     parts, name = [], label
     for file in files:
         with opened(file) as f:
             lines = f.read().decode().splitlines()
         rows = [r for r in csv.reader(lines, delimiter="\t" if ".tsv" in file else ",", skipinitialspace=True) if r]
+        names = rows[0] if header else [""] * len(rows[0])
         if header:
-            name, rows = rows[0].index(label), rows[1:]
+            name, rows = names.index(label), rows[1:]
         columns = [list(c) for c in zip(*rows)]
-        y = columns.pop(int(name))
+        y = columns[int(name)]
+        columns = [c for j, c in enumerate(columns) if j != int(name) % len(columns) and names[j] not in drop]
         parts.append((columns, [float(v) for v in y] if regression else [v.rstrip(".") for v in y]))
 
     def number(text):
         try:
             return float(text)
         except ValueError:
-            return np.nan if text == "?" else None
+            return np.nan if text in ("?", "") else None
 
     categories, width = [], len(parts[0][0])
     for j in range(width):
@@ -84,7 +86,7 @@ def read(spec):
         return [idx(*spec["train"]), idx(*spec["test"])], []
     if spec["format"] == "cifar10":
         return [cifar(f) for f in files], []
-    return tables(files, spec["label"], spec["header"], spec["task"] == "regression")
+    return tables(files, spec["label"], spec["header"], spec["task"] == "regression", spec.get("drop", []))
 
 
 def error(regression, predicted, y):

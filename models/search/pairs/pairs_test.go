@@ -33,7 +33,7 @@ func needle(n, d int, seed uint64, kind string) (Rows, []float32) {
 }
 
 // How often the columns of a needle have the largest weights. With BOCHNER_LONG=1 and -v it prints the table of
-// docs/decisions/51-differences-of-columns.md.
+// docs/decisions/52-differences-of-columns.md.
 func TestNeedlesAreFound(t *testing.T) {
 	type size struct{ n, d, least int } // least is the least number of 10
 	sizes := map[string][]size{

@@ -2,6 +2,7 @@ package training
 
 import (
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -22,6 +23,10 @@ const (
 	againGram = 1 << 42
 	againRows = 1 << 22
 )
+
+// quickGram is the number of products of features up to which a better λ below the floor is reason enough to
+// sum rows again. Beyond, rounding has to be a part of the error.
+var quickGram float64 = 1 << 40
 
 // products is rows × D².
 func products(rows int64, dim int) float64 {
@@ -58,6 +63,23 @@ func (t *Training) below(lambda float64, steps int) (bool, error) {
 		return false, err
 	}
 	return lambda <= ridge.FloorFactor*ridge.Floor(m.Step()*blas.MostByte/float64(steps)), nil
+}
+
+// resumsForLambda tells whether rows are few enough to sum them once more for a smaller λ alone.
+func (t *Training) resumsForLambda() bool {
+	rows, _ := t.sizes()
+	return products(rows, t.Recipe.Dim) <= quickGram
+}
+
+// tooCoarse tells whether the fit on 8 bits says that rows should be summed once more.
+func (t *Training) tooCoarse() bool {
+	l := t.Learner
+	if t.resumsForLambda() {
+		return ridge.TooCoarse(l.Table, l.Lambda, ridge.FloorFactor*t.summed.fit.Floor)
+	}
+	return t.atFloor(l.Lambda) && slices.ContainsFunc(l.Table, func(r ridge.Row) bool {
+		return r.Lambda == l.Lambda && r.Rounding > ridge.MostRounding*r.MSE
+	})
 }
 
 // canResum tells whether there are few enough rows to sum them once more.

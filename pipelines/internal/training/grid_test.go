@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
@@ -78,6 +79,47 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 		steps int
 	}{{[]float64{9e-8, 1, 10, 100}, ridge.FineSteps}, {[]float64{1e-9, 1e-8, 3e-8, 9e-8}, features.ByteSteps}} {
 		fitOnCoarseGrid(t, data, c.path, c.steps)
+	}
+}
+
+// A large job keeps 8 bits where only a smaller λ might be better, and says so. It uses 16 where rounding is a
+// part of the error.
+func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
+	was, quick := smallGram, quickGram
+	smallGram, quickGram = 0, 0
+	defer func() { smallGram, quickGram = was, quick }()
+	set, _ := sample.Find("friedman")
+	for _, c := range []struct {
+		rows     int64
+		features int
+		lambda   float64 // the least
+		noise    float64
+		steps    int
+	}{
+		{5000, 512, 1e-8, 1, features.ByteSteps}, {5000, 512, 1e-8, 0, ridge.FineSteps},
+		{1100, 1024, 9e-8, 1, features.ByteSteps}, // a path that a small job ends on the first fold
+	} {
+		var text strings.Builder
+		if err := set.WriteCSV(jobtest.Ctx, &text, c.rows, 1, c.noise); err != nil {
+			t.Fatal(err)
+		}
+		data := jobtest.Write(t, t.TempDir(), "d.csv", text.String())
+		o := Options{
+			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: c.features}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda, 1, 10, 100}},
+			Learner: &ridge.Training{Grid: features.AutoBits}, Search: "none",
+		}
+		o.Data.Data, o.Data.Label = []string{data}, "y"
+		r, err := Run(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Steps != c.steps {
+			t.Errorf("%+v: %d steps", c, r.Steps)
+		}
+		if c.steps == features.ByteSteps && !strings.Contains(strings.Join(r.Notes, "\n"), "--grid 16 is finer") {
+			t.Errorf("%+v: no note on rounding: %q", c, r.Notes)
+		}
 	}
 }
 

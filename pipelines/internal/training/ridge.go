@@ -47,7 +47,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 			steps, again = fine, false
 		}
 	}
-	coarse, err := t.fitRidgeOn(ctx, steps, again)
+	coarse, err := t.fitRidgeOn(ctx, steps, again && t.resumsForLambda())
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 		}
 	}
 	// Copies are rounded alike, which the table does not know.
-	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) ||
-		ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor)) {
+	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) || t.tooCoarse()) {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
 			t.Learner.Lambda, about.GridText(steps), about.GridText(fine))
 		if _, err := t.fitRidgeOn(ctx, fine, false); err != nil {

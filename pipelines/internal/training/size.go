@@ -109,7 +109,7 @@ func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 	case steps != blas.MostByte:
 		cost.Sum *= 4
 	case s.grid != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && rows <= againRows &&
-		products(rows, t.Features) <= againGram:
+		products(rows, t.Features) <= quickGram:
 		// A grid of 16 bits tries smaller values, too.
 		cost = tuning.Cost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
 	}

@@ -1,0 +1,97 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// mixed are large tables of mixed columns, measured where they are named. Their test rows are other clients
+// than the training rows, and later flights.
+func mixed(in func(parts ...string) string) []dataset {
+	return []dataset{
+		{
+			Name: "policies", Format: "csv", Task: "regression", Train: []string{in("csv", "pg17.csv.gz")}, Label: "vh_value",
+			Header: true, large: true, Drop: []string{"id_client"}, flags: []string{"--group_column", "id_client"},
+			without: []string{"id_vehicle", "id_policy", "id_year"},
+			isTest:  func(of func(column string) string) bool { return crc32.ChecksumIEEE([]byte(of("id_client")))%5 == 0 },
+		},
+		{
+			Name: "flights", Format: "csv", Task: "regression", Train: []string{in("csv", "hflights.csv.gz")},
+			Label: "ArrDelay", Header: true, large: true, flags: []string{"--time_column", "Month", "--time_split"},
+			without: []string{"Year", "ArrTime", "ActualElapsedTime", "AirTime", "TaxiIn", "TaxiOut", "Cancelled",
+				"CancellationCode", "Diverted"},
+			isTest: func(of func(column string) string) bool { return len(of("Month")) == 2 }, // October to December
+		},
+	}
+}
+
+// splitColumns writes the rows with a label to the parts that isTest says, without some of their columns.
+func (t *dataset) splitColumns(parts *[2]bytes.Buffer) error {
+	f, err := os.Open(t.Train[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	r := csv.NewReader(text)
+	names, err := r.Read()
+	if err != nil {
+		return err
+	}
+	label := slices.Index(names, t.Label)
+	if label < 0 {
+		return fmt.Errorf("no column %s", t.Label)
+	}
+	w := [2]*csv.Writer{csv.NewWriter(&parts[0]), csv.NewWriter(&parts[1])}
+	write := func(part int, row []string) error {
+		var kept []string
+		for j, v := range row {
+			if !slices.Contains(t.without, names[j]) {
+				kept = append(kept, v)
+			}
+		}
+		return w[part].Write(kept)
+	}
+	for part := range w {
+		if err := write(part, names); err != nil {
+			return err
+		}
+	}
+	for {
+		row, err := r.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := strconv.ParseFloat(row[label], 64); err != nil {
+			continue // flights that did not arrive
+		}
+		part := 0
+		if t.isTest(func(column string) string { return row[slices.Index(names, column)] }) {
+			part = 1
+		}
+		if err := write(part, row); err != nil {
+			return err
+		}
+	}
+	for _, of := range w {
+		if of.Flush(); of.Error() != nil {
+			return of.Error()
+		}
+	}
+	return nil
+}
