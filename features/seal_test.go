@@ -43,6 +43,7 @@ var every = map[string]features.Recipe{
 	"metric.full":     fullMetric(),
 	"bins.levels": preprocess.BinLevels{In: 4, Weight: 0.7, Keep: true,
 		Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{0.5, 3}}}},
+	"differences": preprocess.Differences{In: 4, Pairs: []preprocess.Difference{{First: 2, Second: 0, A: 1. / 3, B: 3e38, C: -1e-45}}},
 	"bins": preprocess.Bins{In: 4, Weight: 1. / 3, Hats: true, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{0.1, 1. / 3}}, {Index: 0, Cuts: features.Floats{-3e38, 1e-45, 2}}}},
 	"join": preprocess.Join{Parts: []features.Recipe{
@@ -219,7 +220,7 @@ func TestSealedFormIsReadable(t *testing.T) {
 func TestOpenNamesKindAndField(t *testing.T) {
 	for _, c := range []struct{ kind, json, want string }{
 		{"fourier.guassian", `{}`,
-			`features: unknown kind of recipe "fourier.guassian"; have bins, bins.levels, chain, columns, fourier.cauchy, fourier.exponential, fourier.gaussian,`},
+			`features: unknown kind of recipe "fourier.guassian"; have bins, bins.levels, chain, columns, differences, fourier.cauchy, fourier.exponential, fourier.gaussian,`},
 		{"", ``, `unknown kind of recipe ""`},
 		{"fourier.gaussian", `{"in":4,"out":8,"widht":1}`, `features: fourier.gaussian: unknown field "widht"`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"nu":1}`, `fourier.gaussian: unknown field "nu"`},

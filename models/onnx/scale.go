@@ -53,10 +53,24 @@ func (g *Graph) scale(r features.Recipe, x string) (out string, known bool) {
 		}
 		others := g.add("Mul", nil, x, row(g, keep))
 		return g.concat(others, g.bins(preprocess.Bins{In: r.In, Columns: r.Columns, Weight: r.Weight}, x)), true
+	case preprocess.Differences:
+		return g.concat(x, g.differences(r, x)), true
 	case preprocess.Crop:
 		return g.columns(x, chosen(r)), true
 	}
 	return "", false
+}
+
+func (g *Graph) differences(r preprocess.Differences, x string) string {
+	var first, second []int64
+	var a, b, c []float32
+	for _, p := range r.Pairs {
+		first, second = append(first, int64(p.First)), append(second, int64(p.Second))
+		a, b, c = append(a, p.A), append(b, p.B), append(c, p.C)
+	}
+	from := g.add("Mul", nil, g.columns(x, first), row(g, a))
+	by := g.add("Sub", nil, from, g.add("Mul", nil, g.columns(x, second), row(g, b)))
+	return g.add("Abs", nil, g.add("Add", nil, by, row(g, c)))
 }
 
 // chosen returns the columns that a map passes on.

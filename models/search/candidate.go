@@ -53,7 +53,7 @@ func (c Candidate) String() string {
 			fmt.Fprintf(&b, " (%d rounds)", c.Rounds)
 		}
 		if c.Products {
-			b.WriteString(" of columns that matter in pairs")
+			b.WriteString(" of columns that matter together")
 		}
 	}
 	if c.Pair > 0 {
@@ -80,6 +80,8 @@ func (c Candidate) complexity() int {
 		n += 5
 	case bothView:
 		n += 6
+	case differencesView:
+		n += 7
 	}
 	if c.Hats {
 		n += 5

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/models/search/differences"
 )
 
 const (
@@ -16,13 +17,14 @@ const (
 	mostOutputs = 100
 	// levelsView is the name of the view in which some columns are levels.
 	levelsView = "levels"
-	// wholeView and bothView are the names of views in which all columns of small whole numbers are levels, in
-	// bothView next to the numbers. They have at most mostWhole levels each, and are for pilots of wholeRows or
-	// more: of few rows, more candidates choose worse.
-	wholeView = "whole numbers as levels"
-	bothView  = "whole numbers and levels"
-	mostWhole = 32
-	wholeRows = 800
+	// wholeView, bothView and differencesView are the names of views in which all columns of small whole numbers are
+	// levels, in bothView next to the numbers, and in differencesView next to distances of two columns, too. They have
+	// at most mostWhole levels each, and are for pilots of wholeRows or more: of few rows, more candidates choose worse.
+	wholeView       = "whole numbers as levels"
+	bothView        = "whole numbers and levels"
+	differencesView = "whole numbers, levels and differences"
+	mostWhole       = 32
+	wholeRows       = 800
 	// levelWeight is the number that stands for a level among a few columns, as for a
 	// category. Among more than fewColumns it grows as their distances do, or levels would hardly
 	// be seen before a metric is learned.
@@ -41,14 +43,14 @@ const (
 )
 
 // addLevels adds the views in which columns are levels, if there are any: those that seem to name things,
-// and all columns of small whole numbers, without the numbers or with them.
+// and all columns of small whole numbers, without the numbers or with them and their differences.
 func (r *runner) addLevels(views *[]View) error {
 	if r.options.Levels == nil || (*views)[0].Name != standardView || r.pilot.N < fewest || r.outputs > mostOutputs {
 		return nil
 	}
 	standard, s := (*views)[0], r.views[standardView]
-	add := func(name string, levels preprocess.BinLevels) error {
-		v := View{name, append(slices.Clip(standard.Steps), features.Recipe(levels))}
+	add := func(name string, steps ...features.Recipe) error {
+		v := View{name, append(slices.Clip(standard.Steps), steps...)}
 		s, err := newScaled(r.pilot, v, s.mostHats, r.options.Threads)
 		if err == nil && !r.known(s) {
 			r.views[name], *views = s, append(*views, v)
@@ -71,7 +73,14 @@ func (r *runner) addLevels(views *[]View) error {
 		return err
 	}
 	whole.Keep = true
-	return add(bothView, whole)
+	pilot := differences.Pilot{X: r.pilot.X, D: r.pilot.D, Scaled: s.x, In: s.d, Code: r.code, Outputs: r.outputs,
+		Threads: r.options.Threads}
+	of := pilot.Find(whole.Columns)
+	if of.Pairs == nil {
+		return add(bothView, whole)
+	}
+	_, whole.In = of.Dims()
+	return add(differencesView, of, whole)
 }
 
 // whole returns the levels of all columns of small whole numbers; none if there are none, or too many.
@@ -160,7 +169,9 @@ func (r *runner) levels(s *scaled) preprocess.BinLevels {
 
 // MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer,
 // of d numbers.
-func MoreColumns(n, d int) int { return min(mostJumpLevels(n), d*(n/RowsPerLevel)) }
+func MoreColumns(n, d int) int {
+	return min(mostJumpLevels(n), d*(n/RowsPerLevel)) + differences.Most(d)
+}
 
 // levelsFor returns the view of levels to learn metrics in besides the best candidate's: of things that numbers
 // name, or else the better one of whole numbers; "" if there is none.
@@ -169,7 +180,7 @@ func (r *runner) levelsFor(field []*entry) string {
 		return levelsView
 	}
 	for _, e := range field {
-		if e.View == wholeView || e.View == bothView {
+		if slices.Contains([]string{wholeView, bothView, differencesView}, e.View) {
 			return e.View
 		}
 	}

@@ -16,7 +16,7 @@ const unexplained = 0.2
 // pairRoot is how a metric follows from the products: other columns keep more weight than in learned metrics.
 var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 
-// products tries metrics of columns that matter in pairs, if the best candidate does not explain the labels,
+// products tries metrics of columns that matter together, if the best candidate does not explain the labels,
 // and metrics that are learned from these.
 func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	view := r.options.Views[0].Name

@@ -141,15 +141,30 @@ type input struct {
 
 // numbers describes the numbers that a metric measures.
 func (m *input) numbers(of *agop.Metric) []number {
-	steps, dim := of.Before, of.Dim
+	return m.after(of.Before, of.Dim)
+}
+
+// after describes the dim numbers that come out of those steps.
+func (m *input) after(steps []features.Recipe, dim int) []number {
 	if n := len(steps); n > 0 {
-		if r, is := steps[n-1].(preprocess.BinLevels); is {
+		switch r := steps[n-1].(type) {
+		case preprocess.BinLevels:
 			before, _ := r.Dims()
-			return withLevels(m.numbersAfter(steps[:n-1], before), r)
+			return withLevels(m.after(steps[:n-1], before), r)
+		case preprocess.Differences:
+			list := m.after(steps[:n-1], r.In)
+			for _, p := range r.Pairs {
+				name := fmt.Sprintf("|%s − %s|", list[p.First].name, list[p.Second].name)
+				list = append(list, number{name, name, differenceVariance})
+			}
+			return list
 		}
 	}
 	return m.numbersAfter(steps, dim)
 }
+
+// differenceVariance is the variance of |x − z| for independent normal numbers of variance 1.
+const differenceVariance = 2 - 4/math.Pi
 
 // withLevels returns the numbers after the step r, of those before it.
 func withLevels(before []number, r preprocess.BinLevels) []number {

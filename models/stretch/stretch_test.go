@@ -109,6 +109,19 @@ func TestDistancesOfLevelsOfNumbers(t *testing.T) {
 	}
 }
 
+// A difference of two columns counts for itself, as distances of normal numbers vary.
+func TestDistancesOfDifferences(t *testing.T) {
+	r := features.Chain{Steps: []features.Recipe{
+		preprocess.Differences{In: 2, Pairs: []preprocess.Difference{{First: 1, A: 1, B: 1}}},
+		preprocess.BinLevels{In: 3, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{1, 2}}}, Weight: 2},
+		preprocess.DiagonalMetric{A: features.Floats{9, 1, 2, 0, 0, 0}}, fourier.Gaussian{In: 6, Out: 8, Width: 1}}}
+	c := of(t, withRecipe(t, r, models.Input{Format: "csv", Dim: 2, Columns: []string{"place", "time"}})).Columns
+	of := 4 * (2 - 4/math.Pi)
+	if len(c) != 3 || c[0].Name != "|time − place|" || math.Abs(c[0].Share-of/(of+1)) > 1e-6 || c[1].Name != "time" {
+		t.Errorf("columns %+v", c)
+	}
+}
+
 // Levels of a category add up to their column, those of a time too.
 func TestDistancesOfTypedColumns(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{

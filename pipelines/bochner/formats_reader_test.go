@@ -106,6 +106,10 @@ type kindOf struct {
 			Index            int
 			At, Scores, Cuts []byte
 		}
+		Pairs []struct {
+			First, Second int
+			A, B, C       float32
+		}
 		metric []float64 // of a full metric
 	}
 }
@@ -153,7 +157,7 @@ func (k *kindOf) features(x []float64) []float64 {
 		return r.Skeleton.features(r.Out, r.Sampler == "hybrid", r.Seed, x)
 	case "maxout":
 		return k.maxout(x)
-	case "scale.clip", "scale.normalscores", "metric.diagonal", "metric.full", "bins", "bins.levels", "join":
+	case "scale.clip", "scale.normalscores", "metric.diagonal", "metric.full", "bins", "bins.levels", "differences", "join":
 		return k.step(x)
 	case "learned":
 		return k.waves(x, r.Count, "learned/offset", func(j, i int) float64 { return r.frequencies[j*r.In+i] })

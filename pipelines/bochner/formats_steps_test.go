@@ -82,6 +82,12 @@ func (k *kindOf) step(x []float64) (y []float64) {
 			}
 			y = append(y, k.bins(floats32(c.Cuts), x[c.Index])...)
 		}
+	case "differences":
+		y = append(y, x...)
+		for _, p := range r.Pairs {
+			d := float32(p.A*float32(x[p.First])) - float32(p.B*float32(x[p.Second]))
+			y = append(y, math.Abs(float64(d+p.C)))
+		}
 	case "join":
 		for i := range r.Parts {
 			k.give(&r.Parts[i])

@@ -47,14 +47,14 @@ func writePlaces(t *testing.T, dir string) {
 	write(t, dir, "places.csv", places.String())
 }
 
-// writeCodes writes codes.csv, of which a search makes levels next to the numbers.
+// writeCodes writes codes.csv, of which a search makes levels next to the numbers, and differences.
 func writeCodes(t *testing.T, dir string) {
 	t.Helper()
 	var codes strings.Builder
 	codes.WriteString("a,b,count,y\n")
 	for i := range 1100 {
 		a, b, count := i%8, i*31/8%8, i*7919%31
-		fmt.Fprintf(&codes, "%d,%d,%d,%d\n", a, b, count, (a*a*7%13-5)*(b*b*7%13-5)+count*(a+4))
+		fmt.Fprintf(&codes, "%d,%d,%d,%d\n", a, b, count, (a*a*7%13-5)*5+count*(b+4)+[]int{200, 90, 0, 90, 40, 0, 0, 200}[max(a-b, b-a)])
 	}
 	write(t, dir, "codes.csv", codes.String())
 }
@@ -108,8 +108,12 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 			if args[0] == "places" && !strings.Contains(read(t, dir, model, "manifest.json"), `"bins.levels"`) {
 				t.Fatal("the model has no levels")
 			}
-			if args[0] == "codes" && !strings.Contains(read(t, dir, model, "manifest.json"), `"keep": true`) {
-				t.Fatal("the model has no levels next to numbers")
+			if args[0] == "codes" {
+				for _, part := range []string{`"keep": true`, `"differences"`} {
+					if !strings.Contains(read(t, dir, model, "manifest.json"), part) {
+						t.Fatalf("the model has no %s", part)
+					}
+				}
 			}
 			m := readOutsider(t, dir+"/"+model)
 			if m.Probabilities.Kind != "" {

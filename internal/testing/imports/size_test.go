@@ -18,7 +18,7 @@ const mostLines = 2500
 
 // large lists packages with more lines.
 var large = map[string]int{
-	"features/preprocess":         3710, // one file a step
+	"features/preprocess":         3800, // one file a step
 	"features/skeleton":           2750,
 	"io/dataset":                  4800,
 	"io/parquetio":                2730,
@@ -28,7 +28,7 @@ var large = map[string]int{
 	"models/sums":                 2520,
 	"models/ridge":                3460,
 	"models/score":                4050,
-	"models/search":               3170,
+	"models/search":               3190,
 	"pipelines/internal/apply":    2520,
 	"pipelines/internal/days":     3600,
 	"pipelines/internal/evaluate": 3060,

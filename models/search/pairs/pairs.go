@@ -1,4 +1,4 @@
-// Package pairs finds columns that matter only together, such as the two of sin(9a)·b or of a parity. A
+// Package pairs finds columns that matter only together, such as the two of sin(9a)·b, or two or three of a parity. A
 // kernel of many columns does not see them, so no metric is learned from it.
 //
 // With standardised waves u = cos(ωt), sin(ωt) of the standardised columns t, the products of two columns
@@ -9,7 +9,7 @@
 // It is the kernel alignment of Bullins et al. ("Not-So-Random Features", ICLR 2018, section 4) with frequencies of two
 // columns. Where y does not depend on the columns, z is about χ² with one degree of freedom, so the largest of
 // m products exceeds 2 ln m + 4 by chance with a probability of 14% at most. All products of one y are
-// one matrix product.
+// one matrix product. If none exceeds it, products of three columns follow, unless columns are many.
 package pairs
 
 import (
@@ -22,9 +22,12 @@ import (
 const (
 	// MaxRows is the largest number of rows that Weights takes.
 	MaxRows = 4000
-	// mostWaves and mostWork bound the waves of all columns, and the multiplications.
-	mostWaves = 1024
-	mostWork  = 4e9
+	// mostWaves bounds the waves of all columns, mostWork the multiplications for pairs, mostTriples those for triples.
+	mostWaves   = 2048
+	mostWork    = 4e9
+	mostTriples = 7e8
+	// leastRows is the number of rows that are enough where there are many columns.
+	leastRows = 500
 	// clip bounds standardised waves and labels, whose squares would otherwise have heavy tails.
 	clip = 3
 )
@@ -43,58 +46,107 @@ type Rows struct {
 // or too many columns. Each of the labels has a number for each of the rows, and is changed. The result does not
 // depend on threads.
 func Weights(r Rows, labels [][]float32, threads int) []float64 {
-	n, d := len(r.Of), r.D
-	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return !standardise(y) })
-	of := frequenciesFor(n, d, len(labels))
-	if of == nil || len(labels) == 0 {
+	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
+	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return !standardise(y[:n]) })
+	if n == 0 || len(labels) == 0 {
 		return nil
 	}
-	waves, per := r.waves(of), 2*len(of)
-	m := per * d
-	bound := float64(2*math.Log(float64(m)*float64(m)/2*float64(len(labels)))) + 4
-	weights, some := make([]float64, d), false
-	weighted, products := make([]float32, n*m), make([]float32, m*m)
+	r.Of = r.Of[:n]
+	f := &finder{weights: make([]float64, r.D), threads: threads}
+	m := float64(2 * len(of) * r.D)
+	f.bound = bound(m * m / 2 * float64(len(labels)))
+	waves := r.waves(of)
 	for _, y := range labels {
-		for i := range n {
-			for j, u := range waves[i*m : (i+1)*m] {
-				weighted[i*m+j] = y[i] * u
-			}
-		}
-		clear(products)
-		blas.Gradient(products, weighted, waves, n, m, m, threads)
-		for a := range m {
-			for b := a + 1; b < m; b++ {
-				sum := float64(products[a*m+b])
-				z := float64(sum*sum) / float64(n)
-				if j, k := a/per, b/per; j != k && z > bound {
-					weights[j] += z
-					weights[k] += z
-					some = true
-				}
-			}
-		}
+		f.find(y[:n], waves, 2*len(of))
 	}
-	if !some {
+	m = float64(2 * r.D)
+	triples := m * m * m / 6 * float64(len(labels))
+	if rows := min(n, int(mostTriples/triples)); !f.some && rows >= min(n, leastRows) {
+		f.bound, r.Of = bound(triples), r.Of[:rows]
+		f.triples(r, labels)
+	}
+	if !f.some {
 		return nil
 	}
-	return weights
+	return f.weights
 }
 
-// frequenciesFor returns the frequencies that there is time for; nil for none.
-func frequenciesFor(n, d, labels int) []float32 {
-	for _, of := range frequencies {
-		m := 2 * len(of) * d
-		if m <= mostWaves && float64(n)*float64(m)*float64(m)*float64(labels) <= mostWork {
-			return of
+// bound is what z of so many products exceeds by chance with a probability of 14% at most.
+func bound(products float64) float64 { return 2*math.Log(products) + 4 }
+
+// finder adds z of products above the bound to the weights of their columns.
+type finder struct {
+	weights []float64
+	bound   float64
+	some    bool // tells that there are any
+	threads int
+}
+
+// find looks for products of y with waves of two of the last columns, per waves of each, and of others.
+func (f *finder) find(y, waves []float32, per int, others ...int) {
+	n := len(y)
+	m := len(waves) / n
+	first := len(f.weights) - m/per
+	weighted, products := make([]float32, n*m), make([]float32, m*m)
+	for i := range n {
+		for j, u := range waves[i*m : (i+1)*m] {
+			weighted[i*m+j] = y[i] * u
 		}
 	}
-	return nil
+	blas.Gradient(products, weighted, waves, n, m, m, f.threads)
+	for a := range m {
+		for b := a + 1; b < m; b++ {
+			sum := float64(products[a*m+b])
+			z := float64(sum*sum) / float64(n)
+			if j, k := a/per, b/per; j != k && z > f.bound {
+				for _, c := range append(others, first+j, first+k) {
+					f.weights[c] += z
+				}
+				f.some = true
+			}
+		}
+	}
+}
+
+// triples looks for products of waves of three columns, of one frequency.
+func (f *finder) triples(r Rows, labels [][]float32) {
+	n, waves := len(r.Of), r.waves(frequencies[len(frequencies)-1])
+	by := make([]float32, n)
+	for a := range 2 * (r.D - 2) {
+		j := a / 2
+		var rest []float32 // of the columns after j
+		for i := range n {
+			rest = append(rest, waves[2*(i*r.D+j+1):2*(i+1)*r.D]...)
+		}
+		for _, y := range labels {
+			for i := range n {
+				by[i] = y[i] * waves[2*i*r.D+a]
+			}
+			if standardise(by) {
+				f.find(by, rest, 2, j)
+			}
+		}
+	}
+}
+
+// frequenciesFor returns the frequencies that there is time for with n rows, or else one with fewer rows; nil and 0 for none.
+func frequenciesFor(n, d, labels int) (of []float32, rows int) {
+	for _, of := range frequencies {
+		m := 2 * len(of) * d
+		if rows = int(mostWork / (float64(m) * float64(m) * float64(labels))); m <= mostWaves && rows >= n {
+			return of, n
+		}
+	}
+	if 2*d > mostWaves || rows < leastRows {
+		return nil, 0
+	}
+	return frequencies[len(frequencies)-1], rows
 }
 
 // Memory bounds the bytes that Weights takes for n rows of d numbers.
 func Memory(n, d int) int64 {
-	n = min(n, MaxRows)
-	m := int64(2 * len(frequenciesFor(n, d, 1)) * d)
+	of, n := frequenciesFor(min(n, MaxRows), d, 1)
+	m := int64(2 * len(of) * d)
 	return 4 * (2*int64(n)*m + m*m)
 }
 

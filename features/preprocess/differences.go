@@ -1,0 +1,85 @@
+package preprocess
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Differences is the recipe of rows that are followed by distances of two columns:
+//
+//	x ↦ (x | |A·x_i − B·x_j + C| for each of the Pairs)
+//
+// A, B and C undo the scaling of the columns.
+type Differences struct {
+	In    int          `json:"in"` // row length
+	Pairs []Difference `json:"pairs"`
+}
+
+// Difference is |A·x_First − B·x_Second + C|.
+type Difference struct {
+	First  int     `json:"first"` // index of a column, from 0
+	Second int     `json:"second"`
+	A      float32 `json:"a"`
+	B      float32 `json:"b"`
+	C      float32 `json:"c"`
+}
+
+var _ features.Fixed = Differences{}
+
+func init() { features.Register("differences", features.Decode[Differences]) }
+
+// Validate returns an error that names the invalid field and pair.
+func (r Differences) Validate() error {
+	if err := checkDim("Differences", r.In); err != nil {
+		return err
+	}
+	if len(r.Pairs) < 1 || len(r.Pairs) > rows.MaxDim-r.In {
+		return errors.New("differences: too few or too many pairs")
+	}
+	for i, p := range r.Pairs {
+		if p.First < 0 || p.First >= r.In || p.Second < 0 || p.Second >= r.In || p.First == p.Second {
+			return fmt.Errorf("differences: pair %d: columns %d and %d; give two of 0 to %d", i+1, p.First, p.Second, r.In-1)
+		}
+		for _, v := range []float32{p.A, p.B, p.C} {
+			if math.Abs(float64(v)) > math.MaxFloat32 || v != v {
+				return fmt.Errorf("differences: pair %d: a, b and c must be finite", i+1)
+			}
+		}
+	}
+	return nil
+}
+
+// Dims returns the row length, and the length with the differences.
+func (r Differences) Dims() (in, out int) { return r.In, r.In + len(r.Pairs) }
+
+// Kernel returns the inner product of the rows that come out.
+func (r Differences) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (Differences) Fixed() {}
+
+// New returns the map.
+func (r Differences) New() (features.Map, error) { return differences{r}, r.Validate() }
+
+// differences is the map of Differences.
+type differences struct{ Differences }
+
+// Apply stores the rows that the n rows of x become in dst. It panics if a slice is too short.
+func (m differences) Apply(dst, x []float32, n int) {
+	in, out := m.Dims()
+	if n < 0 || len(x) < n*in || len(dst) < n*out {
+		panic("differences: Apply: slice too short")
+	}
+	for i := range n {
+		row, to := x[i*in:(i+1)*in], dst[i*out:(i+1)*out]
+		copy(to, row)
+		for k, p := range m.Pairs {
+			d := float32(p.A*row[p.First]) - float32(p.B*row[p.Second])
+			to[in+k] = float32(math.Abs(float64(d + p.C)))
+		}
+	}
+}

@@ -1,0 +1,205 @@
+// Package differences finds pairs of columns of whole numbers in the same units whose distance labels depend on.
+package differences
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+const (
+	// mostDifferences is the largest number of differences, of as many columns or more; of fewer columns
+	// there are fewDifferences at most.
+	mostDifferences = 32
+	fewDifferences  = 16
+	// sureAbove is the least number of standard errors above chance, leastSure the least share of the surest difference's.
+	sureAbove = 5
+	leastSure = 0.25
+	// surer is the least multiple of the standard errors of the sum.
+	surer = 1.2
+	// longest is the largest range of numbers that differences are taken of, and shortest the least one of the longer of
+	// two columns: numbers of a few values are rather codes.
+	longest  = 127
+	shortest = 6
+	// fewestRows are needed and mostRows looked at, fewer if there are more than mostWork numbers. In sweeps, functions
+	// of single columns are fitted.
+	fewestRows = 200
+	mostRows   = 4000
+	mostWork   = 20_000_000
+	sweeps     = 5
+)
+
+// Pilot are rows of D numbers before and of In numbers after standardisation, which leaves each column in its place.
+type Pilot struct {
+	X       []float32
+	D       int
+	Scaled  []float32
+	In      int
+	Code    func(row, output int) float64 // of the label
+	Outputs int
+	Threads int
+}
+
+// Find returns the differences of those columns, of whole numbers in the same units, on which labels
+// depend: what functions of single columns leave of the labels has other means at other differences, by far more than
+// by chance. Sums of the columns of the surest one must tell less: they show any interaction.
+func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
+	type difference struct {
+		of   preprocess.Difference
+		low  [2]float32 // of the columns
+		sure float64
+	}
+	var all []difference
+	var wholes []wholeColumn
+	for _, c := range columns {
+		a := r.wholeOf(c.Index)
+		if a.high-a.low > longest {
+			continue
+		}
+		for _, b := range wholes {
+			// The same units: most of the longer range is in both.
+			low, high := max(a.low, b.low), min(a.high, b.high)
+			if longer := max(a.high-a.low, b.high-b.low) + 1; longer >= shortest && 2*(high-low+1) >= longer {
+				all = append(all, difference{of: b.minus(a), low: [2]float32{float32(b.low), float32(a.low)}})
+			}
+		}
+		wholes = append(wholes, a)
+	}
+	n := min(len(r.X)/r.D, mostRows, 2*mostWork/(len(columns)*len(columns)*r.Outputs))
+	to := preprocess.Differences{In: r.In}
+	if len(all) == 0 || n < fewestRows {
+		return to
+	}
+	left := r.interactions(n, wholes)
+	parallel.Ranges(len(all), 1, r.Threads, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			a, b := all[i].of.First, all[i].of.Second
+			all[i].sure = r.groupsDiffer(left, func(x []float32) float32 { return max(x[a]-x[b], x[b]-x[a]) })
+		}
+	})
+	slices.SortStableFunc(all, func(a, b difference) int { return cmp.Compare(b.sure, a.sure) })
+	best := all[0]
+	sum := r.groupsDiffer(left, func(x []float32) float32 {
+		return (x[best.of.First] - best.low[0]) + (x[best.of.Second] - best.low[1]) // exact, however large numbers are
+	})
+	if best.sure < float64(surer*sum) {
+		return to
+	}
+	for _, d := range all[:min(len(all), Most(r.In))] {
+		if d.sure >= max(sureAbove, float64(best.sure*leastSure)) {
+			to.Pairs = append(to.Pairs, d.of)
+		}
+	}
+	return to
+}
+
+// Most is the largest number of differences of d columns.
+func Most(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
+
+// wholeColumn is a column of whole numbers: number·slope + shift in the rows of the standardised view.
+type wholeColumn struct {
+	column                  int
+	low, high, slope, shift float64
+}
+
+// wholeOf returns column j.
+func (r *Pilot) wholeOf(j int) wholeColumn {
+	number := func(i int) float64 { return float64(r.X[i*r.D+j]) }
+	least, most := 0, 0
+	for i := range len(r.X) / r.D {
+		if number(i) < number(least) {
+			least = i
+		}
+		if number(i) > number(most) {
+			most = i
+		}
+	}
+	from, to := float64(r.Scaled[least*r.In+j]), float64(r.Scaled[most*r.In+j])
+	w := wholeColumn{column: j, low: number(least), high: number(most)}
+	w.slope = (to - from) / (w.high - w.low)
+	w.shift = from - float64(w.slope*w.low)
+	return w
+}
+
+// minus returns the difference of two columns, in units of their mean deviation.
+func (w wholeColumn) minus(v wholeColumn) preprocess.Difference {
+	a, b := 2*v.slope/(w.slope+v.slope), 2*w.slope/(w.slope+v.slope)
+	return preprocess.Difference{First: w.column, Second: v.column, A: float32(a), B: float32(b),
+		C: float32(float64(b*v.shift) - float64(a*w.shift))}
+}
+
+// interactions returns, for each output, what functions of single columns leave of the codes of the first n rows: means
+// of their values are subtracted in turn (backfitting).
+func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
+	var groups [][]uint8
+	for _, w := range columns {
+		groups = append(groups, r.groups(n, func(x []float32) float32 { return x[w.column] - float32(w.low) }))
+	}
+	left := make([][]float64, r.Outputs)
+	parallel.Ranges(len(left), 1, r.Threads, func(lo, hi int) {
+		for c := lo; c < hi; c++ {
+			for i := range n {
+				left[c] = append(left[c], r.Code(i, c))
+			}
+			for k := range sweeps * len(columns) {
+				group := groups[k%len(columns)]
+				means, _ := meansOf(left[c], group)
+				for i, g := range group {
+					left[c][i] -= means[g]
+				}
+			}
+		}
+	})
+	return left
+}
+
+// groups returns what of makes of each of the first n rows, a whole number up to twice the longest range.
+func (r *Pilot) groups(n int, of func(x []float32) float32) []uint8 {
+	group := make([]uint8, n)
+	for i := range group {
+		group[i] = uint8(of(r.X[i*r.D:]))
+	}
+	return group
+}
+
+// meansOf returns the mean of y and the number of rows of each group.
+func meansOf(y []float64, group []uint8) (means, rows [2*longest + 1]float64) {
+	for i, g := range group {
+		rows[g]++
+		means[g] += y[i]
+	}
+	for g := range means {
+		means[g] /= max(rows[g], 1)
+	}
+	return means, rows
+}
+
+// groupsDiffer returns by how many standard errors the means of residuals differ between rows of which of makes
+// different numbers, above chance: χ² as a normal number (Wilson and Hilferty 1931).
+func (r *Pilot) groupsDiffer(left [][]float64, of func(x []float32) float32) float64 {
+	group := r.groups(len(left[0]), of)
+	var chi, freedom float64
+	for _, y := range left {
+		var variance float64 // around 0, which is the mean of residuals
+		for _, v := range y {
+			variance += float64(v*v) / float64(len(y))
+		}
+		if !(variance > 0) {
+			continue
+		}
+		means, rows := meansOf(y, group)
+		freedom--
+		for g, mean := range means {
+			chi += float64(rows[g] * float64(mean*mean) / variance)
+			freedom += min(rows[g], 1)
+		}
+	}
+	if freedom < 1 {
+		return 0
+	}
+	spread := 2 / (9 * freedom)
+	return (math.Cbrt(chi/freedom) - 1 + spread) / math.Sqrt(spread)
+}

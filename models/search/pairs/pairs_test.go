@@ -1,0 +1,90 @@
+package pairs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
+)
+
+// needle returns n rows of d columns with a label that depends on the last two or three of them, only together.
+func needle(n, d int, seed uint64, kind string) (Rows, []float32) {
+	rng := rand.New(rand.NewPCG(seed, uint64(d)))
+	r, y := Rows{D: d}, make([]float32, n)
+	for i := range n {
+		for range d {
+			v := float32(2*rng.Float64() - 1)
+			if kind == "parity" {
+				v = float32(1 - 2*rng.IntN(2))
+			}
+			r.X = append(r.X, v)
+		}
+		x := r.X[i*d:]
+		switch r.Of = append(r.Of, i); kind {
+		case "two", "parity":
+			y[i] = x[d-1] * x[d-2]
+		case "three":
+			y[i] = x[d-1] * x[d-2] * x[d-3]
+		}
+		y[i] += float32(0.3 * rng.NormFloat64())
+	}
+	return r, y
+}
+
+// How often the columns of a needle have the largest weights. With BOCHNER_LONG=1 and -v it prints the table of
+// docs/decisions/52-differences-of-columns.md.
+func TestNeedlesAreFound(t *testing.T) {
+	type size struct{ n, d, least int } // least is the least number of 10
+	sizes := map[string][]size{
+		"two":    {{500, 20, 9}, {1000, 100, 9}},
+		"three":  {{2000, 20, 9}, {600, 60, 8}},
+		"parity": {{500, 100, 10}},
+	}
+	if campaign.Of(0, 1) == 1 {
+		for kind := range sizes {
+			for _, n := range []int{500, 5000} {
+				for _, d := range []int{20, 100, 1000} {
+					sizes[kind] = append(sizes[kind], size{n, d, 0})
+				}
+			}
+		}
+	}
+	for kind, of := range sizes {
+		for _, s := range of {
+			count := 0
+			for seed := range uint64(10) {
+				r, y := needle(min(s.n, MaxRows), s.d, seed, kind)
+				w := Weights(r, [][]float32{y}, 2)
+				if w == nil {
+					continue
+				}
+				columns := 2
+				if kind == "three" {
+					columns = 3
+				}
+				if slices.Max(w[:s.d-columns]) < slices.Min(w[s.d-columns:]) {
+					count++
+				}
+			}
+			t.Logf("| %s | %d | %d | %d of 10 |", kind, s.d, s.n, count)
+			if count < s.least {
+				t.Errorf("%s: %d rows of %d: found %d of 10", kind, s.n, s.d, count)
+			}
+		}
+	}
+}
+
+// Labels that are noise have no weights, except where chance makes the largest of all products exceed the bound.
+func TestNoiseHasNoNeedles(t *testing.T) {
+	found := 0
+	for seed := range uint64(20) {
+		r, y := needle(600, 20, seed, "")
+		if Weights(r, [][]float32{y}, 1) != nil {
+			found++
+		}
+	}
+	if found > 6 { // twice the bound's probability of 14%
+		t.Errorf("%d of 20", found)
+	}
+}
