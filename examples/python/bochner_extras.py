@@ -196,6 +196,12 @@ def bins_levels(recipes, r, x):
     return np.hstack([others, bins(recipes, r, x)])
 
 
+def differences(recipes, r, x):
+    first, second, a, b, c = (np.array([p[name] for p in r["pairs"]]) for name in ("first", "second", "a", "b", "c"))
+    d = np.float32(a) * x[:, first] - np.float32(b) * x[:, second] + np.float32(c)
+    return np.hstack([x, abs(d)])
+
+
 def scale_normalscores(recipes, r, x):
     y = x.copy()
     for j, c in enumerate(r["columns"]):

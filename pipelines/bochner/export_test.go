@@ -152,6 +152,7 @@ var exportCases = []exportCase{
 	{"gaps", "--kernel matern", "", true},
 	{"clock", "--lambda 1e-6", "", true},
 	{"places", "--task regression --search auto", "", false},
+	{"board", "--task regression --search auto", "", false},
 	{"moons", "--calibrate platt", "", true},
 	{"moons", "--calibrate isotonic", "", false},
 	{"moons", "--threshold -0.3", "", false},
@@ -196,7 +197,14 @@ func writeExportData(t *testing.T, dir string) {
 	}
 	write(t, dir, "images.csv", numbersAsCSV(pixels))
 	r := rand.New(rand.NewPCG(1, 2))
-	var clock, gaps, stores strings.Builder
+	var clock, gaps, stores, board strings.Builder
+	board.WriteString("a,b,c,d,e,y\n") // whole numbers whose distances matter
+	for range 1500 {
+		a, b, c, d, e := r.IntN(8), r.IntN(8), r.IntN(8), r.IntN(8), r.IntN(8)
+		near := map[int]float64{0: 3}[a-d] + map[int]float64{-1: 2, 0: 2, 1: 2}[b-c]
+		fmt.Fprintf(&board, "%d,%d,%d,%d,%d,%g\n", a, b, c, d, e, near+float64(e)/4+r.NormFloat64())
+	}
+	write(t, dir, "board.csv", board.String())
 	clock.WriteString("when,size,y\n")
 	gaps.WriteString("a,b,y\n")
 	stores.WriteString("a,b,store,y\n")
