@@ -72,7 +72,7 @@ func (a *accuracyTable) chart(file string) error {
 	}
 	line.Width = vg.Points(1)
 	p.Add(line)
-	data, err := picture.Encode(p, 17, 9, strings.TrimPrefix(filepath.Ext(file), "."))
+	data, err := picture.Encode(p, 17, 4+float64(len(rows))/2, strings.TrimPrefix(filepath.Ext(file), "."))
 	if err != nil {
 		return err
 	}
