@@ -211,7 +211,7 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 	var two, wide, few []string
 	for i, line := range friedman {
 		two = append(two, fmt.Sprintf("%s,%d\n", strings.TrimSuffix(line, "\n"), i%13))
-		wide = append(wide, fmt.Sprintf("%d %d:1 2100:%d\n", i%2, 1+i%50, i%7))
+		wide = append(wide, fmt.Sprintf("%d %d:1 3100:%d\n", i%2, 1+i%50, i%7))
 	}
 	few = append(few, friedman[0])
 	for i := range 200 {
@@ -227,7 +227,7 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 		{"few rows beside those held out", "too few rows are left", friedman[:46], func(*TrainOptions) {}},
 		{"few different rows", "there are only 13 different rows", few, func(*TrainOptions) {}},
 		{"several targets", "several targets", two, func(o *TrainOptions) { o.Data.Label = "y,z" }},
-		{"long rows", "more than 2,048 numbers", wide, func(o *TrainOptions) { o.Data.Label = "" }},
+		{"long rows", "more than 3,072 numbers", wide, func(o *TrainOptions) { o.Data.Label = "" }},
 	} {
 		var weights [2]string
 		for i, search := range []string{tuning.AutoSearch, tuning.NoSearch} {
