@@ -9,10 +9,13 @@ import (
 )
 
 const (
-	// draws is the number of rows of the background from which a Sampled begins, with two orders each.
-	draws = 64
-	// MostSampled is the largest number of columns of a Sampled.
-	MostSampled = 128
+	// mostDraws is the largest number of rows of the background from which a Sampled begins, with two orders each.
+	// Among more than 128 columns there are fewer, but not less than leastDraws: mostSteps bounds their product.
+	mostDraws  = 64
+	leastDraws = 4
+	mostSteps  = mostDraws * 128
+	// MostSampled is the largest number of columns of a Sampled: an image of 32×32 pixels in colours.
+	MostSampled = 3072
 )
 
 var (
@@ -42,6 +45,7 @@ func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, 
 		return nil, fmt.Errorf("shapley: effects on these features are sampled, for at most %d columns; the rows have %d",
 			MostSampled, len(columns))
 	}
+	draws := max(leastDraws, min(mostDraws, mostSteps/max(1, len(columns))))
 	s := &Sampled{columns: columns, dim: dim, rows: make([]float32, draws*dim), base: make([]float64, k)}
 	for i := range draws {
 		random := stream.New(seed, drawnRow, uint64(i))
@@ -67,7 +71,7 @@ func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, 
 			return nil, fmt.Errorf("shapley: scores of training values are not finite")
 		}
 		s.scores = append(s.scores, float64(v))
-		s.base[i%k] += float64(v) / draws
+		s.base[i%k] += float64(v) / float64(draws)
 	}
 	return s, nil
 }
@@ -77,7 +81,7 @@ func (s *Sampled) Base(of Score) float64 { return sum(of, s.base) }
 
 // Effects stores the effects of all columns.
 func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64) {
-	columns, k := len(s.columns), len(s.base)
+	columns, k, draws := len(s.columns), len(s.base), float64(len(s.orders))
 	x = slices.Clone(x)
 	own := make([]float64, k)
 	for o, v := range outputs {
