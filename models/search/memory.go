@@ -30,6 +30,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 				all *= 2
 			}
 			all = min(all, int64(n))
+			fit = max(fit, drawnBytes(all))
 			small = 8 * (all*(all+1) + 2*train*train + train*int64(size.judge) + all*(mostHats+productRows))
 			near = 2 * all * (all + 1)
 			// Rows in two metrics of each part, with distances in two norms.

@@ -31,6 +31,7 @@ type level struct {
 	whole    []int   // rows of all parts to fit to, for what nothing judges
 	features int
 	exact    bool        // kernels are used without features where they can
+	drawn    bool        // kernel matrices are products of that many features
 	rows     *RadialRows // that have a part in it
 	factor   float64     // by which λ is varied
 	scale    float64     // the mean squared error, on the rows to judge, of the mean of their targets; 1 for classes
@@ -222,7 +223,13 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	scores := make([]float32, n*r.outputs)
 	var score func(lambda float64) error
 	if shape := radialKernelOf(recipe); l.exact && shape != nil {
-		if e.matrix == nil || e.metric != nil || e.pairs != nil {
+		switch {
+		case e.matrix != nil && e.metric == nil && e.pairs == nil:
+		case l.drawn:
+			if err := r.drawMatrix(e, l, part, recipe, x, s, threads); err != nil {
+				return nil, err
+			}
+		default:
 			near := x.between(k.distance, l.rows, threads)
 			e.matrix = newKernelMatrix(shape, near, width, grow(&s.all, triangle(near.N)))
 			if err := r.addBeside(e, part, s, threads); err != nil {

@@ -1,0 +1,89 @@
+package search
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// Widths, in median distances, outside of which candidates are confirmed: their kernel matrices differ from a unit
+// matrix, or from a constant, by less than random features follow.
+const (
+	narrow = 1. / 3
+	wide   = 6.
+	// mostDrawn is the largest number of features of a kernel matrix, drawnBlock how many are multiplied at a time.
+	mostDrawn  = 4096
+	drawnBlock = 512
+)
+
+func unusual(width float64) bool { return width < narrow || width > wide }
+
+// confirm returns chosen, or another candidate that does better with as many random features as the model has,
+// and the default's trial with them. Kernels without features are tried on few rows; what is unusual among them
+// is compared with the best candidate of a usual width and with the default.
+func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *level) (*entry, Trial, error) {
+	if !l.exact || chosen.judged == nil || !unusual(chosen.Width) {
+		return chosen, r.standard.trial, nil
+	}
+	drawn := *l
+	drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), mostDrawn)
+	same := func(e *entry) *entry {
+		next := e.with(func(*Candidate) {})
+		next.start = coarse
+		return next
+	}
+	all, standard := []*entry{same(chosen)}, same(r.standard)
+	for _, e := range field {
+		if e.judged != nil && !unusual(e.Width) && e != r.standard {
+			all = append(all, same(e))
+			break
+		}
+	}
+	all = append(all, standard)
+	r.spare = nil // memory for other sizes
+	if err := r.tryAll(ctx, all, &drawn); err != nil {
+		return chosen, r.standard.trial, err
+	}
+	order(all)
+	if all[0].judged == nil {
+		return chosen, r.standard.trial, nil
+	}
+	return all[0], standard.trial, nil
+}
+
+// drawMatrix makes the kernel matrix of the features of an entry, whose kernel has that recipe, from rows x.
+func (r *runner) drawMatrix(e *entry, l *level, part int, recipe features.Recipe, x *scaled, s *scratch, threads int) error {
+	if e.Pair > 0 || e.Hats {
+		_, out, err := features.Dims(recipe)
+		if err != nil {
+			return err
+		}
+		if recipe, err = r.joined(e, part, recipe, out); err != nil {
+			return err
+		}
+		x = r.views[e.View]
+	}
+	made, err := recipe.New()
+	if err != nil {
+		return err
+	}
+	n := len(l.rows.rows)
+	_, out := made.Dims()
+	phi := make([]float32, n*out)
+	made.Apply(phi, l.rows.of(x.x, x.d), n)
+	e.matrix = &KernelMatrix{l.rows, n, grow(&s.all, triangle(n))}
+	clear(e.matrix.K)
+	block := make([]float32, n*min(out, drawnBlock))
+	for lo := 0; lo < out; lo += drawnBlock {
+		d := min(drawnBlock, out-lo)
+		for i := range n {
+			copy(block[i*d:(i+1)*d], phi[i*out+lo:(i+1)*out])
+		}
+		e.matrix.addProducts(block[:n*d], d, threads)
+	}
+	return nil
+}
+
+// drawnBytes bounds what a kernel matrix of features takes besides its numbers, for n rows.
+func drawnBytes(n int64) int64 { return n * (4*(mostDrawn+mostHats) + 12*drawnBlock + 8*productRows) }
