@@ -102,10 +102,17 @@ func (r *runner) whole(s *scaled) preprocess.BinLevels {
 	return to
 }
 
-// isWhole tells whether all numbers of a column of the pilot are whole.
+// isWhole tells whether all numbers of a column of the pilot are whole, except for one value: the mean that
+// stands for missing numbers.
 func (r *runner) isWhole(j int) bool {
+	other := float32(math.NaN())
 	for i := range r.pilot.N {
-		if v := r.pilot.X[i*r.pilot.D+j]; v != float32(math.Trunc(float64(v))) {
+		v := r.pilot.X[i*r.pilot.D+j]
+		switch {
+		case v == float32(math.Trunc(float64(v))) || v == other:
+		case other != other:
+			other = v
+		default:
 			return false
 		}
 	}
