@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -58,8 +59,8 @@ func MedianWidth(sample []float32, n, d int, distance Distance) (float64, error)
 	}
 	low, high := middle(all)
 	if high == 0 {
-		return 0, fmt.Errorf(
-			"bandwidth: all %d rows of the sample are equal, so the median distance is undefined; give the width as a number", n)
+		return 0, errors.New("bandwidth: all rows of the sample are equal, so the median distance is undefined; " +
+			"give the width as a number")
 	}
 	if distance == Euclidean {
 		low, high = math.Sqrt(low), math.Sqrt(high)

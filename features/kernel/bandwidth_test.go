@@ -102,7 +102,7 @@ func TestMedianRejectsBadSamples(t *testing.T) {
 		n, d int
 		want string
 	}{
-		{nil, 0, 1, "all 0 rows of the sample are equal"},
+		{nil, 0, 1, "all rows of the sample are equal"},
 		{[]float32{1}, 1, 1, "all 1 rows"},
 		{[]float32{1, 2, 1, 2, 1, 2}, 3, 2, "so the median distance is undefined; give the width as a number"},
 		{[]float32{1, nan, 3}, 3, 1, "contains NaN or an infinity"},
