@@ -103,7 +103,7 @@ func TestMedianRejectsBadSamples(t *testing.T) {
 		want string
 	}{
 		{nil, 0, 1, "all rows of the sample are equal"},
-		{[]float32{1}, 1, 1, "all 1 rows"},
+		{[]float32{1}, 1, 1, "all rows"},
 		{[]float32{1, 2, 1, 2, 1, 2}, 3, 2, "so the median distance is undefined; give the width as a number"},
 		{[]float32{1, nan, 3}, 3, 1, "contains NaN or an infinity"},
 		{[]float32{1, inf, 3}, 3, 1, "contains NaN or an infinity"},
