@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Differences is the recipe of rows that are followed by distances of two columns:
+// Differences is the recipe of rows with distances of two columns appended:
 //
 //	x ↦ (x | |A·x_i − B·x_j + C| for each of the Pairs)
 //
@@ -53,10 +53,10 @@ func (r Differences) Validate() error {
 	return nil
 }
 
-// Dims returns the row length, and the length with the differences.
+// Dims returns the row length without and with the differences.
 func (r Differences) Dims() (in, out int) { return r.In, r.In + len(r.Pairs) }
 
-// Kernel returns the inner product of the rows that come out.
+// Kernel returns the inner product of the mapped rows.
 func (r Differences) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
@@ -68,7 +68,7 @@ func (r Differences) New() (features.Map, error) { return differences{r}, r.Vali
 // differences is the map of Differences.
 type differences struct{ Differences }
 
-// Apply stores the rows that the n rows of x become in dst. It panics if a slice is too short.
+// Apply maps the n rows of x and stores the results in dst. It panics if a slice is too short.
 func (m differences) Apply(dst, x []float32, n int) {
 	in, out := m.Dims()
 	if n < 0 || len(x) < n*in || len(dst) < n*out {

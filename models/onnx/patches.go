@@ -7,7 +7,7 @@ import "github.com/bochner-ml/bochner/features/patches"
 func (g *Graph) patches(r patches.Recipe, x string) string {
 	s, size, count := r.Shape, r.Patch, len(r.Bias)
 	length := size * size * s.Channels
-	// Convolutions take a plane for each channel; patches have the channels of a pixel side by side.
+	// Convolutions take one plane for each channel; patches store the channels of a pixel side by side.
 	planes := func(f []float32) []float32 {
 		out := make([]float32, 0, len(f))
 		for at := 0; at < len(f); at += length {
@@ -55,7 +55,7 @@ func (g *Graph) patches(r patches.Recipe, x string) string {
 	return g.reshape(pooled, -1, cells*2*count)
 }
 
-// reshape adds a value with other dimensions; -1 is the number of rows.
+// reshape adds the value x with other dimensions; -1 stands for the number of rows.
 func (g *Graph) reshape(x string, dims ...int) string {
 	to := make([]int64, len(dims))
 	for i, d := range dims {

@@ -7,12 +7,12 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 )
 
-// Widths, in median distances, outside of which candidates are confirmed: their kernel matrices differ from a unit
-// matrix, or from a constant, by less than random features follow.
+// Candidates with widths outside these limits, in median distances, are confirmed: their kernel matrices are so close
+// to a unit matrix, or to a constant, that random features do not follow the difference.
 const (
 	narrow = 1. / 3
 	wide   = 6.
-	// mostDrawn is the largest number of features of a kernel matrix, drawnBlock how many are multiplied at a time.
+	// mostDrawn is the largest number of features of a kernel matrix; drawnBlock of them are multiplied at a time.
 	mostDrawn  = 4096
 	drawnBlock = 512
 )
@@ -20,8 +20,8 @@ const (
 func unusual(width float64) bool { return width < narrow || width > wide }
 
 // confirm returns chosen, or another candidate that does better with as many random features as the model has,
-// and the default's trial with them. Kernels without features are tried on few rows; what is unusual among them
-// is compared with the best candidate of a usual width and with the default.
+// and the default's trial with these features. With few rows, kernels are tried without features; a chosen kernel of
+// unusual width is then compared with the best candidate of a usual width and with the default.
 func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *level) (*entry, Trial, error) {
 	if !l.exact || chosen.judged == nil || !unusual(chosen.Width) {
 		return chosen, r.standard.trial, nil
@@ -52,7 +52,7 @@ func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *
 	return all[0], standard.trial, nil
 }
 
-// drawMatrix makes the kernel matrix of the features of an entry, whose kernel has that recipe, from rows x.
+// drawMatrix makes the kernel matrix of the features of an entry from rows x; recipe is the recipe of its kernel.
 func (r *runner) drawMatrix(e *entry, l *level, part int, recipe features.Recipe, x *scaled, s *scratch, threads int) error {
 	if e.Pair > 0 || e.Hats {
 		_, out, err := features.Dims(recipe)
@@ -85,5 +85,5 @@ func (r *runner) drawMatrix(e *entry, l *level, part int, recipe features.Recipe
 	return nil
 }
 
-// drawnBytes bounds what a kernel matrix of features takes besides its numbers, for n rows.
+// drawnBytes bounds the memory that a kernel matrix of features takes besides its numbers, for n rows.
 func drawnBytes(n int64) int64 { return n * (4*(mostDrawn+mostHats) + 12*drawnBlock + 8*productRows) }

@@ -18,32 +18,34 @@ const (
 	// levelsView is the name of the view in which some columns are levels.
 	levelsView = "levels"
 	// wholeView, bothView and differencesView are the names of views in which all columns of small whole numbers are
-	// levels, in bothView next to the numbers, and in differencesView next to distances of two columns, too. They have
-	// at most mostWhole levels each, and are for pilots of wholeRows or more: of few rows, more candidates choose worse.
+	// levels. In bothView the numbers stay next to the levels, and differencesView adds distances of two columns. Each
+	// column has at most mostWhole levels. These views are for pilots of wholeRows or more, because with few rows more
+	// candidates make the choice worse.
 	wholeView       = "whole numbers as levels"
 	bothView        = "whole numbers and levels"
 	differencesView = "whole numbers, levels and differences"
 	mostWhole       = 32
 	wholeRows       = 800
 	// levelWeight is the number that stands for a level among a few columns, as for a
-	// category. Among more than fewColumns it grows as their distances do, or levels would hardly
-	// be seen before a metric is learned.
+	// category. Among more than fewColumns the number grows as distances do; otherwise levels
+	// would hardly count before a metric is learned.
 	levelWeight = 0.7
 	fewColumns  = 16
-	// leastJumps is a share of the variance of what a linear fit leaves, and leastShare a share of
-	// the variance of the labels, from which on jumps between levels count, and sureJumps the
-	// number of standard errors that they have to be above chance.
+	// Jumps between levels count if they are at least a share leastJumps of the variance of the
+	// residuals of a linear fit, and a share leastShare of the variance of the labels, and at least
+	// sureJumps standard errors above chance.
 	leastJumps = 0.05
 	leastShare = 0.01
 	sureJumps  = 5
-	// jumpRows is the largest number of rows that jumps are counted on, jumpNumbers the largest number of their
-	// numbers times the outputs.
+	// jumpRows is the largest number of rows in which jumps are counted. jumpNumbers bounds the numbers in these rows
+	// times the outputs.
 	jumpRows    = 4000
 	jumpNumbers = 10_000_000
 )
 
-// addLevels adds the views in which columns are levels, if there are any: those that seem to name things,
-// and all columns of small whole numbers, without the numbers or with them and their differences.
+// addLevels adds the views in which columns are levels, if there are any. In one, these are the columns that seem to
+// name things; in the others, all columns of small whole numbers, without the numbers or with them and their
+// differences.
 func (r *runner) addLevels(views *[]View) error {
 	if r.options.Levels == nil || (*views)[0].Name != standardView || r.pilot.N < fewest || r.outputs > mostOutputs {
 		return nil
@@ -125,8 +127,8 @@ func newLevels(d int) preprocess.BinLevels {
 }
 
 // levels returns the levels of the columns that seem to name things rather than measure them, such as
-// the numbers of states; none if there are none. All rows of the pilot say which columns seem so, by far
-// more than chance, and rows that candidates have not seen judge them then, as they judge others.
+// the numbers of states; none if there are none. All rows of the pilot decide which columns these are,
+// by far more than chance. The view is then judged like others, on rows that candidates have not seen.
 func (r *runner) levels(s *scaled) preprocess.BinLevels {
 	type found struct {
 		column preprocess.BinColumn
@@ -174,14 +176,14 @@ func (r *runner) levels(s *scaled) preprocess.BinLevels {
 	return to
 }
 
-// MoreColumns bounds the numbers by which the view of levels makes the rows of a pilot of n longer,
-// of d numbers.
+// MoreColumns bounds how many numbers a view of levels adds to each row, in a pilot of n rows of d
+// numbers.
 func MoreColumns(n, d int) int {
 	return min(mostJumpLevels(n), d*(n/RowsPerLevel)) + differences.Most(d)
 }
 
-// levelsFor returns the view of levels to learn metrics in besides the best candidate's: of things that numbers
-// name, or else the better one of whole numbers; "" if there is none.
+// levelsFor returns the view of levels in which metrics are learned, in addition to the view of the best candidate.
+// It is the view of numbers that name things, or else the better view of whole numbers; "" if there is none.
 func (r *runner) levelsFor(field []*entry) string {
 	if r.views[levelsView] != nil {
 		return levelsView

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// mostDraws is the largest number of rows of the background from which a Sampled begins, with two orders each.
-	// Among more than 128 columns there are fewer, but not less than leastDraws: mostSteps bounds their product.
+	// mostDraws is the largest number of background rows from which a Sampled begins, with two orders each. With more
+	// than 128 columns there are fewer rows, but at least leastDraws: mostSteps bounds rows times columns.
 	mostDraws  = 64
 	leastDraws = 4
 	mostSteps  = mostDraws * 128
-	// MostSampled is the largest number of columns of a Sampled: an image of 32×32 pixels in colours.
+	// MostSampled is the largest number of columns of a Sampled: an image of 32×32 pixels in colour.
 	MostSampled = 3072
 )
 
@@ -23,10 +23,10 @@ var (
 	drawnOrder = stream.PurposeOf("shapley/order")
 )
 
-// Sampled estimates effects on any scores. Columns join a row of the background one by one, in random orders that
-// are each followed by their reverse (Castro, Gómez and Tejada 2009; Mitchell et al. 2022). The effect of a
-// column is the mean change of the score when it joins. Effects sum exactly to the score minus the base, which is
-// the mean score of the rows from which orders begin.
+// Sampled estimates effects on any scores. From a row of the background, columns take the values of the explained row
+// one by one, in a random order and then in its reverse (Castro, Gómez and Tejada 2009; Mitchell et al. 2022). The
+// effect of a column is the mean change of the score when this column changes. Effects sum exactly to the score minus
+// the base, which is the mean score of the background rows from which the orders begin.
 type Sampled struct {
 	columns []Column
 	dim     int
@@ -36,7 +36,7 @@ type Sampled struct {
 	base    []float64
 }
 
-// Scorer returns the k scores of each of n rows of x, until its next call. It may change x.
+// Scorer returns the k scores of each of n rows of x. The result is valid until the next call. A Scorer may change x.
 type Scorer func(x []float32, n int) []float32
 
 // NewSampled returns a Sampled of rows of dim numbers with k scores.

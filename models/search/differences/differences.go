@@ -1,4 +1,5 @@
-// Package differences finds pairs of columns of whole numbers in the same units whose distance labels depend on.
+// Package differences finds pairs of columns of whole numbers, in the same units, where labels depend on the distance
+// between the two.
 package differences
 
 import (
@@ -11,28 +12,29 @@ import (
 )
 
 const (
-	// mostDifferences is the largest number of differences, of as many columns or more; of fewer columns
-	// there are fewDifferences at most.
+	// mostDifferences and fewDifferences bound the number of differences. The limit is the number of columns, but at
+	// least fewDifferences and at most mostDifferences.
 	mostDifferences = 32
 	fewDifferences  = 16
-	// sureAbove is the least number of standard errors above chance, leastSure the least share of the surest difference's.
+	// sureAbove is the least number of standard errors above chance. leastSure is the least share of the number of the
+	// surest difference.
 	sureAbove = 5
 	leastSure = 0.25
-	// surer is the least multiple of the standard errors of the sum.
+	// surer is how many times as many standard errors the surest difference needs as the sum of its columns.
 	surer = 1.2
-	// longest is the largest range of numbers that differences are taken of, and shortest the least one of the longer of
-	// two columns: numbers of a few values are rather codes.
+	// longest is the largest range of a column that has differences. shortest is the least number of whole numbers in
+	// the longer range of two columns: columns of only a few values are more likely to be codes.
 	longest  = 127
 	shortest = 6
-	// fewestRows are needed and mostRows looked at, fewer if there are more than mostWork numbers. In sweeps, functions
-	// of single columns are fitted.
+	// At least fewestRows are needed, and at most mostRows are used; mostWork limits them further for many columns.
+	// sweeps is the number of rounds that fit functions of single columns.
 	fewestRows = 200
 	mostRows   = 4000
 	mostWork   = 20_000_000
 	sweeps     = 5
 )
 
-// Pilot are rows of D numbers before and of In numbers after standardisation, which leaves each column in its place.
+// Pilot has rows of D numbers before standardisation and In numbers after it. Each column keeps its place.
 type Pilot struct {
 	X       []float32
 	D       int
@@ -43,9 +45,10 @@ type Pilot struct {
 	Threads int
 }
 
-// Find returns the differences of those columns, of whole numbers in the same units, on which labels
-// depend: what functions of single columns leave of the labels has other means at other differences, by far more than
-// by chance. Sums of the columns of the surest one must tell less: they show any interaction.
+// Find returns the differences on which labels depend, among these columns of whole numbers in the same units.
+// The residuals of the labels after functions of single columns must have different means at different distances, by
+// far more than by chance. The sum of the columns of the surest difference must show less, because any interaction of
+// two columns shows in their sum.
 func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	type difference struct {
 		of   preprocess.Difference
@@ -60,7 +63,7 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 			continue
 		}
 		for _, b := range wholes {
-			// The same units: most of the longer range is in both.
+			// Columns have the same units if at least half of the longer range is in both.
 			low, high := max(a.low, b.low), min(a.high, b.high)
 			if longer := max(a.high-a.low, b.high-b.low) + 1; longer >= shortest && 2*(high-low+1) >= longer {
 				all = append(all, difference{of: b.minus(a), low: [2]float32{float32(b.low), float32(a.low)}})
@@ -96,7 +99,7 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	return to
 }
 
-// Most is the largest number of differences of d columns.
+// Most returns the largest number of differences of d columns.
 func Most(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
 
 // wholeColumn is a column of whole numbers: number·slope + shift in the rows of the standardised view.
@@ -131,8 +134,8 @@ func (w wholeColumn) minus(v wholeColumn) preprocess.Difference {
 		C: float32(float64(b*v.shift) - float64(a*w.shift))}
 }
 
-// interactions returns, for each output, what functions of single columns leave of the codes of the first n rows: means
-// of their values are subtracted in turn (backfitting).
+// interactions returns, for each output, the residuals of the codes of the first n rows after functions of single
+// columns: for one column after the other, the mean for each of its values is subtracted (backfitting).
 func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
 	var groups [][]uint8
 	for _, w := range columns {
@@ -156,7 +159,8 @@ func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
 	return left
 }
 
-// groups returns what of makes of each of the first n rows, a whole number up to twice the longest range.
+// groups returns the result of the function of for each of the first n rows: a whole number up to twice the longest
+// range.
 func (r *Pilot) groups(n int, of func(x []float32) float32) []uint8 {
 	group := make([]uint8, n)
 	for i := range group {
@@ -177,8 +181,8 @@ func meansOf(y []float64, group []uint8) (means, rows [2*longest + 1]float64) {
 	return means, rows
 }
 
-// groupsDiffer returns by how many standard errors the means of residuals differ between rows of which of makes
-// different numbers, above chance: χ² as a normal number (Wilson and Hilferty 1931).
+// groupsDiffer groups rows by the function of, and returns by how many standard errors above chance the mean residuals
+// of the groups differ: χ² as a normal number (Wilson and Hilferty 1931).
 func (r *Pilot) groupsDiffer(left [][]float64, of func(x []float32) float32) float64 {
 	group := r.groups(len(left[0]), of)
 	var chi, freedom float64

@@ -7,9 +7,9 @@
 //	z = n·corr²(y, u_j·u_k)
 //
 // It is the kernel alignment of Bullins et al. ("Not-So-Random Features", ICLR 2018, section 4) with frequencies of two
-// columns. Where y does not depend on the columns, z is about χ² with one degree of freedom, so the largest of
-// m products exceeds 2 ln m + 4 by chance with a probability of 14% at most. All products of one y are
-// one matrix product. If none exceeds it, products of three columns follow, unless columns are many.
+// columns. Where y does not depend on the columns, z is about χ² with one degree of freedom, so the largest z of
+// m products exceeds 2 ln m + 4 by chance with a probability of 14% at most. One matrix product computes all
+// products of one y. If no z exceeds this bound, products of three columns follow, unless there are too many columns.
 package pairs
 
 import (
@@ -26,7 +26,7 @@ const (
 	mostWaves   = 2048
 	mostWork    = 4e9
 	mostTriples = 7e8
-	// leastRows is the number of rows that are enough where there are many columns.
+	// leastRows is the number of rows that is enough if there are many columns.
 	leastRows = 500
 	// clip bounds standardised waves and labels, whose squares would otherwise have heavy tails.
 	clip = 3
@@ -42,9 +42,9 @@ type Rows struct {
 	Of []int
 }
 
-// Weights returns for each column the sum of z over the products with it that exceed chance; nil if there are none,
-// or too many columns. Each of the labels has a number for each of the rows, and is changed. The result does not
-// depend on threads.
+// Weights returns for each column the sum of z over the products with this column that exceed chance. It returns nil
+// if there are no such products, or too many columns. Each slice of labels has a number for each of the rows, and is
+// overwritten. The result does not depend on threads.
 func Weights(r Rows, labels [][]float32, threads int) []float64 {
 	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
 	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return !standardise(y[:n]) })
@@ -71,18 +71,19 @@ func Weights(r Rows, labels [][]float32, threads int) []float64 {
 	return f.weights
 }
 
-// bound is what z of so many products exceeds by chance with a probability of 14% at most.
+// bound returns the number that the largest z of so many products exceeds by chance with a probability of 14% at most.
 func bound(products float64) float64 { return 2*math.Log(products) + 4 }
 
 // finder adds z of products above the bound to the weights of their columns.
 type finder struct {
 	weights []float64
 	bound   float64
-	some    bool // tells that there are any
+	some    bool // whether any z is above the bound
 	threads int
 }
 
-// find looks for products of y with waves of two of the last columns, per waves of each, and of others.
+// find looks for products of y with waves of two of the last columns, which have per waves each. Products that it finds
+// also count for the columns in others.
 func (f *finder) find(y, waves []float32, per int, others ...int) {
 	n := len(y)
 	m := len(waves) / n
@@ -129,7 +130,8 @@ func (f *finder) triples(r Rows, labels [][]float32) {
 	}
 }
 
-// frequenciesFor returns the frequencies that there is time for with n rows, or else one with fewer rows; nil and 0 for none.
+// frequenciesFor returns the frequencies that there is time for with n rows, or else a single frequency and fewer rows.
+// It returns nil and 0 if there is no time for this either.
 func frequenciesFor(n, d, labels int) (of []float32, rows int) {
 	for _, of := range frequencies {
 		m := 2 * len(of) * d
@@ -181,7 +183,7 @@ func (r Rows) waves(of []float32) []float32 {
 	return out
 }
 
-// standardise gives the numbers mean 0 and variance 1, bounds them, and makes their mean 0 again; false if
+// standardise gives the numbers mean 0 and variance 1, bounds them, and makes their mean 0 again. It returns false if
 // they are all equal.
 func standardise(x []float32) bool {
 	n := float64(len(x))

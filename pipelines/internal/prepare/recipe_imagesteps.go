@@ -76,7 +76,7 @@ func (sc *Scaling) imageStep(name, args string) error {
 	if name == "crop" {
 		return sc.imageTo(name, preprocess.Crop{Shape: sc.image, Size: numbers[0]})
 	}
-	x, n, err := sc.Sample() // whose patches give directions and filters
+	x, n, err := sc.Sample() // its patches give directions and filters
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (sc *Scaling) imageStep(name, args string) error {
 	return sc.imageTo(name, r)
 }
 
-// patches returns a layer of filters that are patches of the n images of x.
+// patches returns a layer whose filters are patches of the n images of x.
 func (sc *Scaling) patches(x []float32, n, size, cells, filters int) (features.Recipe, error) {
 	l, err := patches.Sample{Shape: sc.image, Patch: size, X: x, N: n, Seed: sc.seed}.Fit(cells)
 	if err != nil {
@@ -113,12 +113,12 @@ func (sc *Scaling) patches(x []float32, n, size, cells, filters int) (features.R
 // side.
 const (
 	leastSide   = 16
-	viewPatch   = 5 // pixels, one more for colours
+	viewPatch   = 5 // pixels, one more for images in colour
 	viewCells   = 3
 	viewFilters = 64
 )
 
-// viewSize returns the pixels on each side of the patches that a search tries.
+// viewSize returns the number of pixels on each side of the patches that a search tries.
 func viewSize(shape preprocess.ImageShape) int {
 	if shape.Channels > 1 {
 		return viewPatch + 1
@@ -126,8 +126,8 @@ func viewSize(shape preprocess.ImageShape) int {
 	return viewPatch
 }
 
-// PatchNumbers returns the length of rows after the layer of patches that a search tries; 0 if it
-// tries none, because scalings are given or rows are not such images.
+// PatchNumbers returns the length of rows after the layer of patches that a search tries. It is 0 if
+// the search tries none, because scalings are given or rows are not images of this size.
 func PatchNumbers(chain []string, schema dataset.Schema) int {
 	shape := ShapeOf(schema)
 	if len(chain) > 0 && chain[0] != "auto" || min(shape.Height, shape.Width) < leastSide {
@@ -137,8 +137,8 @@ func PatchNumbers(chain []string, schema dataset.Schema) int {
 	return length
 }
 
-// patchView returns the view of images that a search tries: the chain, and patches of the n encoded
-// rows of x. It returns false if they have no contrast.
+// patchView returns the view of images that a search tries: the chain, followed by a layer of patches
+// of the n encoded rows of x. It returns false if the patches have no contrast.
 func (sc *Scaling) patchView(chain string, x []float32, n int) (search.View, bool) {
 	size, steps := viewSize(sc.image), sc.Steps[sc.encoded:]
 	n = min(n, SampleRows(sc.Dim))
@@ -154,7 +154,7 @@ func (sc *Scaling) patchView(chain string, x []float32, n int) (search.View, boo
 		Steps: append(slices.Clip(steps), r)}, true
 }
 
-// imageTo adds a step from images to images.
+// imageTo adds a step that turns images into images.
 func (sc *Scaling) imageTo(step string, r interface {
 	features.Recipe
 	Result() preprocess.ImageShape
