@@ -114,6 +114,7 @@ func shipped(folder string) []dataset {
 	for i := range tables {
 		t := &tables[i]
 		t.Format, t.Header = "csv", true
+		t.flags = append(t.flags, "--task", t.Task) // numbers of many classes would be targets
 		t.Train = []string{filepath.Join(folder, t.Name+"-train.csv")}
 		t.Test = []string{filepath.Join(folder, t.Name+"-test.csv")}
 	}
