@@ -49,7 +49,7 @@ func (a *accuracyTable) summarize() {
 		for _, t := range a.tables {
 			f, ok := a.find(t.Name, m.name)
 			r, had := a.find(t.Name, reference)
-			if !ok || !had {
+			if !ok || !had || a.faultless(t.Name) {
 				continue
 			}
 			s.CPU += f.CPU
@@ -64,6 +64,11 @@ func (a *accuracyTable) summarize() {
 			a.Methods = append(a.Methods, s)
 		}
 	}
+}
+
+// faultless tells whether a method has no error on a table, so that errors have no ratios.
+func (a *accuracyTable) faultless(table string) bool {
+	return slices.ContainsFunc(a.Figures, func(f figure) bool { return f.Table == table && f.Error == 0 })
 }
 
 func (f figure) String() string {
