@@ -206,7 +206,8 @@ build/boosted/ok: local/bench/boosted.txt
 
 bench-serve: build ## measure the server's latency beside LightGBM, its memory over 10⁶ requests, hostile clients (ONLY=latency, memory or abuse)
 	@$(MAKE) --no-print-directory build/served/ok || echo "no LightGBM: its environment could not be made (PyPI not reachable?)"
-	go run ./local/serve $(if $(wildcard build/served/ok),-python build/served/bin/python) $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
+	@test ! -e build/served/ok || set -- -python '$(CURDIR)/build/served/bin/python'; \
+		go run ./local/serve "$$@" $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
 
 build/served/ok: local/serve/requirements.txt
 	python3 -m venv build/served
