@@ -152,7 +152,7 @@ PLAIN  = $(LEVELS)|FMA|MulIs|MulRounds|Classes|Targets|Endings
 # Tests of statements about kernels, features, searches, tests and solvers, such as bounds and expected
 # values. They take minutes of emulation, and depend on the processor only through kernels that have
 # tests of their own.
-STATEMENTS = MeanOfProducts|BoundsHold|PointwiseBound|BoundOfPairs|BoundIsExceeded|DensitiesOf|SecondMoments|SpreadsLess|Saturate|TablesHaveConverged|TablesEqual|SlopeOfTheKernel|KappaAt|TermThat|CoinFlips|IntervalsCover|CoverTheTruth|SearchFinds|SearchThatEnds|LevelsAreFound|NumbersThatName|SmallWholeNumbers|ProductsFind|NothingExplains|Rough|ChangesAreCaught|KeepTheLevel|KeepTheirLevel|RaiseFewFalse|TwoSample|CatchTheSizes|AsCertainAs|MemoryMatches|ErrorsOnOtherSums|RefittingEveryFold|DescentFinds
+STATEMENTS = MeanOfProducts|BoundsHold|PointwiseBound|BoundOfPairs|BoundIsExceeded|DensitiesOf|SecondMoments|SpreadsLess|Saturate|TablesHaveConverged|TablesEqual|SlopeOfTheKernel|KappaAt|TermThat|CoinFlips|IntervalsCover|CoverTheTruth|SearchFinds|SearchThatEnds|LevelsAreFound|NumbersThatName|SmallWholeNumbers|ProductsFind|NothingExplains|Rough|ChangesAreCaught|KeepTheLevel|KeepTheirLevel|RaiseFewFalse|TwoSample|CatchTheSizes|AsCertainAs|MemoryMatches|ErrorsOnOtherSums|RefittingEveryFold|DescentFinds|DifferencesThat|Needles|Confirmed
 
 # Run the tests of folder $(3), compiled for machine $(1), by emulator $(2).
 emulate = (cd $(3) && BOCHNER_TEST_EXEC=$(2) $(2) "$(CURDIR)/build/$(1)/$(3).test" -test.short -test.timeout 30m $(4))
