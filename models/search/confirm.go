@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -19,37 +20,39 @@ const (
 
 func unusual(width float64) bool { return width < narrow || width > wide }
 
-// confirm returns chosen, or another candidate that does better with as many random features as the model has,
-// and the default's trial with these features. With few rows, kernels are tried without features; a chosen kernel of
-// unusual width is then compared with the best candidate of a usual width and with the default.
-func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *level) (*entry, Trial, error) {
+// confirm returns chosen, or another candidate that does better with as many random features as the model has. With
+// few rows, kernels are tried without features; a chosen kernel of unusual width is then compared with the best
+// candidate of a usual width and with the default, by the same rule as before. The default's trial becomes the one
+// with these features, so that both trials of the result are of one kind.
+func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *level) (*entry, error) {
 	if !l.exact || chosen.judged == nil || !unusual(chosen.Width) {
-		return chosen, r.standard.trial, nil
+		return chosen, nil
 	}
 	drawn := *l
 	drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), mostDrawn)
 	same := func(e *entry) *entry {
-		next := e.with(func(*Candidate) {})
+		next := *e
 		next.start = coarse
-		return next
+		return &next
 	}
-	all, standard := []*entry{same(chosen)}, same(r.standard)
-	for _, e := range field {
-		if e.judged != nil && !unusual(e.Width) && e != r.standard {
-			all = append(all, same(e))
-			break
-		}
+	standard := same(r.standard)
+	all := []*entry{same(chosen), standard}
+	usual := slices.IndexFunc(field, func(e *entry) bool {
+		return e.judged != nil && !unusual(e.Width) && e != r.standard
+	})
+	if usual >= 0 {
+		all = append(all, same(field[usual]))
 	}
-	all = append(all, standard)
 	r.spare = nil // memory for other sizes
 	if err := r.tryAll(ctx, all, &drawn); err != nil {
-		return chosen, r.standard.trial, err
+		return chosen, err
 	}
 	order(all)
 	if all[0].judged == nil {
-		return chosen, r.standard.trial, nil
+		return chosen, nil
 	}
-	return all[0], standard.trial, nil
+	r.standard = standard
+	return r.simplest(all), nil
 }
 
 // drawMatrix makes the kernel matrix of the features of an entry from rows x; recipe is the recipe of its kernel.

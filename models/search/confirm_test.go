@@ -2,24 +2,42 @@ package search
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
-// A width of 0.2 median distances makes a kernel of 40 columns so small that 512 features cannot follow it, although
-// kernel ridge regression without features can. Of one column, 512 features follow a narrow kernel.
+// clusters returns a pilot of 60 clusters of 20 columns, each with a target of its own.
+func clusters(n int) *Pilot {
+	const d, count = 20, 60
+	r := rand.New(rand.NewPCG(1, 2))
+	var centres, targets []float64
+	for range count {
+		targets = append(targets, r.NormFloat64())
+		for range d {
+			centres = append(centres, r.NormFloat64())
+		}
+	}
+	p := &Pilot{N: n, D: d}
+	for range n {
+		c := r.IntN(count)
+		for j := range d {
+			p.X = append(p.X, float32(centres[c*d+j]+0.3*r.NormFloat64()))
+		}
+		p.Y = append(p.Y, targets[c])
+	}
+	return p
+}
+
+// A kernel of 0.3 median distances tells clusters apart best without features, but 512 features do not follow its small
+// values. Of a wave of one column, they follow it.
 func TestUnusualWidthsAreConfirmedWithFeatures(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		pilot *Pilot
-		usual bool // is chosen in place of 0.2
+		want  float64 // width
 	}{
-		{name: "sum of 40 columns", usual: true, pilot: made(500, 40, 0, false, func(x []float32) (y float64) {
-			for _, v := range x {
-				y += float64(v)
-			}
-			return y
-		})},
-		{name: "waves of one", pilot: made(500, 1, 0, false, func(x []float32) float64 { return math.Sin(9 * float64(x[0])) })},
+		{"clusters", clusters(500), 1},
+		{"a wave", made(500, 1, 0, false, func(x []float32) float64 { return math.Sin(9 * float64(x[0])) }), 0.3},
 	} {
 		o := options(c.pilot)
 		o.Features = 512
@@ -28,22 +46,28 @@ func TestUnusualWidthsAreConfirmedWithFeatures(t *testing.T) {
 			t.Fatal(err)
 		}
 		var field []*entry
-		for _, w := range []float64{0.2, 1} {
+		for _, w := range []float64{0.3, 1} {
 			field = append(field, &entry{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: w}, start: coarse})
 		}
-		r.standard = field[1]
+		narrow, standard := field[0], field[1]
+		r.standard = standard
 		if err := r.tryAll(t.Context(), field, all[0]); err != nil {
 			t.Fatal(err)
 		}
-		chosen, standard, err := r.confirm(t.Context(), field, field[0], all[0])
+		if !(narrow.mean() < standard.mean()) {
+			t.Errorf("%s: without features the losses are %v and %v", c.name, narrow.mean(), standard.mean())
+		}
+		if same, err := r.confirm(t.Context(), field, standard, all[0]); err != nil || same != standard {
+			t.Errorf("%s: a usual width: %+v, %v", c.name, same, err)
+		}
+		chosen, err := r.confirm(t.Context(), field, narrow, all[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (chosen.Width == 1) != c.usual || chosen.trial.Features != 512 || standard.Features != 512 {
-			t.Errorf("%s: chosen %+v, default %+v", c.name, chosen.trial, standard)
-		}
-		if same, _, err := r.confirm(t.Context(), field, field[1], all[0]); err != nil || same != field[1] {
-			t.Errorf("%s: a usual width: %+v, %v", c.name, same, err)
+		t.Logf("%s: losses without features %.3f and %.3f, with 512 %.3f and %.3f", c.name, narrow.trial.Loss,
+			standard.trial.Loss, r.trials[len(r.trials)-2].Loss, r.trials[len(r.trials)-1].Loss)
+		if chosen.Width != c.want || chosen.trial.Features != 512 || r.standard.trial.Features != 512 {
+			t.Errorf("%s: chosen %+v, default %+v", c.name, chosen.trial, r.standard.trial)
 		}
 	}
 }

@@ -149,15 +149,13 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	if len(all) == 3 {
 		chosen = r.narrowest(field, chosen)
 	}
-	standard := r.standard.trial
-	stopped := err == errEnough
-	if !stopped {
-		chosen, standard, err = r.confirm(ctx, field, chosen, all[len(all)-1])
-		if stopped = err == errEnough; err != nil && !stopped {
+	if err == nil {
+		if chosen, err = r.confirm(ctx, field, chosen, all[len(all)-1]); err != nil && err != errEnough {
 			return nil, err
 		}
 	}
-	result := &Result{Default: standard, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials, Stopped: stopped}
+	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
+		Stopped: err == errEnough}
 	err = r.finish(result, chosen)
 	for _, sum := range r.files {
 		steps := result.Steps
