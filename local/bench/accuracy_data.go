@@ -85,7 +85,7 @@ func datasets(show func(string, ...any), data, work string, wanted func(name str
 			continue
 		}
 		if name := t.missing(); name != "" {
-			show("without %s: there is no file %s (see Data in docs/benchmarks.md)\n", t.Name, name)
+			show("without %s: %s is missing (see Data in docs/benchmarks.md)\n", t.Name, name)
 			continue
 		}
 		if len(t.Test) == 0 {
@@ -174,16 +174,7 @@ func (t *dataset) cut(parts *[2]bytes.Buffer) error {
 
 // split makes every fifth row a test row.
 func (t *dataset) split(parts *[2]bytes.Buffer) error {
-	f, err := os.Open(t.Train[0])
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(r)
+	text, err := unzipped(t.Train[0])
 	if err != nil {
 		return err
 	}
@@ -210,6 +201,20 @@ func (t *dataset) split(parts *[2]bytes.Buffer) error {
 		}
 	}
 	return nil
+}
+
+// unzipped returns the content of a gzip file.
+func unzipped(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // files returns the flags that name files for the program.

@@ -4,12 +4,10 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/csv"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 )
@@ -36,16 +34,11 @@ func mixed(in func(parts ...string) string) []dataset {
 
 // splitColumns writes the rows with a label to the parts that isTest says, without some of their columns.
 func (t *dataset) splitColumns(parts *[2]bytes.Buffer) error {
-	f, err := os.Open(t.Train[0])
+	text, err := unzipped(t.Train[0])
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	text, err := gzip.NewReader(f)
-	if err != nil {
-		return err
-	}
-	r := csv.NewReader(text)
+	r := csv.NewReader(bytes.NewReader(text))
 	names, err := r.Read()
 	if err != nil {
 		return err
