@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -86,4 +88,16 @@ func (t *Training) tooCoarse() bool {
 func (t *Training) canResum() bool {
 	rows, _ := t.sizes()
 	return rows <= againRows && products(rows, t.Recipe.Dim) <= againGram
+}
+
+// landmarkLambda is the λ that is tried first of features that are landmarks.
+const landmarkLambda = 1e-3
+
+// startLambda returns gram.Choice.Start. A quarter of the landmarks needs a far smaller λ than all of them, which
+// are nearly as many as the rows.
+func (t *Training) startLambda() float64 {
+	if slices.ContainsFunc(t.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName }) {
+		return landmarkLambda
+	}
+	return 0
 }
