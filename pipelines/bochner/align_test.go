@@ -38,7 +38,7 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 			if want["align.json"] == "" || name != "harmonic" && want[learned.FileName] == "" {
 				t.Fatalf("the model has only %d files", len(want))
 			}
-			for _, v := range append(share(steady(), i, len(all)), steadyOnOneCore) {
+			for _, v := range onOneCoreToo(share(steady(), i, len(all)), i) {
 				if d := cmp.Diff(want, v.train(t, tb, flags...)); d != "" {
 					t.Errorf("%s: %s", v.name, d)
 				}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
@@ -114,6 +115,7 @@ func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 // A night in a bucket that is killed at each of its changes, or at some of them, continues with the
 // same command, and its model is that of a night that nothing disturbs.
 func TestANightInABucketThatIsKilledContinues(t *testing.T) {
+	campaign.Long(t)
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
