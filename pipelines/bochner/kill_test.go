@@ -299,6 +299,7 @@ func TestAResumedTrainingRepeatsNothingThatIsFinished(t *testing.T) {
 }
 
 func TestARunKilledAfterPublishingIsFinished(t *testing.T) {
+	campaign.Long(t)
 	dir := choreData(t, someTenths)
 	for _, c := range []*chore{training(t, dir), predicting(t, dir)} {
 		// Put the state of a killed run beside what a whole run has made.

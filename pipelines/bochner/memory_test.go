@@ -254,6 +254,7 @@ func runMeasured(t *testing.T, cmd *exec.Cmd) (result, int64) {
 }
 
 func TestThePlanBoundsEmbedding(t *testing.T) {
+	campaign.Long(t)
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "d.csv"))
 	if err != nil {

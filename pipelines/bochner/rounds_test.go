@@ -308,6 +308,7 @@ func halves(t *testing.T, dir string, n int) {
 }
 
 func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
+	campaign.Long(t)
 	dir := t.TempDir()
 	halves(t, dir, 300)
 	train := func(args ...string) map[string]string {

@@ -77,6 +77,7 @@ func inspectedSum(t *testing.T, text string) string {
 // What sum, fit, forget, verify and retrain make in a bucket whose requests fail, and on prism, is
 // what they make on the disk; in the short form of the tests with both at once.
 func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
+	campaign.Long(t)
 	dir := t.TempDir()
 	on := func(args ...string) result { return run(t, dir, args...) }
 	must(t, dir, "generate", "moons", "--rows", "150", "--seed", "2", "--out", "whole.csv")
