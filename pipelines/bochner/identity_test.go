@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -267,6 +268,7 @@ func TestASearchedModelIsTheSameByteForByte(t *testing.T) {
 }
 
 func TestFoldsDoNotChangeTheModelOfOneLambda(t *testing.T) {
+	campaign.Long(t)
 	for _, tb := range []table{generated(t, "moons", 900), generated(t, "friedman", 600), sparse()} {
 		flags := []string{"--features", "64", "--lambda", "1e-5"}
 		want := variant{}.train(t, tb, append(flags, "--folds", "1")...)

@@ -69,6 +69,7 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 // Few rows are carried where they are trained on and summed where sums are stored, in stripes where there is
 // room for no more, with the same bytes.
 func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
+	campaign.Long(t)
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "900", "--out", "moons.csv")
