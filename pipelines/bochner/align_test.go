@@ -12,12 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // fewChains keep the game of a test short.
 var fewChains = []string{"--chains", "12", "--steps", "8", "--take", "3", "--features", "16"}
 
 func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
+	campaign.Long(t)
 	all := map[string][]string{
 		"game": {"--kernel", "learned", "--learner", "ridge", "--lambda", "1e-4"},
 		"svm": {"--kernel", "learned", "--learner", "svm", "--lambda", "1e-3", "--rounds", "3", "--partitions", "3",

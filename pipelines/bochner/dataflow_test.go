@@ -183,6 +183,7 @@ func TestGraphsAreSmall(t *testing.T) {
 // A launcher starts the program with flags alone and takes the graph that it leaves,
 // whose only step does the whole job on one worker.
 func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
+	campaign.Long(t)
 	c := newCloud(t)
 	workers := newCluster(t)
 	c.runOn(t, workers)

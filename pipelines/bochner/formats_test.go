@@ -91,7 +91,7 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 		"moons --kernel learned --chains 12 --steps 3 --take 3",
 		"moons --kernel learned --align lkrf --form offset",
 	} {
-		if !long() && strings.HasPrefix(flags, "places") { // typed tables have levels too
+		if !long() && i%2 == 0 { // the others have most parts of the format
 			continue
 		}
 		t.Run(flags, func(t *testing.T) {
