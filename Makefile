@@ -88,7 +88,7 @@ test-stream: build ## an hour of predict --stream: ROWS=10000000 rows over TIME=
 
 test-real: ## run the tests that need the data sets in BOCHNER_DATA too
 	@test -n "$$BOCHNER_DATA" || { echo "set BOCHNER_DATA to the folder of the data sets (see docs/benchmarks.md)"; exit 1; }
-	go test -timeout 30m -count 1 ./...
+	go test -timeout 60m -count 1 -run . ./...
 
 test-gcs: ## run the jobs over gs:// against a storage server of their own, with faults (DATA=folder for MNIST too)
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 30m ./io/storage

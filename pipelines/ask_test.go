@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -251,6 +252,7 @@ func classDays(n int) (o TrainOptions, days []string) {
 }
 
 func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
+	campaign.Long(t)
 	numbers, days := friedmanDays(t, 7)
 	classes, classDays := classDays(7)
 	for name, c := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -153,6 +154,7 @@ func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weig
 // of the good days alone, and the next night goes on. The year of make test-year has all learners in all situations, and each
 // kind of bad day also by itself.
 func TestBadDaysAreRefusedByNameAndTheOthersGoOn(t *testing.T) {
+	campaign.Long(t)
 	year := os.Getenv("BOCHNER_YEAR") != ""
 	for k, a := range apprentices(2) {
 		all := slices.Clone(badDays)

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -81,6 +82,7 @@ func TestTargetStatisticsOfCoinFlipsMatchChance(t *testing.T) {
 
 // With four rows of a level, a number for each level says little, and the labels of the others much.
 func TestTargetStatisticsFindMoreThanLevels(t *testing.T) {
+	campaign.Long(t)
 	const n, levels = 4000, 1000
 	test := levelRows(2000, levels, 0.02, 2)
 	for _, name := range []string{"ridge", "svm"} {
@@ -106,6 +108,7 @@ func TestTargetStatisticsFindMoreThanLevels(t *testing.T) {
 // A category that says nothing takes nothing from the columns that do: training rows that knew their
 // own labels would make the learner trust it.
 func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
+	campaign.Long(t)
 	noise := func(n int, seed uint64) []string {
 		r := rand.New(rand.NewPCG(seed, 11))
 		lines := []string{"x,level,y\n"}

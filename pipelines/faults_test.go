@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/disktest"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -293,6 +294,7 @@ func differences(got, want map[string]string) string {
 // A file of state that is not what was written is never taken up: its part is done
 // again, with a note.
 func TestDamagedStateIsDoneAgain(t *testing.T) {
+	campaign.Long(t)
 	damages := map[string]func([]byte) []byte{
 		"zeros":   func(b []byte) []byte { return make([]byte, len(b)) },
 		"cut off": func(b []byte) []byte { return b[:len(b)/2] },

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -167,6 +168,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 // A thousand groups of rows, each a class: what a small λ learns does not drown in the
 // rounding of features to a coarse grid.
 func TestAThousandClustersAreLearned(t *testing.T) {
+	campaign.Long(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	var rows [][]float64
 	for c := range 1000 {

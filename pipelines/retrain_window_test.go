@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -44,6 +45,7 @@ func breakingCSV(day, breaks int) string {
 // year the errors on the next days are at most 1% above those of the best window in hindsight, and
 // in three weeks, of which more are spent on learning what suits them, 3%.
 func TestAWindowIsChosenInAYearWithABreak(t *testing.T) {
+	campaign.Long(t)
 	c, breaks, loss := calendar{days: 24}, 13, 1.03
 	if os.Getenv("BOCHNER_YEAR") != "" {
 		c, breaks, loss = calendar{days: 365}, 181, 1.01

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -257,6 +258,7 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 // With few rows a search is for fewer features, unless a number is given or there is nothing to search; the plan
 // says so.
 func TestFewRowsAreSearchedForFewerFeatures(t *testing.T) {
+	campaign.Long(t)
 	lines := jobtest.Made(t, "friedman", 60, 3)
 	for _, c := range []struct {
 		name string
@@ -329,6 +331,7 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 // Numbers that name things are categories where they predict better so; a note and the metric name them, and
 // --numeric keeps them numbers. A typed table has the same.
 func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
+	campaign.Long(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	plain, typed := []string{"time,place,y\n"}, []string{"time,kind,place,y\n"}
 	for i := range 400 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -63,6 +64,7 @@ func errorOf(t *testing.T, dir string, rows []models.Column, truth []float64) (m
 // On rows of 50 stores, of 30 to 3,000 rows each, weights that are shrunk have less error than those of all rows, and
 // than those of each store alone, whose λ its own folds chose: on average, since a choice by 30 rows is chance.
 func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
+	campaign.Long(t)
 	seeds, n, most := 2, 12, 800
 	if os.Getenv("BOCHNER_LONG") != "" {
 		seeds, n, most = 20, 50, 3000

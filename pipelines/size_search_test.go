@@ -19,6 +19,7 @@ import (
 
 // Whatever a search puts beside a kernel has a size with it. Sizes that leave the kernel no features are not tried.
 func TestASizeIsChosenForFoundFeatures(t *testing.T) {
+	campaign.Long(t)
 	waves := func(x []float64) (y float64) { // of single columns
 		for _, v := range x {
 			y += math.Abs(math.Mod(4*v, 2) - 1)

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	linears "github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -61,6 +62,7 @@ func modelFiles(t *testing.T, dir string) map[string][]byte {
 // The model of a chosen size is, byte for byte, that of a training with its number of features.
 // Doubling stops where a smooth target is fitted, and continues where a rough one is not.
 func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
+	campaign.Long(t)
 	for _, c := range []struct {
 		rows           int
 		rough, classes bool

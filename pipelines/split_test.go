@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -67,6 +68,7 @@ var fewSplits = []string{
 
 // Coin flips of groups cannot be learned, whatever is held out with its group: by rows each figure would be near 0.
 func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
+	campaign.Long(t)
 	const groups, each, d = 150, 6, 6
 	all := os.Getenv("BOCHNER_HONEST") != ""
 	for split, set := range splits {
@@ -146,6 +148,7 @@ func judgeGroups(t *testing.T, m *models.Manifest, groups int, calibrated bool) 
 
 // Rows that stand twice in a table change neither what is learned nor what is said of it.
 func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
+	campaign.Long(t)
 	lines := coins(400, 5, 4)
 	twice := slices.Concat(lines, lines[1:])
 	for _, search := range []string{tuning.NoSearch, tuning.AutoSearch} {

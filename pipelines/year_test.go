@@ -17,6 +17,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/disktest"
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
@@ -331,7 +332,8 @@ func TestNightsOfAYear(t *testing.T) {
 			n.through(t)
 		})
 	}
-	t.Run("disk", func(t *testing.T) {
+	t.Run("disk", func(t *testing.T) { // where drivers are disturbed too
+		campaign.Long(t)
 		dir := t.TempDir()
 		newNights(c, diskStops{}, dir+"/models", dir+"/data", dir+"/data").through(t)
 	})

@@ -10,10 +10,10 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	//lint:ignore SA1019 the direct runner is the fastest on one machine
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/stats"
@@ -24,8 +24,8 @@ import (
 )
 
 func init() {
-	register.DoFn2x2[context.Context, []float64, string, error](&classifyFn{})
-	register.Function2x1(line)
+	beam.RegisterDoFn(reflect.TypeFor[*classifyFn]())
+	beam.RegisterFunction(line)
 }
 
 // classifyFn emits the class of a row. The model is loaded once in a worker.

@@ -4,11 +4,14 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // Errors of weights that are fitted to one sum, on another, are those of refitting the rows of the first and
 // predicting the rows of the second, one by one.
 func TestErrorsOnOtherSumsAreThoseOfTheirRows(t *testing.T) {
+	campaign.Long(t)
 	for _, shape := range shapes() {
 		s := draw(shape, 250, 3, 1)
 		lambda := []float64{1e-1, 1e-3}

@@ -9,11 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // Steps of single columns are found by hats, and a rough function of two of several columns by a narrow
 // kernel of these alone.
 func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
+	campaign.Long(t)
 	step := func(x float32) float64 {
 		if x > 0.3 {
 			return 1

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // board returns a pilot of places on a board of 8 squares a side, two columns of another unit, and a label of
@@ -77,6 +78,7 @@ func TestDifferencesThatLabelsDependOnAreFound(t *testing.T) {
 }
 
 func TestSearchTakesDifferences(t *testing.T) {
+	campaign.Long(t)
 	p := board(1000, 1, func(x []float32) float64 { return 3*near(x[0], x[3], 1) + float64(x[4])/4 })
 	o := withLevels(p)
 	o.Views = o.Views[:1]

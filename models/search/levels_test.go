@@ -53,6 +53,7 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 
 // Numbers that count things and those that are codes are tried as levels alike, if they are whole and few.
 func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
+	campaign.Long(t)
 	p := made(800, 4, 0.1, false, func(x []float32) float64 {
 		code := func(j, values int) int {
 			x[j] = float32(int(math.Abs(float64(x[j]))*1e4) % values)
@@ -77,6 +78,7 @@ func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
 
 // Among many columns that do not matter, levels predict no better than numbers until a metric is learned.
 func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
+	campaign.Long(t)
 	d, things := campaign.Of(40, 100), campaign.Of(50, 150)
 	p := made(campaign.Of(850, 2500), d, 0.1, false, func(x []float32) float64 {
 		thing := int(math.Abs(float64(x[0]))*1e4) % things

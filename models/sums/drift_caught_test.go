@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
 )
@@ -64,10 +65,7 @@ func TestChangesAreCaughtAtTheSizesOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draws := 10
-	if campaign() {
-		draws = 100
-	}
+	draws := campaign.Of(3, 100)
 	r := rand.New(rand.NewPCG(9, 9))
 	ref := ofTwenty(twenty(r, 20_000)).Statistics()
 	for _, c := range sizes {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
 )
@@ -61,7 +62,7 @@ func counted(s *profile.Statistics, b *rows.Block) *DriftCounts {
 func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	draws := 100
-	if campaign() {
+	if campaign.Whole() {
 		draws = 1000
 	}
 	alarms := [2]int{}

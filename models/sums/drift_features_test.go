@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -52,13 +52,10 @@ func (w *drawing) sum(n int, change func(row []float32)) *ridge.Sum {
 	return s
 }
 
-// campaign reports whether the test is to run as a whole.
-func campaign() bool { return os.Getenv("BOCHNER_LONG") != "" }
-
 // Two sets of rows that are drawn alike are told apart at 5% in 5 ± 1% of 1,000 draws and more.
 func TestFalseAlarmsOfFeaturesAreAsStated(t *testing.T) {
 	draws := 1000
-	if campaign() {
+	if campaign.Whole() {
 		draws = 10_000
 	}
 	for _, c := range []struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -69,7 +70,7 @@ func TestFeaturesCatchTheSizesOfTheDocumentation(t *testing.T) {
 	}
 	m := made.(features.Gridded)
 	draws := 20
-	if campaign() {
+	if campaign.Whole() {
 		draws = 100
 	}
 	r := rand.New(rand.NewPCG(3, 9))

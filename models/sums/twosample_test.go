@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -201,11 +202,11 @@ func TestTwoSampleTailsAreNeverTooLight(t *testing.T) {
 // Tables that are drawn alike have p ≤ 0.05 in 5% of draws, p ≤ 0.01 in 1%.
 func TestTwoSampleKeepsItsLevel(t *testing.T) {
 	draws, dim := 400, 64
-	if campaign() {
+	if campaign.Whole() {
 		draws = 10_000
 	}
 	for k, c := range twoTables {
-		if !campaign() && k >= 1 && k <= 3 {
+		if !campaign.Whole() && k >= 1 && k <= 3 {
 			continue // these take longest
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -294,9 +295,10 @@ func TestTwoSampleOfEqualOrFewRows(t *testing.T) {
 // At 1,000 and 1,000 rows of 10 columns the test in 512 features finds as much as the test that
 // takes all pairs of rows and permutes them.
 func TestTwoSamplePowerIsThatOfAllPairs(t *testing.T) {
+	campaign.Long(t)
 	const d, a, n, dim, permutations = 10, 1000, 2000, 512, 199
 	draws := 2
-	if campaign() {
+	if campaign.Whole() {
 		draws = 100
 	}
 	total := [2]int{}

@@ -2,9 +2,14 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
+)
 
 func TestKilledAtAnyMomentAGameGoesOn(t *testing.T) {
+	campaign.Long(t)
 	t.Parallel()
 	dir := choreData(t, "2000")
 	undisturbed(t, &chore{dir: dir, out: "features", args: []string{

@@ -12,12 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // fewChains keep the game of a test short.
 var fewChains = []string{"--chains", "12", "--steps", "8", "--take", "3", "--features", "16"}
 
 func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
+	campaign.Long(t)
 	all := map[string][]string{
 		"game": {"--kernel", "learned", "--learner", "ridge", "--lambda", "1e-4"},
 		"svm": {"--kernel", "learned", "--learner", "svm", "--lambda", "1e-3", "--rounds", "3", "--partitions", "3",
@@ -38,7 +40,7 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 			if want["align.json"] == "" || name != "harmonic" && want[learned.FileName] == "" {
 				t.Fatalf("the model has only %d files", len(want))
 			}
-			for _, v := range append(share(steady(), i, len(all)), steadyOnOneCore) {
+			for _, v := range onOneCoreToo(share(steady(), i, len(all)), i) {
 				if d := cmp.Diff(want, v.train(t, tb, flags...)); d != "" {
 					t.Errorf("%s: %s", v.name, d)
 				}

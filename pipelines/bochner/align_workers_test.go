@@ -9,9 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 func TestSeparateWorkersLearnFeatures(t *testing.T) {
+	campaign.Long(t)
 	c := newCluster(t)
 	dir := t.TempDir()
 	data := generated(t, "windmill", 700).write(t, cut{files: 3})

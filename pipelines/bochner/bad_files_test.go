@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // gzipped returns the text as a gzip file of that many members.
@@ -83,6 +85,7 @@ func pictures(n int) (images, labels string) {
 }
 
 func TestDamagedCompressionIsRefused(t *testing.T) {
+	campaign.Long(t)
 	t.Parallel()
 	text := replaced(quadrants(60), nil)
 	big := replaced(quadrants(200_000), nil) // whose end is beyond what is looked at first

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // tries is how many times a race is run; make test-faults asks for more.
@@ -26,6 +28,7 @@ func tries(t *testing.T, short int) int {
 // Of runs over one name, wherever they work, one makes it whole and the others end
 // with a sentence.
 func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
+	campaign.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	for i := range 60 { // a directory of many files, which takes a while to publish

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // repeated is a table of 12 distinct rows and some others, with labels of two classes
@@ -48,6 +50,7 @@ func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 // Learners in rounds depend on the files and on the order of the rows, but not on
 // lanes, runners and shards; the rows that they hold out do not depend on the order.
 func TestLearnersInRoundsHoldTheSameCopiesOut(t *testing.T) {
+	campaign.Long(t)
 	tb := repeated()
 	for _, learner := range []string{"sgd", "svm"} {
 		flags := []string{"--features", "32", "--width", "1", "--learner", learner, "--lambda", "1e-3,1e-2", "--rounds", "2",

@@ -20,6 +20,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // summaryCounts are the counters that a summary has too: rows used and set aside.
@@ -103,6 +105,7 @@ func (s summaryCounts) check(t *testing.T, who string, got map[string]int64) {
 func counted() string { return fmt.Sprint("counted", time.Now().UnixNano()) }
 
 func TestCountersOfPrismMatchTheSummary(t *testing.T) {
+	campaign.Long(t)
 	c := newCluster(t)
 	dir, name := t.TempDir(), counted()
 	said := predictsWithBadRows(t, dir, name, func(args ...string) result { return runCommand(t, c.job(dir, args...)) })

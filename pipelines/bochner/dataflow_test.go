@@ -15,6 +15,8 @@ import (
 	"time"
 
 	df "google.golang.org/api/dataflow/v1b3"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // beamVersion is that of Beam as the program is linked with it.
@@ -131,6 +133,7 @@ func (c *cloud) checkJob(t *testing.T, j *df.Job) {
 // What describes the data and the features is a file of the work directory. The
 // graph names it, and is small however many shards and features there are.
 func TestGraphsAreSmall(t *testing.T) {
+	campaign.Long(t)
 	c := newCloud(t)
 	workers := newCluster(t)
 	c.runOn(t, workers)
@@ -180,6 +183,7 @@ func TestGraphsAreSmall(t *testing.T) {
 // A launcher starts the program with flags alone and takes the graph that it leaves,
 // whose only step does the whole job on one worker.
 func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
+	campaign.Long(t)
 	c := newCloud(t)
 	workers := newCluster(t)
 	c.runOn(t, workers)

@@ -91,6 +91,9 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 		"moons --kernel learned --chains 12 --steps 3 --take 3",
 		"moons --kernel learned --align lkrf --form offset",
 	} {
+		if !long() && i%2 == 0 { // the others have most parts of the format
+			continue
+		}
 		t.Run(flags, func(t *testing.T) {
 			args, lambda := strings.Fields(flags), "1e-3"
 			if args[1] == "1e-12" { // differences grow with the weights

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -416,6 +417,9 @@ func TestReplacingDataDuringARunIsAnError(t *testing.T) {
 		"bucket, rounds": {true, inRounds, "state/*/report-*"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "bucket" || name == "bucket, rounds" { // the others read a bucket, and in rounds
+				campaign.Long(t)
+			}
 			s := newObjects(t)
 			dir := t.TempDir()
 			at := dir + "/"
@@ -505,6 +509,7 @@ func TestARunGoesOnAfterTheStorageHasFailed(t *testing.T) {
 }
 
 func TestThousandsOfFiles(t *testing.T) {
+	campaign.Long(t)
 	n := 500
 	if long() {
 		n = 10_000

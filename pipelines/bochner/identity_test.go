@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -257,12 +258,17 @@ func TestASearchedModelIsTheSameByteForByte(t *testing.T) {
 	if want["metric.safetensors"] == "" || want["search.json"] == "" {
 		t.Fatal("no full metric was chosen")
 	}
-	for _, v := range append(share(mixtures, 0, 2), onOneCore) { // which are in another order
+	ways := share(mixtures, 0, 2) // which are in another order
+	if long() {
+		ways = append(ways, onOneCore)
+	}
+	for _, v := range ways {
 		same(t, v.name, want, v.train(t, tb, flags...))
 	}
 }
 
 func TestFoldsDoNotChangeTheModelOfOneLambda(t *testing.T) {
+	campaign.Long(t)
 	for _, tb := range []table{generated(t, "moons", 900), generated(t, "friedman", 600), sparse()} {
 		flags := []string{"--features", "64", "--lambda", "1e-5"}
 		want := variant{}.train(t, tb, append(flags, "--folds", "1")...)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
@@ -244,6 +245,7 @@ func movingRows(rng *rand.Rand, from, to, n int, drift float64) string {
 // Where new rows are not like the held-out ones, coverage is what the log says: less without --group_column for
 // rows of new groups, and less for later rows of a mean that moves, though less so with --time_split.
 func TestCoverageOfGroupsAndDrift(t *testing.T) {
+	campaign.Long(t)
 	seeds := 2
 	if long() {
 		seeds = 24

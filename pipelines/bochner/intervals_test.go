@@ -12,12 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/models"
 )
 
 // Neither the way of a training nor the way of a prediction changes intervals, and a program that loads the model
 // has those of the command.
 func TestIntervalsAreTheSameEverywhere(t *testing.T) {
+	campaign.Long(t)
 	tb := generated(t, "friedman", 600)
 	flags := []string{"--features", "96", "--search", "none", "--lambda", "1e-5,1e-4"}
 	want := variant{}.train(t, tb, flags...)

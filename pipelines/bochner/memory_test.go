@@ -120,12 +120,13 @@ var memoryData = map[string]func(io.Writer){
 	},
 }
 
-// memoryMore are those of memoryCases that the short form of the tests leaves out: another tells of each of their
-// parts, and 12 remain.
+// memoryMore are those of memoryCases that the short form of the tests leaves out: another tells of most of their
+// parts, and 6 remain.
 var memoryMore = []string{
 	"a search", "sparse, folds", "many classes, folds", "wide, structured", "svm of many classes", "features found",
 	"a path", "many probabilities", "wide, as it is", "far columns", "many rows, packed", "numbers", "sgd of many classes",
-	"sgd that keeps none", "maxout", "folds",
+	"sgd that keeps none", "maxout", "folds", "a small search", "probabilities", "many classes", "features found, game",
+	"sgd", "many features",
 }
 
 // memoryCases are trainings by name: the file, and flags.
@@ -163,8 +164,8 @@ var memoryCases = map[string][2]string{
 
 // Both directions: what the plan says is enough, and not much more than what is taken.
 func TestThePlanBoundsTraining(t *testing.T) {
-	if n := len(memoryCases) - len(memoryMore); n != 12 {
-		t.Errorf("the short form has %d trainings, want 12", n)
+	if n := len(memoryCases) - len(memoryMore); n != 6 {
+		t.Errorf("the short form has %d trainings, want 6", n)
 	}
 	dir := t.TempDir()
 	var cases []string
@@ -253,6 +254,7 @@ func runMeasured(t *testing.T, cmd *exec.Cmd) (result, int64) {
 }
 
 func TestThePlanBoundsEmbedding(t *testing.T) {
+	campaign.Long(t)
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "d.csv"))
 	if err != nil {
@@ -288,6 +290,7 @@ func TestThePlanBoundsEmbedding(t *testing.T) {
 }
 
 func TestThePlanBoundsFit(t *testing.T) {
+	campaign.Long(t)
 	dir := t.TempDir()
 	rows := 0
 	for i := range 3 {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // strokes returns records of CIFAR files: a bright stroke at a random place over noise, level in class
@@ -31,6 +33,34 @@ func strokes(seed uint64, n int) (records []string) {
 	return records
 }
 
+// errorOf returns the error of a model of CIFAR files on test.bin in dir.
+func errorOf(t *testing.T, dir, model string) float64 {
+	t.Helper()
+	var scores struct{ Classes struct{ Error *float64 } }
+	said := must(t, dir, "evaluate", "--model", model, "--data", "test.bin", "--format", "cifar10", "--json", "--quiet")
+	if err := json.Unmarshal([]byte(said), &scores); err != nil || scores.Classes.Error == nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return *scores.Classes.Error
+}
+
+// A search of images finds features that see strokes, and searches after steps that the user has set.
+func TestImagesAreSearched(t *testing.T) {
+	campaign.Long(t)
+	dir := t.TempDir()
+	write(t, dir, "all.bin", strings.Join(strokes(1, 250), ""))
+	write(t, dir, "test.bin", strings.Join(strokes(2, 150), ""))
+	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--search", "auto",
+		"--model", "found", "--quiet")
+	if said := must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "64", "--kernel", "gaussian",
+		"--search", "auto", "--scale", "255,gray,patches:6:2:8", "--model", "steps"); !strings.Contains(said, "candidates on") {
+		t.Errorf("features after steps are not searched:\n%s", said)
+	}
+	if found := errorOf(t, dir, "found"); found > 0.3 {
+		t.Errorf("error %v", found)
+	}
+}
+
 // Patches see strokes wherever they are, which the Gaussian kernel of whole images does not. The
 // model is the same for any files and readers, and sums and forgetting work as with other kernels.
 func TestPatchesOfImages(t *testing.T) {
@@ -44,25 +74,10 @@ func TestPatchesOfImages(t *testing.T) {
 	file("gone.bin", records[:20])
 	kernel := []string{"--format", "cifar10", "--kernel", "patches", "--features", "128", "--quiet"}
 	must(t, dir, append([]string{"train", "--data", "all.bin", "--model", "m"}, kernel...)...)
-	errorOf := func(model string) float64 {
-		var scores struct{ Classes struct{ Error *float64 } }
-		said := must(t, dir, "evaluate", "--model", model, "--data", "test.bin", "--format", "cifar10", "--json", "--quiet")
-		if err := json.Unmarshal([]byte(said), &scores); err != nil || scores.Classes.Error == nil {
-			t.Fatalf("%v\n%s", err, said)
-		}
-		return *scores.Classes.Error
-	}
 	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--search", "none",
 		"--model", "gaussian", "--quiet")
-	must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "128", "--search", "auto",
-		"--model", "found", "--quiet")
-	if said := must(t, dir, "train", "--data", "all.bin", "--format", "cifar10", "--features", "64", "--kernel", "gaussian",
-		"--search", "auto", "--scale", "255,gray,patches:6:2:8", "--model", "steps"); !strings.Contains(said, "candidates on") {
-		t.Errorf("features after steps are not searched:\n%s", said)
-	}
-	patches, gaussian, found := errorOf("m"), errorOf("gaussian"), errorOf("found")
-	if patches > 0.05 || gaussian < 0.2 || found > 0.3 {
-		t.Errorf("errors %v of patches, %v of a Gaussian kernel, %v of a search", patches, gaussian, found)
+	if patches, gaussian := errorOf(t, dir, "m"), errorOf(t, dir, "gaussian"); patches > 0.05 || gaussian < 0.2 {
+		t.Errorf("errors %v of patches, %v of a Gaussian kernel", patches, gaussian)
 	}
 
 	rand.New(rand.NewPCG(3, 3)).Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
@@ -47,6 +48,7 @@ func TestTheNoteAboutProbabilitiesAdvisesWhatHelps(t *testing.T) {
 // Not the runner, not the lanes, threads or the cut of the files change what a
 // calibrated model is, nor what is found out about its probabilities.
 func TestACalibratedModelIsTheSameByteForByte(t *testing.T) {
+	campaign.Long(t)
 	ways := slices.Concat(variants, []variant{order}, mixtures)
 	learners := map[string]struct {
 		flags []string

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/pagetest"
 )
 
@@ -121,6 +122,7 @@ func TestReportsAreForPeopleAndNeedNothing(t *testing.T) {
 // Equal inputs give equal reports, whatever reads them and wherever they are; report makes the one of train again, and
 // the command in it makes the weights again.
 func TestEqualInputsGiveEqualReports(t *testing.T) {
+	campaign.Long(t)
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "elsewhere"), 0o777); err != nil {
 		t.Fatal(err)

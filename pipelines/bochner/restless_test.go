@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // restless is a directory of files that somebody moves, links and replaces at random while a stream predicts them.
@@ -328,6 +330,7 @@ func (r *restless) journal() {
 // While entries of all kinds come, go, come back, grow and are replaced, models change and the stream is killed, each row is
 // predicted once, by one model, and every other entry is noted. BOCHNER_STREAM_TIME makes it last.
 func TestAStreamOfRestlessFilesPredictsEachRowOnce(t *testing.T) {
+	campaign.Long(t)
 	lasts, err := time.ParseDuration(os.Getenv("BOCHNER_STREAM_TIME"))
 	if err != nil {
 		lasts = 0

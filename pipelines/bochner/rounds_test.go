@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/models"
 )
 
@@ -57,6 +58,14 @@ var steadyOnOneCore = variant{
 	args: []string{"--threads", "3", "--keep_bytes", "0", smallShards},
 }
 
+// onOneCoreToo adds steadyOnOneCore to a list of ways, in the short form of the tests to the first list only.
+func onOneCoreToo(list []variant, i int) []variant {
+	if long() || i == 0 {
+		list = append(list, steadyOnOneCore)
+	}
+	return list
+}
+
 func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 	all := learners()
 	for i, name := range slices.Sorted(maps.Keys(all)) {
@@ -69,7 +78,7 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 			if want["curve.json"] == "" {
 				t.Fatal("no curve of the rounds")
 			}
-			for _, v := range append(share(steady(), i, len(all)), steadyOnOneCore) {
+			for _, v := range onOneCoreToo(share(steady(), i, len(all)), i) {
 				got := v.train(t, tb, flags...)
 				same(t, v.name, want, got)
 				if want["curve.json"] != got["curve.json"] {
@@ -87,6 +96,7 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 
 // The sums of cg are exact, so neither files nor partitions matter.
 func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.T) {
+	campaign.Long(t)
 	t.Parallel()
 	tb := generated(t, "moons", 300)
 	flags := []string{"--features", "64", "--solver", "cg", "--lambda", "1e-1,1e-2", "--preconditioner", "20", "--search",
@@ -162,6 +172,7 @@ func TestManyFeaturesAreFittedByConjugateGradients(t *testing.T) {
 }
 
 func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
+	campaign.Long(t)
 	t.Parallel()
 	for _, learner := range [][]string{
 		{"--learner", "svm", "--lambda", "1e-4", "--rounds", "10", "--gap", "1e-12", "--partitions", "8"}, {"--solver", "cg",
@@ -297,6 +308,7 @@ func halves(t *testing.T, dir string, n int) {
 }
 
 func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
+	campaign.Long(t)
 	dir := t.TempDir()
 	halves(t, dir, 300)
 	train := func(args ...string) map[string]string {

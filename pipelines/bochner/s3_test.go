@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/storage"
 )
@@ -95,6 +96,7 @@ func TestEveryJobWorksOnS3AsOnTheDisk(t *testing.T) {
 
 // A training run that is killed leaves no model, or all of it, and --resume continues.
 func TestKilledOnS3AModelIsWholeOrAbsent(t *testing.T) {
+	campaign.Long(t)
 	s := gcstest.StartS3(t)
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "2000", "--out", onS3+"data.csv")

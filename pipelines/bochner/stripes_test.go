@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // stripesOf is how many stripes a job says that it adds sums up in; 1 if it says nothing.
@@ -67,6 +69,7 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 // Few rows are carried where they are trained on and summed where sums are stored, in stripes where there is
 // room for no more, with the same bytes.
 func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
+	campaign.Long(t)
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "900", "--out", "moons.csv")
@@ -104,6 +107,7 @@ func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
 }
 
 func TestStripesOnSeparateWorkersMakeTheSame(t *testing.T) {
+	campaign.Long(t)
 	c, dir := newCluster(t), t.TempDir()
 	stripesTheSame(t, dir, func(args ...string) result { return runCommand(t, c.job(dir, args...)) })
 }
@@ -115,6 +119,7 @@ func TestStripesOnFlinkMakeTheSame(t *testing.T) {
 
 // A training that was killed while it added up stripes, or after that, is resumed with another number of them.
 func TestAResumedTrainingMayHaveOtherStripes(t *testing.T) {
+	campaign.Long(t)
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
 	c := training(t, choreData(t, "3000"), "--features", "1000", "--lanes", "1")
 	plain := slices.Clone(c.args)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
@@ -76,6 +77,7 @@ func inspectedSum(t *testing.T, text string) string {
 // What sum, fit, forget, verify and retrain make in a bucket whose requests fail, and on prism, is
 // what they make on the disk; in the short form of the tests with both at once.
 func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
+	campaign.Long(t)
 	dir := t.TempDir()
 	on := func(args ...string) result { return run(t, dir, args...) }
 	must(t, dir, "generate", "moons", "--rows", "150", "--seed", "2", "--out", "whole.csv")
@@ -114,6 +116,7 @@ func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 // A night in a bucket that is killed at each of its changes, or at some of them, continues with the
 // same command, and its model is that of a night that nothing disturbs.
 func TestANightInABucketThatIsKilledContinues(t *testing.T) {
+	campaign.Long(t)
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })

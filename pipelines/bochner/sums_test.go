@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
 // sumsCase is a kind of training whose sums are added and subtracted.
@@ -75,11 +77,19 @@ var sumsCases = []sumsCase{
 	{"embedding", "x,y,l", pointRow, "embed --features 60 --components 3"},
 }
 
+// sumsMore are those of sumsCases that the short form of the tests leaves out: others have most of their parts.
+var sumsMore = []string{
+	"grid 8, one lambda", "linear", "regression with C", "copies with weights", "types", "learned features",
+}
+
 // Whatever is summed, in parts or at once, added, subtracted or forgotten: the model is that of a
 // training by the recipe on the rows that are left, byte for byte.
 func TestModelsOfSumsMatchTheRows(t *testing.T) {
 	for i, c := range sumsCases {
 		t.Run(c.name, func(t *testing.T) {
+			if slices.Contains(sumsMore, c.name) {
+				campaign.Long(t)
+			}
 			t.Parallel()
 			dir := t.TempDir()
 			r := rand.New(rand.NewPCG(uint64(i), 7))

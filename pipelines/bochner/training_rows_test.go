@@ -63,7 +63,7 @@ func TestTrainingRowsOfAnyFormatAndScalingAreRecognised(t *testing.T) {
 				write(t, dir, again, c.again)
 			}
 			scalings := []string{"auto", "none", "standard", "minmax", "unit", "searched"}
-			if !long() && !strings.HasSuffix(c.name, ".csv") {
+			if !long() && c.name != "numbers.csv" {
 				scalings = []string{"auto", "searched"} // each format and each scaling, but not all pairs
 			}
 			for i, scale := range scalings {

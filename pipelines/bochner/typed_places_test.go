@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
@@ -48,6 +49,7 @@ func typedJobs(t *testing.T, at, format string, on func(args ...string) result) 
 // A typed table gives the same model, scores of slices and predictions on the disk, in a bucket
 // whose requests fail, and on workers that are processes of their own.
 func TestTypedTablesAreTheSameInEveryPlace(t *testing.T) {
+	campaign.Long(t)
 	files := typedFiles(t, 200)
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/models"
 )
 
@@ -53,6 +54,7 @@ func typedTable(header string, rows []string) string {
 // A typed table gives the same model, byte for byte, whatever the order of rows and files, their
 // cuts, compression, delimiter and runner, and the order of columns.
 func TestTypedTablesGiveTheSameModel(t *testing.T) {
+	campaign.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	rows := typedRows(400, 1)

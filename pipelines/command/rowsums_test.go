@@ -18,6 +18,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/teststream"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -95,6 +96,9 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 			"embed --features 60 --components 3", "1,,a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if i%3 > 0 { // classes, copies and an embedding take all ways
+				campaign.Long(t)
+			}
 			dir := t.TempDir()
 			in := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
 			r := rand.New(rand.NewPCG(uint64(i), 5))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -17,6 +18,7 @@ import (
 
 // A training holds as many sums as its plan says, or carries the rows where the plan does.
 func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
+	campaign.Long(t)
 	text := "a,b,c,y\n"
 	for i := range 300 {
 		text += fmt.Sprintf("%d.5,%d.25,%s,%s\n", i*i%97, i*7%31, []string{"red", "green", "blue"}[i*i%3],

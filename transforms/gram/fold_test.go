@@ -16,6 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -129,7 +130,7 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 		shuffled := append([]string(nil), lines...)
 		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
 			func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		for _, c := range []struct {
+		for i, c := range []struct {
 			name   string
 			lines  []string
 			files  int
@@ -153,6 +154,9 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 				transforms.Scan{Lanes: 2, Threads: 1, Stripes: 4, Spread: true, Split: true, Checkpoint: -1}},
 			{"order", shuffled, 2, 5_000, "prism", transforms.Scan{Lanes: 2, Threads: 1}},
 		} {
+			if !campaign.Whole() && (i%2 == 0) == regression { // each way once
+				continue
+			}
 			got, st := fold(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s: other sums", c.name)

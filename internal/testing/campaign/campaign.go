@@ -1,7 +1,11 @@
 // Package campaign says how much of a long test is run.
 package campaign
 
-import "os"
+import (
+	"flag"
+	"os"
+	"testing"
+)
 
 // Whole tells whether tests are to run as a whole, which make test-long asks for.
 func Whole() bool { return os.Getenv("BOCHNER_LONG") != "" }
@@ -12,4 +16,16 @@ func Of(short, whole int) int {
 		return whole
 	}
 	return short
+}
+
+// Chosen tells whether a test is to run that make test leaves to make test-long: tests run as a
+// whole, or -run names some.
+func Chosen() bool { return Whole() || flag.Lookup("test.run").Value.String() != "" }
+
+// Long skips a test that is not Chosen. Cheaper tests assert most of its claim.
+func Long(t testing.TB) {
+	t.Helper()
+	if !Chosen() {
+		t.Skip("make test-long runs it, and go test -run")
+	}
 }

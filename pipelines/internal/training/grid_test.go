@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -70,6 +71,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 // Where a path leads to a λ that 8 bits are too coarse for, the model is that of 16 bits, although nothing was fitted on 8. A λ
 // near their rounding is fitted on 8 where smaller ones are worse.
 func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
+	campaign.Long(t)
 	was := smallGram
 	smallGram = 0
 	defer func() { smallGram = was }()
