@@ -71,3 +71,40 @@ func TestUnusualWidthsAreConfirmedWithFeatures(t *testing.T) {
 		}
 	}
 }
+
+// Without features, a Laplace kernel of four median distances does better than one of two. With 512 features it does
+// worse, because most of their frequencies are close to 0.
+func TestRoughKernelsAreConfirmedAtHalfTheWidth(t *testing.T) {
+	p := made(500, 12, 0.02, false, func(x []float32) float64 {
+		return max(0, float64(x[0])+float64(x[1])-1) + math.Floor(float64(x[2]))
+	})
+	o := options(p)
+	o.Features = 512
+	r, all, err := newRunner(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entryOf := func(kernel string, width float64) *entry {
+		return &entry{Candidate: Candidate{View: "none", Kernel: kernel, Width: width}, start: coarse}
+	}
+	field := []*entry{entryOf("laplace", 4), entryOf("laplace", 2), entryOf("gaussian", 1)}
+	r.standard = field[2]
+	if err := r.tryAll(t.Context(), field, all[0]); err != nil {
+		t.Fatal(err)
+	}
+	order(field)
+	if field[0].Width != 4 || field[1].Width != 2 {
+		t.Errorf("without features the best widths are %v and %v", field[0].Width, field[1].Width)
+	}
+	chosen, err := r.confirm(t.Context(), field[:1], field[0], all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if chosen.Width != 2 || chosen.trial.Features != 512 || len(r.trials) != 6 {
+		t.Errorf("chosen %+v after %d trials", chosen.trial, len(r.trials))
+	}
+	r.standard = field[0]
+	if chosen, err = r.confirm(t.Context(), field[:1], field[0], all[0]); err != nil || chosen.Width != 2 || len(r.trials) != 8 {
+		t.Errorf("the default: chosen %+v after %d trials, %v", chosen.trial, len(r.trials), err)
+	}
+}
