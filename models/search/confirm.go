@@ -21,12 +21,11 @@ const (
 func unusual(width float64) bool { return width < narrow || width > wide }
 
 // confirm returns chosen, or another candidate that does better with as many random features as the model has. With
-// few rows, kernels are tried without features. A chosen kernel of unusual width is then compared with the best
-// candidate of a usual width and with the default, by the same rule as before. Random features follow rough kernels
-// worst, and narrow ones better than wide ones: a rough kernel is compared with the same kernel at half of its width.
-// The default's trial becomes the one with these features, so that both trials of the result are of one kind.
+// few rows, kernels are tried without features; a chosen kernel of unusual width is then compared with the best
+// candidate of a usual width and with the default, by the same rule as before. The default's trial becomes the one
+// with these features, so that both trials of the result are of one kind.
 func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *level) (*entry, error) {
-	if !l.exact || chosen.judged == nil || r.smooth(chosen) && !unusual(chosen.Width) {
+	if !l.exact || chosen.judged == nil || !unusual(chosen.Width) {
 		return chosen, nil
 	}
 	drawn := *l
@@ -37,14 +36,12 @@ func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *
 		return &next
 	}
 	standard := same(r.standard)
-	all := []*entry{same(chosen), standard}[boolInt(chosen == r.standard):]
-	if !r.smooth(chosen) {
-		all = append(all, same(chosen.with(func(c *Candidate) { c.Width /= 2 })))
-	}
-	if i := slices.IndexFunc(field, func(e *entry) bool {
-		return unusual(chosen.Width) && e.judged != nil && !unusual(e.Width) && e != r.standard
-	}); i >= 0 {
-		all = append(all, same(field[i]))
+	all := []*entry{same(chosen), standard}
+	usual := slices.IndexFunc(field, func(e *entry) bool {
+		return e.judged != nil && !unusual(e.Width) && e != r.standard
+	})
+	if usual >= 0 {
+		all = append(all, same(field[usual]))
 	}
 	r.spare = nil // memory for other sizes
 	if err := r.tryAll(ctx, all, &drawn); err != nil {
