@@ -292,13 +292,13 @@ func TestFewRowsAreSearchedForFewerFeatures(t *testing.T) {
 	}
 }
 
-// A search encodes texts that hardly repeat by counts, and the log loss chooses λ for classes. Without a search
-// neither is so.
+// A search encodes texts that hardly repeat by counts, and the log loss chooses λ for classes of many rows. Without a
+// search neither is so.
 func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
-	lines := jobtest.Made(t, "moons", 240, 3)
+	lines := jobtest.Made(t, "moons", 1500, 3)
 	with := []string{"id," + lines[0]}
 	for i, line := range lines[1:] {
-		with = append(with, fmt.Sprintf("id%d,%s", i%150, line))
+		with = append(with, fmt.Sprintf("id%d,%s", i%900, line))
 	}
 	o := searching(t, with)
 	o.Kernel = &fourier.GaussianOptions{Features: 64}
@@ -310,6 +310,14 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") ||
 		r.Select != spec.SelectLogLoss {
 		t.Errorf("search %+v, lambda by %q, notes %q", r.Search, r.Select, r.Notes)
+	}
+	few := searching(t, with[:1500])
+	few.Kernel, few.Kernels = o.Kernel, o.Kernels
+	if r, err = Train(jobtest.Ctx, few); err != nil {
+		t.Fatal(err)
+	}
+	if r.Search == nil || r.Select != "" {
+		t.Errorf("with %d rows, lambda by %q, search %+v", r.Rows.Used, r.Select, r.Search)
 	}
 	weighted := o
 	weighted.Learner, weighted.Model = &ridge.Training{Weights: []string{"balanced"}}, o.Model+"-weighted"

@@ -73,4 +73,5 @@ def main():
             os.replace(file + ".part", file)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -48,14 +48,18 @@ func (t *Training) checkSelect() error {
 	return nil
 }
 
+// leastForLogLoss is the number of rows from which the log losses of one fold choose λ well.
+const leastForLogLoss = 1500
+
 // judgeByLogLoss makes the log loss choose λ for the classes of features that were searched, as it
 // chose the features, unless something else was set. Squared errors of scores against ±1 codes
-// choose too large or too small a λ on many tables. The sizes of a map are compared by squared
-// errors, so that λ is then chosen by them too; and where classes have weights, which log losses of
-// rows do not count.
+// choose too large or too small a λ on many tables, but log losses of few rows depend on chance. The
+// sizes of a map are compared by squared errors, so that λ is then chosen by them too; and where
+// classes have weights, which log losses of rows do not count.
 func (t *Training) judgeByLogLoss() {
 	l, o := &t.opts.Lambda, t.opts.Ridge()
-	if l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 && !t.opts.Resizes() {
+	if l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 && !t.opts.Resizes() &&
+		t.Counts.Used >= leastForLogLoss {
 		l.Select, t.lambdaByMSE = spec.SelectLogLoss, true
 	}
 }
