@@ -9,9 +9,14 @@ import (
 	"github.com/bochner-ml/bochner/features/landmarks"
 )
 
-// landmarkWidths is the number of widths, each half of the one before, of a kernel at landmarks: inner products
-// of its values are smoother than the kernel.
-const landmarkWidths = 3
+const (
+	// landmarkFeatures is the number of features with which landmarks are compared, where rows are too many for
+	// kernels without features. With half as many, they are not chosen on tables on which they do better.
+	landmarkFeatures = 2048
+	// landmarkWidths is the number of widths, each half of the one before, of a kernel at landmarks: inner products
+	// of its values are smoother than the kernel.
+	landmarkWidths = 3
+)
 
 // landmarks returns chosen, or the same candidate at landmarks (package landmarks) if that does better by more
 // than a standard error, with as many features. Random features of a narrow kernel approximate it badly, unless
@@ -24,17 +29,17 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 	if err != nil || fourier.RadialOf(recipe) == nil {
 		return chosen, err
 	}
-	random := chosen
+	at := *l
+	at.features = min(kernel.Count(r.options.Features), landmarkFeatures)
 	if l.exact {
-		drawn := *l
-		drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), mostDrawn)
-		random, l = chosen.with(func(*Candidate) {}), &drawn
-		r.spare = nil // memory for other sizes
-		if err := r.tryAll(ctx, []*entry{random}, l); err != nil {
-			return chosen, err
-		}
+		at.drawn, at.features = true, min(kernel.Count(r.options.Features), mostDrawn)
 	}
-	best, err := r.atLandmarks(ctx, chosen, l)
+	r.spare = nil // memory for other sizes
+	random := chosen.with(func(*Candidate) {})
+	if err := r.tryAll(ctx, []*entry{random}, &at); err != nil {
+		return chosen, err
+	}
+	best, err := r.atLandmarks(ctx, chosen, &at)
 	if err != nil || random.judged == nil || best == nil {
 		return chosen, err
 	}
@@ -47,7 +52,7 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 // atLandmarks returns the best of a candidate at landmarks with its width and smaller ones; nil if none can be
 // fitted.
 func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (best *entry, err error) {
-	start := coarse
+	start := []float64{1e-3, 1e-5}
 	for i, width := 0, chosen.Width; i < landmarkWidths; i, width = i+1, width/2 {
 		e := chosen.with(func(c *Candidate) { c.Width, c.Landmarks = width, true })
 		e.start = start

@@ -96,7 +96,11 @@ const landmarkLambda = 1e-3
 // startLambda returns gram.Choice.Start. A quarter of the landmarks needs a far smaller λ than all of them, which
 // are nearly as many as the rows.
 func (t *Training) startLambda() float64 {
-	if slices.ContainsFunc(t.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName }) {
+	files := t.Recipe.Files
+	if t.given != nil {
+		files = t.given.Recipe.Kept
+	}
+	if slices.ContainsFunc(files, func(f storage.File) bool { return f.Name == landmarks.FileName }) {
 		return landmarkLambda
 	}
 	return 0
