@@ -16,13 +16,15 @@ const (
 	// landmarkWidths is the number of widths, each half of the one before, of a kernel at landmarks: inner products
 	// of its values are smoother than the kernel.
 	landmarkWidths = 3
+	// landmarkColumns is the largest row length with landmarks, to which distances take longer than waves.
+	landmarkColumns = 256
 )
 
 // landmarks returns chosen, or the same candidate at landmarks (package landmarks) if that does better by more
-// than a standard error, with as many features. Random features of a narrow kernel approximate it badly, unless
-// they are many more than the rows.
+// than half a standard error, with as many features. Random features of a narrow kernel approximate it badly,
+// unless they are many more than the rows.
 func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry, error) {
-	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewest {
+	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewest || r.views[chosen.View].d > landmarkColumns {
 		return chosen, nil
 	}
 	recipe, err := recipeOf(r.kernels[chosen.Kernel].options, 1, leastMain, 1, 0)
@@ -30,6 +32,7 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 		return chosen, err
 	}
 	at := *l
+	at.steps = 1
 	at.features = min(kernel.Count(r.options.Features), landmarkFeatures)
 	if l.exact {
 		at.drawn, at.features = true, min(kernel.Count(r.options.Features), mostDrawn)
@@ -43,7 +46,7 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 	if err != nil || random.judged == nil || best == nil {
 		return chosen, err
 	}
-	if by, se := worse(random.judged, best.judged); by > se {
+	if by, se := worse(random.judged, best.judged); by > simpler*se {
 		return best, nil
 	}
 	return chosen, nil
@@ -52,7 +55,7 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 // atLandmarks returns the best of a candidate at landmarks with its width and smaller ones; nil if none can be
 // fitted.
 func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (best *entry, err error) {
-	start := []float64{1e-3, 1e-5}
+	start := coarse[:3]
 	for i, width := 0, chosen.Width; i < landmarkWidths; i, width = i+1, width/2 {
 		e := chosen.with(func(c *Candidate) { c.Width, c.Landmarks = width, true })
 		e.start = start

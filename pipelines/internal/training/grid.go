@@ -90,18 +90,21 @@ func (t *Training) canResum() bool {
 	return rows <= againRows && products(rows, t.Recipe.Dim) <= againGram
 }
 
-// landmarkLambda is the λ that is tried first of features that are landmarks.
-const landmarkLambda = 1e-3
+// landmarkLambda is the λ that is tried first of features that are landmarks, unless a search has found one.
+const landmarkLambda = 1e-2
 
 // startLambda returns gram.Choice.Start. A quarter of the landmarks needs a far smaller λ than all of them, which
-// are nearly as many as the rows.
+// are nearly as many as the rows. Inner products grow with the number of landmarks, and so does λ.
 func (t *Training) startLambda() float64 {
 	files := t.Recipe.Files
 	if t.given != nil {
 		files = t.given.Recipe.Kept
 	}
-	if slices.ContainsFunc(files, func(f storage.File) bool { return f.Name == landmarks.FileName }) {
-		return landmarkLambda
+	switch found := t.Searched; {
+	case !slices.ContainsFunc(files, func(f storage.File) bool { return f.Name == landmarks.FileName }):
+		return 0
+	case found != nil && found.Chosen.Lambda > 0:
+		return found.Chosen.Lambda * float64(t.Recipe.Dim) / float64(found.Chosen.Features)
 	}
-	return 0
+	return landmarkLambda
 }
