@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
@@ -61,6 +62,7 @@ var every = map[string]features.Recipe{
 	"image.hog":        preprocess.HoG{Shape: picture, Cell: 2, Orientations: 9},
 	"image.patchpca": preprocess.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45},
 		Basis: []float32{1. / 3, -2, 0}},
+	"landmarks":       atRows(),
 	"linear.identity": linear.Identity{In: 4, Bound: 0.1},
 	"maxout":          maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
 	"patches": patches.Recipe{Shape: picture, Patch: 2, Cells: 1, Floor: 1e-3, Threshold: 0.25, Bound: 1. / 3,
@@ -90,6 +92,15 @@ func frequencies() learned.Recipe {
 		panic(err)
 	}
 	return r
+}
+
+// atRows returns the recipe of landmarks, and provides their file.
+func atRows() landmarks.Recipe {
+	sum, _, err := landmarks.Hold(&landmarks.Rows{Count: 2, In: 4, X: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3}})
+	if err != nil {
+		panic(err)
+	}
+	return landmarks.Recipe{Of: fourier.Exponential{In: 4, Out: 8, Width: 1. / 3, Exponent: 1.4}, Out: 2, SHA256: sum}
 }
 
 // fullMetric returns the recipe of a metric, and provides its file.

@@ -3,6 +3,7 @@ package models
 // Load opens every recipe that training writes, whatever else a program imports.
 import (
 	_ "github.com/bochner-ml/bochner/features/fourier"
+	_ "github.com/bochner-ml/bochner/features/landmarks"
 	_ "github.com/bochner-ml/bochner/features/learned"
 	_ "github.com/bochner-ml/bochner/features/linear"
 	_ "github.com/bochner-ml/bochner/features/maxout"

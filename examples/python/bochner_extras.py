@@ -1,5 +1,5 @@
 """What bochner.py needs for some models: columns of typed tables, bins, normal scores, orthogonal
-and structured frequencies, pools of projections, images, harmonics and skeletons."""
+and structured frequencies, pools of projections, images, landmarks, harmonics and skeletons."""
 
 import datetime
 import math
@@ -323,6 +323,22 @@ def patches(recipes, r, x):
     means = [parts[:, down[i]:down[i + 1], across[j]:across[j + 1]].mean((1, 2))
              for i in range(cells) for j in range(cells)]
     return np.float32(np.concatenate(means, 1) / math.sqrt(len(filters)))
+
+
+def landmarks(recipes, r, x):
+    z = recipes.files("landmarks.safetensors")["landmarks"][:r["out"]].astype(float)
+    of, kind = r["kernel"]["recipe"], r["kernel"]["kind"]
+    apart = (row - z for row in x.astype(float))
+    if kind == "fourier.laplace":
+        return np.exp(-np.array([abs(d).sum(1) for d in apart]) / of["width"])
+    t = np.sqrt([(d * d).sum(1) for d in apart]) / of["width"]
+    match kind:
+        case "fourier.gaussian":
+            return np.exp(-t * t / 2)
+        case "fourier.exponential":
+            return np.exp(-(t ** of["exponent"]))
+    t *= math.sqrt(2 * of["nu"])
+    return {0.5: 1, 1.5: 1 + t, 2.5: 1 + t + t * t / 3}[of["nu"]] * np.exp(-t)
 
 
 # Other draws.

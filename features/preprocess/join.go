@@ -296,16 +296,9 @@ func (m *ranged) Quantize(dst *features.Grid, x []float32, n, threads int) (satu
 // Step returns the largest step of a part.
 func (m *ranged) Step() float64 { return m.step }
 
-// Wide reports whether all parts are Wide. Terms of columns beside many random features need no finer
-// grid than those.
-func (m *ranged) Wide() bool {
-	for _, g := range m.grids {
-		if r, ok := g.(features.Ranged); !ok || !r.Wide() {
-			return false
-		}
-	}
-	return true
-}
+// Wide reports whether the first part, of the most features, is Wide. Terms of columns beside it need no
+// finer grid than that.
+func (m *ranged) Wide() bool { return features.Wide(m.parts[0]) }
 
 // Ranges returns the centres and half lengths of the features' ranges.
 func (m *ranged) Ranges() (centre, half []float64) { return m.centre, m.half }

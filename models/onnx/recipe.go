@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
@@ -32,6 +33,8 @@ func (g *Graph) features(r features.Recipe, x string) (string, error) {
 		return x, nil
 	case patches.Recipe:
 		return g.patches(r, x), nil
+	case landmarks.Recipe:
+		return g.landmarks(r, x)
 	case maxout.Maxout:
 		return g.maxout(r, x), nil
 	case learned.Recipe:

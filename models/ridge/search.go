@@ -2,6 +2,7 @@ package ridge
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
@@ -44,7 +45,10 @@ func (p *solve) search(y *system, total *Sum) (best int, err error) {
 		p.partSums = nil
 		return p.choice(y, total, judges).All()
 	}
-	start, before := p.startFrom(total.shape)
+	start, before := nearest(p.values, p.Start), func(int) []float64 { return nil }
+	if p.Start == 0 {
+		start, before = p.startFrom(total.shape)
+	}
 	p.partSums = nil
 	c := p.choice(y, total, judges)
 	c.Before = before
@@ -53,7 +57,17 @@ func (p *solve) search(y *system, total *Sum) (best int, err error) {
 	return best, err
 }
 
-// descends tells whether a part of the features finds λ first.
+// nearest returns the position of the value whose logarithm is nearest to that of v.
+func nearest(values []float64, v float64) (at int) {
+	for i, l := range values {
+		if math.Abs(math.Log(l/v)) < math.Abs(math.Log(values[at]/v)) {
+			at = i
+		}
+	}
+	return at
+}
+
+// descends tells whether λ is found by a descent, from what is best on a part of the features unless Start is set.
 func (p *solve) descends(shape Shape) bool {
 	return p.minPart > 0 && shape.Dim >= p.minPart && p.Judge != JudgeNone
 }

@@ -63,7 +63,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
 		e := &entry{Candidate: c, pairs: pairs}
 		const width = 1.7
-		e.matrix = newKernelMatrix(gaussianRadial, v.between(kernel.Euclidean, whole(p), 1), width,
+		e.matrix = newKernelMatrix(fourier.GaussianAt, v.between(kernel.Euclidean, whole(p), 1), width,
 			make([]float64, triangle(p.N)))
 		if err := r.addBeside(e, 0, new(scratch), 1); err != nil {
 			t.Fatal(err)

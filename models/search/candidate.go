@@ -41,6 +41,8 @@ type Candidate struct {
 	Pair float64 `json:"pair,omitempty"`
 	// Hats tells that piecewise-linear functions of single columns are beside the kernels.
 	Hats bool `json:"hats,omitempty"`
+	// Landmarks tells that the features are values of the kernel at rows (package landmarks), not drawn.
+	Landmarks bool `json:"landmarks,omitempty"`
 }
 
 // String describes the candidate: "standard, gaussian, width 0.5, diagonal metric (2 rounds), hats".
@@ -61,6 +63,9 @@ func (c Candidate) String() string {
 	}
 	if c.Hats {
 		b.WriteString(", piecewise-linear columns")
+	}
+	if c.Landmarks {
+		b.WriteString(", landmarks")
 	}
 	return b.String()
 }
@@ -88,6 +93,9 @@ func (c Candidate) complexity() int {
 	}
 	if c.Pair > 0 {
 		n += 5
+	}
+	if c.Landmarks {
+		n++
 	}
 	return n
 }

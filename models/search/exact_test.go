@@ -33,7 +33,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 			}
 		}
 		const width, lambda = 1.5, 1e-2
-		all := newKernelMatrix(radialKernelOf(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1),
+		all := newKernelMatrix(fourier.RadialOf(fourier.Gaussian{}).At, newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1),
 			width, make([]float64, triangle(p.N)))
 		want := make([]float32, len(judge)*l.outputs)
 		if err := newExact(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
@@ -78,7 +78,7 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			twice = append(twice, i)
 		}
 	}
-	all := newKernelMatrix(radialKernelOf(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), 1,
+	all := newKernelMatrix(fourier.RadialOf(fourier.Gaussian{}).At, newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1), 1,
 		make([]float64, triangle(p.N)))
 	scores := func(train []int, weights []float64) []float32 {
 		q := *p

@@ -41,8 +41,16 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	add := func(to *ridge.Sum, _ int) error { to.Merge(f.sum); return nil }
 	f.options = ridge.Options{FoldPlan: ridge.FoldPlan{Folds: 1}, Source: ridge.Source{Shape: shape, Add: add},
 		Units: ridge.Units{Grid: l.grids(), Weights: l.whole}, Threads: threads}
-	f.options.Step, f.options.Ranges = ridge.GridOf(m, features.ByteSteps)
-	cut := ridge.SumRows([]*ridge.Sum{f.sum}, m, features.ByteSteps, &f.options,
+	steps := features.ByteSteps
+	if features.Wide(m) {
+		total := int64(len(train))
+		if l.whole != nil {
+			total = l.whole.Total
+		}
+		steps = shape.Fine(total)
+	}
+	f.options.Step, f.options.Ranges = ridge.GridOf(m, steps)
+	cut := ridge.SumRows([]*ridge.Sum{f.sum}, m, steps, &f.options,
 		func(add func(fold int, x []float32, y []float64, w float64)) {
 			for _, i := range train {
 				add(0, x[i*d:(i+1)*d], l.y[i:i+1], l.weight(i))

@@ -2,10 +2,13 @@ package search
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
@@ -20,6 +23,8 @@ type Joined struct {
 	// Hats leave.
 	Pair func(out int, seed uint64) features.Recipe
 	Hats *preprocess.Bins // nil for none
+	// Landmarks take the place of random features of the kernel, which gives their Of; nil for none.
+	Landmarks *landmarks.Recipe
 }
 
 var _ kernel.Options = (*Joined)(nil)
@@ -71,6 +76,10 @@ func (o *Joined) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	}
 	draw := c.Draw
 	c.Recipe = o.join(c.Recipe, o.main(), d.Seed)
+	if o.Landmarks != nil {
+		c.Wide, c.Draw, c.Summary = true, nil, fmt.Sprintf("%s, %d landmarks", c.Summary, o.landmarks(o.main()))
+		return c, nil
+	}
 	c.Draw = func(out int, seed uint64) features.Recipe {
 		of := *o
 		of.Features = out
@@ -79,8 +88,14 @@ func (o *Joined) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	return c, nil
 }
 
+// landmarks returns how many landmarks there are for that many features.
+func (o *Joined) landmarks(features int) int { return min(features, o.Landmarks.Out) }
+
 // join puts the others beside a kernel with that many features.
 func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recipe {
+	if o.Landmarks != nil {
+		main = landmarks.Recipe{Of: main, Out: o.landmarks(out), SHA256: o.Landmarks.SHA256}
+	}
 	if len(o.Metric) > 0 {
 		main = features.Chain{Steps: append(o.Metric[:len(o.Metric):len(o.Metric)], main)}
 	}
@@ -135,7 +150,7 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 		if err != nil {
 			return err
 		}
-		of := newKernelMatrix(gaussianRadial, p.rows.between(kernel.Euclidean, m.RadialRows, threads),
+		of := newKernelMatrix(fourier.GaussianAt, p.rows.between(kernel.Euclidean, m.RadialRows, threads),
 			float64(e.Pair*median), grow(&s.beside, len(m.K)))
 		for i, v := range of.K {
 			m.K[i] += v

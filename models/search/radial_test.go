@@ -29,7 +29,7 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 			Exponent: 1.4},
 	} {
 		of := r.(interface{ Distance() kernel.Distance }).Distance()
-		m := newKernelMatrix(radialKernelOf(r), newDistances(x, d, some, of, 2), 1.3, make([]float64, triangle(2*n/3)))
+		m := newKernelMatrix(fourier.RadialOf(r).At, newDistances(x, d, some, of, 2), 1.3, make([]float64, triangle(2*n/3)))
 		m.addProducts(some.of(x, d), d, 2)
 		for i := range n {
 			for j := range i + 1 {
@@ -47,7 +47,7 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 			}
 		}
 	}
-	if radialKernelOf(fourier.Matern{Nu: 2}) != nil || radialKernelOf(fourier.Cauchy{}) != nil {
+	if fourier.RadialOf(fourier.Matern{Nu: 2}) != nil || fourier.RadialOf(fourier.Cauchy{}) != nil {
 		t.Error("a kernel without a closed form has one")
 	}
 }

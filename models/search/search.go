@@ -28,7 +28,9 @@ type Options struct {
 
 	Seed     uint64 // of the features
 	Features int    // number of features of the model; 0 is kernel.DefaultFeatures
-	Threads  int    // to compute with; at least 1 is used; the result does not depend on it
+	// Landmarks tells that features may be kernel values at rows of the pilot: for ridge regression on few rows.
+	Landmarks bool
+	Threads   int // to compute with; at least 1 is used; the result does not depend on it
 	// Enough is asked before each trial: once it is true the search ends, with the best candidate
 	// until then. Nil is never. The first trials, of the kernels in the first view, are made
 	// in any case.
@@ -49,12 +51,13 @@ type Result struct {
 
 	// Kernel has the chosen width, in units of the rows after Steps and Beside.Metric, which follow
 	// the numbers of the pilot. All are nil if nothing could be tried.
-	Kernel kernel.Options    `json:"-"`
-	Beside *Joined           `json:"-"` // the kernel with what is beside it; nil without anything
-	Steps  []features.Recipe `json:"-"`
-	Width  float64           `json:"width"`
-	Metric []byte            `json:"-"` // the file of a full metric among the steps
-	Levels []int             `json:"-"` // columns of the pilot, from 0, that the steps make levels of
+	Kernel    kernel.Options    `json:"-"`
+	Beside    *Joined           `json:"-"` // the kernel with what is beside it; nil without anything
+	Steps     []features.Recipe `json:"-"`
+	Width     float64           `json:"width"`
+	Metric    []byte            `json:"-"` // the file of a full metric among the steps
+	Landmarks []byte            `json:"-"` // the file of landmarks beside; nil for none
+	Levels    []int             `json:"-"` // columns of the pilot, from 0, that the steps make levels of
 }
 
 // Run searches.
@@ -151,6 +154,11 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	}
 	if err == nil {
 		if chosen, err = r.confirm(ctx, field, chosen, all[len(all)-1]); err != nil && err != errEnough {
+			return nil, err
+		}
+	}
+	if err == nil {
+		if chosen, err = r.landmarks(ctx, chosen, all[len(all)-1]); err != nil && err != errEnough {
 			return nil, err
 		}
 	}
@@ -347,7 +355,7 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	}
 	k, x := r.kernels[chosen.Kernel], r.views[chosen.View]
 	var err error
-	joined := chosen.Pair > 0 || chosen.Hats
+	joined := chosen.Pair > 0 || chosen.Hats || chosen.Landmarks
 	if chosen.metric != nil {
 		m := chosen.metric[len(chosen.metric)-1]
 		if err = m.ready(); err != nil {
@@ -371,10 +379,14 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 		return err
 	}
 	to.Beside, err = r.joinedOf(chosen, max(len(chosen.metric), len(chosen.pairs))-1)
-	if err == nil {
-		to.Beside.Kernel = to.Kernel
+	if err != nil {
+		return err
 	}
-	return err
+	to.Beside.Kernel = to.Kernel
+	if !chosen.Landmarks {
+		return nil
+	}
+	return r.finishLandmarks(to, x)
 }
 
 // maxWorkers is the largest number of trials at a time.

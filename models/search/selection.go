@@ -74,13 +74,14 @@ func (r *runner) survivors(field []*entry) []*entry {
 
 // order sorts candidates by their losses; those that failed are last.
 func order(field []*entry) {
-	slices.SortStableFunc(field, func(a, b *entry) int {
-		switch {
-		case a.judged == nil || b.judged == nil:
-			return cmp.Compare(boolInt(a.judged == nil), boolInt(b.judged == nil))
-		}
-		return cmp.Compare(a.mean(), b.mean())
-	})
+	slices.SortStableFunc(field, byLoss)
+}
+
+func byLoss(a, b *entry) int {
+	if a.judged == nil || b.judged == nil {
+		return cmp.Compare(boolInt(a.judged == nil), boolInt(b.judged == nil))
+	}
+	return cmp.Compare(a.mean(), b.mean())
 }
 
 func boolInt(b bool) int {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/parallel"
@@ -219,19 +220,28 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	if err != nil {
 		return nil, err
 	}
+	shape := fourier.RadialOf(recipe)
+	if e.Landmarks {
+		at, release, err := x.at(recipe, l.train[part])
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		recipe = at
+	}
 	n := len(l.judge[part])
 	scores := make([]float32, n*r.outputs)
 	var score func(lambda float64) error
-	if shape := radialKernelOf(recipe); l.exact && shape != nil {
+	if l.exact && shape != nil {
 		switch {
-		case e.matrix != nil && e.metric == nil && e.pairs == nil:
+		case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks:
 		case l.drawn:
 			if err := r.drawMatrix(e, l, part, recipe, x, s, threads); err != nil {
 				return nil, err
 			}
 		default:
 			near := x.between(k.distance, l.rows, threads)
-			e.matrix = newKernelMatrix(shape, near, width, grow(&s.all, triangle(near.N)))
+			e.matrix = newKernelMatrix(shape.At, near, width, grow(&s.all, triangle(near.N)))
 			if err := r.addBeside(e, part, s, threads); err != nil {
 				return nil, err
 			}

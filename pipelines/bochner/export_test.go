@@ -149,6 +149,10 @@ var exportCases = []exportCase{
 	{"friedman", "--kernel maxout --q 3 --pool 20", "", false},
 	{"friedman", "--kernel linear", "", false},
 	{"friedman", "--search auto", "", false},
+	{"friedman", "--search auto --features 256", "", false}, // at training rows
+	{"windmill", "--search auto --features 256 --kernel laplace", "", false},
+	{"windmill", "--search auto --features 256 --kernel exponential", "", false},
+	{"windmill", "--search auto --features 256 --kernel matern --nu 2.5", "", false},
 	{"gaps", "--kernel matern", "", true},
 	{"clock", "--lambda 1e-6", "", true},
 	{"places", "--task regression --search auto", "", false},
@@ -182,7 +186,7 @@ var exportCases = []exportCase{
 // writeExportData writes the data of exportCases.
 func writeExportData(t *testing.T, dir string) {
 	t.Helper()
-	for _, set := range []string{"moons", "friedman", "checkerboard"} {
+	for _, set := range []string{"moons", "friedman", "checkerboard", "windmill"} {
 		must(t, dir, "generate", set, "--rows", "400", "--out", set+".csv")
 	}
 	writePlaces(t, dir)

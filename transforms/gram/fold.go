@@ -60,6 +60,8 @@ type Choice struct {
 	Smaller []float64 `json:"smaller,omitempty"` // as ridge.Options.Smaller
 	// All says to try all of Lambda on all folds, as ridge.Options.All.
 	All bool `json:"all,omitempty"`
+	// Start is where the choice of λ begins, as ridge.Options.Start.
+	Start float64 `json:"start,omitempty"`
 	// Again says that rows are summed again on a finer grid if λ is as small as the rounding of features
 	// is equivalent to: then FitReport.Coarse may be set.
 	Again bool `json:"again,omitempty"`

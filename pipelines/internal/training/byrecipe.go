@@ -299,6 +299,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	pass.Fold.HeldOut = t.given.Calibrate == score.Platt
 	if fold := &pass.Fold; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
+		fold.Start = t.startLambda()
 		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
 			fold.Smaller = ridge.SmallerLambda()
 		}

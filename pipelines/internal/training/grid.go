@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -86,4 +88,23 @@ func (t *Training) tooCoarse() bool {
 func (t *Training) canResum() bool {
 	rows, _ := t.sizes()
 	return rows <= againRows && products(rows, t.Recipe.Dim) <= againGram
+}
+
+// landmarkLambda is the λ that is tried first of features that are landmarks, unless a search has found one.
+const landmarkLambda = 1e-2
+
+// startLambda returns gram.Choice.Start. A quarter of the landmarks needs a far smaller λ than all of them, which
+// are nearly as many as the rows. Inner products grow with the number of landmarks, and so does λ.
+func (t *Training) startLambda() float64 {
+	files := t.Recipe.Files
+	if t.given != nil {
+		files = t.given.Recipe.Kept
+	}
+	switch found := t.Searched; {
+	case !slices.ContainsFunc(files, func(f storage.File) bool { return f.Name == landmarks.FileName }):
+		return 0
+	case found != nil && found.Chosen.Lambda > 0:
+		return found.Chosen.Lambda * float64(t.Recipe.Dim) / float64(found.Chosen.Features)
+	}
+	return landmarkLambda
 }

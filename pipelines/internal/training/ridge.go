@@ -91,6 +91,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	case spec.NoIntervals:
 		fold.Spread = gram.NoSpread
 	}
+	fold.Start = t.startLambda()
 	fold.All = t.opts.Lambda.Selects() && !t.lambdaByMSE
 	fold.Again = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ
 	fit, err := t.FitSums(ctx, t.Target, fold, folding)

@@ -81,7 +81,8 @@ func (t *Training) searchFeatures(ctx context.Context, s search) (err error) {
 		t.Recipe = all
 	}
 	var why string
-	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts(), t.searchedLong())
+	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts(),
+		t.opts.LearnerName() == "ridge", t.searchedLong())
 	t.notSearched(s, why)
 	if t.Searched != nil {
 		t.judgeByLogLoss()

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -50,6 +51,13 @@ func PilotRows(rows int64, d int) int {
 		return 0
 	}
 	return int(min(rows, search.MaxRows, int64(values/max(d, 1))))
+}
+
+// landmarkRows tells whether features may be landmarks with that many rows. Fewer rows have so many random
+// features for each that these are as good as the kernel itself; with more rows landmarks gain little, and their
+// sums on 16 bits take long.
+func landmarkRows(rows int64, features int) bool {
+	return 4*rows >= int64(features) && rows <= 2*int64(features)
 }
 
 // Kernels returns the kernels that a search chooses from: of those given, all that have a width that
@@ -195,8 +203,8 @@ const tooFew = "too few rows are left besides the held-out ones"
 
 // Search replaces the recipe of the session by one that does better on held-out rows of a pilot.
 // The rows of the first of held folds are not in it; with 0 all rows may be. It ends early once
-// enough, which may be nil, is true. If nothing was searched the result is nil, and why says so.
-func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int,
+// enough, which may be nil, is true. Features may be landmarks, if that is said and rows are few. If nothing was searched the result is nil, and why says so.
+func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, atRows bool,
 	enough func() bool) (r *Result, why string, err error) {
 	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)),
 		search.Parts)
@@ -235,7 +243,8 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	found, err := search.Run(ctx, p, search.Options{
 		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
-		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Threads: s.Engine.Threads, Enough: enough, Progress: func(line string) {
+		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Landmarks: atRows && landmarkRows(s.Counts.Used, s.Recipe.Dim),
+		Threads: s.Engine.Threads, Enough: enough, Progress: func(line string) {
 			s.Progress.Note("%s", line)
 		},
 	})
@@ -258,10 +267,17 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	if found.Beside != nil {
 		found.Beside.Features, chosen = size, found.Beside
 	}
+	if found.Landmarks != nil {
+		name += ", at training rows"
+	}
 	var files []storage.File
-	if found.Metric != nil {
-		files = append(files, storage.File{Name: preprocess.MetricFile, Data: found.Metric})
-		if err := s.Share(ctx, files[0], models.SumFile(preprocess.MetricFile, found.Metric).SHA256); err != nil {
+	for _, f := range []storage.File{{Name: preprocess.MetricFile, Data: found.Metric},
+		{Name: landmarks.FileName, Data: found.Landmarks}} {
+		if f.Data == nil {
+			continue
+		}
+		files = append(files, f)
+		if err := s.Share(ctx, f, models.SumFile(f.Name, f.Data).SHA256); err != nil {
 			return nil, "", err
 		}
 	}

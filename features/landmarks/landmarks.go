@@ -1,0 +1,121 @@
+// Package landmarks provides features that are values of a kernel at rows of the training data,
+//
+//	φ_j(x) = k(x, z_j),
+//
+// for landmarks z_1, z_2, …, which are rows drawn at random. Inner products of features, divided by
+// their number, estimate E_z[k(x, z)·k(y, z)], the kernel of k·k over the distribution of the rows
+// (Balcan, Blum and Vempala, "Kernels as features: on kernels, margins, and low-dimensional mappings",
+// Machine Learning 65, 2006, §4, where these are the features F_1). So, in contrast to random Fourier
+// features, they spend nothing on places without rows. They have the span of the Nyström approximation
+// (Williams and Seeger, "Using the Nyström method to speed up kernel machines", 2001), but not its
+// whitening: ridge regression shrinks the sum of squares of the weights instead of αᵀKα.
+//
+// Each feature has the range from 0 to 1. Features of a wide kernel are nearly equal, so a grid of 16
+// bits is needed to tell them apart (features.Ranged).
+package landmarks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/safetensors"
+)
+
+// FileName is the name of the file of landmarks in the directory of a model.
+const FileName = "landmarks.safetensors"
+
+// maxValues is the largest number of values of all landmarks: 256 MiB.
+const maxValues = 1 << 26
+
+// Rows are landmarks. They must not change after Encode.
+type Rows struct {
+	Count, In int
+	X         []float32 // Count×In, row-major
+}
+
+// Distinct returns the first of the n rows of x, of d values each, that differ from those before
+// them: at most count, in their order.
+func Distinct(x []float32, n, d, count int) *Rows {
+	r := &Rows{In: d}
+	seen := map[uint64]bool{}
+	for i := 0; i < n && r.Count < count; i++ {
+		row := x[i*d : (i+1)*d]
+		if key := rows.Hash(0, row); !seen[key] {
+			seen[key] = true
+			r.Count, r.X = r.Count+1, append(r.X, row...)
+		}
+	}
+	return r
+}
+
+func (r *Rows) validate() error {
+	switch {
+	case r.In < 1 || r.In > rows.MaxDim:
+		return fmt.Errorf("rows must have 1 to %d values (have %d)", rows.MaxDim, r.In)
+	case r.Count < 1 || r.Count > maxValues/r.In:
+		return fmt.Errorf("must be 1 to %d rows (have %d)", maxValues/r.In, r.Count)
+	case len(r.X) != r.Count*r.In:
+		return fmt.Errorf("%d values for %d rows of length %d", len(r.X), r.Count, r.In)
+	}
+	for i, v := range r.X {
+		if !rows.Finite(v) {
+			return fmt.Errorf("row %d, column %d must be finite (have %v)", i/r.In+1, i%r.In+1, v)
+		}
+	}
+	return nil
+}
+
+// Encode returns the file of r, in the safetensors format: "landmarks" [Count, In] F32. Equal rows have
+// equal bytes. It returns an error if sizes or values are invalid.
+func Encode(r *Rows) ([]byte, error) {
+	if err := r.validate(); err != nil {
+		return nil, fmt.Errorf("landmarks: %w", err)
+	}
+	return safetensors.Encode(nil, safetensors.Of("landmarks", r.X, r.Count, r.In)), nil
+}
+
+// Decode reads the output of Encode.
+func Decode(data []byte) (*Rows, error) {
+	r, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("landmarks: %w", err)
+	}
+	return r, nil
+}
+
+func decode(data []byte) (*Rows, error) {
+	file, err := safetensors.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	info, ok := file.Lookup("landmarks")
+	if !ok || len(file.Tensors) != 1 || len(info.Shape) != 2 {
+		return nil, fmt.Errorf("want one array, the matrix %q", "landmarks")
+	}
+	r := &Rows{Count: info.Shape[0], In: info.Shape[1]} // no larger than the file, so allocation is bounded
+	if r.X, err = safetensors.Values[float32](file, "landmarks"); err != nil {
+		return nil, err
+	}
+	return r, r.validate()
+}
+
+var provided features.Provided[Rows]
+
+func init() { features.RegisterFile(FileName, &provided, Decode) }
+
+// Hold makes r available to the recipes of this process that name sum, until release is called, once.
+func Hold(r *Rows) (sum string, release func(), err error) {
+	data, err := Encode(r)
+	if err != nil {
+		return "", nil, err
+	}
+	h := sha256.Sum256(data)
+	release, err = provided.Hold(data, Decode)
+	return hex.EncodeToString(h[:]), release, err
+}
+
+// Forget drops the landmarks with that hash (see features.ProvideFile). Existing maps keep working.
+func Forget(sum string) { provided.Forget(sum) }

@@ -1,0 +1,101 @@
+package landmarks
+
+import (
+	"math"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Map is the map of a Recipe. It does not change and is safe for concurrent use.
+type Map struct {
+	in, out   int
+	landmarks []float32 // out×in
+	of        *fourier.Radial
+	scratch   sync.Pool // of *[]float64, distances from a row to the landmarks
+}
+
+var _ features.Ranged = (*Map)(nil)
+
+// New returns the map. It returns an error if a field is invalid or the file has not been provided.
+func (r Recipe) New() (features.Map, error) {
+	x, err := r.Landmarks()
+	if err != nil {
+		return nil, err
+	}
+	m := &Map{landmarks: x, of: fourier.RadialOf(r.Of)}
+	m.in, m.out = r.Dims()
+	m.scratch.New = func() any {
+		t := make([]float64, m.out)
+		return &t
+	}
+	return m, nil
+}
+
+// Dims returns the row length and the number of landmarks.
+func (m *Map) Dims() (in, out int) { return m.in, m.out }
+
+// Apply stores the features of the n rows of x in dst, each computed in float64 and rounded once. A row
+// with NaN gets NaN. It panics if a slice is too short.
+func (m *Map) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("landmarks: Apply: slice too short")
+	}
+	m.each(dst, x, n, func(k float64) float32 { return float32(k) })
+}
+
+// each stores of(k) for the kernel of each of n rows and each landmark.
+func (m *Map) each(dst, x []float32, n int, of func(k float64) float32) {
+	scratch := m.scratch.Get().(*[]float64)
+	defer m.scratch.Put(scratch)
+	t := *scratch
+	for i := range n {
+		blas.Distances(t, x[i*m.in:(i+1)*m.in], m.landmarks, m.of.Distance == kernel.L1)
+		for j, v := range t {
+			if m.of.Distance == kernel.Euclidean {
+				v = math.Sqrt(v)
+			}
+			t[j] = v / m.of.Width
+		}
+		m.of.At(t)
+		to := dst[i*m.out : (i+1)*m.out]
+		for j, k := range t {
+			to[j] = of(k)
+		}
+	}
+}
+
+// Quantize stores the n ≤ features.MaxRows rows of x on the grid. NaN becomes 0 and is counted. It
+// panics if x is too short.
+func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
+}
+
+// Ranges returns the centre and half length of each feature's range, ½ and ½.
+func (m *Map) Ranges() (centre, half []float64) {
+	half = make([]float64, m.out)
+	for j := range half {
+		half[j] = 0.5
+	}
+	return half, half
+}
+
+// Step returns the size of a step of the 8-bit grid.
+func (m *Map) Step() float64 { return 0.5 / features.ByteSteps }
+
+// Wide returns true: 8 bits are too coarse for features of a wide kernel.
+func (m *Map) Wide() bool { return true }
+
+// steps maps rows to steps of the grid.
+type steps struct {
+	*Map
+	most float64
+}
+
+// Apply stores (2k − 1)·most.
+func (s steps) Apply(dst, x []float32, n int) {
+	s.each(dst, x, n, func(k float64) float32 { return float32((2*k - 1) * s.most) })
+}

@@ -1,0 +1,95 @@
+package search
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/landmarks"
+)
+
+const (
+	// landmarkFeatures is the number of features with which landmarks are compared, where rows are too many for
+	// kernels without features. With half as many, they are not chosen on tables on which they do better.
+	landmarkFeatures = 2048
+	// landmarkWidths is the number of widths, each half of the one before, of a kernel at landmarks: inner products
+	// of its values are smoother than the kernel.
+	landmarkWidths = 3
+	// landmarkColumns is the largest row length with landmarks, to which distances take longer than waves.
+	landmarkColumns = 256
+)
+
+// landmarks returns chosen, or the same candidate at landmarks (package landmarks) if that does better by more
+// than half a standard error, with as many features. Random features of a narrow kernel approximate it badly,
+// unless they are many more than the rows.
+func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry, error) {
+	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewest || r.views[chosen.View].d > landmarkColumns {
+		return chosen, nil
+	}
+	recipe, err := recipeOf(r.kernels[chosen.Kernel].options, 1, leastMain, 1, 0)
+	if err != nil || fourier.RadialOf(recipe) == nil {
+		return chosen, err
+	}
+	at := *l
+	at.steps = 1
+	at.features = min(kernel.Count(r.options.Features), landmarkFeatures)
+	if l.exact {
+		at.drawn, at.features = true, min(kernel.Count(r.options.Features), mostDrawn)
+	}
+	r.spare = nil // memory for other sizes
+	random := chosen.with(func(*Candidate) {})
+	if err := r.tryAll(ctx, []*entry{random}, &at); err != nil {
+		return chosen, err
+	}
+	best, err := r.atLandmarks(ctx, chosen, &at)
+	if err != nil || random.judged == nil || best == nil {
+		return chosen, err
+	}
+	if by, se := worse(random.judged, best.judged); by > simpler*se {
+		return best, nil
+	}
+	return chosen, nil
+}
+
+// atLandmarks returns the best of a candidate at landmarks with its width and smaller ones; nil if none can be
+// fitted.
+func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (best *entry, err error) {
+	start := coarse[:3]
+	for i, width := 0, chosen.Width; i < landmarkWidths; i, width = i+1, width/2 {
+		e := chosen.with(func(c *Candidate) { c.Width, c.Landmarks = width, true })
+		e.start = start
+		if err := r.tryAll(ctx, []*entry{e}, at); err != nil || e.judged == nil {
+			return best, err
+		}
+		if best != nil && !(e.mean() < best.mean()) {
+			break
+		}
+		best, start = e, []float64{e.trial.Lambda}
+	}
+	return best, nil
+}
+
+// at returns the recipe of a kernel at the first of those rows of x, as many as the kernel has features at most,
+// and a function that releases what the recipe needs.
+func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
+	_, out, err := features.Dims(kernel)
+	if err != nil {
+		return at, nil, err
+	}
+	of := landmarks.Distinct((&RadialRows{rows: rows}).of(x.x, x.d), len(rows), x.d, out)
+	sum, release, err := landmarks.Hold(of)
+	return landmarks.Recipe{Of: kernel, Out: of.Count, SHA256: sum}, release, err
+}
+
+// finishLandmarks takes the landmarks of a result from all rows of the pilot.
+func (r *runner) finishLandmarks(to *Result, x *scaled) error {
+	of := landmarks.Distinct(x.x, r.pilot.N, x.d, kernel.Count(r.options.Features))
+	var err error
+	if to.Landmarks, err = landmarks.Encode(of); err != nil {
+		return err
+	}
+	sum, err := features.ProvideFile(landmarks.FileName, to.Landmarks)
+	to.Beside.Landmarks = &landmarks.Recipe{Out: of.Count, SHA256: sum}
+	return err
+}
