@@ -150,7 +150,7 @@ var exportCases = []exportCase{
 	{"friedman", "--kernel linear", "", false},
 	{"friedman", "--search auto", "", false},
 	{"friedman", "--search auto --features 256", "", false}, // at training rows
-	{"windmill", "--search auto --features 256 --kernel laplace", "", false},
+	{"moons", "--search auto --features 256 --kernel laplace", "", false},
 	{"windmill", "--search auto --features 256 --kernel exponential", "", false},
 	{"windmill", "--search auto --features 256 --kernel matern --nu 2.5", "", false},
 	{"gaps", "--kernel matern", "", true},
