@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
@@ -149,8 +150,8 @@ var exportCases = []exportCase{
 	{"friedman", "--kernel maxout --q 3 --pool 20", "", false},
 	{"friedman", "--kernel linear", "", false},
 	{"friedman", "--search auto", "", false},
-	{"friedman", "--search auto --features 256", "", false}, // at training rows
-	{"moons", "--search auto --features 256 --kernel laplace", "", false},
+	{"friedman", "--search auto --features 256 --seed 3", "", false}, // at training rows, as all with 256
+	{"windmill", "--search auto --features 256 --seed 5 --kernel laplace", "", false},
 	{"windmill", "--search auto --features 256 --kernel exponential", "", false},
 	{"windmill", "--search auto --features 256 --kernel matern --nu 2.5", "", false},
 	{"gaps", "--kernel matern", "", true},
@@ -249,13 +250,16 @@ func (c exportCase) model(t *testing.T, dir, model string) (data []string) {
 		label = nil
 	}
 	args := slices.Concat([]string{"train", "--model", model, "--quiet"}, data, label, flags)
-	if !slices.Contains(flags, "linear") {
+	if !slices.Contains(flags, "linear") && !slices.Contains(flags, "--features") {
 		args = append(args, "--features", "96")
 	}
 	if !slices.Contains(flags, "--lambda") {
 		args = append(args, "--lambda", "1e-3")
 	}
 	must(t, dir, args...)
+	if strings.Contains(c.flags, "auto --features 256") {
+		read(t, dir, model, landmarks.FileName)
+	}
 	return data
 }
 
