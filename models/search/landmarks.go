@@ -16,6 +16,10 @@ const (
 	// landmarkWidths is the number of widths, each half of the one before, of a kernel at landmarks: inner products
 	// of its values are smoother than the kernel.
 	landmarkWidths = 3
+	// Most landmarks as a share of the rows that they are drawn from. With more, λ is hard to choose: a fit to
+	// four fifths of the rows then has as many rows as landmarks, where squared errors are largest, and one to all
+	// rows has more.
+	landmarkShare = 0.8
 	// landmarkColumns is the largest row length with landmarks, to which distances take longer than waves.
 	landmarkColumns = 256
 )
@@ -70,6 +74,11 @@ func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (bes
 	return best, nil
 }
 
+// mostLandmarks returns the number of landmarks among those rows, of at most that many features.
+func mostLandmarks(features, rows int) int {
+	return max(1, min(features, int(landmarkShare*float64(rows))))
+}
+
 // at returns the recipe of a kernel at the first of those rows of x, as many as the kernel has features at most,
 // and a function that releases what the recipe needs.
 func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
@@ -77,14 +86,14 @@ func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, re
 	if err != nil {
 		return at, nil, err
 	}
-	of := landmarks.Distinct((&RadialRows{rows: rows}).of(x.x, x.d), len(rows), x.d, out)
+	of := landmarks.Distinct((&RadialRows{rows: rows}).of(x.x, x.d), len(rows), x.d, mostLandmarks(out, len(rows)))
 	sum, release, err := landmarks.Hold(of)
 	return landmarks.Recipe{Of: kernel, Out: of.Count, SHA256: sum}, release, err
 }
 
 // finishLandmarks takes the landmarks of a result from all rows of the pilot.
 func (r *runner) finishLandmarks(to *Result, x *scaled) error {
-	of := landmarks.Distinct(x.x, r.pilot.N, x.d, kernel.Count(r.options.Features))
+	of := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.Count(r.options.Features), r.pilot.N))
 	var err error
 	if to.Landmarks, err = landmarks.Encode(of); err != nil {
 		return err

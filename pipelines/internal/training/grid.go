@@ -93,17 +93,22 @@ func (t *Training) canResum() bool {
 // landmarkLambda is the λ that is tried first of features that are landmarks, unless a search has found one.
 const landmarkLambda = 1e-2
 
-// startLambda returns gram.Choice.Start. A quarter of the landmarks needs a far smaller λ than all of them, which
-// are nearly as many as the rows. Inner products grow with the number of landmarks, and so does λ.
-func (t *Training) startLambda() float64 {
+// atLandmarks tells whether features are landmarks.
+func (t *Training) atLandmarks() bool {
 	files := t.Recipe.Files
 	if t.given != nil {
 		files = t.given.Recipe.Kept
 	}
-	switch found := t.Searched; {
-	case !slices.ContainsFunc(files, func(f storage.File) bool { return f.Name == landmarks.FileName }):
+	return slices.ContainsFunc(files, func(f storage.File) bool { return f.Name == landmarks.FileName })
+}
+
+// startLambda returns gram.Choice.Start. A quarter of the landmarks needs a far smaller λ than all of them, which
+// are nearly as many as the rows. Inner products grow with the number of landmarks, and so does λ.
+func (t *Training) startLambda() float64 {
+	if !t.atLandmarks() {
 		return 0
-	case found != nil && found.Chosen.Lambda > 0:
+	}
+	if found := t.Searched; found != nil && found.Chosen.Lambda > 0 {
 		return found.Chosen.Lambda * float64(t.Recipe.Dim) / float64(found.Chosen.Features)
 	}
 	return landmarkLambda

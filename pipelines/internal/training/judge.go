@@ -34,12 +34,13 @@ const mostJudged = 3000
 
 // allJudge tells that all folds choose λ though the search has seen the rows of all but the first.
 // Few rows of one fold choose a worse one; held-out figures are still the first fold's. A
-// first night leaves λ to the first fold, as later ones do.
+// first night leaves λ to the first fold, as later ones do. Landmarks are rows of the other folds, which cannot
+// judge them: the weight of its own landmark decides the prediction for a row, and no other row fits that weight.
 func (t *Training) allJudge() bool {
 	// nothing else has seen the rows
 	only := t.Searched != nil && t.Learned == nil && !t.Recipe.Recodes && !t.CountsApart()
 	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" &&
-		!t.opts.Resizes()
+		!t.opts.Resizes() && !t.atLandmarks()
 }
 
 // firstJudges tells that only the first fold is held out, because features, or the way to make

@@ -203,7 +203,8 @@ const tooFew = "too few rows are left besides the held-out ones"
 
 // Search replaces the recipe of the session by one that does better on held-out rows of a pilot.
 // The rows of the first of held folds are not in it; with 0 all rows may be. It ends early once
-// enough, which may be nil, is true. Features may be landmarks, if that is said and rows are few. If nothing was searched the result is nil, and why says so.
+// enough, which may be nil, is true. With atRows, features may be landmarks where rows are few. If nothing was
+// searched the result is nil, and why says so.
 func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, atRows bool,
 	enough func() bool) (r *Result, why string, err error) {
 	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)),
@@ -269,6 +270,8 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	if found.Landmarks != nil {
 		name += ", at training rows"
+		s.Notes = append(s.Notes, "the model stores training rows, at which its features are kernel values (landmarks); "+
+			"--search none stores none")
 	}
 	var files []storage.File
 	for _, f := range []storage.File{{Name: preprocess.MetricFile, Data: found.Metric},
