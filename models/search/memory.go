@@ -42,7 +42,8 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 		}
 		shared = 0                            // metrics are not learned at the first level
 		judge := min(size.judge, n/parts*5/4) // rows of a part, which chance makes larger
-		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+min(mostHats, preprocess.MostKnots*d), judge, outputs))
+		beside := min(mostHats, preprocess.MostKnots*d)
+		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+beside, judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
 	// Views, distances of each in two norms, and two columns of one.

@@ -273,16 +273,9 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		s.Notes = append(s.Notes, "the model stores training rows, at which its features are kernel values (landmarks); "+
 			"--search none stores none")
 	}
-	var files []storage.File
-	for _, f := range []storage.File{{Name: preprocess.MetricFile, Data: found.Metric},
-		{Name: landmarks.FileName, Data: found.Landmarks}} {
-		if f.Data == nil {
-			continue
-		}
-		files = append(files, f)
-		if err := s.Share(ctx, f, models.SumFile(f.Name, f.Data).SHA256); err != nil {
-			return nil, "", err
-		}
+	files, err := share(ctx, s, found)
+	if err != nil {
+		return nil, "", err
 	}
 	if s.Recipe, err = s.Recipe.Searched(found.Steps, chosen, s.Spec.Seed, name, files); err != nil {
 		return nil, "", err
@@ -294,6 +287,21 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: SearchFile, Data: append(data, '\n')})
 	return r, "", nil
+}
+
+// share makes the files that the recipe names available to all workers, and returns them.
+func share(ctx context.Context, s *prepare.Session, found *search.Result) (files []storage.File, err error) {
+	for _, f := range []storage.File{{Name: preprocess.MetricFile, Data: found.Metric},
+		{Name: landmarks.FileName, Data: found.Landmarks}} {
+		if f.Data == nil {
+			continue
+		}
+		files = append(files, f)
+		if err := s.Share(ctx, f, models.SumFile(f.Name, f.Data).SHA256); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
 }
 
 // mayBeLevels tells which of the numbers that kernels take may become levels: none with a schema or
