@@ -259,7 +259,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
 	r.Categories = categories(s, found.Levels)
-	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(found.Kernel), found.Width)
+	name := nameOf(s, found)
 	size := s.Recipe.Dim
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
 	if err != nil {
@@ -267,11 +267,6 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	if found.Beside != nil {
 		found.Beside.Features, chosen = size, found.Beside
-	}
-	if found.Landmarks != nil {
-		name += ", at training rows"
-		s.Notes = append(s.Notes, "the model stores training rows, at which its features are kernel values (landmarks); "+
-			"--search none stores none")
 	}
 	files, err := share(ctx, s, found)
 	if err != nil {
@@ -287,6 +282,17 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: SearchFile, Data: append(data, '\n')})
 	return r, "", nil
+}
+
+// nameOf returns the name of the features that a search found. It adds a note if they are landmarks.
+func nameOf(s *prepare.Session, found *search.Result) string {
+	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(found.Kernel), found.Width)
+	if found.Landmarks != nil {
+		name += ", at training rows"
+		s.Notes = append(s.Notes, "the model stores training rows, at which its features are kernel values (landmarks); "+
+			"--search none stores none")
+	}
+	return name
 }
 
 // share makes the files that the recipe names available to all workers, and returns them.
