@@ -3,12 +3,13 @@
 //	φ_j(x) = k(x, z_j),
 //
 // for landmarks z_1, z_2, …, which are rows drawn at random. Inner products of features, divided by
-// their number, estimate E_z[k(x, z)·k(y, z)], the kernel of k·k over the distribution of the rows
+// their number, estimate the kernel E_z[k(x, z)·k(y, z)], where z has the distribution of the rows
 // (Balcan, Blum and Vempala, "Kernels as features: on kernels, margins, and low-dimensional mappings",
 // Machine Learning 65, 2006, §4, where these are the features F_1). So, in contrast to random Fourier
 // features, they spend nothing on places without rows. They have the span of the Nyström approximation
 // (Williams and Seeger, "Using the Nyström method to speed up kernel machines", 2001), but not its
-// whitening: ridge regression shrinks the sum of squares of the weights instead of αᵀKα.
+// whitening: ridge regression penalizes the sum of squares of the weights α instead of αᵀKα, where K is the
+// Gram matrix of the landmarks.
 //
 // Each feature has the range from 0 to 1. Features of a wide kernel are nearly equal, so a grid of 16
 // bits is needed to tell them apart (features.Ranged).
@@ -27,7 +28,7 @@ import (
 // FileName is the name of the file of landmarks in the directory of a model.
 const FileName = "landmarks.safetensors"
 
-// maxValues is the largest number of values of all landmarks: 256 MiB.
+// maxValues is the largest Count·In of a file: 256 MiB of float32.
 const maxValues = 1 << 26
 
 // Rows are landmarks. They must not change after Encode.
@@ -36,8 +37,8 @@ type Rows struct {
 	X         []float32 // Count×In, row-major
 }
 
-// Distinct returns the first of the n rows of x, of d values each, that differ from those before
-// them: at most count, in their order.
+// Distinct returns copies of the first rows, at most count and in order, among the n rows of x (d values each)
+// that differ from all rows before them. It compares 64-bit hashes.
 func Distinct(x []float32, n, d, count int) *Rows {
 	r := &Rows{In: d}
 	seen := map[uint64]bool{}
@@ -77,7 +78,8 @@ func Encode(r *Rows) ([]byte, error) {
 	return safetensors.Encode(nil, safetensors.Of("landmarks", r.X, r.Count, r.In)), nil
 }
 
-// Decode reads the output of Encode.
+// Decode returns the landmarks that Encode stored in data. It returns an error if data is not such a file or
+// if sizes or values are invalid.
 func Decode(data []byte) (*Rows, error) {
 	r, err := decode(data)
 	if err != nil {
@@ -106,7 +108,8 @@ var provided features.Provided[Rows]
 
 func init() { features.RegisterFile(FileName, &provided, Decode) }
 
-// Hold makes r available to the recipes of this process that name sum, until release is called, once.
+// Hold makes r available to the recipes of this process whose SHA256 is sum, the hash of the encoded r, until
+// release is called, once. It returns an error if r is invalid.
 func Hold(r *Rows) (sum string, release func(), err error) {
 	data, err := Encode(r)
 	if err != nil {
@@ -116,6 +119,3 @@ func Hold(r *Rows) (sum string, release func(), err error) {
 	release, err = provided.Hold(data, Decode)
 	return hex.EncodeToString(h[:]), release, err
 }
-
-// Forget drops the landmarks with that hash (see features.ProvideFile). Existing maps keep working.
-func Forget(sum string) { provided.Forget(sum) }

@@ -39,8 +39,9 @@ func TestFeaturesAreKernelsAtLandmarks(t *testing.T) {
 	for name, of := range map[string]features.Recipe{
 		"gaussian": fourier.Gaussian{In: d, Out: 2, Width: 1.3}, "laplace": fourier.Laplace{In: d, Out: 2, Width: 3},
 		"exponential": fourier.Exponential{In: d, Out: 2, Width: 2, Exponent: 0.7},
-		"matern ½":    fourier.Matern{In: d, Out: 2, Width: 2, Nu: 0.5}, "matern 1½": fourier.Matern{In: d, Out: 2, Width: 2, Nu: 1.5},
-		"matern 2½": fourier.Matern{In: d, Out: 2, Width: 2, Nu: 2.5},
+		"matern ½":    fourier.Matern{In: d, Out: 2, Width: 2, Nu: 0.5},
+		"matern 1½":   fourier.Matern{In: d, Out: 2, Width: 2, Nu: 1.5},
+		"matern 2½":   fourier.Matern{In: d, Out: 2, Width: 2, Nu: 2.5},
 	} {
 		m, err := at(t, of, z).New()
 		if err != nil {
@@ -86,7 +87,7 @@ func TestRecipesThatCannotBeDrawnAreNamed(t *testing.T) {
 		"needs 3 of 2":             func(r *Recipe) { r.Out = 3 },
 		"needs 2 of 3":             func(r *Recipe) { r.Of = fourier.Gaussian{In: 3, Out: 2, Width: 1} },
 		"sha256 must be":           func(r *Recipe) { r.SHA256 = "x" },
-		"not available":            func(r *Recipe) { r.SHA256 = strings.Repeat("0", 64) },
+		"is available":             func(r *Recipe) { r.SHA256 = strings.Repeat("0", 64) },
 	} {
 		changed := r
 		change(&changed)

@@ -68,8 +68,8 @@ func (m *Map) each(dst, x []float32, n int, of func(k float64) float32) {
 	}
 }
 
-// Quantize stores the n ≤ features.MaxRows rows of x on the grid. NaN becomes 0 and is counted. It
-// panics if x is too short.
+// Quantize stores the features of the n ≤ features.MaxRows rows of x in dst, rounded to its grid. NaN
+// becomes 0 and is counted in saturated. It panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
 }
@@ -86,7 +86,7 @@ func (m *Map) Ranges() (centre, half []float64) {
 // Step returns the size of a step of the 8-bit grid.
 func (m *Map) Step() float64 { return 0.5 / features.ByteSteps }
 
-// Wide returns true: 8 bits are too coarse for features of a wide kernel.
+// Wide returns true, which asks for the 16-bit grid: 8 bits are too coarse for features of a wide kernel.
 func (m *Map) Wide() bool { return true }
 
 // steps maps rows to steps of the grid.

@@ -12,8 +12,8 @@ import (
 
 // Recipe is the recipe of φ_j(x) = k(x, z_j), j = 1 to Out.
 type Recipe struct {
-	// Of has the kernel k, which fourier.RadialOf must know, and the row length. Its form, seed and
-	// number of features do not matter.
+	// Of is a recipe of random features. Only its row length and its kernel k, which fourier.RadialOf must
+	// know, are used; its form, seed and number of features are ignored.
 	Of     features.Recipe
 	Out    int    // number of features: the first Out landmarks of the file
 	SHA256 string // of the file of landmarks, in hexadecimal
@@ -67,7 +67,7 @@ func (r Recipe) Landmarks() ([]float32, error) {
 	l := provided.Get(r.SHA256)
 	switch {
 	case l == nil:
-		return nil, fmt.Errorf("landmarks: those with SHA-256 %.12s… are not available; provide %s of the model",
+		return nil, fmt.Errorf("landmarks: no file with SHA-256 %.12s… is available; provide %s of the model",
 			r.SHA256, FileName)
 	case l.In != in || l.Count < r.Out:
 		return nil, fmt.Errorf("landmarks: the file has %d rows of %d values; the recipe needs %d of %d", l.Count, l.In,
@@ -101,7 +101,7 @@ func (r *Recipe) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if j.Kernel.Kind == "chain" || j.Kernel.Kind == "join" || j.Kernel.Kind == "landmarks" {
-		return fmt.Errorf("the kernel is a %s", j.Kernel.Kind) // input must not choose the depth of recursion
+		return fmt.Errorf("the kernel cannot be of kind %q", j.Kernel.Kind) // input must not choose the depth of recursion
 	}
 	k, err := j.Kernel.Open()
 	if err != nil {

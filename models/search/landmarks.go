@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// landmarkFeatures is the number of features with which landmarks are compared, where rows are too many for
-	// kernels without features. With half as many, they are not chosen on tables on which they do better.
+	// landmarkFeatures is the largest number of features at which landmarks are compared with random features if
+	// there are too many rows for exact kernels. With half as many, they are not chosen on tables that they improve.
 	landmarkFeatures = 2048
 	// landmarkWidths is the number of widths, each half of the one before, of a kernel at landmarks: inner products
 	// of its values are smoother than the kernel.
 	landmarkWidths = 3
-	// Most landmarks as a share of the rows that they are drawn from. With more, λ is hard to choose: a fit to
-	// four fifths of the rows then has as many rows as landmarks, where squared errors are largest, and one to all
-	// rows has more.
+	// landmarkShare bounds the number of landmarks, as a share of the rows that they are drawn from. With more, λ is
+	// hard to choose: a fit to four fifths of all rows has as many rows as landmarks, where test errors peak (double
+	// descent), but a fit to all rows has more.
 	landmarkShare = 0.8
-	// landmarkColumns is the largest row length with landmarks, to which distances take longer than waves.
+	// landmarkColumns is the largest row length for landmarks: their distances take longer than random features.
 	landmarkColumns = 256
 )
 
-// landmarks returns chosen, or the same candidate at landmarks (package landmarks) if that does better by more
-// than half a standard error, with as many features. Random features of a narrow kernel approximate it badly,
-// unless they are many more than the rows.
+// landmarks returns chosen, or its best variant at landmarks (package landmarks) if the loss of that variant is more
+// than half a standard error below the loss of as many random features. Random features approximate a narrow kernel
+// badly unless there are many more of them than rows.
 func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry, error) {
 	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewest || r.views[chosen.View].d > landmarkColumns {
 		return chosen, nil
@@ -56,8 +56,8 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 	return chosen, nil
 }
 
-// atLandmarks returns the best of a candidate at landmarks with its width and smaller ones; nil if none can be
-// fitted.
+// atLandmarks returns the best variant of chosen at landmarks, with its width or a smaller one. It stops at the first
+// width that is no better than the one before, and returns nil if the first cannot be fitted.
 func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (best *entry, err error) {
 	start := coarse[:3]
 	for i, width := 0, chosen.Width; i < landmarkWidths; i, width = i+1, width/2 {
@@ -74,13 +74,13 @@ func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (bes
 	return best, nil
 }
 
-// mostLandmarks returns the number of landmarks among those rows, of at most that many features.
+// mostLandmarks returns the largest number of landmarks for that many features and rows, at least 1.
 func mostLandmarks(features, rows int) int {
 	return max(1, min(features, int(landmarkShare*float64(rows))))
 }
 
-// at returns the recipe of a kernel at the first of those rows of x, as many as the kernel has features at most,
-// and a function that releases what the recipe needs.
+// at returns a recipe of landmarks for a kernel, and a function that releases them. The landmarks are the first
+// distinct ones of the given rows of x, at most as many as the kernel has features.
 func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
 	_, out, err := features.Dims(kernel)
 	if err != nil {
@@ -91,7 +91,7 @@ func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, re
 	return landmarks.Recipe{Of: kernel, Out: of.Count, SHA256: sum}, release, err
 }
 
-// finishLandmarks takes the landmarks of a result from all rows of the pilot.
+// finishLandmarks stores landmarks in the result, drawn from all rows of the pilot, and their recipe without a kernel.
 func (r *runner) finishLandmarks(to *Result, x *scaled) error {
 	of := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.Count(r.options.Features), r.pilot.N))
 	var err error

@@ -32,10 +32,11 @@ func (t *Training) checkOrigin() error {
 // mostJudged is the number of rows up to which all folds choose λ after a search.
 const mostJudged = 3000
 
-// allJudge tells that all folds choose λ though the search has seen the rows of all but the first.
-// Few rows of one fold choose a worse one; held-out figures are still the first fold's. A
+// allJudge reports whether all folds choose λ although the search has seen the rows of all but the first.
+// If rows are few, one fold alone chooses a worse λ. Held-out figures still come from the first fold. A
 // first night leaves λ to the first fold, as later ones do. Landmarks are rows of the other folds, which cannot
-// judge them: the weight of its own landmark decides the prediction for a row, and no other row fits that weight.
+// judge them: if a row is a landmark, the weight of that landmark decides its prediction, and hardly any other row
+// fits that weight.
 func (t *Training) allJudge() bool {
 	// nothing else has seen the rows
 	only := t.Searched != nil && t.Learned == nil && !t.Recipe.Recodes && !t.CountsApart()
@@ -43,8 +44,8 @@ func (t *Training) allJudge() bool {
 		!t.opts.Resizes() && !t.atLandmarks()
 }
 
-// firstJudges tells that only the first fold is held out, because features, or the way to make
-// them, or encodings were learned from the others.
+// firstJudges reports whether only the first fold is held out, because features, the way to make
+// them, or encodings were learned from the other folds.
 func (t *Training) firstJudges() bool {
 	return t.Recipe.Recodes || t.CountsApart() || t.Learned != nil || t.Searched != nil ||
 		t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
