@@ -45,8 +45,11 @@ func (p *solve) search(y *system, total *Sum) (best int, err error) {
 		p.partSums = nil
 		return p.choice(y, total, judges).All()
 	}
-	start, before := nearest(p.values, p.Start), func(int) []float64 { return nil }
-	if p.Start == 0 {
+	var start int
+	var before func(value int) []float64
+	if p.Start > 0 {
+		start = nearest(p.values, p.Start)
+	} else {
 		start, before = p.startFrom(total.shape)
 	}
 	p.partSums = nil
@@ -57,7 +60,7 @@ func (p *solve) search(y *system, total *Sum) (best int, err error) {
 	return best, err
 }
 
-// nearest returns the position of the value whose logarithm is nearest to that of v.
+// nearest returns the position of the value that is closest to v on a logarithmic scale.
 func nearest(values []float64, v float64) (at int) {
 	for i, l := range values {
 		if math.Abs(math.Log(l/v)) < math.Abs(math.Log(values[at]/v)) {
