@@ -94,9 +94,6 @@ func (c Candidate) complexity() int {
 	if c.Pair > 0 {
 		n += 5
 	}
-	if c.Landmarks {
-		n++
-	}
 	return n
 }
 

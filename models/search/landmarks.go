@@ -56,8 +56,8 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 	return chosen, nil
 }
 
-// atLandmarks returns the best variant of chosen at landmarks, with its width or a smaller one. It stops at the first
-// width that is no better than the one before, and returns nil if the first cannot be fitted.
+// atLandmarks returns the best variant of chosen at landmarks, with its width or a smaller one. It stops when
+// a smaller width does not lower the loss, and returns nil if the first cannot be fitted.
 func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (best *entry, err error) {
 	start := coarse[:3]
 	for i, width := 0, chosen.Width; i < landmarkWidths; i, width = i+1, width/2 {
