@@ -71,7 +71,10 @@ type Certificate struct {
 }
 
 // remains is what a certificate says.
-const remains = "The recipe is that of before: scaling, width of the kernel, statistics of the profile, levels of categories and the choice of the grid were made from rows that may include the forgotten ones, and landmarks, if the features are kernel values at training rows, are such rows themselves. Train a new recipe to be rid of that. The sums of the days, other copies of the data, and predictions made earlier are not changed."
+const remains = "The recipe is that of before: scaling, width of the kernel, statistics of the profile, levels of " +
+	"categories and the choice of the grid were made from rows that may include the forgotten ones, and landmarks, if " +
+	"the features are kernel values at training rows, are such rows themselves. Train a new recipe to be rid of that. " +
+	"The sums of the days, other copies of the data, and predictions made earlier are not changed."
 
 // Encode returns the content of the file and sets SHA256.
 func (c *Certificate) Encode() ([]byte, error) { return models.Seal(c, &c.SHA256) }
