@@ -120,8 +120,8 @@ var memoryData = map[string]func(io.Writer){
 	},
 }
 
-// memoryMore are those of memoryCases that the short form of the tests leaves out: another tells of most of their
-// parts, and 6 remain.
+// memoryMore has the memoryCases that the short form of the tests leaves out. The other 6 cases cover most of what
+// they do.
 var memoryMore = []string{
 	"a search", "sparse, folds", "many classes, folds", "wide, structured", "svm of many classes", "features found",
 	"a path", "many probabilities", "wide, as it is", "far columns", "many rows, packed", "numbers", "sgd of many classes",
