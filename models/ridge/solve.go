@@ -58,8 +58,8 @@ type Choice struct {
 	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features
 	// and more than three values, it tries those that may be the best.
 	All bool
-	// Start is where a search begins with many features; 0 for the best value on a part of them, which has to be
-	// as good a start as for Fourier features.
+	// Start is the λ that is tried first with many features. 0 starts from the best value on a part of the features,
+	// which suits features that are random and alike.
 	Start float64
 	// Finer is for TooCoarse: if the first fold leads a descent to a λ for which the caller
 	// sums again on a finer grid, Solve returns it without weights. With 0 it always fits.

@@ -23,7 +23,7 @@ type Joined struct {
 	// Hats leave.
 	Pair func(out int, seed uint64) features.Recipe
 	Hats *preprocess.Bins // nil for none
-	// Landmarks take the place of random features of the kernel, which gives their Of; nil for none.
+	// Landmarks replace random features of Kernel, whose recipe becomes their Of; nil for random features.
 	Landmarks *landmarks.Recipe
 }
 
