@@ -32,22 +32,27 @@ const (
 // Report, so that every runner passes them to the driver in the same form.
 type Reader struct {
 	Request
-	data    *Dataset
-	source  *Source // nil if no file was opened ahead
-	name    string
+	data   *Dataset
+	source *Source // nil if no file was opened ahead
+	name   string
+	parser
+	first  int64       // lines or records before the shard
+	labels []float64   // of the last row
+	number []byte      // scratch of written
+	wide   *row        // already read, but too long for the last block
+	named  *named      // nil unless the dataset has only some rows
+	levels *levelNames // nil unless rows have levels
+	part   *Parting    // nil unless the dataset has a Part
+	report Report
+	closer []io.Closer
+}
+
+// parser is the reader of the format, with what it reads from and decodes by.
+type parser struct {
 	rows    rows.Reader // nil after the last row
 	extras  rows.Extras // of rows; nil if it has none
 	decoder *schema.Decoder
 	text    *lines.Reader
-	first   int64       // lines or records before the shard
-	labels  []float64   // of the last row
-	number  []byte      // scratch of written
-	wide    *row        // already read, but too long for the last block
-	named   *named      // nil unless the dataset has only some rows
-	levels  *levelNames // nil unless rows have levels
-	part    *Parting    // nil unless the dataset has a Part
-	report  Report
-	closer  []io.Closer
 }
 
 // Request says what to read of each row, and how.
@@ -120,7 +125,8 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 		}
 		r.named = &named{ids: ids}
 	}
-	if keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil; err == nil && keyed && r.Describe == nil && r.extras == nil {
+	keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil
+	if err == nil && keyed && r.Describe == nil && r.extras == nil {
 		r.rows = nil
 		return errors.New("the format has no columns of weights, groups, folds, times or levels")
 	}
