@@ -23,28 +23,15 @@ func (s Shard) Before(t Shard) bool {
 // Report records what the reader of a shard saw.
 type Report struct {
 	Shard Shard `json:"shard"`
-	Begin int64 `json:"begin"`         // start of the first record: a byte of the file, or a record
-	End   int64 `json:"end"`           // start of the first record after the shard
-	Lines int64 `json:"lines"`         // lines or records between the two
-	Rows  int64 `json:"rows"`          // rows used
-	Bad   int64 `json:"bad,omitempty"` // rows that cannot be used
-	// Unlabeled is the number of rows whose label is missing, which are set aside too.
-	Unlabeled int64 `json:"unlabeled,omitempty"`
-	// Weightless are rows of weight 0, which are set aside too, and not listed.
-	Weightless int64 `json:"weightless,omitempty"`
-	// Passed are rows that Dataset.Only or Part does not choose, and rows that cannot be read, where there is
-	// such a choice; they are neither used nor set aside.
-	Passed int64 `json:"passed,omitempty"`
+	Begin int64 `json:"begin"` // start of the first record: a byte of the file, or a record
+	End   int64 `json:"end"`   // start of the first record after the shard
+	Lines int64 `json:"lines"` // lines or records between the two
+	RowCounts
 	// Named are the ids of Dataset.Only that rows have, encoded; see Only.Missing.
 	Named []byte `json:"named,omitempty"`
 	// NotNumbers reports whether a field was found that is not a number, in a table that is read as numbers.
 	NotNumbers bool `json:"not_numbers,omitempty"`
-	// Missing and Others count fields of a typed table in the rows used: missing ones, and texts
-	// that are not levels of their category.
-	Missing int64 `json:"missing,omitempty"`
-	Others  int64 `json:"others,omitempty"`
-	// times with a zone where the training data has none, or the reverse
-	Zones    int64      `json:"zones,omitempty"`
+	FieldCounts
 	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
 	Headers  int64      `json:"headers,omitempty"`   // records that repeat the header, which are not rows
 	Quoted   [3]int64   `json:"quoted,omitzero"`     // from line, to line, rows: a quoted field that seems to hold rows
@@ -52,6 +39,26 @@ type Report struct {
 	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed
 	Fault    string     `json:"fault,omitempty"`     // why reading stopped early
 	Storage  bool       `json:"storage,omitempty"`   // the fault is the storage's, not the data's
+}
+
+// RowCounts says what became of rows.
+type RowCounts struct {
+	Rows int64 `json:"rows"`          // rows used
+	Bad  int64 `json:"bad,omitempty"` // rows that cannot be used
+	// Unlabeled is the number of rows whose label is missing, which are set aside too.
+	Unlabeled int64 `json:"unlabeled,omitempty"`
+	// Weightless are rows of weight 0, which are set aside too, and not listed.
+	Weightless int64 `json:"weightless,omitempty"`
+	// Passed are rows that Dataset.Only or Part does not choose, and rows that cannot be read, where there is
+	// such a choice; they are neither used nor set aside.
+	Passed int64 `json:"passed,omitempty"`
+}
+
+// FieldCounts counts fields of a typed table in the rows used.
+type FieldCounts struct {
+	Missing int64 `json:"missing,omitempty"`
+	Others  int64 `json:"others,omitempty"` // texts that are not levels of their category
+	Zones   int64 `json:"zones,omitempty"`  // times with a zone where the training data has none, or the reverse
 }
 
 // SetAside is a row that cannot be used, with its position and the reason.
