@@ -25,21 +25,8 @@ type Summary struct {
 	Missing int64   `json:"missing"`
 	Codes   []Level `json:"codes,omitempty"` // texts that mean a missing value and occur; "" is the empty text
 
-	Texts        int64 `json:"texts"`                   // fields that are not missing
-	Numbers      int64 `json:"numbers"`                 // texts that are finite numbers
-	Whole        int64 `json:"whole"`                   // numbers without a fraction
-	LeadingZeros int64 `json:"leading_zeros,omitempty"` // numbers with needless zeros before them
-	Booleans     int64 `json:"booleans,omitempty"`      // texts that can be read as true or false
-	// Times counts the texts that have a layout, by its name, and Units the numbers with a unit.
-	Times map[string]int64 `json:"times,omitempty"`
-	Units map[string]int64 `json:"units,omitempty"`
-
-	Min float64 `json:"min"` // of the numbers
-	Max float64 `json:"max"`
-	// Median is a value that half of the numbers do not exceed. Its error is at most
-	// Within, which is 0 if all texts were told apart.
-	Median float64 `json:"median"`
-	Within float64 `json:"within,omitempty"`
+	TextCounts
+	NumberRange
 
 	Shortest int `json:"shortest"` // bytes of the shortest text
 	Longest  int `json:"longest"`
@@ -52,12 +39,39 @@ type Summary struct {
 	Levels []Level `json:"-"`
 
 	longTexts int64 // texts too long for a level
-	others    int64 // different texts that are not numbers, of those that were told apart
-	codes     int64 // of these, those that do not mean a missing value; coded have a digit too
-	coded     int64
-	absent    []string // the others: words for a missing value, as they are written
-	tally     tally
-	odd       string
+	notNumbers
+	tally tally
+}
+
+// TextCounts counts texts by what they can be read as.
+type TextCounts struct {
+	Texts        int64 `json:"texts"`                   // fields that are not missing
+	Numbers      int64 `json:"numbers"`                 // texts that are finite numbers
+	Whole        int64 `json:"whole"`                   // numbers without a fraction
+	LeadingZeros int64 `json:"leading_zeros,omitempty"` // numbers with needless zeros before them
+	Booleans     int64 `json:"booleans,omitempty"`      // texts that can be read as true or false
+	// Times counts the texts that have a layout, by its name, and Units the numbers with a unit.
+	Times map[string]int64 `json:"times,omitempty"`
+	Units map[string]int64 `json:"units,omitempty"`
+}
+
+// NumberRange says how large numbers are.
+type NumberRange struct {
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+	// Median is a value that half of the numbers do not exceed. Its error is at most
+	// Within, which is 0 if all texts were told apart.
+	Median float64 `json:"median"`
+	Within float64 `json:"within,omitempty"`
+}
+
+// notNumbers are the texts that are not numbers, of those that were told apart.
+type notNumbers struct {
+	others int64 // how many are different
+	codes  int64 // of these, those that do not mean a missing value; coded have a digit too
+	coded  int64
+	absent []string // the others: words for a missing value, as they are written
+	odd    string   // an example
 }
 
 // Column returns the summary of a column.
