@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -182,10 +183,7 @@ type TrainingLog struct {
 	// Converged reports whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`
 
-	HeldOutRows   int64   `json:"held_rows"`            // held out
-	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
-	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified wrongly
-	HeldOutError  float64 `json:"held_error,omitempty"` // their share by weight, where rows have weights
+	iterative.HeldOut
 	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were
 	// chosen for the smallest held-out error. On new rows the error may be larger. It is 0 if
 	// something else chose the weights.
@@ -196,14 +194,11 @@ type TrainingLog struct {
 
 // Trial is the result of a λ on held-out rows.
 type Trial struct {
-	Lambda        float64 `json:"lambda"`
-	Rounds        int     `json:"rounds"`
-	Objective     float64 `json:"objective"`
-	HeldOutRows   int64   `json:"held_rows"`
-	HeldOutLoss   float64 `json:"held_loss"`
-	HeldOutErrors int64   `json:"held_errors"`
-	HeldOutError  float64 `json:"held_error,omitempty"` // by weight, where rows have weights
-	HeldOutOf     int     `json:"held_of,omitempty"`    // as in TrainingLog
+	Lambda    float64 `json:"lambda"`
+	Rounds    int     `json:"rounds"`
+	Objective float64 `json:"objective"`
+	iterative.HeldOut
+	HeldOutOf int `json:"held_of,omitempty"` // as in TrainingLog
 }
 
 // Input describes the rows that a model takes.

@@ -153,11 +153,7 @@ type Report struct {
 	// from the rows, for learners that solve some.
 	Residual *float64 `json:"residual,omitempty"`
 
-	HeldOutRows   int64   `json:"held_rows"`
-	HeldOutLoss   float64 `json:"held_loss"`
-	HeldOutErrors int64   `json:"held_errors"`
-	// HeldOutError is the share of the errors by weight, where held-out rows have weights.
-	HeldOutError float64 `json:"held_error,omitempty"`
+	HeldOut
 
 	// Words says how far the learner is where losses do not; "" where they do.
 	Words string `json:"words,omitempty"`
@@ -165,6 +161,14 @@ type Report struct {
 	Ended string `json:"ended,omitempty"`
 	// Detail holds further values of a type specific to the learner.
 	Detail json.RawMessage `json:"detail,omitempty"`
+}
+
+// HeldOut is the score of a state on rows that are held out.
+type HeldOut struct {
+	HeldOutRows   int64   `json:"held_rows"`
+	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
+	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified wrongly
+	HeldOutError  float64 `json:"held_error,omitempty"` // their share by weight, where rows have weights
 }
 
 // Gap returns Objective − Dual, how far at most the state is from the best, and
