@@ -21,7 +21,6 @@ type worker struct {
 	threads   int
 	seed      uint64  // of this partition and round
 	unit      float64 // of a step δ, view moves by unit·c·δ·φ
-	turn      uint32  // how often steps were taken
 
 	before  dualVariables // as the previous round left them
 	known   bool          // there was a previous round
@@ -31,13 +30,23 @@ type worker struct {
 	window  window
 	partial *partial
 
+	ascent
+	scratch
+}
+
+// ascent is what the steps of the window have changed.
+type ascent struct {
+	turn      uint32    // how often steps were taken
 	steps     []float64 // p×d: Σ c_i δ_i φ_i of the steps of the window
 	stepsBias []float64 // p
 	view      []float32 // p×d: weights by which steps are taken
 	viewBias  []float64 // p
 	gained    []float64 // p: by steps, times n
+}
 
-	scores   []float32 // n×p, of a block or the window
+// scratch is memory for one block or window at a time.
+type scratch struct {
+	scores   []float32 // n×p
 	was, way []float64 // n×p, of a block: see window
 	lists    [][]int32 // p
 	coef     []float64 // of rows that moved
@@ -60,9 +69,10 @@ func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
 		round: r, partition: partition, threads: 1, before: before, known: r.round > 0,
 		seed:    stream.New(r.Seed, roundOrder, index).Uint64(),
 		unit:    float64(r.Partitions) / (r.Lambda * float64(r.Rows)),
-		partial: newPartial(r.Learner), steps: make([]float64, p*d), stepsBias: make([]float64, p),
-		view: make([]float32, p*d), viewBias: make([]float64, p), gained: make([]float64, p),
-		lists: make([][]int32, p), outs: make([]float32, r.Outputs),
+		partial: newPartial(r.Learner),
+		ascent: ascent{steps: make([]float64, p*d), stepsBias: make([]float64, p), view: make([]float32, p*d),
+			viewBias: make([]float64, p), gained: make([]float64, p)},
+		scratch: scratch{lists: make([][]int32, p), outs: make([]float32, r.Outputs)},
 	}
 	w.account()
 	return w, nil
