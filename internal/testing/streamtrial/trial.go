@@ -35,6 +35,11 @@ type Trial struct {
 	Dir           string
 	Log           io.Writer
 
+	progress
+}
+
+// progress is how far a run is.
+type progress struct {
 	digests map[string]string // name of a model by its digest
 	began   time.Time
 	written int // files
