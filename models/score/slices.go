@@ -135,13 +135,17 @@ type SliceReport struct {
 	Others *SliceScore `json:"others,omitempty"`
 }
 
-// SliceScore is the score of the rows with a value. Ends are the ends of 95% intervals; fields
+// SliceScore is the score of the rows with a value. Low and high are the ends of 95% intervals; fields
 // are nil where they are not defined.
 type SliceScore struct {
 	Value string `json:"value"` // of Others, empty
 	Rows  int64  `json:"rows"`  // whatever their weights; rates and means are by weight
+	ClassSlice
+	TargetSlice
+}
 
-	// Of classifiers; see ClassReport, RankingReport and score.Tests.
+// ClassSlice is the score of a classifier; see ClassReport, RankingReport and score.Tests.
+type ClassSlice struct {
 	Error            *float64 `json:"error,omitempty"`
 	ErrorLow         *float64 `json:"error_low,omitempty"`
 	ErrorHigh        *float64 `json:"error_high,omitempty"`
@@ -152,9 +156,11 @@ type SliceScore struct {
 	AUCLow           *float64 `json:"auc_low,omitempty"`
 	AUCHigh          *float64 `json:"auc_high,omitempty"`
 	LogLoss          *float64 `json:"log_loss,omitempty"`
+}
 
-	// Of regressions; see TargetReport. The interval is MAE ± 1.96 standard errors, for many
-	// rows.
+// TargetSlice is the score of a regression; see TargetReport. The interval is MAE ± 1.96 standard
+// errors, for many rows.
+type TargetSlice struct {
 	MAE     *float64 `json:"mae,omitempty"`
 	MAELow  *float64 `json:"mae_low,omitempty"`
 	MAEHigh *float64 `json:"mae_high,omitempty"`
