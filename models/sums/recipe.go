@@ -43,14 +43,16 @@ type Recipe struct {
 	// Files are those that models trained by the recipe have besides their manifest and weights.
 	Files []models.FileSum `json:"files"`
 
-	// Schema is decoded from Input.
-	Schema  *dataset.Schema `json:"-"`
-	Profile *Profile        `json:"-"` // from ProfileFile
-	Kept    []storage.File  `json:"-"` // the content of Files
-	// Dim is the number of features.
-	Dim int `json:"-"`
-	// Digest is the SHA-256 of the recipe's file: equal for equal recipes.
-	Digest string `json:"-"`
+	Opened `json:"-"`
+}
+
+// Opened is what reading a recipe adds to it.
+type Opened struct {
+	Schema  *dataset.Schema // decoded from Input
+	Profile *Profile        // from ProfileFile
+	Kept    []storage.File  // the content of Files
+	Dim     int             // number of features
+	Digest  string          // SHA-256 of the recipe's file: equal for equal recipes
 }
 
 // maxRecipe limits the size of RecipeFile.
@@ -132,7 +134,7 @@ func (r *Recipe) Encode() ([]byte, error) {
 // decodeRecipe reads what Encode returns, and provides the files that it names to the recipes of
 // this process.
 func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
-	r := &Recipe{Kept: kept}
+	r := &Recipe{Opened: Opened{Kept: kept}}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", RecipeFile, err)
 	}
