@@ -57,17 +57,22 @@ type Certificate struct {
 	Contents   []string `json:"contents"`
 	SumsOfRows string   `json:"sums_of_rows"`
 
-	SumsBefore string `json:"sums_before"` // digests
-	SumsAfter  string `json:"sums_after"`
-
-	ModelBefore   string  `json:"model_before"` // checksum of the manifest
-	WeightsBefore string  `json:"weights_before"`
-	ModelAfter    string  `json:"model_after"`
-	WeightsAfter  string  `json:"weights_after"`
-	Lambda        float64 `json:"lambda"` // of the model after
+	BeforeAndAfter
+	Lambda float64 `json:"lambda"` // of the model after
 
 	Remains string `json:"remains"` // what is not forgotten
 	SHA256  string `json:"sha256"`  // of the file without its last two lines
+}
+
+// BeforeAndAfter are the digests of sums and models with the rows, and without them.
+type BeforeAndAfter struct {
+	SumsBefore string `json:"sums_before"`
+	SumsAfter  string `json:"sums_after"`
+
+	ModelBefore   string `json:"model_before"` // checksum of the manifest
+	WeightsBefore string `json:"weights_before"`
+	ModelAfter    string `json:"model_after"`
+	WeightsAfter  string `json:"weights_after"`
 }
 
 // remains is what a certificate says.
@@ -163,9 +168,9 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	recipe, terms := r.recipe, r.terms
 	lambda := lambdaOf(before, recipe)
 	c := &Certificate{
-		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256,
-		WeightsBefore: weightsOf(before), Remains: remains,
+		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, Remains: remains,
 	}
+	c.ModelBefore, c.WeightsBefore = before.SHA256, weightsOf(before)
 	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"),
 		r.job); err != nil {
 		return nil, err
