@@ -45,11 +45,16 @@ type RetrainOptions struct {
 	// Settings are all other settings that the models depend on, for the names of models.
 	Settings string
 
-	Program string           // version
-	Command string           // for the history
-	By      string           `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
-	Log     io.Writer        // notes; nil discards them
-	Now     func() time.Time // nil is time.Now
+	Author
+	Log io.Writer        // notes; nil discards them
+	Now func() time.Time // nil is time.Now
+}
+
+// Author says who retrains, for the history.
+type Author struct {
+	Program string // version
+	Command string
+	By      string `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
 }
 
 // Jobs are the jobs that a retraining consists of. Each can be repeated: what it has made is
