@@ -118,7 +118,7 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				o.Spec = maps
-				o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+				o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: tuning.LKRF{Proposals: 20000}, Rate: 3}
 				if family == "lkrf" {
 					o.Learned.By = "lkrf"
 				}
