@@ -77,8 +77,17 @@ type Manifest struct {
 	// Search says how the recipe was found, if it was searched.
 	Search *Search `json:"search,omitempty"`
 
-	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if the model has scores only
+	BeyondScores
 
+	Input Input `json:"input"`
+	Targets
+	TrainingData
+	Checksums
+}
+
+// BeyondScores is what a model can say of a row besides the scores of its outputs.
+type BeyondScores struct {
+	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if the model has scores only
 	// Positive is the one of two classes to which a threshold, precision, recall, F1 and the like
 	// refer; "" in models of older versions, for which it is the second.
 	Positive string `json:"positive,omitempty"`
@@ -89,18 +98,27 @@ type Manifest struct {
 	// Spread says how far rows are from the training rows; nil if that is not known.
 	Spread *Spread `json:"spread,omitempty"`
 	// Intervals has what intervals and sets are made of; nil for a model without any.
-	Intervals  *Intervals         `json:"intervals,omitempty"`
-	Input      Input              `json:"input"`
+	Intervals *Intervals `json:"intervals,omitempty"`
+}
+
+// Targets say what outputs mean.
+type Targets struct {
 	Vocabulary *schema.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
 	TargetGrid linear.Grids       `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
+}
 
+// TrainingData describes the rows that the model was trained on.
+type TrainingData struct {
 	Rows        Rows               `json:"rows"`
 	Weights     *RowWeights        `json:"weights,omitempty"` // nil if rows had none
 	Profile     Profile            `json:"profile"`
 	Scores      map[string]float64 `json:"scores,omitempty"` // by name, on data the model was evaluated on
 	Fingerprint string             `json:"data_fingerprint"` // equal for equal rows, however they are split into files
+}
 
-	Files  []FileSum `json:"files"` // the other files of the directory
+// Checksums are those of the other files of the directory, and of the manifest.
+type Checksums struct {
+	Files  []FileSum `json:"files"`
 	SHA256 string    `json:"sha256"`
 }
 

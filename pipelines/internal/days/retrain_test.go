@@ -100,9 +100,10 @@ func modelOf(rows multiset, recipe string) ([]storage.File, error) {
 		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
 		Manifest: &models.Manifest{
 			Program: recipe, Task: models.Classification, Recipe: sealed, Seed: rows.hash(recipe),
-			Learner: models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
-			Input:   models.Input{Format: "csv", Dim: 2}, Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}},
-			Fingerprint: strings.Join(slices.Sorted(maps.Keys(rows)), " "),
+			Learner:      models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
+			Input:        models.Input{Format: "csv", Dim: 2},
+			Targets:      models.Targets{Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}}},
+			TrainingData: models.TrainingData{Fingerprint: strings.Join(slices.Sorted(maps.Keys(rows)), " ")},
 		},
 	})
 }
