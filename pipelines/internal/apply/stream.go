@@ -172,10 +172,12 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	}
 	s.files = &scores.Files{
 		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
-		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
-		Digest: o.Digest, Threshold: threshold,
-		Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
-		Messages:  scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
+		Content: scores.Content{
+			Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
+			Digest: o.Digest, Threshold: threshold,
+			Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
+		},
+		Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
 	s.work, err = workBeside(out)
 	return s, err
