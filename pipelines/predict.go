@@ -9,6 +9,9 @@ import (
 // PredictOptions says which model to apply to which data.
 type PredictOptions = apply.PredictOptions
 
+// PredictContent says what is predicted of each row, and in which format it is written.
+type PredictContent = apply.Content
+
 // PredictResult describes the predictions.
 type PredictResult = apply.PredictResult
 

@@ -65,7 +65,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 	b.o = StreamOptions{
 		PredictOptions: PredictOptions{
 			Model: b.path("models@champion"), Data: dataset.Options{Data: []string{b.path("in/*.csv")}}, Out: b.path("out"),
-			Digest: true, MaxBadFraction: 1, Job: job.Options{Log: &b.log},
+			Content: PredictContent{Digest: true}, MaxBadFraction: 1, Job: job.Options{Log: &b.log},
 		},
 		Poll: time.Millisecond, PerRound: 2, UntilIdle: true,
 	}

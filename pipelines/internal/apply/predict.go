@@ -29,19 +29,8 @@ type PredictOptions struct {
 	Out   string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the predictions, which must not exist; a file, if the name ends in .csv, .jsonl (also with .gz) or .parquet; or - for standard output."`
 	// Join, with Out "", is where the predictions go as one file, once all of them are made. The runner must
 	// be in this process, and the format one of lines.
-	Join   io.Writer
-	Format string `flag:"out_format,common" group:"Model and output" default:"csv" placeholder:"NAME" help:"Format of the predictions: {values}."`
-	Scores bool   `flag:"scores,common" group:"Model and output" help:"Also write the score of every output."`
-	Lines  bool   `flag:"lines,common" group:"Model and output" help:"Also write the line on which each row starts, to join predictions to files with blank lines, comments or multi-line records. Each file is then read by a single reader."`
-
-	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
-
-	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has no probabilities, unless --calibrate asked for them."`
-	Explain       bool `flag:"explain,common" group:"Model and output" help:"Also write the mean prediction (base) and the effect of every column. They sum to the prediction; for a classifier to the score of the predicted class, and for two classes to half the difference between the scores of the positive class and the other."`
-	// Interval is the level of intervals or sets, above 0 and below 1; 0 for none.
-	Interval float64 `flag:"interval,common" group:"Model and output" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a prediction set of classes (set). Both come from errors on rows that training held out, so the coverage holds for rows like the training rows."`
-	Novelty  bool    `flag:"novelty,common" group:"Model and output" help:"Also write how far each row is from the training rows (novelty): its leverage, divided by the mean leverage of the training rows, so 1 is typical. For models of learner ridge."`
-	Digest   bool    `flag:"model_digest" group:"Model and output" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
+	Join    io.Writer
+	Content `group:"Model and output"`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
@@ -52,6 +41,22 @@ type PredictOptions struct {
 	Job job.Options `group:"Job"`
 
 	file *oneFile // what Out is, unless it is a directory
+}
+
+// Content says what is predicted of each row, and in which format it is written.
+type Content struct {
+	Format string `flag:"out_format,common" default:"csv" placeholder:"NAME" help:"Format of the predictions: {values}."`
+	Scores bool   `flag:"scores,common" help:"Also write the score of every output."`
+	Lines  bool   `flag:"lines,common" help:"Also write the line on which each row starts, to join predictions to files with blank lines, comments or multi-line records. Each file is then read by a single reader."`
+
+	Threshold *float64 `flag:"threshold,common" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
+
+	Probabilities bool `flag:"probabilities,common" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has no probabilities, unless --calibrate asked for them."`
+	Explain       bool `flag:"explain,common" help:"Also write the mean prediction (base) and the effect of every column. They sum to the prediction; for a classifier to the score of the predicted class, and for two classes to half the difference between the scores of the positive class and the other."`
+	// Interval is the level of intervals or sets, above 0 and below 1; 0 for none.
+	Interval float64 `flag:"interval,common" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a prediction set of classes (set). Both come from errors on rows that training held out, so the coverage holds for rows like the training rows."`
+	Novelty  bool    `flag:"novelty,common" help:"Also write how far each row is from the training rows (novelty): its leverage, divided by the mean leverage of the training rows, so 1 is typical. For models of learner ridge."`
+	Digest   bool    `flag:"model_digest" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
 }
 
 // PredictResult describes the predictions.
