@@ -36,6 +36,10 @@ type Spec = prepare.Spec
 // LambdaOptions are the part of TrainOptions that says how λ is chosen.
 type LambdaOptions = training.LambdaOptions
 
+// PredictionOptions are the part of TrainOptions that says how scores become probabilities, classes and
+// intervals.
+type PredictionOptions = training.PredictionOptions
+
 // NoSearch is the value of TrainOptions.Search for features that are not searched for.
 const NoSearch = tuning.NoSearch
 

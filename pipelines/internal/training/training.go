@@ -30,6 +30,9 @@ type Options = spec.Options
 // LambdaOptions sets the regularisation.
 type LambdaOptions = spec.LambdaOptions
 
+// PredictionOptions say how scores become probabilities, classes and intervals.
+type PredictionOptions = spec.PredictionOptions
+
 // Run trains a model: a profile pass, and then what the learner needs, which is a pass that sums
 // the features' second moments and a solve, or a pass per round. It publishes the model directory
 // as a whole.
