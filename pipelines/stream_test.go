@@ -48,7 +48,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 	for _, d := range features {
 		dir := filepath.Join(b.dir, "models", fmt.Sprint("m", d))
 		_, err := trainPlain(t.Context(), TrainOptions{
-			Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", ID: "id"},
+			Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
 				Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
 			Model: dir, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		})
