@@ -125,23 +125,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	scores.WithMissing(manifest, d)
-	if manifest.Task == models.Embedding {
-		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
-	}
-	if o.Reliability != "" {
-		if err := apply.NeedProbabilities("reliability", o.Model, manifest); err != nil {
-			return nil, err
-		}
-	}
-	threshold, err := apply.ThresholdOf(o.Threshold, o.Model, manifest)
+	threshold, err := o.fit(manifest, d, g)
 	if err != nil {
-		return nil, err
-	}
-	if err := prepare.Labeled(d); err != nil {
-		return nil, err
-	}
-	classes := manifest.Task == models.Classification
-	if err := g.Fit(manifest); err != nil {
 		return nil, err
 	}
 	if d, err = withGroups(ctx, groupsOf(o.Group, o.Job.Log, d, manifest), o.Model, &o.Data, d); err != nil {
@@ -163,8 +148,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	pass := &scores.Score{
 		Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction),
 			Target: &transforms.Labeling{}},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes,
-		Slices: columns,
+		Model:      scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()},
+		Classifies: manifest.Task == models.Classification, Slices: columns,
 	}
 	if o.Report != "" {
 		pass.Worst = worstRows
@@ -180,7 +165,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	var classified scores.ClassScores
 	var targets scores.TargetScores
 	var sum wire.Coded = &targets
-	if classes {
+	if pass.Classifies {
 		sum = &classified
 	}
 	reports, err := j.ScanSum(ctx, pass, "score", sum)
@@ -189,12 +174,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	j.Progress.Done()
 	result = &EvaluateResult{Model: o.Model, Threshold: threshold, Gate: o.Gate}
-	if result.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	result.SetAside = result.Rows.Listed
-	if d.Part != nil && d.Part.Test { // held out of the training
-	} else if result.TrainingRows, err = trainingRows(ctx, j, o.Model, manifest, d, result.Rows.Used, reports); err != nil {
+	if err := result.count(ctx, j, o, manifest, d, reports); err != nil {
 		return nil, err
 	}
 	if d.Weighted {
@@ -203,7 +183,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if d.Key != nil {
 		result.Groups = d.Key.Columns
 	}
-	if !classes {
+	if !pass.Classifies {
 		result.addTargets(&targets, manifest, pass.Grid != nil, weights.Effective)
 	} else if err := result.addClasses(&classified, manifest, weights.Effective); err != nil {
 		return nil, err
@@ -223,6 +203,41 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		result.keep(&classified, &targets)
 	}
 	return result, g.check(result)
+}
+
+// fit returns the threshold by which the model predicts, and an error if it cannot be evaluated as
+// the options say.
+func (o EvaluateOptions) fit(m *models.Manifest, d *dataset.Dataset, g Gates) (*apply.Threshold, error) {
+	if m.Task == models.Embedding {
+		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
+	}
+	if o.Reliability != "" {
+		if err := apply.NeedProbabilities("reliability", o.Model, m); err != nil {
+			return nil, err
+		}
+	}
+	threshold, err := apply.ThresholdOf(o.Threshold, o.Model, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare.Labeled(d); err != nil {
+		return nil, err
+	}
+	return threshold, g.Fit(m)
+}
+
+// count says which rows were scored, and how many of them the model was trained on.
+func (r *EvaluateResult) count(ctx context.Context, j *job.Job, o EvaluateOptions, m *models.Manifest,
+	d *dataset.Dataset, reports []dataset.Report) (err error) {
+	if r.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
+		return err
+	}
+	r.SetAside = r.Rows.Listed
+	if d.Part != nil && d.Part.Test { // held out of the training
+		return nil
+	}
+	r.TrainingRows, err = trainingRows(ctx, j, o.Model, m, d, r.Rows.Used, reports)
+	return err
 }
 
 // Limits of what a report shows.
