@@ -381,42 +381,8 @@ func (m *Manifest) check() (features.Recipe, error) {
 	if m.Outputs < 1 || m.Outputs > ridge.MaxOutputs {
 		return nil, fmt.Errorf("%d outputs, want 1 to %d", m.Outputs, ridge.MaxOutputs)
 	}
-	switch m.Task {
-	case Classification:
-		v := m.Vocabulary
-		switch {
-		case v == nil:
-			return nil, errors.New("classification without a vocabulary")
-		case len(v.Classes) < 2 || len(v.Classes) != m.Outputs:
-			return nil, fmt.Errorf("%d classes for %d outputs; want as many, and at least 2", len(v.Classes), m.Outputs)
-		case m.TargetGrid != nil:
-			return nil, errors.New("classification with a target grid")
-		}
-		if m.Positive != "" && (len(v.Classes) != 2 || !slices.Contains(v.Classes, m.Positive)) {
-			return nil, fmt.Errorf("the positive class %.80q; want one of two classes", m.Positive)
-		}
-		if n := len(m.Profile.ClassCounts); n != 0 && n != m.Outputs {
-			return nil, fmt.Errorf("counts for %d classes, want %d", n, m.Outputs)
-		}
-	case Regression:
-		switch {
-		case m.TargetGrid == nil:
-			return nil, errors.New("regression without a target grid")
-		case m.Vocabulary != nil:
-			return nil, errors.New("regression with a vocabulary")
-		}
-		if n := len(m.TargetGrid); n != m.Outputs {
-			return nil, fmt.Errorf("%d target grids for %d outputs; want as many", n, m.Outputs)
-		}
-		if err := m.TargetGrid.Validate(); err != nil {
-			return nil, err
-		}
-	case Embedding:
-		if m.Vocabulary != nil || m.TargetGrid != nil || len(m.Learner.Components) != m.Outputs {
-			return nil, errors.New("embedding with classes or targets, or without a variance for each output")
-		}
-	default:
-		return nil, fmt.Errorf("unknown task %q; have %s, %s, %s", m.Task, Classification, Regression, Embedding)
+	if err := m.checkTask(); err != nil {
+		return nil, err
 	}
 	if err := m.checkProbabilities(); err != nil {
 		return nil, err
@@ -466,6 +432,46 @@ func (m *Manifest) check() (features.Recipe, error) {
 			m.Input.Dim)
 	}
 	return recipe, m.checkFiles()
+}
+
+// checkTask checks that the outputs are those of the task.
+func (m *Manifest) checkTask() error {
+	switch m.Task {
+	case Classification:
+		v := m.Vocabulary
+		switch {
+		case v == nil:
+			return errors.New("classification without a vocabulary")
+		case len(v.Classes) < 2 || len(v.Classes) != m.Outputs:
+			return fmt.Errorf("%d classes for %d outputs; want as many, and at least 2", len(v.Classes), m.Outputs)
+		case m.TargetGrid != nil:
+			return errors.New("classification with a target grid")
+		}
+		if m.Positive != "" && (len(v.Classes) != 2 || !slices.Contains(v.Classes, m.Positive)) {
+			return fmt.Errorf("the positive class %.80q; want one of two classes", m.Positive)
+		}
+		if n := len(m.Profile.ClassCounts); n != 0 && n != m.Outputs {
+			return fmt.Errorf("counts for %d classes, want %d", n, m.Outputs)
+		}
+	case Regression:
+		switch {
+		case m.TargetGrid == nil:
+			return errors.New("regression without a target grid")
+		case m.Vocabulary != nil:
+			return errors.New("regression with a vocabulary")
+		}
+		if n := len(m.TargetGrid); n != m.Outputs {
+			return fmt.Errorf("%d target grids for %d outputs; want as many", n, m.Outputs)
+		}
+		return m.TargetGrid.Validate()
+	case Embedding:
+		if m.Vocabulary != nil || m.TargetGrid != nil || len(m.Learner.Components) != m.Outputs {
+			return errors.New("embedding with classes or targets, or without a variance for each output")
+		}
+	default:
+		return fmt.Errorf("unknown task %q; have %s, %s, %s", m.Task, Classification, Regression, Embedding)
+	}
+	return nil
 }
 
 // maxHeader bounds the bytes of a weights file other than its numbers.
