@@ -81,38 +81,8 @@ const PredictManifest = "manifest.json"
 // line per row, in the order of the rows; or writes them to o.Join.
 func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
-	switch {
-	case o.Join != nil:
-		if err := o.canJoin(); err != nil {
-			return nil, err
-		}
-	case o.Out == "":
-		return nil, exit.Usage("--out is missing: name the directory or the file to create, such as predictions.csv")
-	default:
-		if o.file, err = fileOf(o.Out); err != nil {
-			return nil, err
-		}
-		if o.file != nil {
-			o.Format = o.file.format
-		}
-	}
-	if err := checkFormat(o.Format, PredictFormats()); err != nil {
+	if err := o.check(ctx); err != nil {
 		return nil, err
-	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
-		return nil, err
-	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
-		job.Place{Flag: "model", Name: o.Model}); err != nil {
-		return nil, err
-	}
-	if o.Join == nil {
-		if err := o.Job.Vacant(ctx, o.Out); err != nil {
-			return nil, err
-		}
 	}
 	manifest, d, err := OpenForModel(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
@@ -175,6 +145,42 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		return err
 	})
 	return result, err
+}
+
+// check refuses options that do not fit together, and finds the model and the form of the output.
+func (o *PredictOptions) check(ctx context.Context) (err error) {
+	switch {
+	case o.Join != nil:
+		if err := o.canJoin(); err != nil {
+			return err
+		}
+	case o.Out == "":
+		return exit.Usage("--out is missing: name the directory or the file to create, such as predictions.csv")
+	default:
+		if o.file, err = fileOf(o.Out); err != nil {
+			return err
+		}
+		if o.file != nil {
+			o.Format = o.file.format
+		}
+	}
+	if err := checkFormat(o.Format, PredictFormats()); err != nil {
+		return err
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return err
+	}
+	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
+		return err
+	}
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+		job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return err
+	}
+	if o.Join != nil {
+		return nil
+	}
+	return o.Job.Vacant(ctx, o.Out)
 }
 
 // publish creates the directory of predictions.
