@@ -19,10 +19,10 @@ const mostLines = 2500
 // large lists packages with more lines.
 var large = map[string]int{
 	"features/preprocess":         3800, // one file a step
-	"features/skeleton":           2750,
+	"features/skeleton":           2770,
 	"io/dataset":                  4800,
 	"io/parquetio":                2730,
-	"io/schema":                   4270,
+	"io/schema":                   4290,
 	"models":                      3250,
 	"models/profile":              2550,
 	"models/sums":                 2520,
