@@ -32,13 +32,18 @@ type Report struct {
 	// NotNumbers reports whether a field was found that is not a number, in a table that is read as numbers.
 	NotNumbers bool `json:"not_numbers,omitempty"`
 	FieldCounts
-	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
-	Headers  int64      `json:"headers,omitempty"`   // records that repeat the header, which are not rows
-	Quoted   [3]int64   `json:"quoted,omitzero"`     // from line, to line, rows: a quoted field that seems to hold rows
+	OtherLines
 	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row
 	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed
 	Fault    string     `json:"fault,omitempty"`     // why reading stopped early
 	Storage  bool       `json:"storage,omitempty"`   // the fault is the storage's, not the data's
+}
+
+// OtherLines counts lines that are not rows.
+type OtherLines struct {
+	Blank   int64    `json:"blank,omitempty"`   // blank lines among the lines
+	Headers int64    `json:"headers,omitempty"` // records that repeat the header, which are not rows
+	Quoted  [3]int64 `json:"quoted,omitzero"`   // from line, to line, rows: a quoted field that seems to hold rows
 }
 
 // RowCounts says what became of rows.
