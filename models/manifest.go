@@ -187,10 +187,23 @@ type TrainingLog struct {
 	Rounds     int             `json:"rounds"` // after which the weights were taken
 	Ended      string          `json:"ended"`  // why training stopped
 
-	Rows      int64    `json:"rows"`           // training rows
-	Objective float64  `json:"objective"`      // mean loss of those rows plus λ/2‖W‖²
-	Dual      *float64 `json:"dual,omitempty"` // a lower bound of the least objective
-	Gap       *float64 `json:"gap,omitempty"`  // Objective − Dual
+	Rows      int64   `json:"rows"`      // training rows
+	Objective float64 `json:"objective"` // mean loss of those rows plus λ/2‖W‖²
+	Optimality
+
+	iterative.HeldOut
+	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were
+	// chosen for the smallest held-out error. On new rows the error may be larger. It is 0 if
+	// something else chose the weights.
+	HeldOutOf int `json:"held_of,omitempty"`
+
+	Path []Trial `json:"path,omitempty"` // results for each λ
+}
+
+// Optimality says how near the objective is to the least.
+type Optimality struct {
+	Dual *float64 `json:"dual,omitempty"` // a lower bound of the least objective
+	Gap  *float64 `json:"gap,omitempty"`  // Objective − Dual
 	// Above bounds how far Objective is above the least, by the gradient of the last
 	// state, for learners without a dual.
 	Above *float64 `json:"above,omitempty"`
@@ -200,14 +213,6 @@ type TrainingLog struct {
 	Residual *float64 `json:"residual,omitempty"`
 	// Converged reports whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`
-
-	iterative.HeldOut
-	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were
-	// chosen for the smallest held-out error. On new rows the error may be larger. It is 0 if
-	// something else chose the weights.
-	HeldOutOf int `json:"held_of,omitempty"`
-
-	Path []Trial `json:"path,omitempty"` // results for each λ
 }
 
 // Trial is the result of a λ on held-out rows.

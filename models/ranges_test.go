@@ -21,7 +21,7 @@ func inRounds(t testing.TB) *Model {
 	m.Manifest.Learner = Learner{Kind: "svm", Lambda: 0.001, Folds: 5, Log: &TrainingLog{
 		Loss:       "hinge",
 		Options:    json.RawMessage(`{"loss":"hinge","outputs":3,"dim":5,"rows":94,"lambda":0.001,"partitions":2}`),
-		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Dual: &dual, Gap: &gap,
+		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Optimality: Optimality{Dual: &dual, Gap: &gap},
 		HeldOut: iterative.HeldOut{HeldOutRows: 24, HeldOutLoss: 0.5, HeldOutErrors: 3},
 		Path: []Trial{{Lambda: 0.001, Rounds: 3, Objective: 0.25,
 			HeldOut: iterative.HeldOut{HeldOutRows: 24, HeldOutLoss: 0.75, HeldOutErrors: 4}}},

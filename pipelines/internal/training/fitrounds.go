@@ -252,14 +252,14 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, f
 	t.linear = round.(iterative.Fitted).Model()
 	t.Learner = models.Learner{Kind: b.Name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
 		Loss: problem.Loss, Options: recorded, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
-		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual, HeldOutOf: end.Compared(c.History, c.Taken),
-		HeldOut: r.HeldOut,
+		Rows: r.Rows, Objective: r.Objective, HeldOut: r.HeldOut,
+		HeldOutOf: end.Compared(c.History, c.Taken),
 	}}
+	near, _ := Converged(r)
+	t.Learner.Log.Optimality = models.Optimality{Dual: r.Dual, Above: r.Above, Residual: r.Residual, Converged: &near}
 	if gap, known := r.Gap(); known {
 		t.Learner.Log.Gap = &gap
 	}
-	near, _ := Converged(r)
-	t.Learner.Log.Above, t.Learner.Log.Converged, t.Learner.Log.Residual = r.Above, &near, r.Residual
 	t.history = c.History[:c.Taken+1]
 	curve, err := json.MarshalIndent(t.history, "", " ")
 	if err != nil {
