@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -167,10 +168,7 @@ func (o *CompareModelsOptions) check(ctx context.Context) (err error) {
 	if _, err := ParseConditions("gate", o.Gate); err != nil {
 		return err
 	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
-		return err
-	}
-	if err := report.ValidPage(o.Report); err != nil {
+	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction), report.ValidPage(o.Report)); err != nil {
 		return err
 	}
 	if len(o.Slices) > scores.MaxCompared {

@@ -111,13 +111,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	if err := report.ValidPicture(o.Reliability); err != nil {
-		return nil, err
-	}
-	if err := report.ValidPage(o.Report); err != nil {
+	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction), report.ValidPicture(o.Reliability),
+		report.ValidPage(o.Report)); err != nil {
 		return nil, err
 	}
 	manifest, d, err := open(ctx, &o.Model, &o.Data, o.Job)
@@ -174,26 +169,12 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	j.Progress.Done()
 	result = &EvaluateResult{Model: o.Model, Threshold: threshold, Gate: o.Gate}
-	if err := result.count(ctx, j, o, manifest, d, reports); err != nil {
+	if err := result.count(ctx, j, o, manifest, d, weights, reports); err != nil {
 		return nil, err
 	}
-	if d.Weighted {
-		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
-	}
-	if d.Key != nil {
-		result.Groups = d.Key.Columns
-	}
-	if !pass.Classifies {
-		result.addTargets(&targets, manifest, pass.Grid != nil, weights.Effective)
-	} else if err := result.addClasses(&classified, manifest, weights.Effective); err != nil {
+	if err := result.score(pass, &classified, &targets, manifest, weights.Effective); err != nil {
 		return nil, err
 	}
-	effective := float64(result.Rows.Used)
-	if pass.Grid != nil {
-		effective = weights.Effective
-	}
-	result.addIntervals(slices.Concat(classified.Coverage, targets.Coverage), manifest, effective)
-	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
 	if o.Reliability != "" {
 		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.Diagram(), 14, 12); err != nil {
 			return nil, err
@@ -220,24 +201,43 @@ func (o EvaluateOptions) fit(m *models.Manifest, d *dataset.Dataset, g Gates) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare.Labeled(d); err != nil {
-		return nil, err
-	}
-	return threshold, g.Fit(m)
+	return threshold, cmp.Or(prepare.Labeled(d), g.Fit(m))
 }
 
-// count says which rows were scored, and how many of them the model was trained on.
+// count says which rows were scored, with which weights and groups, and how many of them the model was trained on.
 func (r *EvaluateResult) count(ctx context.Context, j *job.Job, o EvaluateOptions, m *models.Manifest,
-	d *dataset.Dataset, reports []dataset.Report) (err error) {
+	d *dataset.Dataset, weights *profile.Weights, reports []dataset.Report) (err error) {
 	if r.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
 		return err
 	}
 	r.SetAside = r.Rows.Listed
+	if d.Weighted {
+		r.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
+	}
+	if d.Key != nil {
+		r.Groups = d.Key.Columns
+	}
 	if d.Part != nil && d.Part.Test { // held out of the training
 		return nil
 	}
 	r.TrainingRows, err = trainingRows(ctx, j, o.Model, m, d, r.Rows.Used, reports)
 	return err
+}
+
+// score adds the scores of classes or targets, given the number of rows of equal weights that are as many.
+func (r *EvaluateResult) score(pass *scores.Score, classes *scores.ClassScores, targets *scores.TargetScores,
+	m *models.Manifest, effective float64) error {
+	if !pass.Classifies {
+		r.addTargets(targets, m, pass.Grid != nil, effective)
+	} else if err := r.addClasses(classes, m, effective); err != nil {
+		return err
+	}
+	if pass.Grid == nil {
+		effective = float64(r.Rows.Used)
+	}
+	r.addIntervals(slices.Concat(classes.Coverage, targets.Coverage), m, effective)
+	r.Slices = sliceReports(pass.Slices, slices.Concat(classes.Slices, targets.Slices), m)
+	return nil
 }
 
 // Limits of what a report shows.
