@@ -164,10 +164,7 @@ func (o *PredictOptions) check(ctx context.Context) (err error) {
 			o.Format = o.file.format
 		}
 	}
-	if err := checkFormat(o.Format, PredictFormats()); err != nil {
-		return err
-	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.ValidFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {

@@ -176,10 +176,7 @@ func (o StreamOptions) validate() error {
 	case o.Data.Strict:
 		return exit.Usage("--strict compares files with one another; with --stream each is read alone")
 	}
-	if err := checkFormat(o.Format, PredictFormats()); err != nil {
-		return err
-	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.ValidFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	if err := o.Data.Validate(); err != nil {
