@@ -12,8 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Sink takes the fields of records from the reader of a format. Columns count from 0 as in the Table; row holds the values of the
-// record, which a Decoder stores and others ignore. The reason, unless empty, says why the record cannot be used.
+// Sink takes the fields of records from the reader of a format. Columns count from 0 as in the Table; row holds
+// the values of the record, which a Decoder stores and others ignore. The reason, unless empty, says why the
+// record cannot be used.
 type Sink interface {
 	// Text takes a field as text, without spaces around it. It may keep nothing of text.
 	Text(row []float32, column int, text []byte) (reason string)
@@ -88,8 +89,9 @@ func (d *Decoder) Slot(column int) int { return d.columns[column].slot }
 // SlotWidth returns the number of values of a column in a row.
 func (d *Decoder) SlotWidth(column int) int { return d.columns[column].Width() }
 
-// Simple reports whether the column is a number that is written with a point and without thousands, and that no number means a missing
-// value; then it may be parsed by lines.NumberPrefix. It also returns what is subtracted from the number.
+// Simple reports whether the column is a number that is written with a point and without thousands, and that no
+// number means a missing value; then it may be parsed by lines.NumberPrefix. It also returns what is subtracted
+// from the number.
 func (d *Decoder) Simple(column int) (centre float64, ok bool) {
 	c := &d.columns[column]
 	return c.centre, c.Type == Number && c.Unit == "" && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 &&

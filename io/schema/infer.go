@@ -35,8 +35,9 @@ const (
 	maxBuckets    = 1 << 16
 )
 
-// Infer describes a table from its survey. The result depends on the fields of the table and the hints alone. It fails if the hints
-// contradict the data, or if nothing is left for features; the notes then still say what was left out.
+// Infer describes a table from its survey. The result depends on the fields of the table and the hints alone.
+// It fails if the hints contradict the data, or if nothing is left for features; the notes then still say what
+// was left out.
 func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	in := inference{Hints: h, d: &Description{Rules: s.rules}}
 	if h.Names != nil && len(h.Names) != s.Columns() {
@@ -262,8 +263,8 @@ func (in *inference) numberNotes(i int, asked bool) {
 	}
 }
 
-// indexes reports whether different whole numbers seem to number the rows of a larger table: by the name of the column, and
-// because half of them are below the middle of their range. A first column without a name is c1.
+// indexes reports whether different whole numbers seem to number the rows of a larger table: by the name of the
+// column, and because half of them are below the middle of their range. A first column without a name is c1.
 func (in *inference) indexes(i int) bool {
 	f := &in.d.Fields[i]
 	s, name := f.Summary, strings.ToLower(f.Name)
@@ -334,7 +335,8 @@ func (in *inference) decideLevels(i int, asked bool) {
 	}
 }
 
-// decideRole leaves out columns that cannot help, unless the user wants them. A table of plain numbers keeps its columns.
+// decideRole leaves out columns that cannot help, unless the user wants them. A table of plain numbers keeps
+// its columns.
 func (in *inference) decideRole(i int, plain bool) {
 	f := &in.d.Fields[i]
 	s := f.Summary
@@ -357,7 +359,8 @@ func (in *inference) decideRole(i int, plain bool) {
 	}
 }
 
-// drop ignores a column, and forgets other notes on it. That numbers are written otherwise explains why there are many different texts.
+// drop ignores a column, and forgets other notes on it. That numbers are written otherwise explains why there
+// are many different texts.
 func (in *inference) drop(i int, d *doubt, detail string, args ...any) {
 	f := &in.d.Fields[i]
 	f.Role, f.Levels, f.Buckets = Ignore, nil, 0

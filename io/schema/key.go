@@ -57,7 +57,8 @@ func GroupKey(text []byte) uint64 {
 	return d.Sum64()
 }
 
-// addName adds the name of a group to a hash: a number as its shortest text, but with all digits of the data from 2⁵³ on.
+// addName adds the name of a group to a hash: a number as its shortest text, but with all digits of the data
+// from 2⁵³ on.
 func addName(d *xxhash.Digest, text []byte) {
 	var number [32]byte
 	d.Write(canonicalName(number[:0], text))

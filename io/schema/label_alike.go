@@ -16,8 +16,8 @@ import (
 // mostAlike is the number of texts that look the same, and of such groups, that Alike lists.
 const mostAlike = 5
 
-// Alike lists texts that differ only in case, in Unicode form, in spaces or in invisible characters, quoted with escapes;
-// "" if there are none.
+// Alike lists texts that differ only in case, in Unicode form, in spaces or in invisible characters, quoted
+// with escapes; "" if there are none.
 func Alike(texts []string) string {
 	looks := map[string][]string{}
 	for _, text := range texts {

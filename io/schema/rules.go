@@ -128,8 +128,8 @@ func (m *missing) value(v float64) int {
 	return -1
 }
 
-// absent are words that programs write for a missing value, in lower case. Those that are in DefaultMissing are read so;
-// of the others a note says how to.
+// absent are words that programs write for a missing value, in lower case. Those that are in DefaultMissing are
+// read so; of the others a note says how to.
 var absent = []string{
 	"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", "--", ".", "\\n", "nat", "(null)",
 	"n.a.", "missing", "unknown",

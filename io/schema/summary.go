@@ -225,7 +225,8 @@ func (s *Summary) layout() (name string, share float64, other string) {
 	return name, float64(most) / float64(max(s.Texts, 1)), other
 }
 
-// Span returns the texts of the first and the last time of a layout; not ok unless all texts were told apart and some have the layout.
+// Span returns the texts of the first and the last time of a layout; not ok unless all texts were told apart
+// and some have the layout.
 func (s *Summary) Span(layout string) (first, last string, ok bool) {
 	l := timeLayoutOf(layout)
 	if l == nil || !s.Exact {

@@ -219,7 +219,8 @@ func (s *Survey) Bytes(times float64) int64 {
 	return int64(50*min(weight*times, maxWeight) + 48*min(used*times, maxCells)) // tables are a quarter to half full
 }
 
-// Merge adds the fields that t has seen, and does not change t. It panics unless both have the same number of columns and the same rules.
+// Merge adds the fields that t has seen, and does not change t. It panics unless both have the same number of
+// columns and the same rules.
 func (s *Survey) Merge(t *Survey) {
 	if len(s.columns) != len(t.columns) || !slices.Equal(s.rules.Missing, t.rules.Missing) ||
 		s.rules.Decimal != t.rules.Decimal || s.rules.Thousands != t.rules.Thousands {

@@ -57,8 +57,8 @@ func timeLayoutOf(name string) *TimeLayout {
 	return &TimeLayouts[i]
 }
 
-// Parse returns the time that a text means, and whether it has the layout. A time of day alone is one of 1970-01-01. Years
-// of two digits are those from 1969 to 2068.
+// Parse returns the time that a text means, and whether it has the layout. A time of day alone is one of
+// 1970-01-01. Years of two digits are those from 1969 to 2068.
 func (l *TimeLayout) Parse(text []byte) (t time.Time, ok bool) {
 	if len(text) < 4 || len(text) > 40 || (text[0]-'0' >= 10) != (l.order == "bdy") {
 		return t, false
@@ -127,8 +127,8 @@ func (l *TimeLayout) separated(c *clock) bool {
 	return len(c.rest) < had
 }
 
-// likeTime reports whether a text looks like a date or a time, of whatever layout: it has digits, and the name of a month or a year
-// that a hyphen follows.
+// likeTime reports whether a text looks like a date or a time, of whatever layout: it has digits, and the name
+// of a month or a year that a hyphen follows.
 func likeTime(text []byte) bool {
 	if !bytes.ContainsAny(text, "0123456789") {
 		return false

@@ -170,8 +170,8 @@ type HeldOutRow struct {
 	// HeldOutRows is the number of rows of fold 0 that were scored as in prediction, with
 	// features that are not rounded and weights that were fitted without them; 0 if none
 	// were. HeldOutErrors of them were assigned a wrong class: by the largest score, or by the
-	// probabilities that are fitted to the other half of them. HeldOutMSE is their mean squared error, while FoldMSE is the one of rounded features. Solve leaves all
-	// three 0.
+	// probabilities that are fitted to the other half of them. HeldOutMSE is their mean squared error, while
+	// FoldMSE is the one of rounded features. Solve leaves all three 0.
 	HeldOutRows   int64   `json:"held_rows"`
 	HeldOutErrors int64   `json:"held_errors"`
 	HeldOutMSE    float64 `json:"held_mse"`

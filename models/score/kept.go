@@ -236,8 +236,8 @@ func (k *Kept) sharedLoss(rows []*keptRow, fit int, a, b float64, sigmoids []flo
 	return lost, g, h
 }
 
-// rowLoss returns −log of the share of a class in the sigmoids of a·s + b, which it stores, and the means by shares of
-// (1 − sigmoid)·(s, 1) and of the products of these two.
+// rowLoss returns −log of the share of a class in the sigmoids of a·s + b, which it stores, and the means by
+// shares of (1 − sigmoid)·(s, 1) and of the products of these two.
 func rowLoss(scores []float32, class int, a, b float64, sigmoids []float64) (l float64, mean [2]float64, square [3]float64) {
 	var sum float64
 	for c, s := range scores {

@@ -44,8 +44,8 @@ type Exact struct {
 // ErrMixed is returned for features that are neither products nor sums of functions of the columns.
 var ErrMixed = errors.New("shapley: features that mix columns in another way than Fourier features do")
 
-// NewExact returns the explainer of a model on the features of a recipe, whose map takes rows with these columns. The error
-// is ErrMixed if there is none.
+// NewExact returns the explainer of a model on the features of a recipe, whose map takes rows with these
+// columns. The error is ErrMixed if there is none.
 func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background []Values) (*Exact, error) {
 	e := &Exact{columns: columns, base: make([]float64, l.K)}
 	for k, b := range l.B {

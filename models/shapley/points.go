@@ -12,8 +12,8 @@ const mostPoints = 32
 
 // Points returns up to 32 values of each number of a row that are spread like the values of its sample: the i-th
 // of n is the quantile (i+½)/n. Missing values are left out, and categories have none. Several numbers may make a
-// column, whose first number first has for each of them: its points are of the same rows, and the quantiles are of its first
-// number. It is nil if rows are longer than 4,096 numbers.
+// column, whose first number first has for each of them: its points are of the same rows, and the quantiles are
+// of its first number. It is nil if rows are longer than 4,096 numbers.
 func Points(s *profile.Sum, first []int) [][]float32 {
 	x, n, d := s.Sample()
 	if d > profile.MostDeciles || d > len(first) {

@@ -205,8 +205,8 @@ func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.Row, cho
 	}
 }
 
-// Trials lists the values of λ that an iterative learner tried. Errors are not counted by groups, so rows that are held
-// out by groups have no interval.
+// Trials lists the values of λ that an iterative learner tried. Errors are not counted by groups, so rows that
+// are held out by groups have no interval.
 func Trials(task models.Task, split *profile.FoldRule, tried []models.Trial, chosen float64) report.Table {
 	t := report.Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %",
 		"95% interval"}}

@@ -303,7 +303,8 @@ func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
 		if len(parts) == 0 {
 			return n.nothing(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before", n.Day))
 		}
-		return n.nothing(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another day, or name files that judge with --held_out", judge.name))
+		return n.nothing(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another "+
+			"day, or name files that judge with --held_out", judge.name))
 	case judge == nil:
 		return n.nothing("no model can be judged: every partition is one that the champion was trained on")
 	case n.unchanged(train):

@@ -184,7 +184,8 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	c.Rows, c.Contents, c.SumsOfRows = r.gone.Rows.Used, r.key.contents(r.rows), r.key.hide([]byte(r.gone.Sums))
 	if used := usedBy(terms); c.Rows == used {
 		return nil, exit.Refuse(
-			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the model and the sums", report.Groups(used))
+			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the "+
+				"model and the sums", report.Groups(used))
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
 	fit := FitOptions{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums,
@@ -323,7 +324,8 @@ func (o ForgetOptions) before(ctx context.Context, terms []parts.Term, lambda tr
 	if m.Rows.Used > 0 {
 		if used := usedBy(terms); used != m.Rows.Used {
 			return "", exit.Refuse(
-				"pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
+				"pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no "+
+					"others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
 		}
 	}
 	p, _, err := fit.run(ctx, terms, nil)
