@@ -12,7 +12,7 @@ import (
 // Limits of Worst.
 const (
 	maxWorstRows   = 100
-	maxWorstValues = 256 // of a row that are kept
+	maxWorstValues = 256 // values of a row that are kept
 )
 
 // WorstRow is a row with its prediction.
@@ -22,20 +22,19 @@ type WorstRow struct {
 	Values      []float32 // the first values of the row
 }
 
-// Worst keeps the rows with the largest losses. They are a function of the rows, whatever their order. The zero
-// value keeps none.
+// Worst keeps the rows with the largest losses, whatever the order of the rows. The zero value keeps none.
 type Worst struct {
 	most int
 	rows []WorstRow // the worst first
 }
 
-// NewWorst returns an empty list of at most so many rows.
+// NewWorst returns an empty list for at most most rows.
 func NewWorst(most int) *Worst { return &Worst{most: min(most, maxWorstRows)} }
 
 // Rows returns the rows, the worst first.
 func (w *Worst) Rows() []WorstRow { return w.rows }
 
-// Add adds a row, whose values it copies. One whose loss is NaN is left out.
+// Add adds a row and copies its values. A row whose loss is NaN is left out.
 func (w *Worst) Add(loss, truth, said float64, values []float32) {
 	if loss != loss || w.most == 0 {
 		return
@@ -72,7 +71,7 @@ func (w *Worst) Code(c *wire.Coder) {
 			*v = math.Float64frombits(bits)
 		}
 		wire.Each(c, &r.Values, min(maxWorstValues, rows.MaxDim), func(v *float32) {
-			bits := c.Uvarint(uint64(math.Float32bits(*v)), math.MaxUint32) // values may be missing, which are NaN
+			bits := c.Uvarint(uint64(math.Float32bits(*v)), math.MaxUint32) // any bits: missing values are NaN
 			*v = math.Float32frombits(uint32(bits))
 		})
 	})
