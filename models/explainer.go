@@ -17,14 +17,14 @@ type Explainer struct {
 	of    shapley.Explainer
 }
 
-// explain is how a model gets its explainer, once.
+// explain creates the explainer of a model once.
 type explain struct {
 	sync.Mutex
 	explainer *Explainer
-	dir       directory // of the model; nil if it was not loaded
+	dir       directory // the model's directory; nil if it was not loaded
 }
 
-// Columns returns the columns of the data with the numbers of a row that each has.
+// Columns returns the columns of the data, each with its range of the numbers of a row.
 func (m *Model) Columns() []shapley.Column {
 	if m.columns == nil { // the model was not loaded
 		of := &Model{Manifest: m.Manifest}
@@ -35,7 +35,8 @@ func (m *Model) Columns() []shapley.Column {
 	return shapley.ColumnsOf(m.Manifest.Input.Columns, m.table, m.Manifest.Input.Dim)
 }
 
-// Explainer returns the explainer of the model's predictions. The first call reads a file of the model's directory.
+// Explainer returns the explainer of the model's predictions. The first call reads a file from the model's
+// directory.
 func (m *Model) Explainer() (*Explainer, error) {
 	m.explain.Lock()
 	defer m.explain.Unlock()
@@ -92,20 +93,21 @@ func (m *Model) profile() ([]byte, error) {
 	return readListed(m.explain.dir, m.Manifest, ProfileFile)
 }
 
-// Names returns the names of the columns, which the caller does not change.
+// Names returns the names of the columns. The caller must not change them.
 func (e *Explainer) Names() []string { return e.names }
 
-// Outputs returns how many scores of a row are explained: 1 of a classifier, otherwise all.
+// Outputs returns how many scores of a row are explained: 1 for a classifier, otherwise all.
 func (e *Explainer) Outputs() int { return e.model.Width() }
 
-// Explained has the explanations of n rows, row by row: for each score the base, the effects of all columns, and the
-// largest standard error of sampled effects (0 where effects are exact).
+// Explained has the explanations of n rows. Row by row, for each explained score, it has the base, the
+// effects of all columns, and the largest standard error of sampled effects (0 if effects are exact).
 type Explained struct {
 	Base, Effects, StdErr []float64
 }
 
-// Rows explains the predictions for n rows of x, as Applier.Scores takes them, on that many threads. Rows without
-// finite scores have no explanation. dst is memory to reuse.
+// Rows explains the predictions for n rows of x, in the form of Applier.Scores, on that many threads. said
+// is the model's output for them. Rows without finite scores have no explanation. The memory of dst is
+// reused.
 func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads int) Explained {
 	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
 	d, _ := e.model.Map.Dims()
@@ -130,7 +132,7 @@ func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads in
 	return dst
 }
 
-// scores returns the scores of row i that are explained.
+// scores returns the scores of row i to explain.
 func (e *Explainer) scores(said Applied, i int) []shapley.Score {
 	m := e.model.Manifest
 	switch {
@@ -150,7 +152,7 @@ func (e *Explainer) scores(said Applied, i int) []shapley.Score {
 	return scores
 }
 
-// base returns the base of a score, the o-th of its row.
+// base returns the base of score o of a row.
 func (e *Explainer) base(s shapley.Score, o int) float64 {
 	if m := e.model.Manifest; m.Task == Regression {
 		return e.of.Base(s) + m.TargetGrid[o].Mid()
@@ -158,7 +160,7 @@ func (e *Explainer) base(s shapley.Score, o int) float64 {
 	return e.of.Base(s)
 }
 
-// score returns a score of row i, the o-th of those that are explained.
+// score returns the value of score o of row i, among those that are explained.
 func (e *Explainer) score(s shapley.Score, said Applied, i, o int) (score float64) {
 	k := e.model.Linear.K
 	if said.Targets != nil {
@@ -170,7 +172,7 @@ func (e *Explainer) score(s shapley.Score, said Applied, i, o int) (score float6
 	return score
 }
 
-// texts returns the values of a row by columns, as a file would have them.
+// texts returns the values of a row by column, as a file would have them.
 func (m *Model) texts(x []float32) (texts []string) {
 	for g, c := range m.Columns() {
 		v := float64(x[c.From])
