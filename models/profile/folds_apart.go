@@ -19,26 +19,26 @@ type Content struct {
 	Copies int64
 }
 
-// Apart counts the copies of rows that are known in advance to be frequent, and keeps one row of each. The
+// CopyCounter counts the copies of rows that are known in advance to be frequent, and keeps one row of each. The
 // fold of a copy depends on how many copies come before it in the data. So that sums of parts of the data
 // can be added and subtracted, copies are not summed but counted, and assigned to folds when all parts are
-// known. Create it with NewApart. It is not safe for concurrent use.
-type Apart struct {
+// known. Create it with NewCopyCounter. It is not safe for concurrent use.
+type CopyCounter struct {
 	frequent, counted map[uint64]int
 	seed              uint64
 	labels            FoldLabels
 	contents          map[uint64]*Content
 }
 
-// NewApart returns an Apart for the frequent rows of f, with no copies.
-func NewApart(f *Frequency, seed uint64, l FoldLabels) *Apart {
-	return &Apart{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l,
+// NewCopyCounter returns an CopyCounter for the frequent rows of f, with no copies.
+func NewCopyCounter(f *Frequency, seed uint64, l FoldLabels) *CopyCounter {
+	return &CopyCounter{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l,
 		contents: map[uint64]*Content{}}
 }
 
 // Hashes counts the frequent rows of a block. It appends the indices of the other rows to rest and their
 // hashes to dst. These decide their folds, as the hashes of Assigner.Hashes do.
-func (a *Apart) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
+func (a *CopyCounter) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
 	for i := range b.N {
 		h := RowHash(a.seed, b.Row(i))
 		if _, ok := a.frequent[h]; ok {
@@ -54,7 +54,7 @@ func (a *Apart) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int
 	return dst, rest
 }
 
-func (a *Apart) add(hash uint64, b *rows.Block, i int) {
+func (a *CopyCounter) add(hash uint64, b *rows.Block, i int) {
 	c, ok := a.contents[hash]
 	if !ok {
 		k := len(b.Y) / max(b.N, 1)
@@ -74,7 +74,7 @@ func (a *Apart) add(hash uint64, b *rows.Block, i int) {
 }
 
 // Contents returns the counted contents in the order of their hashes.
-func (a *Apart) Contents() []Content {
+func (a *CopyCounter) Contents() []Content {
 	out := make([]Content, 0, len(a.contents))
 	for _, h := range slices.Sorted(maps.Keys(a.contents)) {
 		out = append(out, *a.contents[h])

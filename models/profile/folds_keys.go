@@ -96,9 +96,9 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 	r := &FoldRule{By: by, Columns: columns, Parts: folds}
 	switch by {
 	case ByFold:
-		return r, k.own(r)
+		return r, k.givenFolds(r)
 	case ByTime:
-		return r, k.cut(r, gap)
+		return r, k.cutTime(r, gap)
 	}
 	if !k.many && len(k.counts) < folds {
 		return nil, fmt.Errorf("there are %d different groups, fewer than %d folds; use fewer --folds, or other groups",
@@ -120,8 +120,8 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 	return r, nil
 }
 
-// own makes each key a fold, in the order of the keys.
-func (k *FoldKeys) own(r *FoldRule) error {
+// givenFolds makes each key a fold, in the order of the keys.
+func (k *FoldKeys) givenFolds(r *FoldRule) error {
 	if n := len(k.counts); k.many || n < 2 || n > MaxFolds {
 		what := fmt.Sprint(n)
 		if k.many {
@@ -136,8 +136,8 @@ func (k *FoldKeys) own(r *FoldRule) error {
 	return nil
 }
 
-// cut divides time into parts of about equally many rows, with a gap before each part except the earliest.
-func (k *FoldKeys) cut(r *FoldRule, gap float64) error {
+// cutTime divides time into parts of about equally many rows, with a gap before each part except the earliest.
+func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 	times := make([]uint64, len(k.times))
 	for i, t := range k.times {
 		times[i] = t.key

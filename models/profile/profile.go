@@ -309,7 +309,7 @@ func (s *Sum) Result() Profile {
 		}
 		values += present
 		if s.weights.any() {
-			all.Merge(s.weights.of(j))
+			all.Merge(s.weights.present(j))
 		}
 		if c.nonzero == 0 {
 			continue

@@ -15,8 +15,8 @@ type weighted struct {
 // any reports whether rows have weights.
 func (w *weighted) any() bool { return w.total.Sign() > 0 }
 
-// of returns the sum of the weights of the rows that have a value in column j.
-func (w *weighted) of(j int) *exact.Sum {
+// present returns the sum of the weights of the rows that have a value in column j.
+func (w *weighted) present(j int) *exact.Sum {
 	sum := w.total
 	if j < len(w.missing) {
 		sum.Sub(&w.missing[j])
@@ -73,7 +73,7 @@ func (s *Sum) MissingShare(j int) float64 {
 func (s *Sum) moments(j int, present int64) (mean, variance float64) {
 	c := &s.columns[j]
 	if s.weights.any() {
-		return exact.WeightedMoments(s.weights.of(j), &c.sum, &c.squares)
+		return exact.WeightedMoments(s.weights.present(j), &c.sum, &c.squares)
 	}
 	return exact.Moments(present, &c.sum, &c.squares)
 }

@@ -141,7 +141,7 @@ func (d *Dir) check() error {
 // Shape returns the shape of the sums.
 func (d *Dir) Shape() ridge.Shape { return d.shape }
 
-// Copies returns the frequent rows whose copies are counted instead of summed; see profile.Apart.
+// Copies returns the frequent rows whose copies are counted instead of summed; see profile.CopyCounter.
 func (d *Dir) Copies(ctx context.Context) ([]profile.Content, error) {
 	if d.Part.Copies == nil {
 		return nil, nil
