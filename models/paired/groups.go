@@ -85,7 +85,7 @@ func clusterLosses(c *clusters, metric int) *Losses {
 // that would give the challenger's mean loss with the precision that a Grouped sum gives it. It uses
 // quantiles of Student's t for few groups. If all groups have the same mean, it is the number of groups.
 func (s *Sum) Independent(m Metric, variance float64) float64 {
-	d := s.of(m).difference(1)
+	d := s.lossesOf(m).difference(1)
 	if d.Error == 0 || d.Effective < 2 {
 		return d.Effective
 	}

@@ -40,8 +40,8 @@ func (p *Pairs) Merge(q Pairs) {
 	p.Challenger += q.Challenger
 }
 
-// of returns the counts scaled to that many rows.
-func (p Pairs) of(rows float64) Pairs {
+// scaled returns the counts scaled to that many rows.
+func (p Pairs) scaled(rows float64) Pairs {
 	some := func(n int64) int64 { return int64(math.Round(rows * share(n, p.Rows))) }
 	return Pairs{int64(rows), some(p.Both), some(p.Champion), some(p.Challenger)}
 }

@@ -62,7 +62,7 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 	if s.clusters != nil {
 		c.Test = "groups"
 	}
-	switch l := s.of(m); {
+	switch l := s.lossesOf(m); {
 	case s.exactPairs(m):
 		p := s.pairs
 		c.Test, c.Pairs = "mcnemar", &p
@@ -105,8 +105,8 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 	return c
 }
 
-// of returns the losses of a metric; of MSE for RMSE.
-func (s *Sum) of(m Metric) *Losses {
+// lossesOf returns the losses of a metric; of MSE for RMSE.
+func (s *Sum) lossesOf(m Metric) *Losses {
 	if m == RMSE {
 		m = MSE
 	}
@@ -199,7 +199,7 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	if c.Metric == RMSE {
 		ratio *= ratio
 	}
-	d := s.of(c.Metric).difference(ratio)
+	d := s.lossesOf(c.Metric).difference(ratio)
 	switch {
 	case c.Metric != Error && s.notFinite > 0:
 		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
@@ -215,7 +215,7 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 		plain, margin := d, amount/c.Metric.scale(unit)
 		plain.Skew = 0
 		if v.P = max(d.PBelow(margin), plain.PBelow(margin)); c.Metric == Error && d.Error == 0 {
-			v.P = s.pairs.of(d.Effective).pBelow(amount) // rows without a difference so far may still differ
+			v.P = s.pairs.scaled(d.Effective).pBelow(amount) // rows without a difference so far may still differ
 		}
 	}
 	if v.Holds = v.P <= c.Level(); !v.Holds {
@@ -274,7 +274,7 @@ func (s *Sum) counts() string {
 // tooFew says why there are too few rows or groups for a test by the metric; "" if there are at least
 // least.
 func (s *Sum) tooFew(m Metric, least float64) string {
-	l := s.of(m)
+	l := s.lossesOf(m)
 	n, rows := l.effective(), l.Rows()
 	if s.exactPairs(m) || n >= least {
 		return ""

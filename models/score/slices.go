@@ -58,8 +58,8 @@ func CodeSliceKey(c *wire.Coder) func(*string) {
 	return func(key *string) { c.Text(key, MaxSliceText) }
 }
 
-// of returns the slice of a value, or nil if there are too many, and counts a row there rows times.
-func (s *Slices) of(value string, rows int64) *slice {
+// slice returns the slice of a value, or nil if there are too many, and counts a row there rows times.
+func (s *Slices) slice(value string, rows int64) *slice {
 	p := s.Of(SliceKey(value))
 	if p != nil {
 		p.rows++
@@ -73,7 +73,7 @@ func (s *Slices) of(value string, rows int64) *slice {
 // they are empty. Rows whose scores are not finite have neither rank nor log loss. The row counts rows
 // times: once, fewer than 2²⁴ times, or a number with at most 24 significant bits.
 func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilities []float32, rows int64) {
-	p := s.of(value, rows)
+	p := s.slice(value, rows)
 	if p == nil {
 		return
 	}
@@ -98,7 +98,7 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 
 // AddTarget adds a row with that value, as Targets.Add does.
 func (s *Slices) AddTarget(value string, truth, predicted float64, rows int64) {
-	if p := s.of(value, rows); p != nil {
+	if p := s.slice(value, rows); p != nil {
 		p.errors.Add(truth, predicted, rows)
 	}
 }

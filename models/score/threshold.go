@@ -33,9 +33,9 @@ func (c Criterion) Validate() error {
 		strings.Join(Criteria, ", "))
 }
 
-// of returns the criterion for n rows of each kind, with above of them at or above a threshold. Both kinds
+// value returns the criterion for n rows of each kind, with above of them at or above a threshold. Both kinds
 // must have rows.
-func (c Criterion) of(above, n [2]int64) float64 {
+func (c Criterion) value(above, n [2]int64) float64 {
 	hits, right := float64(above[1]), float64(n[0]-above[0])
 	switch c {
 	case ByError:
@@ -72,7 +72,7 @@ func (r *Ranks) best(by Criterion) (place int, best float64) {
 		c := r.cells[i].n
 		above[0] += c[0]
 		above[1] += c[1]
-		if v := by.of(above, n); place < 0 || v > best {
+		if v := by.value(above, n); place < 0 || v > best {
 			best, place = v, i
 		}
 	}
@@ -166,5 +166,5 @@ func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expecte
 	}
 	n := h.Rows()
 	place, _ := all.best(by)
-	return all.middle(place), by.of(above, n), by.of(usually, n), nil
+	return all.middle(place), by.value(above, n), by.value(usually, n), nil
 }

@@ -17,9 +17,9 @@ const (
 
 // WorstRow is a row with its prediction.
 type WorstRow struct {
-	Loss        float64
-	Truth, Said float64   // classes or targets
-	Values      []float32 // the first values of the row
+	Loss             float64
+	Truth, Predicted float64   // classes or targets
+	Values           []float32 // the first values of the row
 }
 
 // Worst keeps the rows with the largest losses, whatever the order of the rows. The zero value keeps none.
@@ -35,11 +35,11 @@ func NewWorst(most int) *Worst { return &Worst{most: min(most, maxWorstRows)} }
 func (w *Worst) Rows() []WorstRow { return w.rows }
 
 // Add adds a row and copies its values. A row whose loss is NaN is left out.
-func (w *Worst) Add(loss, truth, said float64, values []float32) {
+func (w *Worst) Add(loss, truth, predicted float64, values []float32) {
 	if loss != loss || w.most == 0 {
 		return
 	}
-	r := WorstRow{loss, truth, said, values[:min(len(values), maxWorstValues)]}
+	r := WorstRow{loss, truth, predicted, values[:min(len(values), maxWorstValues)]}
 	at, _ := slices.BinarySearchFunc(w.rows, r, compareWorst)
 	if at == w.most {
 		return
@@ -50,14 +50,14 @@ func (w *Worst) Add(loss, truth, said float64, values []float32) {
 
 // compareWorst orders rows by loss, the largest first, and equal ones by all else.
 func compareWorst(a, b WorstRow) int {
-	return cmp.Or(cmp.Compare(b.Loss, a.Loss), cmp.Compare(a.Truth, b.Truth), cmp.Compare(a.Said, b.Said),
+	return cmp.Or(cmp.Compare(b.Loss, a.Loss), cmp.Compare(a.Truth, b.Truth), cmp.Compare(a.Predicted, b.Predicted),
 		slices.Compare(a.Values, b.Values))
 }
 
 // Merge adds the rows of v.
 func (w *Worst) Merge(v *Worst) {
 	for _, r := range v.rows {
-		w.Add(r.Loss, r.Truth, r.Said, r.Values)
+		w.Add(r.Loss, r.Truth, r.Predicted, r.Values)
 	}
 }
 
@@ -65,7 +65,7 @@ func (w *Worst) Merge(v *Worst) {
 func (w *Worst) Code(c *wire.Coder) {
 	w.most = c.Int(w.most, maxWorstRows)
 	wire.Each(c, &w.rows, w.most, func(r *WorstRow) {
-		for _, v := range []*float64{&r.Loss, &r.Truth, &r.Said} {
+		for _, v := range []*float64{&r.Loss, &r.Truth, &r.Predicted} {
 			bits := math.Float64bits(*v)
 			c.Uint64(&bits)
 			*v = math.Float64frombits(bits)
