@@ -85,57 +85,57 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 // Apply returns the output of the model for n rows. Rows are as for Scores.
 func (a *Applier) Apply(x []float32, n int) Applied {
 	k := a.Model.Linear.K
-	said := Applied{Scores: a.Scores(x, n)}
+	output := Applied{Scores: a.Scores(x, n)}
 	if a.Spreads {
-		said.Novelty = a.novelty
+		output.Novelty = a.novelty
 	}
 	if !a.Model.Classifies() {
 		a.targets = grow(a.targets, n*k)
-		a.Model.Targets(a.targets, said.Scores)
-		said.Targets = a.targets
-		return said
+		a.Model.Targets(a.targets, output.Scores)
+		output.Targets = a.targets
+		return output
 	}
 	a.classes = grow(a.classes, n)
-	said.Classes = a.classes
+	output.Classes = a.classes
 	p := a.Model.Manifest.Probabilities
 	if p == nil {
-		a.Model.Linear.Classes(said.Classes, said.Scores, n)
-		return a.decide(said, n)
+		a.Model.Linear.Classes(output.Classes, output.Scores, n)
+		return a.decide(output, n)
 	}
 	a.probabilities = grow(a.probabilities, n*k)
-	said.Probabilities = a.probabilities
-	p.Apply(said.Probabilities, said.Scores, n, k)
-	p.Classes(said.Classes, said.Probabilities, said.Scores, n, k)
-	said = a.decide(said, n)
+	output.Probabilities = a.probabilities
+	p.Apply(output.Probabilities, output.Scores, n, k)
+	p.Classes(output.Classes, output.Probabilities, output.Scores, n, k)
+	output = a.decide(output, n)
 	if p.Weights != nil {
 		a.likeliest = grow(a.likeliest, n)
-		said.Likeliest = a.likeliest
-		Likeliest(said.Likeliest, said.Probabilities, said.Scores, n, k)
+		output.Likeliest = a.likeliest
+		Likeliest(output.Likeliest, output.Probabilities, output.Scores, n, k)
 	}
-	return said
+	return output
 }
 
 // decide applies the threshold.
-func (a *Applier) decide(said Applied, n int) Applied {
-	said.Likeliest = said.Classes
+func (a *Applier) decide(output Applied, n int) Applied {
+	output.Likeliest = output.Classes
 	threshold := a.threshold()
 	if threshold == nil {
-		return said
+		return output
 	}
 	a.decided = grow(a.decided, n)
-	said.Classes = a.decided
+	output.Classes = a.decided
 	positive := a.Model.Manifest.PositiveClass()
 	for i := range n {
-		of := score.Margin(said.Scores[2*i:], positive)
-		if said.Probabilities != nil {
-			of = said.Probabilities[2*i+positive]
+		of := score.Margin(output.Scores[2*i:], positive)
+		if output.Probabilities != nil {
+			of = output.Probabilities[2*i+positive]
 		}
-		said.Classes[i] = int32(1 - positive)
+		output.Classes[i] = int32(1 - positive)
 		if of >= *threshold {
-			said.Classes[i] = int32(positive)
+			output.Classes[i] = int32(positive)
 		}
 	}
-	return said
+	return output
 }
 
 // Finite reports whether all scores of a row are finite. They are not if numbers are so large that an angle

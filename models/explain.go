@@ -52,17 +52,17 @@ func (m *Model) Explain(row []float64) (*Explanation, error) {
 func (e *Explainer) Row(x []float32) (*Explanation, error) {
 	s := e.model.borrow()
 	defer e.model.scratch.Put(s)
-	said := s.applier.Apply(x, 1)
-	if !Finite(said.Scores) {
+	output := s.applier.Apply(x, 1)
+	if !Finite(output.Scores) {
 		return nil, &RowError{Column: -1}
 	}
 	result := &Explanation{Columns: e.names, Values: e.model.texts(x)}
-	if said.Classes != nil {
-		result.Class = e.model.Class(float64(said.Classes[0]))
+	if output.Classes != nil {
+		result.Class = e.model.Class(float64(output.Classes[0]))
 	}
-	found, names := e.Rows(Explained{}, said, x, 1, 1), e.model.Outputs()
-	for o, s := range e.scores(said, 0) {
-		result.Outputs = append(result.Outputs, Contributions{Output: names[s[0].Output], Score: e.score(s, said, 0, o),
+	found, names := e.Rows(Explained{}, output, x, 1, 1), e.model.Outputs()
+	for o, s := range e.scores(output, 0) {
+		result.Outputs = append(result.Outputs, Contributions{Output: names[s[0].Output], Score: e.score(s, output, 0, o),
 			Base: found.Base[o], Effects: found.Effects[o*len(e.names) : (o+1)*len(e.names)], StdErr: found.StdErr[o]})
 	}
 	return result, nil

@@ -105,10 +105,10 @@ type Explained struct {
 	Base, Effects, StdErr []float64
 }
 
-// Rows explains the predictions for n rows of x, in the form of Applier.Scores, on that many threads. said
+// Rows explains the predictions for n rows of x, in the form of Applier.Scores, on that many threads. output
 // is the model's output for them. Rows without finite scores have no explanation. The memory of dst is
 // reused.
-func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads int) Explained {
+func (e *Explainer) Rows(dst Explained, output Applied, x []float32, n, threads int) Explained {
 	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
 	d, _ := e.model.Map.Dims()
 	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
@@ -116,16 +116,16 @@ func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads in
 	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
 		a := Applier{Model: e.model}
 		for i := lo; i < hi; i++ {
-			own := said.Scores[i*k : (i+1)*k]
+			own := output.Scores[i*k : (i+1)*k]
 			if !Finite(own) {
 				continue
 			}
-			scores, effects := e.scores(said, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
+			scores, effects := e.scores(output, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
 			stdErr := e.of.Effects(effects, x[i*d:(i+1)*d], own, scores, a.Scores)
 			for o, s := range scores {
 				base := e.base(s, o)
 				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr
-				shapley.Level(effects[o*columns:(o+1)*columns], e.score(s, said, i, o)-base)
+				shapley.Level(effects[o*columns:(o+1)*columns], e.score(s, output, i, o)-base)
 			}
 		}
 	})
@@ -133,14 +133,14 @@ func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads in
 }
 
 // scores returns the scores of row i to explain.
-func (e *Explainer) scores(said Applied, i int) []shapley.Score {
+func (e *Explainer) scores(output Applied, i int) []shapley.Score {
 	m := e.model.Manifest
 	switch {
 	case m.Task == Classification && m.Outputs == 2:
 		positive := m.PositiveClass()
 		return []shapley.Score{{{Output: positive, Factor: 0.5}, {Output: 1 - positive, Factor: -0.5}}}
 	case m.Task == Classification:
-		return []shapley.Score{{{Output: int(said.Classes[i]), Factor: 1}}}
+		return []shapley.Score{{{Output: int(output.Classes[i]), Factor: 1}}}
 	}
 	scores := make([]shapley.Score, m.Outputs)
 	for o := range scores {
@@ -161,13 +161,13 @@ func (e *Explainer) base(s shapley.Score, o int) float64 {
 }
 
 // score returns the value of score o of row i, among those that are explained.
-func (e *Explainer) score(s shapley.Score, said Applied, i, o int) (score float64) {
+func (e *Explainer) score(s shapley.Score, output Applied, i, o int) (score float64) {
 	k := e.model.Linear.K
-	if said.Targets != nil {
-		return said.Targets[i*k+o]
+	if output.Targets != nil {
+		return output.Targets[i*k+o]
 	}
 	for _, t := range s {
-		score += float64(t.Factor * float64(said.Scores[i*k+t.Output]))
+		score += float64(t.Factor * float64(output.Scores[i*k+t.Output]))
 	}
 	return score
 }

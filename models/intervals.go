@@ -145,15 +145,15 @@ func (m *Model) Level(level float64) (Level, error) {
 func (l Level) Targets() int { return l.model.Linear.K }
 
 // Ends stores in dst the ends of the intervals of a regression, low and high for each target of each row of
-// the output said.
-func (l Level) Ends(dst []float64, said Applied) {
+// the output output.
+func (l Level) Ends(dst []float64, output Applied) {
 	v, k, grids := l.model.Manifest.Intervals, l.model.Linear.K, l.model.Manifest.TargetGrid
-	for i := range len(said.Scores) / k {
+	for i := range len(output.Scores) / k {
 		s := 1.0
 		if v.Scaled {
-			s = math.Sqrt(1 + float64(l.model.Manifest.Spread.Leverage*float64(said.Novelty[i])))
+			s = math.Sqrt(1 + float64(l.model.Manifest.Spread.Leverage*float64(output.Novelty[i])))
 		}
-		for c, y := range said.Scores[i*k : (i+1)*k] {
+		for c, y := range output.Scores[i*k : (i+1)*k] {
 			half := float64(float64(v.Scores[c][l.at]) * s)
 			at := 2 * (i*k + c)
 			dst[at] = grids[c].Mid() + float64(grids[c].Half()*(float64(y)-half))
@@ -162,11 +162,11 @@ func (l Level) Ends(dst []float64, said Applied) {
 	}
 }
 
-// Has reports whether the class at index i of said.Scores is in the set of its row. The predicted class
+// Has reports whether the class at index i of output.Scores is in the set of its row. The predicted class
 // always is.
-func (l Level) Has(said Applied, i int) bool {
+func (l Level) Has(output Applied, i int) bool {
 	k := l.model.Linear.K
-	return said.Probabilities[i] >= -l.model.Manifest.Intervals.Scores[0][l.at] || int(said.Classes[i/k]) == i%k
+	return output.Probabilities[i] >= -l.model.Manifest.Intervals.Scores[0][l.at] || int(output.Classes[i/k]) == i%k
 }
 
 // Intervals stores in dst the low and high end of an interval for each output of each row. If rows are like
@@ -198,10 +198,10 @@ func (m *Model) Sets(dst, rows []float64, level float64) error {
 	return run(m, dst, rows, m.Linear.K, false, l.indicate)
 }
 
-func (l Level) indicate(dst []float64, said Applied) {
+func (l Level) indicate(dst []float64, output Applied) {
 	for i := range dst {
 		dst[i] = 0
-		if l.Has(said, i) {
+		if l.Has(output, i) {
 			dst[i] = 1
 		}
 	}

@@ -79,7 +79,7 @@ func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 // predicts the class with the largest score, unless its probabilities decide otherwise.
 func (m *Model) Scores(dst, rows []float64) error {
 	k := m.Linear.K
-	return run(m, dst, rows, k, false, func(dst []float64, said Applied) { widen(dst, said.Scores) })
+	return run(m, dst, rows, k, false, func(dst []float64, output Applied) { widen(dst, output.Scores) })
 }
 
 // Probabilities stores in dst the probability of each class, in the order of Outputs; rows are as for
@@ -88,7 +88,7 @@ func (m *Model) Probabilities(dst, rows []float64) error {
 	if m.Manifest.Probabilities == nil {
 		return ErrNoProbabilities
 	}
-	return run(m, dst, rows, m.Linear.K, false, func(dst []float64, said Applied) { widen(dst, said.Probabilities) })
+	return run(m, dst, rows, m.Linear.K, false, func(dst []float64, output Applied) { widen(dst, output.Probabilities) })
 }
 
 // Class returns the name of the class that Predict has stored. It panics if there is no such class.
@@ -103,12 +103,12 @@ func widen(dst []float64, v []float32) {
 }
 
 func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
-	return run(m, dst, x, m.Width(), false, func(dst []float64, said Applied) {
-		if said.Targets != nil {
-			copy(dst, said.Targets)
+	return run(m, dst, x, m.Width(), false, func(dst []float64, output Applied) {
+		if output.Targets != nil {
+			copy(dst, output.Targets)
 			return
 		}
-		for i, c := range said.Classes {
+		for i, c := range output.Classes {
 			dst[i] = float64(c)
 		}
 	})
@@ -118,7 +118,7 @@ func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
 // of dst for the block, which has width numbers for each row. With spreads the output includes the novelty
 // of rows.
 func run[T float32 | float64](m *Model, dst []float64, x []T, width int, spreads bool,
-	store func(dst []float64, said Applied)) error {
+	store func(dst []float64, output Applied)) error {
 	in, out := m.Map.Dims()
 	n := len(x) / in
 	if n*in != len(x) {
@@ -138,13 +138,13 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, spreads
 			i += at * in
 			return m.rowError(i/in, i%in, float64(x[i]))
 		}
-		said := s.applier.Apply(s.x, size)
+		output := s.applier.Apply(s.x, size)
 		for i := range size {
-			if !Finite(said.Scores[i*k : (i+1)*k]) {
+			if !Finite(output.Scores[i*k : (i+1)*k]) {
 				return &RowError{Row: at + i, Column: -1}
 			}
 		}
-		store(dst[at*width:(at+size)*width], said)
+		store(dst[at*width:(at+size)*width], output)
 	}
 	return nil
 }

@@ -133,8 +133,8 @@ func (m *Manifest) checkProblem() error {
 		o.Partitions = &c.Partitions
 	}
 	for _, v := range []struct {
-		name          string
-		options, said any
+		name              string
+		options, manifest any
 	}{
 		{"loss", o.Loss, c.Loss},
 		{"lambda", o.Lambda, m.Learner.Lambda},
@@ -144,9 +144,9 @@ func (m *Manifest) checkProblem() error {
 		{"regression", o.Regression, m.Task == Regression},
 		{"partitions", *o.Partitions, c.Partitions},
 	} {
-		if v.options != v.said {
+		if v.options != v.manifest {
 			return fmt.Errorf("%s is %v, elsewhere in the manifest it is %v; the manifest was edited, copy the model again",
-				v.name, v.options, v.said)
+				v.name, v.options, v.manifest)
 		}
 	}
 	return nil

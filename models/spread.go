@@ -73,5 +73,5 @@ func (m *Model) Novelty(dst, rows []float64) error {
 	if m.Manifest.Spread == nil {
 		return ErrNoNovelty
 	}
-	return run(m, dst, rows, 1, true, func(dst []float64, said Applied) { widen(dst, said.Novelty) })
+	return run(m, dst, rows, 1, true, func(dst []float64, output Applied) { widen(dst, output.Novelty) })
 }
