@@ -56,7 +56,7 @@ func TwoSampleOf(a, b FeatureSum, threads int) FeatureDrift {
 	for j := range d {
 		along += float64(mean[j] * blas.Dot64(s[j*d:(j+1)*d], mean))
 	}
-	null := k.divided(a.Weight, b.Weight, k.trace*k.trace/n+4*along)
+	null := k.permuted(a.Weight, b.Weight, k.trace*k.trace/n+4*along)
 	f.P = max(MostCertain, null.survival(squared))
 	f.Squared = squared / unit
 	f.Distance = math.Sqrt(max(0, squared-null.mean) / (2 * unit))
@@ -123,9 +123,9 @@ func momentsOf(s []float64, d, threads int) (m moments) {
 	return m
 }
 
-// divided returns the cumulants of T over all permutations of the n rows into sets of a and b rows, where T
+// permuted returns the cumulants of T over all permutations of the n rows into sets of a and b rows, where T
 // = (1/a + 1/b)²·zᵀKz and z is 1 in one set and 0 in the other. diagonal is ΣK_ii².
-func (m moments) divided(a, b, diagonal float64) cumulants {
+func (m moments) permuted(a, b, diagonal float64) cumulants {
 	n, t, s := a+b, m.trace*m.trace, m.squares
 	// p_k is the probability that k given rows are all in the first set. The sum over i, j, k, l of
 	// K_ij·K_kl·E[z_i z_j z_k z_l] is grouped by how many indices differ. Rows of K sum to 0.
