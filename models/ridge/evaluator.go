@@ -50,7 +50,7 @@ type Fits struct {
 func (e *Evaluator) Fit(train *Sum, lambda []float64) *Fits {
 	f := e.newFits(len(lambda))
 	e.each(len(lambda), func(y *system, i int) {
-		y.leave(train, nil)
+		y.setSums(train, nil)
 		_, ok := y.solve(e.problem.mu(y, lambda[i]), train, nil)
 		f.keep(i, y, ok)
 	})

@@ -44,7 +44,7 @@ func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
 	}
 	var all []few
 	for _, f := range folds {
-		y.leave(total, p.heads[f])
+		y.setSums(total, p.heads[f])
 		for _, value := range values {
 			if p.tallies[value].pending(f) {
 				all = append(all, few{fold: f, value: value, mu: p.mu(y, p.values[value])})
@@ -76,7 +76,7 @@ func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
 				continue
 			}
 			fold := p.heads[t.fold]
-			y.leave(total, fold)
+			y.setSums(total, fold)
 			copy(y.v, t.v)
 			p.record(y, total, fold, t.fold, t.value, t.fit.HeldOut, t.fit.Train, t.fit.Squares)
 		}

@@ -38,7 +38,7 @@ func (p *solve) try(y *system, total *Sum, values, folds []int) error {
 	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {
 		return !slices.ContainsFunc(folds, p.tallies[i].pending)
 	})
-	if p.by == solver.Shared {
+	if p.by == solver.SharedFactor {
 		// Ascending, so that a factor may serve the values that follow.
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
 	}
@@ -73,7 +73,7 @@ type trial struct {
 // far is set, a factor also serves neighbouring values, so one of three in a row is enough.
 func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	var trials []trial
-	if p.by != solver.Shared {
+	if p.by != solver.SharedFactor {
 		for _, i := range rest {
 			trials = append(trials, trial{index: i})
 		}
@@ -161,7 +161,7 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 	}
 	var systems []*solver.System
 	var at []int
-	if p.by == solver.Alone && p.single == nil {
+	if p.by == solver.OwnFactor && p.single == nil {
 		p.single = blas.MakeTiles[float32](total.shape.Dim)
 	}
 	for i, t := range trials {
@@ -169,17 +169,17 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 			continue
 		}
 		mu, by := p.mu(y, p.values[t.index]), t.by
-		if p.by == solver.Alone {
+		if p.by == solver.OwnFactor {
 			by = y.Factor(mu, p.single, p.factor)
 		}
 		if by == nil {
 			continue
 		}
-		if p.by == solver.Alone {
+		if p.by == solver.OwnFactor {
 			p.factor = by
 		}
 		systems, at = append(systems, &solver.System{Mu: mu, By: by}), append(at, i)
-		if p.by == solver.Alone {
+		if p.by == solver.OwnFactor {
 			run(systems, at)
 			systems, at = systems[:0], at[:0]
 		}
@@ -200,7 +200,7 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 // validate records the errors of the trials on a fold that have not been tried there.
 func (p *solve) validate(y *system, h heldOut, total, fold *Sum, number int, trials []trial) {
 	if p.by == solver.Exactly {
-		y.leave(total, fold)
+		y.setSums(total, fold)
 	} else {
 		y.centre(total, fold)
 	}

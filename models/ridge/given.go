@@ -15,15 +15,15 @@ type Rows struct {
 	Folds []*GridRows
 }
 
-// Carries reports whether a choice among the values of lambda should store the rows instead of summing
+// StoresRows reports whether a choice among the values of lambda should store the rows instead of summing
 // them: they are so few that a fold takes less memory than its sum, and Solve less time. It is false if a
 // value is below all of SmallerLambda, because the dual problem is not accurate enough for it.
-func Carries(shape Shape, rows int64, lambda []float64) bool {
+func StoresRows(shape Shape, rows int64, lambda []float64) bool {
 	return solver.Few(solverShape(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
 }
 
-// NewPoints returns an empty GridRows for sums of the shape.
-func NewPoints(shape Shape) *GridRows {
+// NewGridRows returns an empty GridRows for sums of the shape.
+func NewGridRows(shape Shape) *GridRows {
 	labels := 1
 	if shape.Regression {
 		labels = shape.Outputs
@@ -31,11 +31,11 @@ func NewPoints(shape Shape) *GridRows {
 	return &GridRows{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
 }
 
-// PointsOfPart returns the number of rows that take as much memory as a part of their sum.
-func PointsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
+// GridRowsOfPart returns the number of rows that take as much memory as a part of their sum.
+func GridRowsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
 
-// AddPoints adds the rows of several sets, on a grid of the given number of steps.
-func (s *Sum) AddPoints(steps, threads int, sets ...*GridRows) {
+// AddGridRows adds the rows of several sets, on a grid of the given number of steps.
+func (s *Sum) AddGridRows(steps, threads int, sets ...*GridRows) {
 	z := features.NewGrid(s.shape.Dim, steps)
 	for labels, weights := range RowBlocks(z, sets, threads) {
 		s.addLabels(z, labels, weights, threads)
@@ -50,7 +50,7 @@ func (p *solve) totalOfRows() *Sum {
 		// Only the total needs products of features.
 		own := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: total.tiles,
 			cross: make([]float64, len(total.cross))}
-		own.AddPoints(p.Rows.Steps, p.Threads, rows)
+		own.AddGridRows(p.Rows.Steps, p.Threads, rows)
 		own.tiles = make([][]float64, len(total.tiles))
 		total.Merge(own)
 		p.heads = append(p.heads, own)
@@ -70,13 +70,13 @@ func (p *solve) partOfRows(part []int) (sums []*Sum) {
 	shape.Dim = len(part)
 	for _, rows := range p.Rows.Folds {
 		sums = append(sums, NewSum(shape))
-		sums[len(sums)-1].AddPoints(p.Rows.Steps, p.Threads, rows.Pick(part))
+		sums[len(sums)-1].AddGridRows(p.Rows.Steps, p.Threads, rows.Pick(part))
 	}
 	return sums
 }
 
-// of returns the rows of the folds for which the function is true.
-func (r *Rows) of(folds func(int) bool) (sets []*GridRows) {
+// inFolds returns the rows of the folds for which the function is true.
+func (r *Rows) inFolds(folds func(int) bool) (sets []*GridRows) {
 	for f, rows := range r.Folds {
 		if folds(f) {
 			sets = append(sets, rows)

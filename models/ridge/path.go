@@ -83,7 +83,7 @@ func (p *solve) adds() bool { return p.Add != nil || p.Rows != nil }
 // add adds the sums of the folds for which the function is true.
 func (p *solve) add(to *Sum, folds func(int) bool) error {
 	if p.Rows != nil {
-		to.AddPoints(p.Rows.Steps, p.Threads, p.Rows.of(folds)...)
+		to.AddGridRows(p.Rows.Steps, p.Threads, p.Rows.inFolds(folds)...)
 		return nil
 	}
 	for f := range max(p.Folds, 1) {

@@ -47,7 +47,7 @@ func (p *solve) tryRereading(y *system, total *Sum, values, folds []int) error {
 			if err != nil {
 				return err
 			}
-			y.leave(rest, nil)
+			y.setSums(rest, nil)
 			mu := p.mu(y, p.values[value])
 			if pivot, ok := y.solveIn(mu, rest); !ok {
 				p.fails(value, f, notDefinite(pivot, total.shape.Dim))

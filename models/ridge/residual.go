@@ -37,7 +37,7 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 	}
 	y := newSystem(total.shape, o.Weights, o.Threads)
 	y.measure(o.Ranges)
-	y.leave(total, nil)
+	y.setSums(total, nil)
 	y.rightSides(total, nil)
 	unit := o.Step / 2 // as in solve.weights
 	if o.Grid != nil {

@@ -81,7 +81,7 @@ func (p *solve) descends(shape Shape) bool {
 func (p *solve) choice(y *system, total *Sum, judges []int) *solver.LambdaDescent {
 	return &solver.LambdaDescent{
 		Values: p.values, Smaller: len(p.values) - len(p.Lambda), Judges: judges, Rows: p.screen,
-		Together: p.by == solver.Shared,
+		Together: p.by == solver.SharedFactor,
 		Ends:     func(value int) bool { return p.Finer > 0 && TooCoarse(p.tried(), p.values[value], p.Finer) },
 		Try:      func(values, folds []int) error { return p.try(y, total, values, folds) },
 		Errors: func(value int) ([]float64, float64, string) {

@@ -308,7 +308,7 @@ func Solve(opts Options) (*Solution, error) {
 
 // fit fits weights exactly to the rows in total, which it overwrites, and stores them in fit.
 func (p *solve) fit(fit *Solution, y *system, total *Sum) error {
-	y.leave(total, nil)
+	y.setSums(total, nil)
 	if pivot, ok := y.solveIn(p.mu(y, fit.Lambda), total); !ok {
 		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
 	}

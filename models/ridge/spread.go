@@ -109,7 +109,7 @@ func (p *solve) spreads(fit *Solution, y *system, total *Sum) error {
 	if total.head[0] == 0 {
 		return nil
 	}
-	y.leave(total, nil)
+	y.setSums(total, nil)
 	mu := p.mu(y, fit.Lambda)
 	if _, ok := y.solveIn(mu, total); ok {
 		// A leverage falls with the number of rows: scale it to the number behind Spread.

@@ -75,12 +75,12 @@ func (y *system) measure(r Ranges) {
 // centre computes G_c for descents over the rows that are in total but not in out; out may be nil. The
 // differences are exact, so the system equals that of a sum over only those rows.
 func (y *system) centre(total, out *Sum) {
-	y.leave(total, out)
+	y.setSums(total, out)
 	y.Centre(total.tiles, out.tilesOf(), y.colSum, y.n)
 }
 
-// leave sets all sums except the products of features, as centre does. It is enough for solve.
-func (y *system) leave(total, out *Sum) {
+// setSums sets all sums except the products of features, as centre does. It is enough for solve.
+func (y *system) setSums(total, out *Sum) {
 	y.n = total.head[0]
 	copy(y.outSum, total.head[1:])
 	y.mass = y.masses(total.head)
@@ -112,7 +112,7 @@ func (y *system) masses(head []float64) float64 {
 }
 
 // solve computes V for one μ into y.v, for the rows that are in total but not in out. If the matrix is not
-// positive definite to working precision, ok is false and pivot is the index of the failure. leave must
+// positive definite to working precision, ok is false and pivot is the index of the failure. setSums must
 // have been called with the same sums. The matrix of centre is lost.
 func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 	return y.solveBy(y.Tiles(), mu, total, out)

@@ -19,7 +19,7 @@ func (e *Evaluator) Toward(train *Sum, prior *Fits, strengths []float64) []*Fits
 			return
 		}
 		f := e.newFits(1)
-		y.leave(train, nil)
+		y.setSums(train, nil)
 		pull := float64(strengths[i] * prior.rowWeight)
 		// This is like κ more rows at z = 0 with target b₀.
 		y.n += pull

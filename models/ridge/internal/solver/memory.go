@@ -27,11 +27,11 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 		} else {
 			bytes += blas.SymmetricBytes(shape.Dim, MaxFactors*shape.Outputs)
 		}
-		if by == Shared || rows == 0 && For(shape, DescentRows*d, first) == Shared {
+		if by == SharedFactor || rows == 0 && For(shape, DescentRows*d, first) == SharedFactor {
 			// The factors are computed in float32 tiles while the last fold is in memory.
 			fold += max(blas.TileBytes(shape.Dim, 4)+MaxFactors*blas.TriangleBytes(shape.Dim), MaxFactors*descent)
 			forms *= MaxFactors
-		} else if by == Alone {
+		} else if by == OwnFactor {
 			fold += blas.TileBytes(shape.Dim, 4) + descent + 3*8*d*k
 		}
 		if d >= PartFrom && folds <= PartFolds {

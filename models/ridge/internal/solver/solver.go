@@ -57,9 +57,9 @@ const (
 type By int
 
 const (
-	Exactly By = iota // by a float64 factor of each
-	Alone             // by a float32 factor of each, and a few steps of a descent
-	Shared            // by descents that share a float32 factor of all rows for each λ
+	Exactly      By = iota // by a float64 factor of each
+	OwnFactor              // by a float32 factor of each, and a few steps of a descent
+	SharedFactor           // by descents that share a float32 factor of all rows for each λ
 )
 
 // For returns the cheapest way for that many rows. If first is set, only the first fold is held out, and a
@@ -69,9 +69,9 @@ func For(shape Shape, rows int64, first bool) By {
 	case d < DescentDim || d > RereadAbove:
 		return Exactly
 	case !first && d >= sharedPerOutput*k && rows >= DescentRows*int64(d):
-		return Shared
+		return SharedFactor
 	case d >= descentPerOutput*k:
-		return Alone
+		return OwnFactor
 	}
 	return Exactly
 }

@@ -78,14 +78,14 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	}
 	judge := w.product()/2 + w.touch()/min(systems, 3) // the errors, and centring the fold's sum
 	switch For(shape, rows, first) {
-	case Shared:
+	case SharedFactor:
 		// A factor for each of a few values (or for one of them), and a dozen steps for each solve.
 		factors := 3 * w.factor()
 		if Far(shape) {
 			factors = w.factor() + 2*w.steps(farSteps)
 		}
 		return fit + part + load + factors + systems*(w.steps(12)+judge)
-	case Alone:
+	case OwnFactor:
 		return fit + part + load + systems*(w.factor()+w.steps(3)+judge)
 	}
 	return fit + part + load + systems*(w.exact()+judge)
