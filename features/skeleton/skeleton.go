@@ -17,8 +17,8 @@ import (
 // §5). A skeleton has one of two forms:
 //
 //   - in layers: Image or Columns describe a row, Space its columns, and each of Layers takes the layer
-//
-// before as input;   - node by node: Columns is the row length, and Nodes lists the nodes in any order.
+//     before as input;
+//   - node by node: Columns is the row length, and Nodes lists the nodes in any order.
 //
 // JSON and YAML use the names in the tags. A skeleton for CIFAR-10:
 //

@@ -5,7 +5,6 @@
 //
 // A row that predict would refuse, such as one with an infinite number, has NaN scores. Its class is an
 // empty text or the smallest int64.
-// class an empty text, or the smallest int64.
 package onnx
 
 import (

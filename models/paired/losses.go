@@ -19,7 +19,6 @@ const MaxLoss = 1 << 24
 // where w is the weight of a row, a its loss by the champion and b by the challenger. The products wa and
 // wb are rounded to float32. Mean, variance and skewness of every difference b − ra follow from these sums.
 // The zero value has no rows.
-// b − ra follow from them. The zero value has no rows.
 type Losses struct {
 	rows int64
 	sums [moments]exact.Sum
