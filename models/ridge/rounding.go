@@ -16,9 +16,9 @@ const (
 )
 
 // TooCoarse reports whether rows should be summed again on a finer grid. table holds the results of a
-// choice of lambda; it is empty if lambda was given. finer is FloorFactor·Floor of the present grid. A
-// finer grid is needed if lambda is at most finer and a smaller one may be better, or if rounding is too
-// large a part of the error.
+// choice of lambda; it is empty if lambda was given. finer is FloorFactor·Floor of the present grid. A finer
+// grid is needed if lambda is at most finer, and either a smaller one may be better or rounding is too large
+// a part of the error.
 func TooCoarse(table []Row, lambda, finer float64) bool {
 	if lambda > finer {
 		return false

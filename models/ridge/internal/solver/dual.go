@@ -73,7 +73,7 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 		copy(dst, src[:out.first*width])
 		copy(dst[out.first*width:], src[end*width:])
 	}
-	place := func(i int) int { // position of row i among the remaining rows
+	place := func(i int) int { // index, among all rows, of remaining row i
 		if i >= out.first {
 			i += out.n
 		}
