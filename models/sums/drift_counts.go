@@ -74,9 +74,8 @@ func key(x float32) int32 {
 	return b ^ int32(uint32(b>>31)>>1)
 }
 
-// Add counts the rows of a block, except rows that could not be read and a sample of the rest: rows whose
-// digest has a bit in common with skip. With skip 7 it counts one row in eight. It panics if the block has
-// fewer columns.
+// Add counts the rows of a block, except those that could not be read and those whose digest has a bit in
+// common with skip: with skip 7 it counts one row in eight. It panics if the block has fewer columns.
 func (c *DriftCounts) Add(b *rows.Block, skip uint64) {
 	bad := b.Bad
 	for i := range b.N {
