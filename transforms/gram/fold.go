@@ -46,7 +46,7 @@ type Spec struct {
 	// Alone says that no pass over the data follows, so that no trials are made for one.
 	Alone bool `json:"alone,omitempty"`
 	// Rows says to carry the rows to the solve in place of their sums, because they are few: see
-	// ridge.Carries.
+	// ridge.StoresRows.
 	Rows bool `json:"rows,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
 	Steps int `json:"steps"`

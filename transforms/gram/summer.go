@@ -40,8 +40,8 @@ type Summer struct {
 
 // rowsApart is what is known of rows besides their sums.
 type rowsApart struct {
-	apart    *profile.Apart // nil if no rows are counted apart
-	contents []byte         // see TakeContents
+	apart    *profile.CopyCounter // nil if no rows are counted apart
+	contents []byte               // see TakeContents
 }
 
 // NewSummer returns a Summer of no rows, which counts its work on the lane. It sums the lane's stripe.
@@ -72,7 +72,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 			f = newFolder(l, p, m, nil, grid) // see beginAudit
 		case p.Fold.Rows:
 			f = newFolder(l, p, m, nil, grid)
-			f.carried, f.counts = ridge.NewPoints(shape), true
+			f.carried, f.counts = ridge.NewGridRows(shape), true
 		default:
 			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end), grid)
 			f.counts = first == 0
@@ -93,7 +93,7 @@ func (s *Summer) countApart() {
 		return
 	}
 	for _, of := range s.sets() {
-		of.apart = profile.NewApart(f, s.pass.Seed, s.pass.Target.Labels())
+		of.apart = profile.NewCopyCounter(f, s.pass.Seed, s.pass.Target.Labels())
 	}
 }
 

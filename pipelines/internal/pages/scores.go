@@ -323,7 +323,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport
 		}
 	}
 	for _, row := range r.WorstRows {
-		line := []string{picture.Number(row.Loss, 4), text(row.Truth), text(row.Said)}
+		line := []string{picture.Number(row.Loss, 4), text(row.Truth), text(row.Predicted)}
 		for _, name := range names {
 			line = append(line, report.ValueOf(m, row.Values, name))
 		}

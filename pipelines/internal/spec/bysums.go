@@ -50,7 +50,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 		m.Carried = RowBytes(shape, f.Rows)
 		// Of each fold a file of rows and a block, or all of them, if one file of the data is much
 		// longer than the others.
-		fold := RowBytes(shape, int64(ridge.PointsOfPart(shape))+rows.MaxRows)
+		fold := RowBytes(shape, int64(ridge.GridRowsOfPart(shape))+rows.MaxRows)
 		lane = func(held int, _ int64) int64 {
 			return others + 2*min(m.Carried, int64(held)*fold) +
 				max(2*ridge.MaxPartBytes, min(m.Carried, threads*ridge.MaxPartBytes)) +

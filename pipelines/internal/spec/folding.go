@@ -62,7 +62,7 @@ func FoldingOf(r *sums.Rule) Folding {
 // their sums.
 func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
 	return rows > 0 && f.Validates() && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 &&
-		ridge.Carries(shape, rows, f.Lambda)
+		ridge.StoresRows(shape, rows, f.Lambda)
 }
 
 // Solve is the memory of the solve, of rows that are carried or of sums.
