@@ -324,7 +324,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 			}
 			f.Model = dir
 			err := n.Fit(ctx, recipe, f)
-			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.Writing(err) {
+			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
 				// Not every sum can be subtracted, such as one without which rows that were
 				// frequent no longer are.
 				n.note("the sums of all partitions are added: %s", transforms.FaultText(err))

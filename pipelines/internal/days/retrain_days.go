@@ -176,7 +176,7 @@ func (n *night) leave(p Partition, why string) {
 
 // unfit says why data cannot be used; other errors are returned.
 func unfit(err error) (why string, _ error) {
-	if exit.Code(err) == exit.CodeData && !exit.Writing(err) {
+	if exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
 		return transforms.FaultText(err), nil
 	}
 	return "", err

@@ -212,7 +212,7 @@ func (w *WorkDir) Close(ctx context.Context, err error) error {
 	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate:
 	case exit.CodeData:
 		empty, emptyErr := storage.Empty(ctx, w.Dir, "")
-		if !w.Temporary && exit.Writing(err) && (emptyErr != nil || !empty) {
+		if !w.Temporary && exit.WriteFailed(err) && (emptyErr != nil || !empty) {
 			return &exit.ResumableError{Err: err, Work: w.root}
 		}
 	default:
