@@ -347,7 +347,7 @@ func (s *streaming) retry(why string) {
 // after any of them; on other runners they share one, and messages do always.
 func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival, r *StreamRound) error {
 	each := len(tasks)
-	if s.engine.About().Alone && !s.o.receives() {
+	if s.engine.About().Serial && !s.o.receives() {
 		each = 1
 	}
 	for at := 0; at < len(tasks); at += each {

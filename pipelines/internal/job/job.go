@@ -77,7 +77,7 @@ func New(ctx context.Context, o Options, out string) (*Job, error) {
 	worker := transforms.NewWorker(w.Dir)
 	j := &Job{Opts: o, Engine: o.Engine.WithDefaults(), Work: w, Worker: worker, Seconds: map[string]float64{}, peak: -1}
 	j.Progress = report.NewProgress(o.Log, worker.Rows)
-	j.Progress.Count = o.Engine.Here() // the workers count where they are
+	j.Progress.Count = o.Engine.LocalWorkers() // the workers count where they are
 	j.Engine.Note = j.Progress.Note
 	return j, nil
 }

@@ -31,7 +31,7 @@ func (o Options) Spread(shards int) Options {
 		return o
 	}
 	e, readers := o.Job.Engine.WithDefaults(), 1
-	if !e.Here() {
+	if !e.LocalWorkers() {
 		readers = min(e.Lanes, shards)
 	}
 	b.Common().Running.Complete(readers, e.About().Machines)
