@@ -92,17 +92,17 @@ var cases = map[string]func(n, threads int) work{
 		if threads > 1 {
 			panic("bench: Apply runs on one thread")
 		}
-		return of(func() { m.Apply(dst, x, mapRows) })
+		return withoutPrepare(func() { m.Apply(dst, x, mapRows) })
 	},
 	"gemm": func(d, threads int) work {
 		w := blas.Pack(normals(mapWidth*d), nil, mapWidth, d)
 		x, dst := normals(mapRows*d), ones[float32](mapRows*mapWidth)
-		return of(func() { w.Mul(dst, x, mapRows, threads) })
+		return withoutPrepare(func() { w.Mul(dst, x, mapRows, threads) })
 	},
 	"gram": func(dim, threads int) work {
 		z, tiles := blas.NewBytes(dim), filledTiles(dim)
 		z.Quantize(normals(blas.MaxRows*dim), blas.MaxRows, 3, threads)
-		return of(func() { blas.Gram(tiles, z, threads) })
+		return withoutPrepare(func() { blas.Gram(tiles, z, threads) })
 	},
 	"mapgram":        func(d, threads int) work { return mapGram(d, threads, fourier.Offset) },
 	"mapgram-paired": func(d, threads int) work { return mapGram(d, threads, fourier.Paired) },
@@ -124,17 +124,17 @@ var cases = map[string]func(n, threads int) work{
 	},
 	"dot": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
-		return of(func() { blas.Dot(x, y) })
+		return withoutPrepare(func() { blas.Dot(x, y) })
 	},
 	"axpy": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
-		return of(func() { blas.Axpy(1e-9, x, y) })
+		return withoutPrepare(func() { blas.Axpy(1e-9, x, y) })
 	},
 	// What the learners take, where several outputs learn from the rows of a batch: one
 	// axpy for each row and output.
 	"axpys": func(n, threads int) work {
 		x, g, c := ones[float32](batchRows*n), ones[float32](batchOutputs*n), tiny(batchRows*batchOutputs)
-		return of(func() { blas.Gradient(g, c, x, batchRows, n, batchOutputs, threads) })
+		return withoutPrepare(func() { blas.Gradient(g, c, x, batchRows, n, batchOutputs, threads) })
 	},
 	// As many bytes as there are in two vectors of n numbers, looked through for one
 	// that is not there.
@@ -143,7 +143,7 @@ var cases = map[string]func(n, threads int) work{
 		for i := range x {
 			x[i] = byte(i) | 1
 		}
-		return of(func() {
+		return withoutPrepare(func() {
 			if bytes.IndexByte(x, 0) >= 0 {
 				panic("bench: there is no zero")
 			}
@@ -151,15 +151,15 @@ var cases = map[string]func(n, threads int) work{
 	},
 	"gonum-dot": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
-		return of(func() { gonum.Implementation{}.Sdot(n, x, 1, y, 1) })
+		return withoutPrepare(func() { gonum.Implementation{}.Sdot(n, x, 1, y, 1) })
 	},
 	"gonum-axpy": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
-		return of(func() { gonum.Implementation{}.Saxpy(n, 1e-9, x, 1, y, 1) })
+		return withoutPrepare(func() { gonum.Implementation{}.Saxpy(n, 1e-9, x, 1, y, 1) })
 	},
 	"gonum-axpys": func(n, _ int) work {
 		x, g, c := ones[float32](batchRows*n), ones[float32](batchOutputs*n), tiny(batchRows*batchOutputs)
-		return of(func() {
+		return withoutPrepare(func() {
 			for i := range batchRows {
 				for o := range batchOutputs {
 					gonum.Implementation{}.Saxpy(n, c[i*batchOutputs+o], x[i*n:][:n], 1, g[o*n:][:n], 1)
@@ -184,7 +184,7 @@ func tiny(n int) []float32 {
 func mapGram(d, threads int, form fourier.Form) work {
 	m, x := gaussian(d, form), normals(mapRows*d)
 	z, tiles := features.NewGrid(mapWidth, features.ByteSteps), filledTiles(mapWidth)
-	return of(func() {
+	return withoutPrepare(func() {
 		m.Quantize(z, x, mapRows, threads)
 		blas.Gram(tiles, (*blas.Bytes)(z), threads)
 	})
@@ -204,7 +204,7 @@ func structured(d, threads int) work {
 		signs[i] -= float32(i * i % 3 % 2 * 2)
 	}
 	offsets := ones[float32](mapWidth)
-	return of(func() {
+	return withoutPrepare(func() {
 		for i := range mapRows {
 			for block := 0; block < mapWidth; block += side {
 				s := signs[3*block:][:3*side]
@@ -222,7 +222,7 @@ func structured(d, threads int) work {
 	})
 }
 
-func of(call func()) work { return work{call: call} }
+func withoutPrepare(call func()) work { return work{call: call} }
 
 func gaussian(d int, form fourier.Form) features.Gridded {
 	m, err := fourier.Gaussian{In: d, Out: mapWidth, Width: 10, Seed: 1, Form: form}.New()

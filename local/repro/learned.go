@@ -80,8 +80,8 @@ func (g *game) register(fs *flag.FlagSet) {
 	fs.StringVar(&g.pick, "pick", "top", "of learned: how weighed frequencies are taken: top or draw")
 }
 
-// ofTables are the constants of the game on images, where the flags say nothing.
-var ofTables = game{chains: 100, steps: 40, sample: 2048, rate: 1}
+// imageDefaults are the constants of the game on images, where the flags say nothing.
+var imageDefaults = game{chains: 100, steps: 40, sample: 2048, rate: 1}
 
 // or returns g with the constants of the part where g has none.
 func (g game) or(part game) game {
@@ -140,7 +140,7 @@ func (e experiment) digitPairs(ctx context.Context, g game) error {
 	if err != nil {
 		return err
 	}
-	g = g.or(ofTables)
+	g = g.or(imageDefaults)
 	fmt.Printf("\nMNIST, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error (trials) | paper (apart, in "+
 		"standard errors)\n", g.c, g)
 	for _, pair := range [][2]int32{{1, 7}, {4, 9}, {5, 6}} {
@@ -160,7 +160,7 @@ func (e experiment) imagePairs(ctx context.Context, g game) error {
 	if err != nil {
 		return err
 	}
-	g = g.or(ofTables)
+	g = g.or(imageDefaults)
 	fmt.Printf("\nCIFAR-10, a part of its images, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error "+
 		"(trials) | paper, with all images\n", g.c, g)
 	for _, p := range []struct {

@@ -54,18 +54,17 @@ func sets(ctx context.Context, name string, n int64, seed uint64) (train, test d
 	return train, test, err
 }
 
-// ofWindmill are the constants of the game on the windmill, where the flags say nothing: in the
-// plane a search on all rows is cheap. The paper finds its dual steps by trying, and the proof's
-// steps too small (Appendix A.1). On windmills of other seeds, 8,000 rows, 1,000 frequencies had
-// accuracies of 98.6% with a rate of 1, 99.0 to 99.3 with 3, 99.3 with 5, 99.3 to 99.4 with 10 and
-// with 30; but 100 had 98.4 to 98.5 with 3, 98.5 to 99.0 with 5, 98.5 to 98.6 with 10 and 96.3 with
-// 30.
-var ofWindmill = game{chains: 200, steps: 50, sample: math.MaxInt, rate: 5}
+// windmillDefaults are the constants of the game on the windmill, where the flags say nothing: in the plane a
+// search on all rows is cheap. The paper finds its dual steps by trying, and the proof's steps too small
+// (Appendix A.1). On windmills of other seeds, 8,000 rows, 1,000 frequencies had accuracies of 98.6% with a
+// rate of 1, 99.0 to 99.3 with 3, 99.3 with 5, 99.3 to 99.4 with 10 and with 30; but 100 had 98.4 to 98.5 with
+// 3, 98.5 to 99.0 with 5, 98.5 to 98.6 with 10 and 96.3 with 30.
+var windmillDefaults = game{chains: 200, steps: 50, sample: math.MaxInt, rate: 5}
 
 // windmill compares learned and drawn frequencies on a windmill of our own: the paper, which has
 // 2,000 rows of its windmill, does not say how it was made.
 func (e experiment) windmill(ctx context.Context, g game) error {
-	g = g.or(ofWindmill)
+	g = g.or(windmillDefaults)
 	fmt.Printf("\nwindmill, 50,000 rows to test, hinge loss, %s; accuracy in %%, mean ± standard error (seeds) with C "+
 		"= %g on features of norm √T, as in the paper (the paper's, on 2,000 rows), then with C or ten times C, by rows held out\n", g, g.c)
 	sizes := g.rows
@@ -198,7 +197,7 @@ func (e experiment) allDigits(ctx context.Context, g game) error {
 	if err != nil {
 		return err
 	}
-	g = g.or(ofTables)
+	g = g.or(imageDefaults)
 	fmt.Printf("\nMNIST, ten digits, ridge, λ by held-out errors, %s; test error in %%\n", g)
 	for _, x := range [][]float32{train.x, test.x} {
 		for i := range x {
