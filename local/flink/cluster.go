@@ -21,7 +21,7 @@ type options struct {
 	memory, offHeap              string // as Flink writes sizes
 	attempts                     int
 	checkpoints                  time.Duration // interval; 0 for none
-	pool                         bool          // workers come from a pool beside the task manager
+	pool                         bool          // a pool next to the task manager starts workers
 }
 
 func (o options) lib() string      { return filepath.Join(o.dir, "lib") }

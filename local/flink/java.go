@@ -32,9 +32,8 @@ func (c *cluster) configure() error {
 		"io.tmp.dirs: " + filepath.Join(c.run, "tmp"),
 		"jobmanager.memory.process.size: 1g",
 		"taskmanager.memory.process.size: " + c.memory,
-		// What the worker gets and sends goes through memory beside the heap: the
-		// parts of the sums, and the program, which Beam sends as fast as it can
-		// read it.
+		// The input and output of workers go through off-heap memory: the parts of the sums, and the program, which
+		// Beam sends as fast as it can read it.
 		"taskmanager.memory.task.off-heap.size: " + c.offHeap,
 		"taskmanager.memory.managed.size: 256m", // for sorting parts by their keys
 		fmt.Sprintf("taskmanager.numberOfTaskSlots: %d", c.slots),

@@ -42,10 +42,10 @@ func generated(ctx context.Context, name string, n int64, seed uint64) (d digits
 	return d, nil
 }
 
-// testRows is how many rows of a generated set test, as in the paper.
+// testRows is the number of test rows of a generated set, as in the paper.
 const testRows = 50000
 
-// sets returns so many rows to learn from, and others to test.
+// sets returns that many training rows, and test rows.
 func sets(ctx context.Context, name string, n int64, seed uint64) (train, test digits, err error) {
 	if train, err = generated(ctx, name, n, 2*seed-1); err != nil {
 		return train, test, err
@@ -61,8 +61,8 @@ func sets(ctx context.Context, name string, n int64, seed uint64) (train, test d
 // 3, 98.5 to 99.0 with 5, 98.5 to 98.6 with 10 and 96.3 with 30.
 var windmillDefaults = game{chains: 200, steps: 50, sample: math.MaxInt, rate: 5}
 
-// windmill compares learned and drawn frequencies on a windmill of our own: the paper, which has
-// 2,000 rows of its windmill, does not say how it was made.
+// windmill compares learned and drawn frequencies on a windmill of our own: the paper, whose windmill has 2,000
+// rows, does not say how it was made.
 func (e experiment) windmill(ctx context.Context, g game) error {
 	g = g.or(windmillDefaults)
 	fmt.Printf("\nwindmill, 50,000 rows to test, hinge loss, %s; accuracy in %%, mean ± standard error (seeds) with C "+
@@ -79,7 +79,7 @@ func (e experiment) windmill(ctx context.Context, g game) error {
 	return nil
 }
 
-// windmills is windmill for a number of rows.
+// windmills runs the comparison of windmill with a given number of rows.
 func (e experiment) windmills(ctx context.Context, g game, n int64) error {
 	var cells []*learnedCell
 	for _, kind := range []struct {
@@ -151,7 +151,7 @@ func (e experiment) windmills(ctx context.Context, g game, n int64) error {
 	return e.write(fmt.Sprintf("windmill-%d.json", n), cells)
 }
 
-// checkerboard chooses of the first 1,000 spherical harmonics.
+// checkerboard selects among the first 1,000 spherical harmonics.
 func (e experiment) checkerboard(ctx context.Context, g game) error {
 	n := 2000
 	if len(g.rows) > 0 {
