@@ -54,7 +54,7 @@ func PredictStream(ctx context.Context, o StreamOptions) (*StreamRound, error) {
 	return apply.PredictStream(ctx, o)
 }
 
-// FeaturizeOptions says which features of which data to write.
+// FeaturizeOptions says which features to write, and for which data.
 type FeaturizeOptions = apply.FeaturizeOptions
 
 // FeaturizeResult describes the written features.

@@ -118,8 +118,7 @@ func (n *retrainJobs) Accept(ctx context.Context, champion string) error {
 	return n.checkPairedGate(m)
 }
 
-// heldOutData returns the options of the data on which models are scored. The model determines the
-// columns.
+// heldOutData returns the options of the data on which models are scored. The model determines the columns.
 func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 	d := n.o.Train.Data
 	d.Data, d.Columns, d.Drop, d.Weight, d.ID = files, nil, nil, "", ""

@@ -10,9 +10,8 @@ import (
 // sets the defaults.
 type ServeOptions = serve.Options
 
-// Serve answers requests for predictions over HTTP until the context ends, and then finishes the
-// requests that have begun. No other function of the module opens a port, unless a runner needs
-// one.
+// Serve answers requests for predictions over HTTP until the context ends, and then finishes the requests that
+// have begun. No other function of the module opens a port, unless a runner needs one.
 func Serve(ctx context.Context, o ServeOptions) error { return serve.Serve(ctx, o) }
 
 // NewServeOptions returns the defaults.

@@ -3,10 +3,9 @@
 // of each. A job builds one graph of transforms per pass over the data, runs it on a Beam runner,
 // and decides between passes what to do next.
 //
-// Most jobs are implemented in packages under pipelines/internal: training, days (Sum, Fit, Forget,
-// Retrain), apply (Predict, Featurize, InspectData), evaluate, parts, ask and serve. This package
-// has aliases for their options and results. FitStored and TrainRows are not jobs but transforms,
-// for pipelines of other programs.
+// Most jobs are implemented in packages under pipelines/internal: training, days (Sum, Fit, Forget, Retrain),
+// apply (Predict, Featurize, InspectData), evaluate, parts, ask and serve. This package has aliases for their
+// options and results. FitStored and TrainRows are not jobs but transforms, for pipelines of other programs.
 //
 // A job runs in the process that calls it. Only Serve listens on a port, unless a runner needs one.
 // A job prints only to job.Options.Log, never ends the process, and leaves the program's loggers

@@ -32,9 +32,8 @@ type TestResult struct {
 	*EvaluateResult
 }
 
-// TrainAndTest trains a model as Train does and evaluates it on rows that training has not read.
-// With Share, the model is the same as from Train on the remaining rows only. If the evaluation
-// fails, the model remains.
+// TrainAndTest trains a model as Train does and evaluates it on rows that training has not read. With Share,
+// the model is the same as from Train on the remaining rows only. If the evaluation fails, the model remains.
 func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTestResult, error) {
 	test, err := t.data(ctx, o)
 	if err != nil {
@@ -64,8 +63,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 	return result, exit.AfterPublish(o.Model, err)
 }
 
-// data returns the data of the test. It refuses options with which the model may have seen test
-// rows.
+// data returns the data of the test. It refuses options with which the model may have seen test rows.
 func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Options, err error) {
 	test = dataset.Options{Data: o.Data.Data, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
 		Label: o.Data.Label, LabelText: o.Data.LabelText, Formats: o.Data.Formats}

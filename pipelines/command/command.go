@@ -119,8 +119,7 @@ func withFlagName(err error) string {
 	return transforms.FaultText(err)
 }
 
-// reportCrash prints an internal error, with the stack if --verbose is given, and returns its exit
-// code.
+// reportCrash prints an internal error, with the stack if --verbose is given, and returns its exit code.
 func reportCrash(stderr io.Writer, args []string, err error) int {
 	what, where, _ := strings.Cut(err.Error(), "\n")
 	if _, much, is := strings.Cut(what, machine.OutOfMemory); is {

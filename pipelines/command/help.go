@@ -113,8 +113,7 @@ func flagHelp(f *pflag.Flag) string {
 	return text
 }
 
-// defaultOf returns the default of a flag as a user would write it, or "" for the zero value of its
-// type.
+// defaultOf returns the default of a flag as a user would write it, or "" for the zero value of its type.
 func defaultOf(f *pflag.Flag) string {
 	if _, several := f.Value.(pflag.SliceValue); several {
 		return strings.Trim(f.DefValue, "[]")

@@ -253,8 +253,7 @@ func forgetCommand() *cobra.Command {
 	})
 }
 
-// takeIDs replaces - in --ids by a temporary file with the content of standard input; remove
-// deletes the file.
+// takeIDs replaces - in --ids by a temporary file with the content of standard input; remove deletes the file.
 func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() error, err error) {
 	if o.IDs != standardInput {
 		return func() error { return nil }, nil

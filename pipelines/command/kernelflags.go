@@ -70,9 +70,8 @@ func (f *kernelFlags) chosen() (kernel.Options, error) {
 	return f.families[family.Name], nil
 }
 
-// searchKernels returns the options of the kernels that a search may choose from: the named kernel,
-// or all that have the options that were given. Without --features, the number of features is left
-// open.
+// searchKernels returns the options of the kernels that a search may choose from: the named kernel, or all that
+// have the options that were given. Without --features, the number of features is left open.
 func (f *kernelFlags) searchKernels(named bool) []kernel.Options {
 	given := func(name string) bool {
 		return slices.ContainsFunc(f.options.Options, func(o *option.Option) bool { return o.Name == name && o.Given() })

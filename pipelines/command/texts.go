@@ -32,8 +32,7 @@ func commandFromText(name string) *cobra.Command {
 	}
 }
 
-// dataFiles adds arguments that are not flags to --data, such as the files that a shell lists for a
-// pattern.
+// dataFiles adds arguments that are not flags to --data, such as the files that a shell lists for a pattern.
 func dataFiles(cmd *cobra.Command, args []string) error {
 	for _, name := range args {
 		if err := cmd.Flags().Set("data", name); err != nil {

@@ -41,8 +41,7 @@ func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int
 	}
 }
 
-// isNoise reports whether a warning needs no line: it repeats the job's error or is listed in
-// noise.
+// isNoise reports whether a warning needs no line: it repeats the job's error or is listed in noise.
 func isNoise(message string) bool {
 	var reported *transforms.Fault
 	return errors.As(transforms.FindFault(errors.New(message)), &reported) ||

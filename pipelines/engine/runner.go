@@ -42,8 +42,7 @@ type About struct {
 	Serial bool
 	// Spread tells that lanes are shuffled to the workers: see transforms.Scan.
 	Spread bool
-	// Machines tells that the runner starts machines for each job. They cannot read files of this
-	// machine.
+	// Machines tells that the runner starts machines for each job. They cannot read files of this machine.
 	Machines bool
 }
 
@@ -57,8 +56,7 @@ const (
 
 var runners = option.NewRegistry[Runner]("runner")
 
-// Register adds a runner, so that jobs find it by its name. Call it in init. It panics if the name
-// is taken.
+// Register adds a runner, so that jobs find it by its name. Call it in init. It panics if the name is taken.
 func Register(r Runner) { runners.Add(r, nil, r.About().Name) }
 
 // Runners returns the names of all runners, the runners of this process first.
@@ -135,8 +133,7 @@ func Await(ctx context.Context, run func() error, cancel func()) error {
 	}
 }
 
-// Failure returns the cause of a pipeline's error: the transforms.Fault of a worker, or an
-// *exit.RunnerError.
+// Failure returns the cause of a pipeline's error: the transforms.Fault of a worker, or an *exit.RunnerError.
 func (e Engine) Failure(err error) error {
 	var reported *transforms.Fault
 	err = transforms.FindFault(err)

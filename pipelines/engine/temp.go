@@ -92,9 +92,8 @@ type privateTemp struct {
 
 var tempDir privateTemp
 
-// BorrowTemp sets TMPDIR to a temporary directory of this process, for jobs with workers in this
-// process. All borrowers share it. TMPDIR is restored and the directory removed when each of them
-// has called its giveBack.
+// BorrowTemp sets TMPDIR to a temporary directory of this process, for jobs with workers in this process. All
+// borrowers share it. TMPDIR is restored and the directory removed when each of them has called its giveBack.
 func BorrowTemp(ctx context.Context) (giveBack func(), err error) { return tempDir.borrow(ctx) }
 
 func (t *privateTemp) borrow(ctx context.Context) (giveBack func(), err error) {

@@ -1,5 +1,4 @@
-// Package exit defines the errors that jobs return. Each kind is a type, and Code returns its exit
-// code.
+// Package exit defines the errors that jobs return. Each kind is a type, and Code returns its exit code.
 package exit
 
 import (
@@ -108,8 +107,7 @@ func AfterPublish(out string, err error) error {
 	return &DoneError{err, out}
 }
 
-// WriteFailed reports whether the job failed because a place could not be written to, or access was
-// denied.
+// WriteFailed reports whether the job failed because a place could not be written to, or access was denied.
 func WriteFailed(err error) bool {
 	if reported, ok := errors.AsType[*transforms.Fault](err); ok {
 		return reported.Kind == transforms.PlaceFault

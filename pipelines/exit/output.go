@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// Output is standard output. Err is the error of the first failed write; the code that prints help
-// ignores it.
+// Output is standard output. Err is the error of the first failed write; the code that prints help ignores it.
 type Output struct {
 	io.Writer
 	Err error

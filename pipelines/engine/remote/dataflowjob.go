@@ -81,8 +81,7 @@ func dataflowMessages(ctx context.Context, jobs *df.ProjectsLocationsJobsService
 	return strings.Join(texts, "\n")
 }
 
-// cancelDataflow cancels the job that this process has submitted. Otherwise it would continue and
-// incur costs.
+// cancelDataflow cancels the job that this process has submitted. Otherwise it would continue and incur costs.
 func cancelDataflow(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()

@@ -26,8 +26,7 @@ type part struct {
 	sum          *ridge.Sum // of all folds; nil if it is not kept in memory
 }
 
-// unit is a set of parts that are trained on, left out or judged together, such as a date or a
-// group.
+// unit is a set of parts that are trained on, left out or judged together, such as a date or a group.
 type unit struct {
 	name  string
 	parts []int // positions in data.parts

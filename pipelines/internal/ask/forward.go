@@ -13,9 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// Span says which dates before a judged one a model is trained on: the last Window dates, 0 for
-// all; or all dates with weights 2^(−age/HalfLife), where age counts dates. The zero value means
-// all dates.
+// Span says which dates before a judged one a model is trained on: the last Window dates, 0 for all; or all
+// dates with weights 2^(−age/HalfLife), where age counts dates. The zero value means all dates.
 type Span struct {
 	Window   int     `json:"window,omitempty"`
 	HalfLife float64 `json:"half_life,omitempty"`
@@ -49,10 +48,9 @@ type judged struct {
 	train   []Row       // training set of each span
 }
 
-// forward judges each date by fits to earlier dates, one for each span and λ. first is the λ for
-// the first date, from cross-validation inside the first training set of the first span. Sums with
-// a half-life are scaled and rounded at each date: their relative error is below 2⁻⁵¹ times the
-// half-life.
+// forward judges each date by fits to earlier dates, one for each span and λ. first is the λ for the first
+// date, from cross-validation inside the first training set of the first span. Sums with a half-life are scaled
+// and rounded at each date: their relative error is below 2⁻⁵¹ times the half-life.
 func (d *data) forward(spans []Span) (history []judged, first float64) {
 	steps, found := d.steps(), map[string][]float64{}
 	for t := 1; t < len(steps) && d.err == nil; t++ {
@@ -236,8 +234,7 @@ func (d *data) backtest() *Answer {
 		Tables: []Table{{Head: "judged", Rows: append(rows, Row{Name: totalRow, Score: score})}}}
 }
 
-// spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of
-// the last.
+// spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of the last.
 func (d *data) spans() (all []Span) {
 	if d.Question != "window" {
 		return []Span{{}}
@@ -262,13 +259,11 @@ type Forgetting struct {
 	Lambda float64 `json:"lambda"`
 	// Score is the score of the pairs of span and λ that are chosen on each date from earlier dates.
 	Score
-	// Hindsight has the best λ of each span over all judged dates. The best of these scores is
-	// optimistic.
+	// Hindsight has the best λ of each span over all judged dates. The best of these scores is optimistic.
 	Hindsight []Row `json:"hindsight"`
 }
 
-// forgetting returns the choices of λ for all dates, of a window and of a half-life, each with its
-// λ.
+// forgetting returns the choices of λ for all dates, of a window and of a half-life, each with its λ.
 func (d *data) forgetting() (all, window, halfLife *Forgetting) {
 	spans := d.spans()
 	history, first := d.forward(spans)

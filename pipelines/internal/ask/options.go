@@ -1,6 +1,5 @@
-// Package ask answers questions about data from stored sums, without reading rows. With the Gram
-// matrix G_p = Σzzᵀ, the cross products b_p = Σzy and Σy² of each part p of the data, the error of
-// weights w is
+// Package ask answers questions about data from stored sums, without reading rows. With the Gram matrix G_p =
+// Σzzᵀ, the cross products b_p = Σzy and Σy² of each part p of the data, the error of weights w is
 //
 //	n·MSE_p(w) = Σy² − 2wᵀb_p + wᵀG_p w,
 //

@@ -32,8 +32,7 @@ func (a *Answer) page() *page.Page {
 	return p
 }
 
-// headline returns the verdict, or the R² of all judged rows, of all training rows or of the
-// choice.
+// headline returns the verdict, or the R² of all judged rows, of all training rows or of the choice.
 func (a *Answer) headline() *page.Headline {
 	if a.Verdict != "" {
 		h := &page.Headline{Figure: strings.ToUpper(a.Verdict[:1]) + a.Verdict[1:]}

@@ -29,8 +29,7 @@ type Interval struct {
 	High *float64 `json:"high,omitempty"`
 }
 
-// tally has the squared errors on a judged unit, in the units of ridge.Row.MSE, and the head of its
-// sum.
+// tally has the squared errors on a judged unit, in the units of ridge.Row.MSE, and the head of its sum.
 type tally struct {
 	squares float64
 	head    []float64
@@ -164,7 +163,7 @@ func (d *data) values(train *ridge.Sum) []float64 {
 	}
 	mass, _ := rule.Weigh(slices.Clone(train.Part(0)), nil, d.units.Grid != nil)
 	values, _ := l.Values(mass)
-	if l.Auto() && rule.Steps > features.ByteSteps && rule.Frequent == nil { // copies are rounded alike
+	if l.Auto() && rule.Steps > features.ByteSteps && rule.Frequent == nil { // copies of a row have equal rounding errors
 		values = append(values, ridge.SmallerLambda()...)
 	}
 	values = slices.Sorted(slices.Values(values))

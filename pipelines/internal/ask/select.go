@@ -101,8 +101,7 @@ func (d *data) dateOf(t parts.Term) time.Time {
 	return date
 }
 
-// recipeFiles returns the versions of the files from which the recipe was drawn, if a lineage has
-// them.
+// recipeFiles returns the versions of the files from which the recipe was drawn, if a lineage has them.
 func (d *data) recipeFiles() map[string]bool {
 	dir, err := models.ResolveAlias(d.ctx, d.Recipe)
 	d.fail(err)

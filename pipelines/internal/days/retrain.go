@@ -52,8 +52,7 @@ type RetrainOptions struct {
 	Now     func() time.Time // nil is time.Now
 }
 
-// Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or
-// absent.
+// Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or absent.
 type Jobs interface {
 	// Train draws a recipe from the files and trains a model by it.
 	Train(ctx context.Context, model string, files []string) error
@@ -76,8 +75,7 @@ type Jobs interface {
 	// Fit adds and subtracts sums and fits a model to them. It creates o.SaveSums, with the sums of
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
 	Fit(ctx context.Context, recipe string, o FitOptions) error
-	// Drift returns the distance between the rows of the sums o and the rows of the sums in the
-	// directory from.
+	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
 	Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error)
 	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each. known
 	// has errors that an earlier night computed; ChooseWindow replaces its content.
@@ -290,8 +288,7 @@ func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, e
 	return nil, nil
 }
 
-// drawRecipe trains a model with a new recipe on partitions, except those that judge it, and judges
-// it.
+// drawRecipe trains a model with a new recipe on partitions, except those that judge it, and judges it.
 func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) error {
 	judge, train := n.splitJudge(parts)
 	switch {
@@ -467,8 +464,7 @@ func (n *night) decide(ctx context.Context, model string) error {
 	return err
 }
 
-// endWithoutModel ends a run that makes no model because there is no new data to train on or judge
-// by.
+// endWithoutModel ends a run that makes no model because there is no new data to train on or judge by.
 func (n *night) endWithoutModel(why string) error {
 	n.report.Outcome, n.report.Why = Nothing, why
 	return nil

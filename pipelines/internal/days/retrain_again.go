@@ -136,8 +136,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 	return accepted, n.index.write(ctx)
 }
 
-// sumOne sums a partition, unless it has sums. why says what is wrong with data that cannot be
-// summed.
+// sumOne sums a partition, unless it has sums. why says what is wrong with data that cannot be summed.
 func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why string, err error) {
 	name := p.name()
 	if n.index.Parts[name] != nil {
@@ -161,9 +160,8 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 	return "", nil
 }
 
-// sumDrawn adds up the sums of the partitions from which the recipe was drawn, unless that was
-// done. Drift is measured from these rows; if the partitions no longer exist, it is not measured.
-// Of copies, one is added.
+// sumDrawn adds up the sums of the partitions from which the recipe was drawn, unless that was done. Drift is
+// measured from these rows; if the partitions no longer exist, it is not measured. Of copies, one is added.
 func (n *night) sumDrawn(ctx context.Context, recipe string, from []Partition) error {
 	if n.index.Drawn {
 		return nil

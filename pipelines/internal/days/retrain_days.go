@@ -30,11 +30,10 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 	return n.drawRecipe(ctx, fit, why)
 }
 
-// check returns the partitions of the window that are fit for training, when there is no recipe
-// yet. It draws a probe, which is a small recipe, from one partition, and checks the others by
-// their drift from it. It takes the first probe that accepts more partitions than it rejects. If
-// there is none, it takes the probe that accepts most, provided that the champion was trained on
-// its partition. Otherwise the run ends.
+// check returns the partitions of the window that are fit for training, when there is no recipe yet. It draws a
+// probe, which is a small recipe, from one partition, and checks the others by their drift from it. It takes
+// the first probe that accepts more partitions than it rejects. If there is none, it takes the probe that
+// accepts most, provided that the champion was trained on its partition. Otherwise the run ends.
 func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	references, trusted, err := n.references(ctx)
 	if err != nil {
@@ -181,8 +180,7 @@ func unfit(err error) (why string, _ error) {
 	return "", err
 }
 
-// choose returns the partitions to train on: all of train, or the last ones if the window is
-// automatic.
+// choose returns the partitions to train on: all of train, or the last ones if the window is automatic.
 func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, error) {
 	if !n.Window.Auto || len(train) == 0 {
 		return train, nil

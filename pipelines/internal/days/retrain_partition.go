@@ -81,9 +81,8 @@ func ParsePattern(text, condition string) (*Pattern, error) {
 	return &Pattern{text, names, c}, nil
 }
 
-// DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to
-// the files of a pattern. They are no inputs, because a model has not seen the values of later
-// days.
+// DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to the files of
+// a pattern. They are no inputs, because a model has not seen the values of later days.
 func DayColumns(pattern string) (names []string) {
 	dirs := strings.Split(pattern, "/")
 	for _, dir := range dirs[:len(dirs)-1] {

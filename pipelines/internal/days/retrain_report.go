@@ -58,7 +58,7 @@ type RetrainReport struct {
 	ReportedRows
 	ReportedDays
 	Drifts     []Moved         `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
-	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from those of the recipe
+	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from the rows of the recipe
 	Gates      []registry.Gate `json:"gates,omitempty"`
 	Comparison string          `json:"comparison,omitempty"`
 	compared   *evaluate.ModelComparison
@@ -100,8 +100,7 @@ type labelledDays struct {
 	days []string
 }
 
-// changed returns the days whose data has changed since the champion was trained, except for new
-// days.
+// changed returns the days whose data has changed since the champion was trained, except for new days.
 func (r *ReportedDays) changed() []labelledDays {
 	all := []labelledDays{{"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}}
 	return slices.DeleteFunc(all, func(x labelledDays) bool { return len(x.days) == 0 })

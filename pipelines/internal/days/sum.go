@@ -56,9 +56,8 @@ type SumResult struct {
 	kernel string
 }
 
-// Sum sums rows by the recipe of a model in two passes, a profile and the sums, and publishes a
-// directory of sums. An existing directory with the sums of the same files by the same recipe is
-// left as it is.
+// Sum sums rows by the recipe of a model in two passes, a profile and the sums, and publishes a directory of
+// sums. An existing directory with the sums of the same files by the same recipe is left as it is.
 func Sum(ctx context.Context, o SumOptions) (*SumResult, error) {
 	r, _, err := o.sum(ctx, nil)
 	return r, err

@@ -108,9 +108,8 @@ func (k contentKey) contents(rows []row) []string {
 	return out
 }
 
-// listedRows returns the number of row hashes that are read to compute the total, either to store
-// them with it or to check subtracted rows. It is 0 if there are too many, or if a term has no
-// list.
+// listedRows returns the number of row hashes that are read to compute the total, either to store them with it
+// or to check subtracted rows. It is 0 if there are too many, or if a term has no list.
 func (o FitOptions) listedRows(t *parts.Total) (rows int64) {
 	needed := o.SaveSums != ""
 	for _, d := range t.Terms {

@@ -47,10 +47,9 @@ type FitOptions struct {
 	Job job.Options `group:"Job"`
 }
 
-// Fit adds and subtracts sums of one recipe, fits a model to them, and publishes its directory. The
-// model has the same bytes as one that is trained with the recipe on the rows of the sums. While
-// Fit adds, it holds one part of the sums per thread; the sums of all folds are in the work
-// directory.
+// Fit adds and subtracts sums of one recipe, fits a model to them, and publishes its directory. The model has
+// the same bytes as one that is trained with the recipe on the rows of the sums. While Fit adds, it holds one
+// part of the sums per thread; the sums of all folds are in the work directory.
 func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -105,8 +104,7 @@ func (o FitOptions) validate() error {
 	return o.Job.Validate(dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
 }
 
-// checkChoices returns an error for options that need the scores of rows. Sums only give squared
-// errors.
+// checkChoices returns an error for options that need the scores of rows. Sums only give squared errors.
 func (o FitOptions) checkChoices() error {
 	if err := o.Lambda.Validate(); err != nil {
 		return err

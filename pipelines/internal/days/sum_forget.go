@@ -307,8 +307,7 @@ func weightsOf(m *models.Manifest) string {
 	return f.SHA256
 }
 
-// sumsDigest returns the digest of the sums of the terms. It refuses a model that was not fitted to
-// them.
+// sumsDigest returns the digest of the sums of the terms. It refuses a model that was not fitted to them.
 func (o ForgetOptions) sumsDigest(ctx context.Context, terms []parts.Term, lambda training.LambdaOptions, m *models.Manifest,
 	out string, options job.Options) (string, error) {
 	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
@@ -339,7 +338,7 @@ func (o ForgetOptions) sumsDigest(ctx context.Context, terms []parts.Term, lambd
 	return p.Sums, nil
 }
 
-// usedBy returns the number of used rows of the terms, those of subtracted terms negative.
+// usedBy returns the number of used rows of the added terms, minus the rows of the subtracted terms.
 func usedBy(terms []parts.Term) (rows int64) {
 	for _, t := range terms {
 		rows += int64(t.Sign) * t.Rows.Used
@@ -368,8 +367,7 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) training.LambdaOptions {
 	return training.LambdaOptions{Path: tried}
 }
 
-// calibrationOf returns the FitOptions.Calibrate that gives a model the probabilities of m; "" for
-// none.
+// calibrationOf returns the FitOptions.Calibrate that gives a model the probabilities of m; "" for none.
 func calibrationOf(m *models.Manifest, r *sums.Recipe) string {
 	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
 		return p.Kind

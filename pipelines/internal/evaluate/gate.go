@@ -192,8 +192,8 @@ func ofTargets(of func(*score.TargetReport) float64) gateScore {
 	}}
 }
 
-// ofQuantile returns a score of which only an upper bound is measured: the quantile is at most the slack below
-// it.
+// ofQuantile returns a score that is measured only up to a slack: the quantile is at most v, and at least v
+// minus the slack.
 func ofQuantile(of func(*score.TargetReport) float64) gateScore {
 	return gateScore{has: regresses, value: func(r *EvaluateResult) (low, high float64, excluded int64) {
 		v := of(r.Targets)

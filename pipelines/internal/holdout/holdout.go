@@ -73,8 +73,7 @@ func Rows(ctx context.Context, training prepare.Spec, share float64) (part *data
 	return part, "by content, equal rows together", nil
 }
 
-// columns finds the columns and their types. If training will refuse them, it leaves that to
-// training.
+// columns finds the columns and their types. If training will refuse them, it leaves that to training.
 func (o trainingSpec) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error {
 	if d.Schema.Table != nil {
 		return nil

@@ -35,7 +35,7 @@ type WorkDir struct {
 
 // WorkDirOptions says where the work directory is.
 type WorkDirOptions struct {
-	Dir    string // "" is a hidden directory beside the output
+	Dir    string // "" is a hidden directory next to the output
 	Resume bool   // continue from the state that an earlier run left in it
 }
 

@@ -24,8 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// AuditOptions says which sums to compare with which rows, and which model to compare with the
-// sums.
+// AuditOptions says which sums to compare with which rows, and which model to compare with the sums.
 type AuditOptions struct {
 	Parts
 	Model          string          // directory or alias; "" for none

@@ -290,8 +290,7 @@ func DateOf(place string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("the name %q has no date, as dt=2026-11-20 has", name)
 }
 
-// Date parses a date such as 2026-11-20, or a date with an hour. A suffix such as -part-2 is
-// ignored.
+// Date parses a date such as 2026-11-20, or a date with an hour. A suffix such as -part-2 is ignored.
 func Date(text string) (time.Time, bool) {
 	text, _, _ = strings.Cut(text, "-part-")
 	for _, layout := range []string{"2006-01-02", "20060102", "2006-01-02T15", "2006-01-02T150405", "2006-01-02-15",

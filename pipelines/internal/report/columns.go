@@ -91,8 +91,7 @@ func Values(f *schema.Field) string {
 	return distinct(s) + " different: " + countedLevels(s.Levels, nil)
 }
 
-// number formats a number of the data without separators, because it may be a year or an
-// identifier.
+// number formats a number of the data without separators, because it may be a year or an identifier.
 func number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatFloat(v, 'f', -1, 64)
@@ -135,8 +134,7 @@ func levels(f *schema.Field) string {
 // mostLevels is the largest number of levels of a column that are listed.
 const mostLevels = 3
 
-// countedLevels lists the first levels of all that are in is, and counts the rows of all other
-// levels.
+// countedLevels lists the first levels of all that are in is, and counts the rows of all other levels.
 func countedLevels(all []schema.Level, is map[string]bool) string {
 	var parts []string
 	var other int64

@@ -21,8 +21,7 @@ type Dependence struct {
 	X       []float64
 	Values  []string // as texts
 	Outputs []string // what is predicted: the target, or classes
-	// Mean[o][v] is the mean of output o at value v, and StdErr its standard error over the sample of
-	// rows.
+	// Mean[o][v] is the mean of output o at value v, and StdErr its standard error over the sample of rows.
 	Mean, StdErr [][]float64
 }
 

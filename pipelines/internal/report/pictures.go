@@ -10,8 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// WritePicture writes a chart of the given size in centimetres to a file, as PNG or SVG by its
-// extension.
+// WritePicture writes a chart of the given size in centimetres to a file, as PNG or SVG by its extension.
 func WritePicture(ctx context.Context, name string, c picture.Figure, width, height float64) error {
 	if err := ValidPicture(name); err != nil {
 		return err

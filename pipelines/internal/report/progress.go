@@ -11,8 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress shows the progress of a job: as a bar on a terminal, and otherwise as a line every ten
-// seconds.
+// Progress shows the progress of a job: as a bar on a terminal, and otherwise as a line every ten seconds.
 type Progress struct {
 	w     io.Writer
 	quiet bool
@@ -40,8 +39,7 @@ func (p *Progress) Note(format string, args ...any) {
 	}
 }
 
-// Phase starts a phase of the job that reads total rows (0 if unknown). It ends with the next phase
-// or Done.
+// Phase starts a phase of the job that reads total rows (0 if unknown). It ends with the next phase or Done.
 func (p *Progress) Phase(name string, total int64) {
 	p.Done()
 	if p.quiet {

@@ -73,7 +73,7 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// Sum compares B with the statistics in the recipe, so set them to those of A.
+	// The statistics in the recipe are the reference for drift, so use the statistics of A.
 	of := *recipe
 	of.Profile = &sums.Profile{Rows: a.Statistics}
 	b, ofB, err := o.sum(ctx, storage.Join(dir, "b"), &of, o.B)

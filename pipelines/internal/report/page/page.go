@@ -1,6 +1,5 @@
-// Package page writes reports as single HTML files, without scripts and without references to other
-// files. A Page has Sections, which are filled with Say, Show, List and Draw. Equal pages have
-// equal bytes.
+// Package page writes reports as single HTML files, without scripts and without references to other files. A
+// Page has Sections, which are filled with Say, Show, List and Draw. Equal pages have equal bytes.
 package page
 
 import (
@@ -122,8 +121,7 @@ type limits struct {
 
 var levels = []limits{{200, 300, 4000, true}, {100, 80, 2000, false}, {40, 60, 1000, false}, {12, 40, 400, false}}
 
-// HTML returns the file. If it would exceed MaxBytes, extra charts and the last rows of tables are
-// left out.
+// HTML returns the file. If it would exceed MaxBytes, extra charts and the last rows of tables are left out.
 func (p *Page) HTML() ([]byte, error) {
 	for _, l := range levels {
 		var b bytes.Buffer
