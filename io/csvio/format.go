@@ -111,7 +111,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	}
 	like := dataset.SameLayout(o)
 	if like != nil {
-		hints.Choice = hints.Choice.Apart() // the model says which features there are
+		hints.Choice = hints.Choice.WithoutFeatures() // the model says which features there are
 	}
 	if m, ok := like.(*Layout); ok && hints.Encoding == "" {
 		hints.Encoding = m.Encoding

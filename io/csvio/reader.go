@@ -31,7 +31,7 @@ type Reader struct {
 	weight []byte
 	id     kept
 	keys   []kept
-	part   *dataset.Parting // nil if all rows are read
+	part   *dataset.PartFilter // nil if all rows are read
 	taps   []*dataset.Tap   // of fields that decide about the part, or are described; likewise
 	text   []byte           // text of a quoted field, reused
 	recode []byte           // a record in UTF-8
