@@ -1,17 +1,14 @@
-// Package dataset combines the files that a user names into one table of rows, whatever their
-// format.
+// Package dataset combines the files that a user names into one table of rows, whatever their format.
 //
 // Open lists the files, recognises their format and checks that they agree; the result is a
 // Dataset. Dataset.Shards cuts the files into shards. Dataset.ReadFrom returns the Reader of a
 // shard, whose Next fills one block of rows after another.
 //
-// No row is lost silently. The Report of a shard records what its reader saw. Tile checks that
-// the shards of a file join exactly. Every row is either used or set aside with its position and
-// the reason.
+// No row is lost silently. The Report of a shard records what its reader saw. Tile checks that the shards
+// of a file join exactly. Every row is either used or set aside with its position and the reason.
 //
-// A package of a format, such as csvio, registers a Format. Formats with columns share a
-// TableLayout: the names of the columns and their roles, such as feature, label or weight. Its
-// Match finds the same columns in other files.
+// A package of a format, such as csvio, registers a Format. Formats with columns share a TableLayout: the names of
+// the columns and their roles, such as feature, label or weight. Its Match finds the same columns in other files.
 package dataset
 
 import (
@@ -57,9 +54,8 @@ type Options struct {
 	// LabelText changes the text of labels; the zero value takes the changes of Like.
 	LabelText LabelText `group:""`
 
-	// Formats holds options of formats, at most one of each type, such as
-	// csvio.Options{Header: csvio.Absent}. Options of a format that the data does not have
-	// are an error.
+	// Formats holds options of formats, at most one of each type, such as csvio.Options{Header:
+	// csvio.Absent}. Options of a format that the data does not have are an error.
 	Formats []FormatOptions `group:""`
 
 	// Like, unless nil, is the schema of a model, which the data must fit. Columns with
@@ -138,8 +134,7 @@ type File struct {
 	// first record to its end; empty for other files.
 	Cuts []Cut `json:"cuts,omitempty"`
 
-	// Memory is the approximate number of bytes that a reader needs in addition to a block of
-	// rows; 0 if that is little.
+	// Memory is the approximate memory of a reader in bytes, without its block of rows; 0 if it is small.
 	Memory int64 `json:"memory,omitempty"`
 
 	Layout Layout          `json:"-"`                // layout, where it differs from the schema's

@@ -51,9 +51,8 @@ type Format struct {
 	// Read returns the rows of a shard.
 	Read func(ctx context.Context, in *Input) (rows.Reader, error)
 
-	// Seeks means that a binary file can be cut at any byte. Read then finds the first record
-	// that begins at or after the start of the shard, unless the shard is Exact, and returns a
-	// Seeker.
+	// Seeks means that a binary file can be cut at any byte. Read then finds the first record that begins
+	// at or after the start of the shard, unless the shard is Exact, and returns a Seeker.
 	Seeks bool
 
 	// Range returns the range of bytes that Read opens first in a binary file, if Read
@@ -83,8 +82,7 @@ type Traits struct {
 	Faint bool
 	// Image returns how a row stores an image, if it does. May be nil.
 	Image func(s *Schema) rows.Image
-	// LabelText means that a separate file of labels may be a table of text, in which
-	// Options.Label names the column.
+	// LabelText means that a separate file of labels may be a text table, whose column Options.Label names.
 	LabelText bool
 	// Unlabeled is the advice for users who have not said where the labels are.
 	Unlabeled string

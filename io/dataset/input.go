@@ -21,10 +21,9 @@ type Input struct {
 	reader *Reader
 }
 
-// Sink returns the Sink of the fields of feature columns; nil for rows of plain numbers. Its
-// columns are numbered in the order of the layout's features. If describes is true, the Sink
-// describes columns and stores no values: rows are then empty, and the label and other columns
-// with roles follow the features.
+// Sink returns the Sink of the fields of feature columns; nil for rows of plain numbers. Its columns are
+// numbered in the order of the layout's features. If describes is true, the Sink describes columns and
+// stores no values: rows are then empty, and the label and other columns with roles follow the features.
 func (in *Input) Sink() (sink schema.Sink, describes bool) {
 	switch r, s := in.reader, &in.Data.Schema; {
 	case r.Describe != nil:
@@ -44,8 +43,7 @@ func (in *Input) Layout() Layout {
 	return in.Data.Schema.Layout
 }
 
-// Lines opens a shard of text. If quote is set, newlines inside quoted fields do not end
-// a line; comma separates fields.
+// Lines opens a shard of text. If quote is set, quoted fields, which comma separates, may hold newlines.
 func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Reader, error) {
 	off, n := in.Data.opening(in.File, in.Shard)
 	r, err := in.Open(ctx, in.File.Object, in.File.Compression, off, n)

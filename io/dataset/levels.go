@@ -53,8 +53,7 @@ func newLevelNames(d *Dataset) *levelNames {
 	return n
 }
 
-// name returns the name of the level of a row, given the texts of its key, or the reason why
-// there is none.
+// name returns the name of the level of a row, given the texts of its key, or the reason why there is none.
 func (n *levelNames) name(key func(i int) []byte) (name, reason string) {
 	n.raw = n.raw[:0]
 	for i := range n.levels.Columns {

@@ -31,10 +31,9 @@ type IDs struct {
 // span is the range of an id in IDs.text.
 type span struct{ from, to uint32 }
 
-// ReadIDs reads a list of ids, one per line, each equal byte for byte to the id of a row. It
-// removes a byte order mark at the beginning and a carriage return at the end of a line. Repeated
-// ids count once. It returns an error if the list is empty, has an empty line, or exceeds MaxIDs
-// or MaxIDBytes.
+// ReadIDs reads a list of ids, one per line, each equal byte for byte to the id of a row. It removes a byte
+// order mark at the beginning and a carriage return at the end of a line. Repeated ids count once. It
+// returns an error if the list is empty, has an empty line, or exceeds MaxIDs or MaxIDBytes.
 func ReadIDs(r io.Reader) (*IDs, error) { return readIDs(r, false) }
 
 // readIDs reads one id per line. If exact is set, an id is the whole line, without any removal.
@@ -100,9 +99,8 @@ func (l *IDs) Store(ctx context.Context, uri string) (*Only, error) {
 	return &Only{URI: uri, ids: l}, nil
 }
 
-// Only chooses the rows whose id is in a list. Readers skip all others, and also rows that cannot
-// be read, because their ids are unknown. An Only holds the list, up to a gigabyte: share the Only
-// rather than the list.
+// Only chooses the rows whose id is in a list. Readers skip all others, and also rows that cannot be read, because
+// their ids are unknown. An Only holds the list, up to a gigabyte: share the Only rather than the list.
 type Only struct {
 	URI string `json:"uri"` // of the stored list
 

@@ -167,8 +167,7 @@ func (p *PartFilter) forward(row []float32) {
 	}
 }
 
-// Tap is a Sink in front of another one. It adds the hash of each field to the sum of its row, or
-// stores the field.
+// Tap is a Sink in front of another one. It adds the hash of each field to the sum of its row, or stores the field.
 type Tap struct {
 	part    *PartFilter
 	column  int       // index in Part.Columns; −1 if the field does not decide

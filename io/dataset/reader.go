@@ -251,9 +251,8 @@ func (r *Reader) label(token []byte) (absent bool, reason string) {
 	return false, ""
 }
 
-// plainNumber returns the text of a label or weight. A number with another decimal separator or
-// with separated thousands becomes a plain one. The reason, unless empty, says why the text cannot
-// be used.
+// plainNumber returns the text of a label or weight. A number with another decimal separator or with
+// separated thousands becomes a plain one. The reason, unless empty, says why the text cannot be used.
 func (r *Reader) plainNumber(text []byte) (plain []byte, reason string) {
 	if r.data.Schema.Numbers == nil || !r.data.Schema.Traits().Written {
 		return text, ""
@@ -369,8 +368,7 @@ func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 	return true
 }
 
-// NoLabel is the reason why a row without a label is set aside. If rows have several labels,
-// the reason begins with it.
+// NoLabel is the reason why a row without a label is set aside; with several labels, the reason begins with it.
 const NoLabel = "has no label"
 
 // NoWeight is the reason why a row of weight 0 is set aside.

@@ -48,8 +48,7 @@ func (s *Schema) Shape() (m rows.Image) {
 	return m
 }
 
-// SetTable sets the table of a format with columns, the row length and the names of the
-// values.
+// SetTable sets the table of a format with columns, the row length and the names of the values.
 func (s *Schema) SetTable(t *schema.Table) {
 	s.Table, s.Dim, s.Columns = t, t.Width(), t.Names()
 }

@@ -39,8 +39,7 @@ type Report struct {
 	Named []byte `json:"named,omitempty"`
 	// NotNumbers reports whether a table that is read as numbers has a field that is not a number.
 	NotNumbers bool `json:"not_numbers,omitempty"`
-	// Missing and Others count fields of a typed table in the rows used: missing values, and
-	// unknown category values.
+	// Missing and Others count missing values and unknown category values of a typed table in used rows.
 	Missing int64 `json:"missing,omitempty"`
 	Others  int64 `json:"others,omitempty"`
 	// times with a zone where the training data has none, or the reverse
@@ -124,12 +123,11 @@ func cutAt(file int, cuts []Cut, size int64) (out []Shard) {
 	return out
 }
 
-// Tile checks that the shards of each file, as read, join without gap or overlap. They do
-// not join if a shard boundary fell on a newline inside a quoted field, which only a reader
-// from before the boundary can detect. The result again lists these files; they must be read
-// again as Whole. For the other files, exact holds the shards with exact bounds and line
-// numbers. If a shard stopped at a bad row, the rest of its file is not checked. Tile sorts
-// the reports, which may be in any order.
+// Tile checks that the shards of each file, as read, join without gap or overlap. They do not join if a
+// shard boundary fell on a newline inside a quoted field, which only a reader from before the boundary can
+// detect. The result again lists these files; they must be read again as Whole. For the other files, exact
+// holds the shards with exact bounds and line numbers. If a shard stopped at a bad row, the rest of its
+// file is not checked. Tile sorts the reports, which may be in any order.
 func Tile(reports []Report) (exact []Shard, again []int) {
 	sort.Slice(reports, func(i, j int) bool { return reports[i].Shard.Before(reports[j].Shard) })
 	for i := 0; i < len(reports); {

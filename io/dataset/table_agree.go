@@ -89,8 +89,7 @@ func ErrDiffers(o *Opening, i int, err error) error {
 //     only these; otherwise the error names a file that lacks a column, not one that has more.
 //   - They are in the order of the file whose names sort first.
 //
-// If the data is for a model, rows have the columns of the model, and labels are read if all
-// files have them.
+// If the data is for a model, rows have the columns of the model, and labels are read if all files have them.
 func AgreeColumns(o *Opening, files []Seen) error {
 	d := o.Data
 	base := d.Schema.Layout.(Tabular)

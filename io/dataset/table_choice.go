@@ -38,8 +38,7 @@ func (c Choice) WithoutFeatures() Choice {
 	return c
 }
 
-// labels returns the name of each label: all of Label if a column has that name, otherwise the
-// fields of Label as a CSV record.
+// labels returns the name of each label: all of Label if a column has that name, otherwise its fields as CSV.
 func (c Choice) labels(columns []string) []string {
 	if c.Label == "" {
 		return nil
@@ -70,8 +69,7 @@ func (c Choice) given(columns []string) []string {
 		func(s string) bool { return s == "" })
 }
 
-// ByName reports whether a column is given by a real name: not by a position, and not by a
-// generated name such as c2.
+// ByName reports whether a column is given by a real name, not by a position or a generated name such as c2.
 func (c Choice) ByName() bool {
 	return slices.ContainsFunc(c.given(nil), func(s string) bool {
 		_, err := strconv.Atoi(strings.TrimPrefix(s, "c"))
@@ -79,9 +77,8 @@ func (c Choice) ByName() bool {
 	})
 }
 
-// Layout returns the layout of records with these columns, whose names are generated unless
-// named is set. The columns of Path are added if the others have names. Features are in the order
-// of the columns.
+// Layout returns the layout of records with these columns, whose names are generated unless named is set.
+// The columns of Path are added if the others have names. Features are in the order of the columns.
 func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 	l := TableLayout{Columns: columns, Label: -1}
 	if named {
@@ -328,8 +325,7 @@ func (p *places) find(what, given string) (int, error) {
 
 var errOutside = errors.New("position is outside the row")
 
-// ColumnPosition returns the 0-based field at a position in a record of n fields: 1 is the first,
-// −1 the last.
+// ColumnPosition returns the 0-based field at a position in a record of n fields: 1 is the first, −1 the last.
 func ColumnPosition(s string, n int) (int, error) {
 	i, err := strconv.Atoi(s)
 	switch {

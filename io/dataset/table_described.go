@@ -25,8 +25,7 @@ type Described struct {
 	Feature    int // index of a feature, −1 for other columns
 }
 
-// DescribedBy returns the columns of a dataset in the order of a sink that describes them; nil if
-// the format has no columns.
+// DescribedBy returns the columns of a dataset as a sink describes them; nil if the format has no columns.
 func DescribedBy(d *Dataset) (columns []Described) {
 	of, ok := d.Schema.Layout.(Tabular)
 	if !ok {
@@ -58,8 +57,7 @@ func RoleName(d *Dataset, role string) string {
 	return ""
 }
 
-// KeepFeatures makes a dataset whose format has columns keep only the features with these indices,
-// which are in ascending order.
+// KeepFeatures drops all features but those with the given ascending indices, if the format has columns.
 func KeepFeatures(d *Dataset, features []int) {
 	if len(features) == len(d.Schema.Layout.(Tabular).Table().Features) {
 		return
@@ -102,9 +100,8 @@ func changeLayouts(d *Dataset, to func(t *TableLayout)) {
 	}
 }
 
-// FindColumns returns the indices, into the result of DescribedBy, of columns given by name,
-// position or pattern. A column that is not described, such as a dropped one, is skipped if a
-// pattern matches it, and otherwise an error.
+// FindColumns returns the indices, into the result of DescribedBy, of columns given by name, position or pattern. A
+// column that is not described, such as a dropped one, is skipped if a pattern matches it, and otherwise an error.
 func FindColumns(d *Dataset, what string, given []string) (columns []int, err error) {
 	of, ok := d.Schema.Layout.(Tabular)
 	if !ok {

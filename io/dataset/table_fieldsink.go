@@ -7,8 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// FieldSink is a column of a Sink, which takes the values of one field. A nil Sink means that the
-// field is not read.
+// FieldSink is a column of a Sink, which takes the values of a field. A nil Sink leaves the field unread.
 type FieldSink struct {
 	Sink   schema.Sink
 	Column int
@@ -45,8 +44,7 @@ func (t *FieldSink) Float(row []float32, v float64) (reason string) {
 	return t.Sink.Float(row, t.Column, v)
 }
 
-// Float32 passes a number that is stored as float32, as the shortest decimal number that
-// rounds to it.
+// Float32 passes a number that is stored as float32, as the shortest decimal number that rounds to it.
 func (t *FieldSink) Float32(row []float32, v float32) (reason string) {
 	wide := float64(v)
 	if wide != math.Trunc(wide) || math.Abs(wide) >= 1<<24 {
@@ -95,8 +93,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// Texts is a Sink that stores the texts of a column, one after another, and passes the fields on
-// to the next Sink if it has one.
+// Texts is a Sink that stores the texts of a column and passes the fields on to the next Sink, if there is one.
 type Texts struct {
 	null string // stored for a missing value
 	text []byte

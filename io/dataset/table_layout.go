@@ -43,8 +43,7 @@ var levels = []string{LevelRole, LevelRole + "2", LevelRole + "3", LevelRole + "
 // Layout of formats in which all columns have names; other formats embed it.
 type TableLayout struct {
 	Columns []string `json:"columns"` // names of all fields; c1, c2, … for fields without a name
-	// Path is the number of columns whose values are in the path of the file, not in its
-	// content. They are the last ones.
+	// Path is the number of columns, the last ones, whose values are in the path of the file.
 	Path  int `json:"path,omitempty"`
 	Label int `json:"label"` // 0-based field of the label; −1 if there is none
 	// Targets holds the 0-based fields of all labels if there are several; Label is the first.
@@ -126,8 +125,7 @@ func (l *TableLayout) Role(role string) int {
 	return -1
 }
 
-// KeyFields returns the fields from which the keys of a dataset's rows are made, followed by the
-// fields that name their levels.
+// KeyFields returns the fields of the keys of a dataset's rows, followed by those that name their levels.
 func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
 	switch {
 	case d.Key == nil:

@@ -48,8 +48,7 @@ func WithLists(names []string, lengths []int) ([]string, error) {
 	return all, nil
 }
 
-// ListAt returns the number of columns, from a field on, that are elements of a list; 0 if there
-// are none.
+// ListAt returns the number of columns, from a field on, that are elements of a list; 0 if there are none.
 func (l *TableLayout) ListAt(field int, list string) (n int) {
 	for columns := l.Stored(); field+n < len(columns) && columns[field+n] == ElementName(list, n); n++ {
 	}

@@ -82,8 +82,7 @@ func (l *TableLayout) matchPositions(m TableLayout) (TableLayout, error) {
 	return m, l.matchRoles(&m, at)
 }
 
-// matchRoles gives m the roles of l that it lacks. The function at returns the field of m for a
-// field of l.
+// matchRoles gives m the roles of l that it lacks. The function at returns the field of m for a field of l.
 func (l *TableLayout) matchRoles(m *TableLayout, at func(f int) int) error {
 	for _, role := range roles {
 		f, ok := l.Roles[role]

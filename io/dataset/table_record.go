@@ -84,8 +84,7 @@ func (f *Fields) Read(i int) {
 	}
 }
 
-// SetPath stores the values from the path of the file in a row. It calls bad for a value that
-// cannot be used.
+// SetPath stores the values from the path of the file in a row. It calls bad for a value that cannot be used.
 func (f *Fields) SetPath(row []float32, bad func(field int, reason string)) {
 	for i, text := range f.Path {
 		if at := len(f.To) - len(f.Path) + i; f.To[at].Sink != nil {

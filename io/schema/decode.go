@@ -89,9 +89,8 @@ func (d *Decoder) Slot(column int) int { return d.columns[column].slot }
 // SlotWidth returns the number of values of a column in a row.
 func (d *Decoder) SlotWidth(column int) int { return d.columns[column].Width() }
 
-// Simple reports whether lines.NumberPrefix can parse the column: its numbers have a decimal point
-// and no separator of thousands, and none of them means a missing value. It also returns the centre
-// to subtract from a number.
+// Simple reports whether lines.NumberPrefix can parse the column: its numbers have a decimal point and no separator
+// of thousands, and none of them means a missing value. It also returns the centre to subtract from a number.
 func (d *Decoder) Simple(column int) (centre float64, ok bool) {
 	c := &d.columns[column]
 	return c.centre, c.Type == Number && c.Unit == "" && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 &&
@@ -120,8 +119,7 @@ func (d *Decoder) Others() int64 { return d.others }
 // none although all of them have one.
 func (d *Decoder) Zones() int64 { return d.zones }
 
-// Counted returns the number of missing values, unknown category values and times counted by Zones,
-// in all rows, used or not.
+// Counted returns the number of missing values, unknown category values and times of Zones, in all rows.
 func (d *Decoder) Counted() int64 { return d.counted }
 
 // Nulls returns the number of missing values in used rows.
@@ -218,8 +216,7 @@ const (
 	NotTime    = "is not a time of layout"
 )
 
-// notNumber returns the reason for a text that is not a number, with advice if the text is a number
-// in another form.
+// notNumber returns the reason for a text that is not a number, with advice if the text is a number in another form.
 func (d *Decoder) notNumber(text []byte) string {
 	var may []string
 	for _, f := range forms[:2] { // a comma before the fraction, or between thousands
@@ -252,8 +249,7 @@ func (d *Decoder) level(c *decoding, text []byte) float32 {
 	return float32(len(c.Levels))
 }
 
-// Float stores a number. In a column of another type, it stores the shortest decimal text of the
-// number. NaN is a missing value.
+// Float stores a number: in a column of another type as its shortest decimal text. NaN is a missing value.
 func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
 	c := &d.columns[column]
 	switch {

@@ -79,16 +79,14 @@ func (d *Description) With(role Role) (columns []int) {
 	return columns
 }
 
-// Plain reports whether the features can be read without a schema: all are numbers, and none was
-// missing in the described data.
+// Plain reports whether the features can be read without a schema: as numbers, of which none was missing.
 func (d *Description) Plain() bool {
 	return d.Table().plain() && !slices.ContainsFunc(d.Fields, func(f Field) bool {
 		return f.Role == Feature && f.Summary != nil && f.Summary.Missing > 0
 	})
 }
 
-// Check returns an error unless tables can be read as described once Complete has completed the
-// open columns.
+// Check returns an error unless tables can be read as described once Complete has completed the open columns.
 func (d *Description) Check() error {
 	if len(d.Fields) > rows.MaxDim+1 {
 		return fmt.Errorf("schema: %d columns; there may be at most %d", len(d.Fields), rows.MaxDim+1)
@@ -109,8 +107,7 @@ func (d *Description) Check() error {
 	return d.Rules.Validate()
 }
 
-// Check returns an error unless the column can be read as described. A column that Complete can
-// complete is no error.
+// Check returns an error unless the column can be read as described. A column that Complete can complete is no error.
 func (f *Field) Check() error {
 	switch {
 	case !slices.Contains(Roles, f.Role):

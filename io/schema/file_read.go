@@ -24,14 +24,12 @@ type FileError struct {
 func (e *FileError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// ReadDescription reads a description from a schema file. It accepts the part of YAML that
-// AppendDescription writes: block mappings and lists, bracketed lists on one line, plain and quoted
-// scalars on one line, and comments. Levels may be in any order. Categories without levels and
-// buckets, and times without a layout, must be completed by Description.Complete. Errors are of
-// type *FileError.
+// ReadDescription reads a description from a schema file. It accepts the part of YAML that AppendDescription
+// writes: block mappings and lists, bracketed lists on one line, plain and quoted scalars on one line, and
+// comments. Levels may be in any order. Categories without levels and buckets, and times without a layout, must be
+// completed by Description.Complete. Errors are of type *FileError.
 //
-// The YAML library needs 500 bytes of memory for each byte of text, too much for files whose size
-// grows with the data.
+// The YAML library needs 500 bytes of memory for each byte of text, too much for files whose size grows with the data.
 func ReadDescription(data []byte) (*Description, error) {
 	if len(data) > MaxFile {
 		return nil, &FileError{1, fmt.Errorf("the file has %d bytes; at most %d are possible", len(data), MaxFile)}

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// appendScalar appends a text as a YAML scalar: plain if nothing in it has a meaning in YAML,
-// otherwise in double quotes.
+// appendScalar appends a text as a YAML scalar, in double quotes unless it is a plain scalar.
 func appendScalar(b []byte, text string) []byte {
 	if plainScalar(text) {
 		return append(b, text...)

@@ -183,9 +183,8 @@ func (s *Summary) numbersAreNames() bool {
 	return s.others > manyTexts && float64(s.Texts-s.Numbers) >= manyOthers*float64(s.Texts)
 }
 
-// codeNames reports whether whole numbers are names because other texts of the column are codes such
-// as 2A103: several different ones, none of which means a missing value. Texts must repeat, unlike
-// measurements.
+// codeNames reports whether whole numbers are names because other texts of the column are codes such as 2A103:
+// several different ones, none of which means a missing value. Texts must repeat, unlike measurements.
 func (s *Summary) codeNames() bool {
 	return s.codes > 1 && s.codes >= int64(len(s.absent)) && s.Whole == s.Numbers && 2*s.Numbers > s.Texts &&
 		s.repeats() >= 2 && len(s.Times) == 0 &&
@@ -266,9 +265,8 @@ func (in *inference) numberNotes(i int, asked bool) {
 	}
 }
 
-// indexes reports whether distinct whole numbers seem to be row numbers of a larger table: the name
-// of the column suggests it, and half of the numbers are below the middle of their range. A first
-// column without a name is c1.
+// indexes reports whether distinct whole numbers seem to be row numbers of a larger table: the name of the column
+// suggests it, and half of the numbers are below the middle of their range. A first column without a name is c1.
 func (in *inference) indexes(i int) bool {
 	f := &in.d.Fields[i]
 	s, name := f.Summary, strings.ToLower(f.Name)

@@ -23,9 +23,8 @@ type Key struct {
 // mostFold is the largest number of a fold.
 const mostFold = 1 << 30
 
-// Of returns the key of a row from the texts of its columns, or the reason why it has none. The key of
-// a group is a hash, equal for numbers of equal value; the key of a fold is its number; the key of a
-// time grows with the time.
+// Of returns the key of a row from the texts of its columns, or the reason why it has none. The key of a group is a
+// hash, equal for numbers of equal value; the key of a fold is its number; the key of a time grows with the time.
 func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 	if k.By != "group" {
 		v, reason := k.number(text(0))
@@ -58,16 +57,14 @@ func GroupKey(text []byte) uint64 {
 	return d.Sum64()
 }
 
-// addName adds the name of a group to a hash. A number counts as its shortest text, but from 2⁵³ on
-// with all digits of the data.
+// addName adds the name of a group to a hash: a number as its shortest text, or from 2⁵³ on with all its digits.
 func addName(d *xxhash.Digest, text []byte) {
 	var number [32]byte
 	d.Write(canonicalName(number[:0], text))
 	d.Write([]byte{0})
 }
 
-// canonicalName returns the text of a name. All ways to write a number have the same text, which it
-// stores in the buffer.
+// canonicalName returns a name, or for a number the same text, in the buffer, however the number is written.
 func canonicalName(buffer, text []byte) []byte {
 	v, err := strconv.ParseFloat(string(text), 64)
 	switch {

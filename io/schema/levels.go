@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// levels counts texts. It is a hash table whose keys share one slice of bytes, so counting a
-// known text allocates nothing.
+// levels counts texts: a hash table whose keys share one slice of bytes, so a known text costs no allocation.
 type levels struct {
 	index   []int32 // 1 + the index in entries, 0 where free; a power of two of them
 	entries []level

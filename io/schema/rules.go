@@ -14,8 +14,7 @@ import (
 
 // Rules say how the fields of all columns are written.
 type Rules struct {
-	// Missing lists the texts that mean a missing value, in addition to the empty text. Case
-	// does not matter.
+	// Missing lists the texts that mean a missing value, in addition to the empty text. Case does not matter.
 	Missing []string `json:"missing,omitempty"`
 	// Decimal separates the fraction of a number; 0 means a point. Thousands may separate groups
 	// of three digits before it; 0 means that nothing does.

@@ -2,18 +2,16 @@
 // becomes one or more numbers of a row. It infers the description from the content of the
 // data, reads and writes it as a file that people can edit, and decodes fields with it.
 //
-// A number is a float32, and NaN if it is missing. The values of a category are called its levels; a
-// field has the index of its level. Package features/preprocess decides how these indices become
-// features. A Table is plain data and part of a model, so the same field has the same value in every
-// job.
+// A number is a float32, and NaN if it is missing. The values of a category are called its levels; a field has the
+// index of its level. Package features/preprocess decides how these indices become features. A Table is plain data
+// and part of a model, so the same field has the same value in every job.
 //
 // A Survey counts the fields of all columns; surveys of parts of the data can be merged. Infer turns
 // it into a Description, which people can edit as YAML (ReadDescription, AppendDescription).
 // Description.Table returns the Table of the features, and a Decoder stores fields in rows by it.
 //
-// A Vocabulary holds the classes of labels in their order. A TimeLayout is a way to write times. A
-// Key makes the key of a row, by which the row is assigned to a fold. Cells is a histogram of bounded
-// size for quantiles.
+// A Vocabulary holds the classes of labels in their order. A TimeLayout is a way to write times. A Key makes the
+// key of a row, by which the row is assigned to a fold. Cells is a histogram of bounded size for quantiles.
 package schema
 
 import (
@@ -53,15 +51,13 @@ var TimeParts = []string{"days", "month", "weekday", "hour"}
 type Column struct {
 	Name string `json:"name"`
 	Type Type   `json:"type"`
-	// Levels are the known texts of a category, ascending and distinct. All other texts have
-	// the value len(Levels).
+	// Levels are the known texts of a category, ascending and distinct. All other texts have the value len(Levels).
 	Levels []string `json:"levels,omitempty"`
 	// Buckets, unless 0, says that a category has too many levels to list: its value is XXH64 of its text, modulo Buckets.
 	Buckets int `json:"buckets,omitempty"`
 	// Layout is the name of the layout of a Time; see TimeLayouts.
 	Layout string `json:"layout,omitempty"`
-	// Zone says whether the times of the data have zones: ZoneAll, ZoneSome or ZoneNone; "" if
-	// unknown.
+	// Zone says whether the times of the data have zones: ZoneAll, ZoneSome or ZoneNone; "" if unknown.
 	Zone string `json:"zone,omitempty"`
 	// Unit is one of lines.Units, which may follow a Number; "" if there is none.
 	Unit string `json:"unit,omitempty"`

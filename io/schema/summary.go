@@ -36,8 +36,7 @@ type Summary struct {
 
 	Min float64 `json:"min"` // smallest number
 	Max float64 `json:"max"`
-	// Median is the median of the numbers. Its error is at most Within, which is 0 if Exact is
-	// true.
+	// Median is the median of the numbers. Its error is at most Within, which is 0 if Exact is true.
 	Median float64 `json:"median"`
 	Within float64 `json:"within,omitempty"`
 
@@ -212,8 +211,7 @@ func (s *Summary) layout() (name string, share float64, other string) {
 	return name, float64(most) / float64(max(s.Texts, 1)), other
 }
 
-// Span returns the texts of the first and the last time in a layout. It is not ok unless Exact is true
-// and a text has the layout.
+// Span returns the first and the last time in a layout as texts. It is not ok unless Exact, and a text has the layout.
 func (s *Summary) Span(layout string) (first, last string, ok bool) {
 	l := timeLayoutOf(layout)
 	if l == nil || !s.Exact {

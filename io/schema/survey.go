@@ -21,10 +21,9 @@ const (
 // they can be read as, and how many are missing. It is an exact function of the fields of each
 // column, whatever their order and however the table was cut.
 //
-// A column with few distinct texts counts all of them one by one. Other columns count one by one
-// only the texts whose hash begins with a certain number of zero bits: a sample of the
-// distinct texts, with exact counts. A tally summarises the rest. All columns together take at most
-// about 50 MB; columns with few distinct texts keep theirs first.
+// A column with few distinct texts counts all of them one by one. Other columns count one by one only the texts whose
+// hash begins with a certain number of zero bits: a sample of the distinct texts, with exact counts. A tally summarises
+// the rest. All columns together take at most about 50 MB; columns with few distinct texts keep theirs first.
 //
 // A Survey is not safe for concurrent use. Create it with NewSurvey.
 type Survey struct {

@@ -33,8 +33,7 @@ var TimeLayouts = [...]TimeLayout{
 	{Name: ClockLayout},
 }
 
-// DigitsLayout is the layout of dates that are also whole numbers, such as 20240229, in the years
-// 1900 to 2100.
+// DigitsLayout is the layout of dates that are also whole numbers, such as 20240229, in the years 1900 to 2100.
 const DigitsLayout = "yyyymmdd"
 
 // ClockLayout is the layout of times of day without a date.
