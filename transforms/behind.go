@@ -12,8 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Writing a remote file takes round trips. So small files are written while the next
-// shards are processed.
+// Writing a remote file takes round trips. So small files are written while the next shards are processed.
 const (
 	behindFile  = 256 << 10 // largest file, in bytes, that is written in the background
 	behindBytes = 4 << 20   // of all files that are being written

@@ -173,8 +173,7 @@ func (s *sumSaver) Restore(_ context.Context, state []byte) ([]dataset.Report, e
 	return saved.Reports, nil
 }
 
-// mergeSumsFn merges encoded sums. There are only as many as lanes, so it may decode them at every
-// step.
+// mergeSumsFn merges encoded sums. There are only as many as lanes, so it may decode them at every step.
 type mergeSumsFn struct{ Kind string }
 
 func (f *mergeSumsFn) CreateAccumulator() []byte { return nil }

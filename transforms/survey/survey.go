@@ -23,10 +23,9 @@ type Survey struct {
 	Parts int  `json:"parts,omitempty"`
 }
 
-// Sum reads all rows and returns one encoded profile.Sum of the training rows and their weights, with
-// a sample of the rows, and a JSON dataset.Report for each shard. The last columns of a sampled row
-// are its labels: the index of its class, or its targets as fractions of their ranges. The columns of
-// Weigh follow.
+// Sum reads all rows and returns one encoded profile.Sum of the training rows and their weights, with a
+// sample of the rows, and a JSON dataset.Report for each shard. The last columns of a sampled row are its
+// labels: the index of its class, or its targets as fractions of their ranges. The columns of Weigh follow.
 func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Survey"), sc, "survey")
 }
