@@ -43,7 +43,7 @@ func Publish(ctx context.Context, dir string, files []File) error {
 		return err
 	}
 	defer c.Drop(ctx)
-	_ = c.Clear(ctx) // what cannot be removed does not hurt
+	_ = c.Clear(ctx) // files that cannot be removed do no harm
 	return c.Publish(ctx, files)
 }
 
