@@ -183,11 +183,12 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 	return b.read(emit)
 }
 
-// mostListed is the approximate number of rows above which an element no longer lists their hashes.
+// mostListed is the approximate number of rows after which the sums of a window are emitted: the element holds a
+// hash of each row.
 var mostListed int64 = 1 << 20
 
-// of returns the window of an item.
-func (b *summing) of(item int) *windowed {
+// windowOf returns the window of an item.
+func (b *summing) windowOf(item int) *windowed {
 	key := b.at[item].windows[0]
 	w := b.windows[key]
 	if w == nil {

@@ -210,7 +210,7 @@ func (s *side) lossesOf(said models.Applied, y float64, i int, unseen *schema.La
 	return s.losses
 }
 
-// done adds the rows that could not be compared to the report.
+// done corrects the report: rows that could not be compared count as unlabeled or bad, not as used.
 func (c *comparing) done(r *dataset.Report) error {
 	used, weightless := c.used, c.weightless
 	c.used, c.weightless = 0, 0
