@@ -210,11 +210,11 @@ func (b *summing) read(emit func(summed)) error {
 	}
 	l, used := b.lane, len(b.items)
 	for i := range b.items {
-		b.of(i).count.Read++
+		b.windowOf(i).count.Read++
 	}
 	reject := func(i int, reason string) {
 		emit(summed{Rejected: &Rejected{b.keys[i], reason}, at: b.at[i]})
-		b.of(i).count.Rejected++
+		b.windowOf(i).count.Rejected++
 		used--
 	}
 	stop := l.Clock(transforms.ReadTime)
@@ -228,7 +228,7 @@ func (b *summing) read(emit func(summed)) error {
 	l.Add(transforms.RowsUsed, int64(used))
 	l.Add(transforms.RowsSetAside, int64(len(b.items)-used))
 	for i, line := range b.block.Lines {
-		if err := b.give(b.of(int(line)-1), i); err != nil {
+		if err := b.give(b.windowOf(int(line)-1), i); err != nil {
 			return err
 		}
 	}
