@@ -52,7 +52,7 @@ type Spec struct {
 	Levels [][]string `json:"levels,omitempty"`
 	// Alone says that no pass over the data follows, so that the solve makes no trials for one.
 	Alone bool `json:"alone,omitempty"`
-	// Rows says to store the rows for the solve instead of their sums, because they are few; see ridge.Carries.
+	// Rows says to store the rows for the solve instead of their sums, because they are few; see ridge.StoresRows.
 	Rows bool `json:"rows,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
 	Steps int `json:"steps"`

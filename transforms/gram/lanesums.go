@@ -44,7 +44,7 @@ func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 		return nil, err
 	}
 	return &laneSums{Summer: s, lane: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
-		some: ridge.PointsOfPart(s.shape)}, nil
+		some: ridge.GridRowsOfPart(s.shape)}, nil
 }
 
 // add adds a block of rows.
@@ -163,7 +163,7 @@ func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report,
 func (s *laneSums) clear() {
 	for _, f := range s.folds {
 		if f != nil && f.carried != nil {
-			f.carried = ridge.NewPoints(s.shape)
+			f.carried = ridge.NewGridRows(s.shape)
 		}
 	}
 	s.full = nil

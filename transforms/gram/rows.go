@@ -107,7 +107,7 @@ func readRows(ctx context.Context, dir string, parts []stored, folds int, shape 
 	threads int) ([][]*ridge.GridRows, error) {
 	sets := make([][]*ridge.GridRows, folds)
 	for i := range sets {
-		sets[i] = append(sets[i], ridge.NewPoints(shape))
+		sets[i] = append(sets[i], ridge.NewGridRows(shape))
 	}
 	read := make([]*ridge.GridRows, len(parts))
 	g, ctx := errgroup.WithContext(ctx)
@@ -162,6 +162,6 @@ func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.
 // firstHead returns the head of the sum of the first fold.
 func firstHead(rows *ridge.Rows) []float64 {
 	sum := ridge.NewPartSum(rows.Shape, 0, 1)
-	sum.AddPoints(rows.Steps, 1, rows.Folds[0])
+	sum.AddGridRows(rows.Steps, 1, rows.Folds[0])
 	return sum.Part(0)
 }

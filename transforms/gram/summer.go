@@ -39,8 +39,8 @@ type Summer struct {
 
 // rowsApart holds what is collected about rows in addition to their sums.
 type rowsApart struct {
-	apart    *profile.Apart // nil if no rows are counted separately
-	contents []byte         // see TakeContents
+	apart    *profile.CopyCounter // nil if no rows are counted separately
+	contents []byte               // see TakeContents
 }
 
 // NewSummer returns a Summer of no rows. It sums the stripe of the lane, and counts its work there.
@@ -71,7 +71,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 			f = newFolder(l, p, m, nil, grid) // see beginAudit
 		case p.Fold.Rows:
 			f = newFolder(l, p, m, nil, grid)
-			f.carried, f.counts = ridge.NewPoints(shape), true
+			f.carried, f.counts = ridge.NewGridRows(shape), true
 		default:
 			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end), grid)
 			f.counts = first == 0
@@ -92,7 +92,7 @@ func (s *Summer) countApart() {
 		return
 	}
 	for _, of := range s.sets() {
-		of.apart = profile.NewApart(f, s.pass.Seed, s.pass.Target.Labels())
+		of.apart = profile.NewCopyCounter(f, s.pass.Seed, s.pass.Target.Labels())
 	}
 }
 
