@@ -149,7 +149,7 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 	op.z, op.w = nil, nil
 }
 
-// place is where a tile lies: tiles[t] has the rows of strip i and the columns of strip j.
+// place is the position of a tile: tiles[t] has the rows of strip i and the columns of strip j.
 type place struct{ t, i, j int }
 
 // placesOf returns the places of the tiles that are not nil, of a matrix of dimension d.

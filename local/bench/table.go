@@ -104,7 +104,7 @@ func rows() []row {
 	return all
 }
 
-// vectorRows adds the kernels of vectors of n numbers.
+// vectorRows adds the rows of kernels on vectors of n numbers.
 func vectorRows(add func(row), level string, n int) {
 	for _, name := range []string{"dot", "axpy"} {
 		add(row{ours: name, theirs: "gonum-" + name, what: name + " n =", n: n, threads: 1, level: level,

@@ -78,7 +78,7 @@ func mulTile(m machine, rows, vecs int) {
 	ret()
 }
 
-// mulTileRegs are the registers of a tile: where rows of x and the vectors of w are, and the sums.
+// mulTileRegs has the registers of a tile: the addresses of rows of x and vectors of w, and the sums.
 type mulTileRegs struct {
 	machine
 	rows, n, half             int // rows in all, vectors in a row, rows that low reaches
@@ -89,7 +89,7 @@ type mulTileRegs struct {
 func (t *mulTileRegs) acc(i, j int) reg.VecPhysical { return t.v(i*t.n + j) }
 func (t *mulTileRegs) b(j int) reg.VecPhysical      { return t.v(t.rows*t.n + j) }
 
-// step adds the products of step u from here on.
+// step adds the products of step u, counted from the current addresses.
 func (t *mulTileRegs) step(u int) {
 	for j := range t.n {
 		v, off := j/t.halves(), u*64+j%t.halves()*t.bytes
@@ -116,7 +116,7 @@ func (t *mulTileRegs) step(u int) {
 	}
 }
 
-// advance goes on by that many steps.
+// advance moves the addresses by that many steps.
 func (t *mulTileRegs) advance(by int) {
 	add(4*by, t.low)
 	if t.rows > t.half {

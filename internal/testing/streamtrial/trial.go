@@ -38,7 +38,7 @@ type Trial struct {
 	progress
 }
 
-// progress is how far a run is.
+// progress has the state of a run: its processes, and what they have done so far.
 type progress struct {
 	digests map[string]string // name of a model by its digest
 	began   time.Time

@@ -44,7 +44,7 @@ type GameOptions struct {
 	iterative.Running `group:"Iterative learners"` // Partitions 0 is defaultPartitions
 }
 
-// LKRF says how drawn frequencies are weighted, with By lkrf.
+// LKRF has the options of the method lkrf, which weights drawn frequencies.
 type LKRF struct {
 	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each frequency that is kept."`
 	Rho       float64 `flag:"rho" help:"For lkrf: radius of the ball of weights; 0 is 10."`
