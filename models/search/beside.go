@@ -220,7 +220,7 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 	at := slices.IndexFunc(field, func(e *entry) bool {
 		return e.View == best.View && e.Metric == Diagonal && e.judged != nil
 	})
-	if at >= 0 {
+	if at >= 0 && !best.Missed {
 		if pairs := r.pairs(best.View, field[at].metric, l); pairs != nil {
 			parent := best
 			for w := firstPair; w >= leastPair; w /= 2 {

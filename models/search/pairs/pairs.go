@@ -46,10 +46,37 @@ type Rows struct {
 // if there are no such products, or too many columns. Each slice of labels has a number for each of the rows, and is
 // overwritten. The result does not depend on threads.
 func Weights(r Rows, labels [][]float32, threads int) []float64 {
+	f, r, labels := ofTwo(r, labels, threads)
+	m := float64(2 * r.D)
+	triples := m * m * m / 6 * float64(len(labels))
+	n := len(r.Of)
+	if rows := min(n, int(mostTriples/triples)); f != nil && !f.some && rows >= min(n, leastRows) {
+		f.bound, r.Of = bound(triples), r.Of[:rows]
+		f.triples(r, labels)
+	}
+	if f == nil || !f.some {
+		return nil
+	}
+	return f.weights
+}
+
+// Best returns the two columns of the product with the largest z. It returns false where Weights returns nil, and if
+// no z of two columns exceeds chance. It overwrites the labels, too.
+func Best(r Rows, labels [][]float32, threads int) (columns [2]int, found bool) {
+	f, _, _ := ofTwo(r, labels, threads)
+	if f == nil {
+		return columns, false
+	}
+	return f.best, f.some
+}
+
+// ofTwo looks for products of two columns. It returns nil if that is not possible, and the rows and standardised labels
+// that there was time for.
+func ofTwo(r Rows, labels [][]float32, threads int) (*finder, Rows, [][]float32) {
 	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
 	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return !standardise(y[:n]) })
 	if n == 0 || len(labels) == 0 {
-		return nil
+		return nil, r, labels
 	}
 	r.Of = r.Of[:n]
 	f := &finder{weights: make([]float64, r.D), threads: threads}
@@ -59,16 +86,7 @@ func Weights(r Rows, labels [][]float32, threads int) []float64 {
 	for _, y := range labels {
 		f.find(y[:n], waves, 2*len(of))
 	}
-	m = float64(2 * r.D)
-	triples := m * m * m / 6 * float64(len(labels))
-	if rows := min(n, int(mostTriples/triples)); !f.some && rows >= min(n, leastRows) {
-		f.bound, r.Of = bound(triples), r.Of[:rows]
-		f.triples(r, labels)
-	}
-	if !f.some {
-		return nil
-	}
-	return f.weights
+	return f, r, labels
 }
 
 // bound returns the number that the largest z of so many products exceeds by chance with a probability of 14% at most.
@@ -79,6 +97,8 @@ type finder struct {
 	weights []float64
 	bound   float64
 	some    bool // whether any z is above the bound
+	largest float64
+	best    [2]int // columns of the product with the largest z
 	threads int
 }
 
@@ -104,6 +124,9 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 					f.weights[c] += z
 				}
 				f.some = true
+				if z > f.largest {
+					f.largest, f.best = z, [2]int{first + j, first + k}
+				}
 			}
 		}
 	}
