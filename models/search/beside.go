@@ -220,7 +220,7 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 	at := slices.IndexFunc(field, func(e *entry) bool {
 		return e.View == best.View && e.Metric == Diagonal && e.judged != nil
 	})
-	if at >= 0 && !best.Missed {
+	if at >= 0 {
 		if pairs := r.pairs(best.View, field[at].metric, l); pairs != nil {
 			parent := best
 			for w := firstPair; w >= leastPair; w /= 2 {
@@ -236,6 +236,12 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 			}
 		}
 	}
+	var err error
+	if field[0].Pair == 0 {
+		if field, err = r.missed(ctx, field, l); err != nil {
+			return field, err
+		}
+	}
 	var more []*entry
 	for _, e := range field {
 		if len(more) == 2 || e.judged == nil {
@@ -247,6 +253,6 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 		}
 		more = append(more, e.with(func(c *Candidate) { c.Hats = true }))
 	}
-	err := try(more...)
+	err = try(more...)
 	return field, err
 }

@@ -217,9 +217,6 @@ func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i i
 	if field, err = r.widths(ctx, field, l, 2, 1); err != nil {
 		return field, err
 	}
-	if field, err = r.missed(ctx, field, l); err != nil {
-		return field, err
-	}
 	return r.beside(ctx, field, l)
 }
 
