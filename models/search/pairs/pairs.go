@@ -46,7 +46,7 @@ type Rows struct {
 // if there are no such products, or too many columns. Each slice of labels has a number for each of the rows, and is
 // overwritten. The result does not depend on threads.
 func Weights(r Rows, labels [][]float32, threads int) []float64 {
-	f, r, labels := ofTwo(r, labels, threads)
+	f, r, labels := ofTwo(r, labels, threads, false)
 	m := float64(2 * r.D)
 	triples := m * m * m / 6 * float64(len(labels))
 	n := len(r.Of)
@@ -63,16 +63,16 @@ func Weights(r Rows, labels [][]float32, threads int) []float64 {
 // Best returns the two columns of the product with the largest z. It returns false where Weights returns nil, and if
 // no z of two columns exceeds chance. It overwrites the labels, too.
 func Best(r Rows, labels [][]float32, threads int) (columns [2]int, found bool) {
-	f, _, _ := ofTwo(r, labels, threads)
+	f, _, _ := ofTwo(r, labels, threads, false)
 	if f == nil {
 		return columns, false
 	}
 	return f.best, f.some
 }
 
-// ofTwo looks for products of two columns. It returns nil if that is not possible, and the rows and standardised labels
-// that there was time for.
-func ofTwo(r Rows, labels [][]float32, threads int) (*finder, Rows, [][]float32) {
+// ofTwo looks for products of two columns, and for waves of single columns if frequencies are wanted. It returns nil if
+// that is not possible, and the rows and standardised labels that there was time for.
+func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, Rows, [][]float32) {
 	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
 	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return !standardise(y[:n]) })
 	if n == 0 || len(labels) == 0 {
@@ -83,8 +83,14 @@ func ofTwo(r Rows, labels [][]float32, threads int) (*finder, Rows, [][]float32)
 	m := float64(2 * len(of) * r.D)
 	f.bound = bound(m * m / 2 * float64(len(labels)))
 	waves := r.waves(of)
+	if frequencies {
+		f.of, f.sums = of, make([]float64, len(of)*r.D*len(of)*r.D)
+	}
 	for _, y := range labels {
 		f.find(y[:n], waves, 2*len(of))
+		if frequencies {
+			f.findSingle(y[:n], waves)
+		}
 	}
 	return f, r, labels
 }
@@ -99,6 +105,10 @@ type finder struct {
 	some    bool // whether any z is above the bound
 	largest float64
 	best    [2]int // columns of the product with the largest z
+	// sums has the sum of the z above the bound for each two frequencies, of which each column has those in of. A frequency
+	// with itself stands for waves of a single column. It is nil if frequencies are not wanted.
+	sums    []float64
+	of      []float32
 	threads int
 }
 
@@ -124,6 +134,9 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 					f.weights[c] += z
 				}
 				f.some = true
+				if f.sums != nil {
+					f.sums[a/2*(m/2)+b/2] += z
+				}
 				if z > f.largest {
 					f.largest, f.best = z, [2]int{first + j, first + k}
 				}
@@ -168,7 +181,7 @@ func frequenciesFor(n, d, labels int) (of []float32, rows int) {
 	return frequencies[len(frequencies)-1], rows
 }
 
-// Memory bounds the bytes that Weights takes for n rows of d numbers.
+// Memory bounds the bytes that Weights and Best take for n rows of d numbers. Frequencies takes half as many on top.
 func Memory(n, d int) int64 {
 	of, n := frequenciesFor(min(n, MaxRows), d, 1)
 	m := int64(2 * len(of) * d)
