@@ -38,6 +38,9 @@ type Search struct {
 	Noise float64
 
 	Seed uint64
+
+	// Starts are frequencies in turns. If there are any, every second chain starts from one of them.
+	Starts []float32 `json:"-"`
 }
 
 // SearchResult is where chains have ended.
@@ -104,6 +107,10 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 	perTurn := 1 / (2 * math.Pi * s.Width)
 	for j := range count {
 		found.Chain[j], found.V[j] = first+j, -1
+		if start := s.start(round, first+j, d); start != nil {
+			copy(at[j*d:], start)
+			continue
+		}
 		z := stream.New(s.Seed, langevinStart, uint64(round)<<20|uint64(first+j))
 		for i := range d {
 			at[j*d+i] = float32(z.Normal() * s.Spread * perTurn)
@@ -140,6 +147,16 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 	}
 	found.temper(s, logs, made, d)
 	return found
+}
+
+// start returns where a chain of a round starts; nil for a random frequency. Rounds take the starts in turn.
+func (s Search) start(round, chain, d int) []float32 {
+	n := len(s.Starts) / d
+	if n == 0 || chain%2 == 0 {
+		return nil
+	}
+	at := (round*(s.Chains/2) + chain/2) % n
+	return s.Starts[at*d : (at+1)*d]
 }
 
 // temper fills in Zeta, and Xi = 2ζ/ν² for noise of standard deviation ν a coordinate.
