@@ -23,12 +23,9 @@ type Sealed struct {
 
 // EncodeSample returns what the file of the learner's sample holds.
 func (l *Learner) EncodeSample() []byte {
-	tensors := []safetensors.Tensor{safetensors.Of("x", l.X, len(l.Class), l.Dim),
-		safetensors.Of("class", l.Class, len(l.Class))}
-	if n := len(l.Search.Starts) / l.Dim; n > 0 {
-		tensors = append(tensors, safetensors.Of("starts", l.Search.Starts, n, l.Dim))
-	}
-	return safetensors.Encode(nil, tensors...)
+	return safetensors.Encode(nil, safetensors.Of("x", l.X, len(l.Class), l.Dim),
+		safetensors.Of("class", l.Class, len(l.Class)),
+		safetensors.Of("starts", l.Search.Starts, len(l.Search.Starts)/l.Dim, l.Dim))
 }
 
 type searched struct {
@@ -43,11 +40,7 @@ func decodeSample(data []byte) (any, error) {
 	}
 	x, errX := safetensors.Values[float32](file, "x")
 	class, errClass := safetensors.Values[int32](file, "class")
-	var starts []float32
-	var errStarts error
-	if _, ok := file.Lookup("starts"); ok {
-		starts, errStarts = safetensors.Values[float32](file, "starts")
-	}
+	starts, errStarts := safetensors.Values[float32](file, "starts")
 	return searched{x, starts, class}, errors.Join(errX, errClass, errStarts)
 }
 

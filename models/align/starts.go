@@ -18,18 +18,12 @@ const (
 // (package pairs). Random frequencies hardly ever come near them among many columns. The result does not depend on
 // threads.
 func needles(x []float32, d int, class []int32, classes, threads int) []float32 {
-	n := min(len(class), pairs.MaxRows)
-	r := pairs.Rows{X: x, D: d}
-	for i := range n {
-		r.Of = append(r.Of, i)
+	r := pairs.Rows{X: x, D: d, Of: make([]int, min(len(class), pairs.MaxRows))}
+	for i := range r.Of {
+		r.Of[i] = i
 	}
-	dual := newDual(class[:n], classes, 1)
-	var labels [][]float32
-	for k := range dual.K {
-		_, y := dual.Row(k)
-		labels = append(labels, y)
-	}
-	return pairs.Frequencies(r, labels, mostStarts, threads)
+	dual := newDual(class[:len(r.Of)], classes, 1)
+	return pairs.Frequencies(r, slices.Collect(slices.Chunk(dual.Y, dual.N)), mostStarts, threads)
 }
 
 // farAhead returns those of the frequencies w, of potentials v, that are far ahead of the best of random ones.

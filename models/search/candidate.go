@@ -61,11 +61,8 @@ func (c Candidate) String() string {
 		}
 	}
 	if c.Pair > 0 {
-		b.WriteString(", two columns ")
-		if c.Missed {
-			b.WriteString("found in residuals ")
-		}
-		fmt.Fprintf(&b, "at width %.3g", c.Pair)
+		from := map[bool]string{true: " found in residuals"}[c.Missed]
+		fmt.Fprintf(&b, ", two columns%s at width %.3g", from, c.Pair)
 	}
 	if c.Hats {
 		b.WriteString(", piecewise-linear columns")

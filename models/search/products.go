@@ -133,13 +133,13 @@ func combined(class, c int) bool { return uint32(class+1)*0x9e3779b1>>(31-c)&1 =
 
 // predicted returns what the scores of a row predict of its code c.
 func (r *runner) predicted(scores []float32, c int) float32 {
-	if r.grid != nil || r.outputs-1 <= mostCodes {
+	if r.outputs-1 <= mostCodes {
 		return scores[c]
 	}
 	var sum float32
 	for class, s := range scores {
 		if combined(class, c) {
-			sum += (s + 1) / 2
+			sum += float32((s + 1) / 2)
 		}
 	}
 	return sum

@@ -74,7 +74,7 @@ func Best(r Rows, labels [][]float32, threads int) (columns [2]int, found bool) 
 // that is not possible, and the rows and standardised labels that there was time for.
 func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, Rows, [][]float32) {
 	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
-	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return !standardise(y[:n]) })
+	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return standardise(y[:n]) == 0 })
 	if n == 0 || len(labels) == 0 {
 		return nil, r, labels
 	}
@@ -88,9 +88,6 @@ func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, 
 	}
 	for _, y := range labels {
 		f.find(y[:n], waves, 2*len(of))
-		if frequencies {
-			f.findSingle(y[:n], waves)
-		}
 	}
 	return f, r, labels
 }
@@ -126,6 +123,9 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 	}
 	blas.Gradient(products, weighted, waves, n, m, m, f.threads)
 	for a := range m {
+		if f.sums != nil {
+			f.findSingle(weighted[a:], a, m, n)
+		}
 		for b := a + 1; b < m; b++ {
 			sum := float64(products[a*m+b])
 			z := float64(sum*sum) / float64(n)
@@ -159,7 +159,7 @@ func (f *finder) triples(r Rows, labels [][]float32) {
 			for i := range n {
 				by[i] = y[i] * waves[2*i*r.D+a]
 			}
-			if standardise(by) {
+			if standardise(by) > 0 {
 				f.find(by, rest, 2, j)
 			}
 		}
@@ -193,12 +193,10 @@ func (r Rows) waves(of []float32) []float32 {
 	n, per := len(r.Of), 2*len(of)
 	m := r.D * per
 	out := make([]float32, n*m)
-	column, cos, sin := make([]float32, n), make([]float32, n), make([]float32, n)
+	cos, sin := make([]float32, n), make([]float32, n)
 	for j := range r.D {
-		for i, row := range r.Of {
-			column[i] = r.X[row*r.D+j]
-		}
-		if !standardise(column) {
+		column := r.column(j)
+		if standardise(column) == 0 {
 			continue
 		}
 		for k, frequency := range of {
@@ -207,7 +205,7 @@ func (r Rows) waves(of []float32) []float32 {
 			}
 			blas.CosSinTurns(cos, sin, sin, 1)
 			for c, wave := range [][]float32{cos, sin} {
-				if !standardise(wave) {
+				if standardise(wave) == 0 {
 					continue
 				}
 				for i, v := range wave {
@@ -219,9 +217,17 @@ func (r Rows) waves(of []float32) []float32 {
 	return out
 }
 
-// standardise gives the numbers mean 0 and variance 1, bounds them, and makes their mean 0 again. It returns false if
-// they are all equal.
-func standardise(x []float32) bool {
+// column returns a column.
+func (r Rows) column(j int) (out []float32) {
+	for _, row := range r.Of {
+		out = append(out, r.X[row*r.D+j])
+	}
+	return out
+}
+
+// standardise gives the numbers mean 0 and variance 1, bounds them, and makes their mean 0 again. It returns their
+// standard deviation; 0 if they are all equal.
+func standardise(x []float32) float64 {
 	n := float64(len(x))
 	var sum, squares float64
 	for _, v := range x {
@@ -234,7 +240,7 @@ func standardise(x []float32) bool {
 	}
 	deviation := math.Sqrt(squares / n)
 	if !(deviation > 1e-6) {
-		return false
+		return 0
 	}
 	sum = 0
 	for i, v := range x {
@@ -244,5 +250,5 @@ func standardise(x []float32) bool {
 	for i := range x {
 		x[i] -= float32(sum / n)
 	}
-	return true
+	return deviation
 }
