@@ -56,8 +56,6 @@ func (l *Learner) Validate() error {
 		return fmt.Errorf("align: partitions must be at least 1 (have %d)", l.Partitions)
 	case len(l.Class) == 0 || len(l.X) != len(l.Class)*l.Dim:
 		return fmt.Errorf("align: a sample of %d classes and %d numbers, for rows of %d", len(l.Class), len(l.X), l.Dim)
-	case len(l.Search.Starts)%l.Dim != 0:
-		return fmt.Errorf("align: starts of %d numbers, for rows of %d", len(l.Search.Starts), l.Dim)
 	case slices.Min(l.Class) < 0 || int(slices.Max(l.Class)) >= l.Classes:
 		return fmt.Errorf("align: classes from %d to %d in the sample; have %d", slices.Min(l.Class),
 			slices.Max(l.Class), l.Classes)

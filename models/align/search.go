@@ -107,8 +107,8 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 	perTurn := 1 / (2 * math.Pi * s.Width)
 	for j := range count {
 		found.Chain[j], found.V[j] = first+j, -1
-		if start := s.start(round, first+j, d); start != nil {
-			copy(at[j*d:], start)
+		if n, c := len(s.Starts)/d, first+j; n > 0 && c%2 == 1 { // rounds take the starts in turn
+			copy(at[j*d:(j+1)*d], s.Starts[(round*(s.Chains/2)+c/2)%n*d:])
 			continue
 		}
 		z := stream.New(s.Seed, langevinStart, uint64(round)<<20|uint64(first+j))
@@ -147,16 +147,6 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 	}
 	found.temper(s, logs, made, d)
 	return found
-}
-
-// start returns where a chain of a round starts; nil for a random frequency. Rounds take the starts in turn.
-func (s Search) start(round, chain, d int) []float32 {
-	n := len(s.Starts) / d
-	if n == 0 || chain%2 == 0 {
-		return nil
-	}
-	at := (round*(s.Chains/2) + chain/2) % n
-	return s.Starts[at*d : (at+1)*d]
 }
 
 // temper fills in Zeta, and Xi = 2ζ/ν² for noise of standard deviation ν a coordinate.

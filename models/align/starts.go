@@ -7,56 +7,50 @@ import (
 )
 
 const (
-	// mostStarts is the largest number of starts, probes the number of chains that they are compared with.
 	mostStarts = 1000
-	probes     = 50
-	// ahead is the multiple of the largest potential of random frequencies that a needle has to exceed.
-	ahead = 2
+	probes     = 50 // chains from random frequencies that needles are compared with
+	ahead      = 2  // the multiple of the largest potential of random frequencies that a needle has to exceed
 )
 
-// needles returns frequencies of one or two columns of the rows x (n×d) that are aligned with the classes beyond chance
-// (package pairs). Random frequencies hardly ever come near them among many columns. The result does not depend on
-// threads.
-func needles(x []float32, d int, class []int32, classes, threads int) []float32 {
-	r := pairs.Rows{X: x, D: d, Of: make([]int, min(len(class), pairs.MaxRows))}
+// needles returns frequencies of one or two columns of the field's rows x whose waves are aligned with the labels beyond
+// chance (package pairs), with potentials far above what random returns for the weightings: the largest one of random
+// frequencies, which hardly ever come near needles among many columns. The result does not depend on threads.
+func (f *Field) needles(x []float32, dual *Dual, threads int, random func(a []float32) float64) (out []float32, v []float64) {
+	r := pairs.Rows{X: x, D: f.d, Of: make([]int, min(dual.N, pairs.MaxRows))}
 	for i := range r.Of {
 		r.Of[i] = i
 	}
-	dual := newDual(class[:len(r.Of)], classes, 1)
-	return pairs.Frequencies(r, slices.Collect(slices.Chunk(dual.Y, dual.N)), mostStarts, threads)
-}
-
-// farAhead returns those of the frequencies w, of potentials v, that are far ahead of the best of random ones.
-func farAhead(w []float32, v []float64, best float64) (out []float32) {
-	for j, d := 0, len(w)/max(len(v), 1); j < len(v); j++ {
-		if v[j] > ahead*best {
-			out = append(out, w[j*d:(j+1)*d]...)
+	var labels [][]float32
+	for k := range dual.K {
+		_, y := dual.Row(k)
+		labels = append(labels, slices.Clone(y[:len(r.Of)]))
+	}
+	w := pairs.Frequencies(r, labels, mostStarts, threads)
+	if w == nil {
+		return nil, nil
+	}
+	a := make([]float32, len(dual.Y))
+	dual.Signed(a)
+	least := ahead * random(a)
+	for j, potential := range f.potentials(w, len(w)/f.d, a, dual.K, threads) {
+		if potential > least {
+			out, v = append(out, w[j*f.d:(j+1)*f.d]...), append(v, potential)
 		}
 	}
-	return out
+	return out, v
 }
 
-// FindStarts sets Starts to the needles of the rows x (n×d) that chains from random frequencies miss: their potentials
-// are far ahead of what some of these chains reach.
+// FindStarts sets Starts to the needles of the rows x (n×d) that chains from random frequencies miss.
 func (s *Search) FindStarts(x []float32, d int, class []int32, classes, threads int) {
-	s.Starts = nil
-	w := needles(x, d, class, classes, threads)
-	if len(w) == 0 {
-		return
-	}
-	dual := newDual(class, classes, 1)
+	dual, f := newDual(class, classes, 1), NewField(x, len(class), d)
 	dual.project()
-	f, a := NewField(x, len(class), d), make([]float32, len(dual.Y))
-	dual.Signed(a)
-	best := slices.Max(s.Run(f, a, dual.K, 0, 0, min(probes, s.Chains), threads).V)
-	s.Starts = farAhead(w, f.potentials(w, len(w)/d, a, dual.K, threads), best)
+	s.Starts, _ = f.needles(x, dual, threads, func(a []float32) float64 {
+		return slices.Max(s.Run(f, a, dual.K, 0, 0, min(probes, s.Chains), threads).V)
+	})
 }
 
-// AddNeedles adds to frequencies w (in turns) of alignments v with the classes those needles of the field's rows x that
-// are far ahead of all of them.
+// AddNeedles adds the needles of the field's rows x to frequencies w (in turns) of alignments v with the classes.
 func AddNeedles(f *Field, w []float32, v []float64, x []float32, class []int32, classes, threads int) ([]float32, []float64) {
-	alignment := func(w []float32) []float64 { return Alignment(f, w, len(w)/f.d, class, classes, threads) }
-	more := needles(x, f.d, class, classes, threads)
-	more = farAhead(more, alignment(more), slices.Max(v))
-	return slices.Concat(w, more), slices.Concat(v, alignment(more))
+	more, of := f.needles(x, newDual(class, classes, 1), threads, func([]float32) float64 { return slices.Max(v) })
+	return slices.Concat(w, more), slices.Concat(v, of)
 }

@@ -77,7 +77,8 @@ func TestNoStartsWithoutNeedles(t *testing.T) {
 	}
 	x, class, _ := rings(800, 1)
 	s := small(4).Search
-	if len(needles(x, 2, class, 2, 1)) == 0 {
+	f := NewField(x, 800, 2)
+	if w, _ := f.needles(x, newDual(class, 2, 1), 1, func([]float32) float64 { return 0 }); len(w) == 0 {
 		t.Fatal("rings have no needles: the test sees nothing")
 	}
 	if s.FindStarts(x, 2, class, 2, 1); len(s.Starts) > 0 {
@@ -120,10 +121,6 @@ func TestPartitionsHaveTheStarts(t *testing.T) {
 	if slices.Equal(random.W, want.W) {
 		t.Error("starts make no difference: the test sees nothing")
 	}
-	l.Search.Starts = l.Search.Starts[1:]
-	if l.Validate() == nil {
-		t.Error("half a start is valid")
-	}
 }
 
 // Needles that are far ahead of drawn frequencies come on top of them.
@@ -146,18 +143,16 @@ func TestNeedlesAreProposed(t *testing.T) {
 
 // Every second chain has a start, and rounds go on where the last one ended.
 func TestRoundsTakeStartsInTurn(t *testing.T) {
-	s := Search{Chains: 4, Starts: []float32{1, 2, 3}}
-	var got []float32
-	for round := range 3 {
-		for chain := range s.Chains {
-			start := s.start(round, chain, 1)
-			if (start != nil) != (chain%2 == 1) {
-				t.Errorf("round %d, chain %d: start %v", round, chain, start)
-			}
-			got = append(got, start...)
-		}
-	}
-	if want := []float32{1, 2, 3, 1, 2, 3}; !slices.Equal(got, want) {
-		t.Errorf("starts %v, want %v", got, want)
+	x, class, _ := rings(50, 1)
+	f, dual := NewField(x, 50, 2), newDual(class, 2, 1)
+	a := make([]float32, 50)
+	dual.Signed(a)
+	s := small(1).Search
+	s.Chains, s.Steps = 4, 1 // a chain returns where it starts
+	random := s.Run(f, a, 1, 1, 0, 4, 1).W
+	s.Starts = []float32{1, 2, 3, 4, 5, 6}
+	want := slices.Concat(random[:2], s.Starts[4:], random[4:6], s.Starts[:2])
+	if got := s.Run(f, a, 1, 1, 0, 4, 1).W; !slices.Equal(got, want) {
+		t.Errorf("chains of the second round start from %v, want %v", got, want)
 	}
 }

@@ -236,11 +236,9 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 			}
 		}
 	}
-	var err error
-	if field[0].Pair == 0 {
-		if field, err = r.missed(ctx, field, l); err != nil {
-			return field, err
-		}
+	field, err := r.missed(ctx, field, l)
+	if err != nil {
+		return field, err
 	}
 	var more []*entry
 	for _, e := range field {

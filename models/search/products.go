@@ -119,30 +119,13 @@ func (r *runner) codes(train []int) [][]float32 {
 				y[at] = r.scaled[i]
 			case r.outputs-1 <= mostCodes:
 				y[at] = float32(r.code(i, c))
-			case combined(int(r.y[i]), c):
-				y[at] = 1
+			default: // a class is a 1 in some of the combinations, by the digits of its number
+				y[at] = float32(uint32(r.y[i]+1) * 0x9e3779b1 >> (31 - c) & 1)
 			}
 		}
 		out = append(out, y)
 	}
 	return out
-}
-
-// combined tells whether a class is a 1 in a combination, by the digits of its number.
-func combined(class, c int) bool { return uint32(class+1)*0x9e3779b1>>(31-c)&1 == 1 }
-
-// predicted returns what the scores of a row predict of its code c.
-func (r *runner) predicted(scores []float32, c int) float32 {
-	if r.outputs-1 <= mostCodes {
-		return scores[c]
-	}
-	var sum float32
-	for class, s := range scores {
-		if combined(class, c) {
-			sum += float32((s + 1) / 2)
-		}
-	}
-	return sum
 }
 
 // pairWeights returns the weights of the columns of a view, by the rows of train; nil for none.

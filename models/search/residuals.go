@@ -6,17 +6,11 @@ import (
 	"github.com/bochner-ml/bochner/models/search/pairs"
 )
 
-// missedWidth is the width of a pair found in residuals that is tried first, missedSteps how often it is changed.
-const (
-	missedWidth = 1.0 / 4
-	missedSteps = 2
-)
-
 // missed looks for two columns that matter only together in the residuals of the best candidate, where strong terms
-// of other columns do not hide them, and tries a Gaussian of these two beside the candidate.
+// of other columns do not hide them, and tries a Gaussian of these two beside the candidate. It needs a code per class.
 func (r *runner) missed(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	best, found := field[0], make([]*pair, len(l.train)+1)
-	if best.judged == nil {
+	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes {
 		return field, nil
 	}
 	v := r.views[best.View]
@@ -33,7 +27,7 @@ func (r *runner) missed(ctx context.Context, field []*entry, l *level) ([]*entry
 		found[part] = v.newPair(columns)
 	}
 	found[len(l.train)] = found[0]
-	next := best.with(func(c *Candidate) { c.Pair, c.Missed = missedWidth, true })
+	next := best.with(func(c *Candidate) { c.Pair, c.Missed = 2*firstPair, true })
 	next.pairs = found
 	if err := r.tryAll(ctx, []*entry{next}, l); err != nil {
 		return field, err
@@ -42,7 +36,7 @@ func (r *runner) missed(ctx context.Context, field []*entry, l *level) ([]*entry
 	if order(field); field[0] != next {
 		return field, nil
 	}
-	return r.climb(ctx, field, l, missedSteps, func(best Candidate) []Candidate {
+	return r.climb(ctx, field, l, 2, func(best Candidate) []Candidate {
 		narrow, wide := best, best
 		narrow.Pair, wide.Pair = best.Pair/2, best.Pair*2
 		return []Candidate{narrow, wide}
@@ -70,7 +64,7 @@ func (r *runner) residuals(e *entry, part int, rows []int, l *level) ([][]float3
 		}
 		for c, y := range codes {
 			for at := range judged {
-				y[2*at+h] -= r.predicted(s.scores[at*r.outputs:(at+1)*r.outputs], c)
+				y[2*at+h] -= s.scores[at*r.outputs+c]
 			}
 		}
 	}

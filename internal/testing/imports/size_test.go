@@ -28,7 +28,7 @@ var large = map[string]int{
 	"models/sums":                 2520,
 	"models/ridge":                3480,
 	"models/score":                4050,
-	"models/search":               3510,
+	"models/search":               3450,
 	"pipelines/internal/apply":    2520,
 	"pipelines/internal/days":     3600,
 	"pipelines/internal/evaluate": 3060,

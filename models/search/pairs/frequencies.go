@@ -21,8 +21,7 @@ func Frequencies(r Rows, labels [][]float32, most, threads int) (out []float32) 
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(f.sums[b], f.sums[a]), cmp.Compare(a, b)) })
 	var turns []float32 // by columns
-	for j := range r.D {
-		deviation := standardise(r.column(j))
+	for _, deviation := range f.deviations {
 		for _, of := range f.of {
 			turns = append(turns, of/float32(2*math.Pi*deviation))
 		}

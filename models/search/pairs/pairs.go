@@ -60,14 +60,12 @@ func Weights(r Rows, labels [][]float32, threads int) []float64 {
 	return f.weights
 }
 
-// Best returns the two columns of the product with the largest z. It returns false where Weights returns nil, and if
-// no z of two columns exceeds chance. It overwrites the labels, too.
+// Best returns the two columns of the product with the largest z, and whether one exceeds chance. It overwrites labels.
 func Best(r Rows, labels [][]float32, threads int) (columns [2]int, found bool) {
-	f, _, _ := ofTwo(r, labels, threads, false)
-	if f == nil {
-		return columns, false
+	if f, _, _ := ofTwo(r, labels, threads, false); f != nil {
+		return f.best, f.some
 	}
-	return f.best, f.some
+	return columns, false
 }
 
 // ofTwo looks for products of two columns, and for waves of single columns if frequencies are wanted. It returns nil if
@@ -82,9 +80,9 @@ func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, 
 	f := &finder{weights: make([]float64, r.D), threads: threads}
 	m := float64(2 * len(of) * r.D)
 	f.bound = bound(m * m / 2 * float64(len(labels)))
-	waves := r.waves(of)
+	waves, deviations := r.waves(of)
 	if frequencies {
-		f.of, f.sums = of, make([]float64, len(of)*r.D*len(of)*r.D)
+		f.of, f.deviations, f.sums = of, deviations, make([]float64, len(of)*r.D*len(of)*r.D)
 	}
 	for _, y := range labels {
 		f.find(y[:n], waves, 2*len(of))
@@ -102,11 +100,12 @@ type finder struct {
 	some    bool // whether any z is above the bound
 	largest float64
 	best    [2]int // columns of the product with the largest z
-	// sums has the sum of the z above the bound for each two frequencies, of which each column has those in of. A frequency
-	// with itself stands for waves of a single column. It is nil if frequencies are not wanted.
-	sums    []float64
-	of      []float32
-	threads int
+	// sums of the z above the bound for each two frequencies, of which each column has those in of, and for each frequency
+	// alone on the diagonal; nil if not wanted
+	sums       []float64
+	of         []float32
+	deviations []float64 // of the columns
+	threads    int
 }
 
 // find looks for products of y with waves of two of the last columns, which have per waves each. Products that it finds
@@ -147,7 +146,8 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 
 // triples looks for products of waves of three columns, of one frequency.
 func (f *finder) triples(r Rows, labels [][]float32) {
-	n, waves := len(r.Of), r.waves(frequencies[len(frequencies)-1])
+	n := len(r.Of)
+	waves, _ := r.waves(frequencies[len(frequencies)-1])
 	by := make([]float32, n)
 	for a := range 2 * (r.D - 2) {
 		j := a / 2
@@ -188,15 +188,17 @@ func Memory(n, d int) int64 {
 	return 4 * (2*int64(n)*m + m*m)
 }
 
-// waves returns the standardised cosines and sines of the columns, 2·len(of) for each.
-func (r Rows) waves(of []float32) []float32 {
+// waves returns the standardised cosines and sines of the columns, 2·len(of) for each, and the deviations of the columns.
+func (r Rows) waves(of []float32) (out []float32, deviations []float64) {
 	n, per := len(r.Of), 2*len(of)
 	m := r.D * per
-	out := make([]float32, n*m)
-	cos, sin := make([]float32, n), make([]float32, n)
+	out, deviations = make([]float32, n*m), make([]float64, r.D)
+	column, cos, sin := make([]float32, n), make([]float32, n), make([]float32, n)
 	for j := range r.D {
-		column := r.column(j)
-		if standardise(column) == 0 {
+		for i, row := range r.Of {
+			column[i] = r.X[row*r.D+j]
+		}
+		if deviations[j] = standardise(column); deviations[j] == 0 {
 			continue
 		}
 		for k, frequency := range of {
@@ -214,15 +216,7 @@ func (r Rows) waves(of []float32) []float32 {
 			}
 		}
 	}
-	return out
-}
-
-// column returns a column.
-func (r Rows) column(j int) (out []float32) {
-	for _, row := range r.Of {
-		out = append(out, r.X[row*r.D+j])
-	}
-	return out
+	return out, deviations
 }
 
 // standardise gives the numbers mean 0 and variance 1, bounds them, and makes their mean 0 again. It returns their
