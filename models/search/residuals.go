@@ -10,10 +10,10 @@ import (
 // of other columns do not hide them, and tries a Gaussian of these two beside the candidate. It needs a code per class.
 func (r *runner) missed(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	best, found := field[0], make([]*pair, len(l.train)+1)
-	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes {
+	v := r.views[best.View]
+	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes || v.d < 3 {
 		return field, nil
 	}
-	v := r.views[best.View]
 	for part, train := range l.train {
 		rows := train[:min(len(train), pairs.MaxRows)]
 		left, err := r.residuals(best, part, rows, l)
