@@ -17,7 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -319,22 +318,6 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") ||
 		r.Select != spec.SelectLogLoss {
 		t.Errorf("search %+v, lambda by %q, notes %q", r.Search, r.Select, r.Notes)
-	}
-	few := searching(t, with[:1500])
-	few.Kernel, few.Kernels = o.Kernel, o.Kernels
-	if r, err = Train(jobtest.Ctx, few); err != nil {
-		t.Fatal(err)
-	}
-	if r.Search == nil || r.Select != "" {
-		t.Errorf("with %d rows, lambda by %q, search %+v", r.Rows.Used, r.Select, r.Search)
-	}
-	weighted := o
-	weighted.Learner, weighted.Model = &ridge.Training{Weights: []string{"balanced"}}, o.Model+"-weighted"
-	if r, err = Train(jobtest.Ctx, weighted); err != nil {
-		t.Fatal(err)
-	}
-	if r.Search == nil || r.Select != "" {
-		t.Errorf("with weights of classes, which log losses do not count, lambda by %q, search %+v", r.Select, r.Search)
 	}
 	o.Search, o.Model = tuning.NoSearch, o.Model+"-plain"
 	if r, err = Train(jobtest.Ctx, o); err != nil {
