@@ -10,17 +10,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Chain is the recipe of maps applied one after the other: scalings, then a
-// map of features. All steps but the last are Fixed, so the kernel of the chain
-// is the kernel of the last step on the output of the others.
+// Chain is the recipe of maps applied one after the other: preprocessing, then a feature map. All steps but
+// the last are Fixed, so the kernel of the chain is the kernel of the last step on the output of the
+// others.
 type Chain struct {
 	Steps []Recipe
 }
 
 func init() { Register("chain", Decode[Chain]) }
 
-// New draws the maps. The result is Gridded if the last step's map is, and also a
-// Hasher or Ranged if that map is.
+// New draws the maps. The result is Gridded, a Hasher or Ranged if the last step's map is.
 func (c Chain) New() (Map, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -54,8 +53,8 @@ func (c Chain) begin() ([]Map, error) {
 	return first, nil
 }
 
-// Gather draws the map of rows in a short form: see Gathering. A chain has one if all steps but the
-// last map column by column and zeros to zeros, and the last has one.
+// Gather implements Gathering. A chain has a map for the short form if all steps but the last map column by
+// column and zeros to zeros, and the last step has one.
 func (c Chain) Gather(compact *Compact) (Map, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -80,11 +79,11 @@ func (c Chain) Gather(compact *Compact) (Map, error) {
 	return follow(first, m), nil
 }
 
-// Widen returns the map that gives rows in the short form of c the features of m, which takes whole
-// rows. It is Gridded and more if m is.
+// Widen returns the map from rows in the short form of c to the features of m, which takes whole rows. It
+// is Gridded, a Hasher or Ranged if m is.
 func Widen(c *Compact, m Map) Map { return follow([]Map{widening{c}}, m) }
 
-// widening is the map from the short form of rows to whole rows.
+// widening maps the short form of rows to whole rows.
 type widening struct{ *Compact }
 
 // Dims returns the lengths of both forms.
@@ -98,8 +97,8 @@ func (w widening) Apply(dst, x []float32, n int) {
 	w.expand(dst, x, n)
 }
 
-// follow returns the map of the first maps and then the last one. It is Gridded if that is, and also
-// a Hasher or Ranged if that is.
+// follow returns the composition of the first maps and the last one. It is Gridded, a Hasher or Ranged if
+// the last is.
 func follow(first []Map, last Map) Map {
 	if len(first) == 0 {
 		return last
@@ -157,8 +156,8 @@ func (c Chain) Dims() (in, out int) {
 	return in, out
 }
 
-// Kernel returns the kernel of the last step on x and z after the steps before
-// it, or NaN if a step is not valid.
+// Kernel returns the kernel of the last step, applied to the output of the steps before it for x and z. It
+// is NaN if a step is not valid.
 func (c Chain) Kernel(x, z []float32) float64 {
 	if len(x) != len(z) {
 		panic("features: Kernel of rows of different lengths")
@@ -207,7 +206,7 @@ func (c *Chain) UnmarshalJSON(data []byte) error {
 	}
 	steps := make([]Recipe, len(j.Steps))
 	for i, s := range j.Steps {
-		if s.Kind == "chain" { // checked before opening, so that input cannot choose the recursion depth
+		if s.Kind == "chain" { // check this before opening, so that input cannot choose the recursion depth
 			return fmt.Errorf("step %d: a chain inside a chain", i+1)
 		}
 		r, err := s.open()
@@ -256,7 +255,7 @@ func (c *chained) prepare(x []float32, n int, use func(y []float32)) {
 	var held [2]*[]float32
 	for i, m := range c.first {
 		_, out := m.Dims()
-		to := held[i%2] // read two steps ago, so free again
+		to := held[i%2] // last read two steps ago, so it can be overwritten
 		if to == nil {
 			to, _ = c.scratch.Get().(*[]float32)
 			if to == nil {

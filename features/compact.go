@@ -4,26 +4,26 @@ import (
 	"slices"
 )
 
-// Compact is a short form of rows whose last columns are zeros but for a few, such as the
-// levels of categories. A row in that form is the first Dense numbers of the whole row, and then
-// Groups indices of the last columns that are not zero, ascending: index i says that
-// column Dense+i is Hot[i]. A number that is not an index stands for none.
+// Compact is a short form of rows whose last columns are mostly zeros, such as one-hot encoded categories.
+// A row in the short form is the first Dense numbers of the whole row, and then Groups indices of the other
+// columns that are not zero, ascending: index i says that column Dense+i is Hot[i]. A number that is not an
+// index stands for none.
 type Compact struct {
 	Dense, Groups int
 	Hot           []float32
 }
 
-// Row returns the lengths of a row in the short form and of the whole row.
+// Row returns the lengths of a row in the short form and of a whole row.
 func (c *Compact) Row() (short, whole int) { return c.Dense + c.Groups, c.Dense + len(c.Hot) }
 
-// Within reports whether no number of Hot is beyond reach (see Reach), so that rows in the short form
-// show whether an angle can overflow.
+// Within reports whether no number of Hot is beyond reach (see Reach). Then rows in the short form show
+// whether an angle can overflow.
 func (c *Compact) Within(reach float32) bool {
 	return !slices.ContainsFunc(c.Hot, func(v float32) bool { return !(v <= reach && v >= -reach) })
 }
 
-// Worth reports whether products with rows in the short form are faster. At 4 columns in a group both
-// ways take the same time (package blas, BenchmarkHot); the results have the same bits.
+// Worth reports whether products with rows in the short form are faster. With 4 columns in a group both
+// take the same time (package blas, BenchmarkHot). The results have the same bits.
 func (c *Compact) Worth() bool { return len(c.Hot) >= 8*c.Groups }
 
 // expand stores in dst the whole rows of the n rows of x in the short form.
@@ -46,29 +46,29 @@ func (c *Compact) expand(dst, x []float32, n int) {
 // Compacting is implemented by maps whose rows have a short form.
 type Compacting interface {
 	Map
-	// Compact returns the map to the short form of the same rows, and what it stands for; nil
-	// if there is none.
+	// Compact returns the map to the short form of the same rows, and a description of the form; nil if
+	// there is none.
 	Compact() (Map, *Compact)
 }
 
-// Columnwise is implemented by maps of which some map each column for itself, to one column.
+// Columnwise is implemented by maps that may map each column independently of the others.
 type Columnwise interface {
 	Map
-	// Part returns the map of the columns first to first+n−1 alone, or nil if columns depend on
-	// others. n is at least 1.
+	// Part returns the map of only the columns first to first+n−1, n ≥ 1, or nil if columns depend on
+	// others.
 	Part(first, n int) Map
 }
 
-// Gathering is implemented by recipes of which some have maps that take rows in the short form.
+// Gathering is implemented by recipes that may have a map that takes rows in the short form.
 type Gathering interface {
 	Recipe
-	// Gather draws the map that takes rows in the short form of c and is otherwise the same, bit
-	// for bit but for the signs of zeros. It is nil if the recipe has none.
+	// Gather draws the map that takes rows in the short form of c. Its features are the same, bit for bit,
+	// except for the signs of zeros. It returns nil if the recipe has no such map.
 	Gather(c *Compact) (Map, error)
 }
 
-// ShortRow returns the length of rows in the short form after those steps of a chain; 0 if they have
-// none, or it does not pay.
+// ShortRow returns the length of rows in the short form after the steps of a chain; 0 if they have none or
+// it is not worth it.
 func ShortRow(steps []Recipe) (int, error) {
 	maps := make([]Map, len(steps))
 	for i, r := range steps {
@@ -84,8 +84,8 @@ func ShortRow(steps []Recipe) (int, error) {
 	return 0, nil
 }
 
-// shorten returns maps with the short form of rows between them, and what it stands for after the
-// last; nil if that is impossible or does not pay.
+// shorten returns maps that pass rows in the short form between them, and a description of the form after
+// the last; nil if that is impossible or not worth it.
 func shorten(maps []Map) (short []Map, c *Compact) {
 	if len(maps) == 0 {
 		return nil, nil
@@ -108,9 +108,8 @@ func shorten(maps []Map) (short []Map, c *Compact) {
 	return short, c
 }
 
-// gathered returns maps for a chain of those recipes that has the short form of rows between its
-// steps, given the maps of all steps but the last. They are nil if that is impossible or does
-// not pay.
+// gathered returns maps for a chain that passes rows in the short form between its steps, given the maps of
+// all steps but the last. They are nil if that is impossible or not worth it.
 func gathered(first []Map, last Recipe) (short []Map, gather Map, err error) {
 	g, ok := last.(Gathering)
 	if !ok {
@@ -126,8 +125,8 @@ func gathered(first []Map, last Recipe) (short []Map, gather Map, err error) {
 	return short, gather, nil
 }
 
-// partly returns the map from rows in the short form c to such rows that m maps their whole rows
-// to, and their form, if m maps column by column and the zeros to zeros.
+// partly returns the map that does to rows in the short form c what m does to whole rows, and the form of
+// its output. It returns nil unless m maps column by column and the zeros to zeros.
 func partly(m Map, c *Compact) (Map, *Compact) {
 	by, ok := m.(Columnwise)
 	if !ok {

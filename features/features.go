@@ -1,5 +1,6 @@
-// Package features defines feature maps and the recipes that they are made
-// from. The maps themselves are in its subpackages.
+// Package features defines feature maps (Map) and the recipes that describe them (Recipe). Subpackages have
+// the maps themselves; Register and Seal turn their recipes into plain data. A Chain composes recipes. A
+// Gridded map writes its features to a Grid of whole numbers, for exact sums.
 package features
 
 import (
@@ -21,21 +22,21 @@ type Map interface {
 	Apply(dst, x []float32, n int)
 }
 
-// TakesMissing reports whether NaN in a row is a missing value to m, which is so if it is or begins
-// with a map of package preprocess.
+// TakesMissing reports whether NaN in a row means a missing value to m. It does if m is, or begins with, a
+// map of package preprocess that fills in missing values.
 func TakesMissing(m Map) bool {
 	t, ok := m.(interface{ TakesMissing() bool })
 	return ok && t.TakesMissing()
 }
 
-// Gridded is a Map whose features can be quantized to a grid: a feature
-// z becomes a whole number of steps, and sums of products of such numbers are exact in
-// any order. The grid has dst.Most() steps from 0 to the bound of the features; 127 steps make an 8-bit grid.
+// Gridded is a Map whose features can be quantized to a grid: a feature z becomes a whole number of steps,
+// so sums of products are exact in any order. The grid has dst.Most() steps from 0 to the bound of the
+// features; with 127 steps it is an 8-bit grid.
 type Gridded interface {
 	Map
-	// Quantize stores in dst the features of n ≤ MaxRows rows on the grid,
-	// computed by that many threads, and returns the number of features that were
-	// clipped because they were too far beyond the bound (see MaxSteps), or were NaN.
+	// Quantize stores in dst the features of n ≤ MaxRows rows on the grid, computed by that many threads.
+	// It returns the number of features that were NaN, or were clipped because they were too far beyond the
+	// bound (see MaxSteps).
 	Quantize(dst *Grid, x []float32, n, threads int) (saturated int64)
 	// Step returns the size of one step of the 8-bit grid, bound/127:
 	// feature ≈ Step()·127/dst.Most()·number.
@@ -46,12 +47,11 @@ type Gridded interface {
 // range: feature j ≈ centre[j] + half[j]/dst.Most()·number.
 type Ranged interface {
 	Gridded
-	// Ranges returns the centres and half lengths (> 0) of the features' ranges. Step is for the
-	// longest range of features that are rounded, 0 if all are points of their grids. The caller
-	// must not change the slices.
+	// Ranges returns the centres and half lengths (> 0) of the features' ranges. Step is for the longest
+	// range among features that are rounded, 0 if all are points of their grids. The caller must not change
+	// the slices.
 	Ranges() (centre, half []float64)
-	// Wide reports whether features may lie anywhere in long ranges, for which a grid of 8 bits is
-	// too coarse.
+	// Wide reports whether features may lie anywhere in long ranges, for which an 8-bit grid is too coarse.
 	Wide() bool
 }
 
@@ -61,13 +61,13 @@ func Wide(m Map) bool {
 	return ok && r.Wide()
 }
 
-// onGridRun is the number of rows whose features are in float32 at a time; a multiple of 4.
+// onGridRun is the number of rows whose features are in float32 together; a multiple of 4.
 const onGridRun = 96
 
 var onGridScratch sync.Pool // of *[]float32
 
-// OnGrid implements Quantize for a map whose features have that bound, by applying
-// the map in float32. It panics if x is too short or dst has a different width.
+// OnGrid implements Quantize for a map whose features have the given bound, by applying the map in float32.
+// It panics if x is too short or dst has a different width.
 func OnGrid(m Map, dst *Grid, x []float32, n, threads int, bound float32) (saturated int64) {
 	in, out := m.Dims()
 	if n < 0 || n > blas.MaxRows || len(x) < n*in {
@@ -97,8 +97,7 @@ func OnGrid(m Map, dst *Grid, x []float32, n, threads int, bound float32) (satur
 	return cut.Load()
 }
 
-// Hasher is a Map that also hashes rows: the hashes of similar rows differ in
-// few places.
+// Hasher is a Map that also hashes rows, so that the hashes of similar rows differ in few places.
 type Hasher interface {
 	Map
 	// HashLen returns the number of words of a row's hash.
@@ -108,8 +107,7 @@ type Hasher interface {
 	Hash(dst []uint64, x []float32, n int)
 }
 
-// Recipe describes a map by a few numbers, from which the same map can be drawn
-// on every machine.
+// Recipe describes a map by a few numbers, from which the same map can be drawn on every machine.
 type Recipe interface {
 	// New draws the map. The error names the invalid field of the recipe.
 	New() (Map, error)
@@ -127,8 +125,8 @@ type Fixed interface {
 	Fixed()
 }
 
-// InnerProduct returns the kernel of a Fixed recipe: the inner product of what its map makes of
-// x and z, or NaN if r is not valid. It panics if the rows differ in length.
+// InnerProduct returns the kernel of a Fixed recipe: the inner product of the features of x and z, or NaN
+// if r is not valid. It panics if the rows differ in length.
 func InnerProduct(r Recipe, x, z []float32) float64 {
 	if len(x) != len(z) {
 		panic("features: Kernel of rows of different lengths")
@@ -143,7 +141,7 @@ func InnerProduct(r Recipe, x, z []float32) float64 {
 	m.Apply(fz, z, 1)
 	var sum float64
 	for i, v := range fx {
-		// The product of two float32 fits a float64: fused or not, the sum is the same.
+		// The product of two float32 is exact in float64, so fusing it makes no difference.
 		sum += float64(v) * float64(fz[i])
 	}
 	return sum

@@ -15,15 +15,15 @@ var files = struct {
 	kinds map[string]fileKind
 }{kinds: map[string]fileKind{}}
 
-// fileKind makes the content of files available, for ever or until it is released.
+// fileKind makes the content of files available, permanently or until it is released.
 type fileKind struct {
 	provide func(data []byte) (sum string, err error)
 	hold    func(data []byte) (release func(), err error)
 }
 
-// RegisterFile announces a kind of file that recipes refer to by its SHA-256: its name in the
-// directory of a model, how it is decoded, and where the recipes of this process find its content.
-// Packages call it from init. It panics if the name is taken.
+// RegisterFile registers a kind of file that recipes refer to by its SHA-256: its name in a model
+// directory, how it is decoded, and where the recipes of this process find its content. Packages call it
+// from init. It panics if the name is taken.
 func RegisterFile[T any](name string, p *Provided[T], decode func([]byte) (*T, error)) {
 	files.Lock()
 	defer files.Unlock()
@@ -43,7 +43,7 @@ func Files() []string {
 	return slices.Sorted(maps.Keys(files.kinds))
 }
 
-// ProvideFile makes the content of a file of that registered name available to the recipes of this
+// ProvideFile makes the content of a file with that registered name available to the recipes of this
 // process, and returns its SHA-256.
 func ProvideFile(name string, data []byte) (sum string, err error) {
 	k, err := kindOf(name)
@@ -53,7 +53,8 @@ func ProvideFile(name string, data []byte) (sum string, err error) {
 	return k.provide(data)
 }
 
-// HoldFile is ProvideFile until release is called, once; for programs that open many models.
+// HoldFile is ProvideFile until release is called, which must be done once. It is for programs that open
+// many models.
 func HoldFile(name string, data []byte) (release func(), err error) {
 	k, err := kindOf(name)
 	if err != nil {
@@ -79,20 +80,20 @@ type Provided[T any] struct {
 	content map[string]*provision[T]
 }
 
-// provision is a decoded file, available as long as it is pinned or held.
+// provision is a decoded file, available while it is pinned or held.
 type provision[T any] struct {
 	value  *T
 	pinned bool // by Provide
 	holds  int
 }
 
-// Provide decodes a file, unless one with the same bytes has been, keeps the result and returns the
-// file's SHA-256 in hexadecimal.
+// Provide decodes a file, unless one with the same bytes was decoded before, and keeps the result. It
+// returns the file's SHA-256 in hexadecimal.
 func (p *Provided[T]) Provide(data []byte, decode func([]byte) (*T, error)) (sum string, err error) {
 	return p.add(data, decode, func(v *provision[T]) { v.pinned = true })
 }
 
-// Hold is Provide until release is called, once.
+// Hold is Provide until release is called, which must be done once.
 func (p *Provided[T]) Hold(data []byte, decode func([]byte) (*T, error)) (release func(), err error) {
 	sum, err := p.add(data, decode, func(v *provision[T]) { v.holds++ })
 	return func() { p.drop(sum, func(v *provision[T]) { v.holds-- }) }, err
@@ -119,7 +120,7 @@ func (p *Provided[T]) add(data []byte, decode func([]byte) (*T, error),
 	return sum, nil
 }
 
-// Get returns what was decoded from the file with that hash; nil if it is not available.
+// Get returns the decoded file with that hash; nil if it is not available.
 func (p *Provided[T]) Get(sum string) *T {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,8 +130,7 @@ func (p *Provided[T]) Get(sum string) *T {
 	return nil
 }
 
-// Forget takes Provide back for the file with that hash. What is held stays available until it is
-// released.
+// Forget undoes Provide for the file with that hash. A held file stays available until it is released.
 func (p *Provided[T]) Forget(sum string) {
 	p.drop(sum, func(v *provision[T]) { v.pinned = false })
 }
@@ -147,7 +147,7 @@ func (p *Provided[T]) drop(sum string, unuse func(*provision[T])) {
 	}
 }
 
-// CheckSum returns an error unless sum is a SHA-256 as Provide returns it.
+// CheckSum returns an error unless sum has the form of a SHA-256 from Provide.
 func CheckSum(sum string) error {
 	if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size || hex.EncodeToString(b) != sum {
 		return fmt.Errorf("sha256 must be 64 digits 0 to 9 and a to f (have %.70q)", sum)

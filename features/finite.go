@@ -2,9 +2,9 @@ package features
 
 import "math"
 
-// Overflows counts the NaN features of the n rows of x. It serves maps of cosines that
-// quantize without computing float32 features and store 0 for NaN. Only rows with a value
-// beyond reach can have NaN features (see Reach), so checking other rows is cheap.
+// Overflows counts the NaN features of the n rows of x. It is for maps of cosines that quantize without
+// computing float32 features and store 0 for NaN. Only rows with a value beyond reach can have NaN features
+// (see Reach), so checking other rows is cheap.
 func Overflows(m Map, x []float32, n int, reach float32) (count int64) {
 	in, out := m.Dims()
 	var z []float32
@@ -12,7 +12,7 @@ func Overflows(m Map, x []float32, n int, reach float32) (count int64) {
 		row := x[i*in : (i+1)*in]
 		within := true
 		for _, v := range row {
-			within = within && v <= reach && v >= -reach // false of NaN
+			within = within && v <= reach && v >= -reach // false for NaN
 		}
 		if within {
 			continue
@@ -30,8 +30,8 @@ func Overflows(m Map, x []float32, n int, reach float32) (count int64) {
 	return count
 }
 
-// Reach returns a bound on |x_j| below which no angle W·x + b overflows float32. The rows
-// of w have in values.
+// Reach returns a bound on |x_j| below which no angle W·x + b overflows float32. w is W, with in values per
+// row.
 func Reach(w []float32, in int) float32 {
 	var most float64
 	for _, v := range w {

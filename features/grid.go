@@ -12,14 +12,13 @@ const ByteSteps = blas.MostByte
 // MaxSteps is the largest magnitude of a feature on a grid, in steps: 32,384.
 const MaxSteps = blas.MaxSteps
 
-// Grid is a block of up to MaxRows rows of features, each of them a whole number of
-// steps. The memory layout suits the matrix kernels, so At is slow; use it for tests and inspection.
-//
-// To implement Gridded, call OnGrid, or Resize and QuantizeRows.
+// Grid is a block of up to MaxRows rows of features, each a whole number of steps. The memory layout suits
+// the matrix kernels, so At is slow; use it for tests and inspection. To implement Gridded, call OnGrid, or
+// Resize and QuantizeRows.
 type Grid blas.Bytes
 
-// NewGrid returns an empty block of rows of that many features, on a grid of that many
-// steps from 0 to the bound. It panics if features is negative or steps is not 1 to MaxSteps.
+// NewGrid returns an empty block for rows of that many features, on a grid of that many steps from 0 to the
+// bound. It panics if features is negative or steps is not between 1 and MaxSteps.
 func NewGrid(features, steps int) *Grid { return (*Grid)(blas.NewGrid(features, steps)) }
 
 func (g *Grid) bytes() *blas.Bytes { return (*blas.Bytes)(g) }
@@ -36,16 +35,17 @@ func (g *Grid) Most() int { return g.bytes().Most() }
 // At returns feature j of row i, in steps. It panics if i or j is out of range.
 func (g *Grid) At(i, j int) int { return g.bytes().At(i, j) }
 
-// Row stores the features of row i, in steps, in dst. It panics if i is out of range, or dst not of length D.
+// Row stores the features of row i, in steps, in dst. It panics if i is out of range, or if the length of
+// dst is not D.
 func (g *Grid) Row(dst []int16, i int) { g.bytes().Row(dst, i) }
 
 // Resize sets the number of rows to n. Their values are undefined until QuantizeRows
 // stores them. It panics if n is more than MaxRows.
 func (g *Grid) Resize(n int) { g.bytes().Resize(n) }
 
-// Columns calls fill with a block of n columns on the same grid, in which fill stores as many rows as g
-// has, and makes its columns the columns of g from first on. It panics if there are no such columns, or fill
-// stores another number of rows. It must not be called by several goroutines at once.
+// Columns calls fill with a block of n columns on the same grid, in which fill must store as many rows as g
+// has. It makes its columns the columns of g from first on. It panics if there are no such columns, or if
+// fill stores another number of rows. It must not be called concurrently.
 func (g *Grid) Columns(first, n int, fill func(part *Grid)) {
 	g.bytes().Columns(first, n, func(part *blas.Bytes) { fill((*Grid)(part)) })
 }
@@ -58,9 +58,9 @@ func (g *Grid) Quantize(z []float32, n int, bound float32, threads int) (saturat
 	return g.bytes().Quantize(z, n, bound, threads)
 }
 
-// QuantizeRows stores the rows of z (rows×D) as rows first to first+rows−1, as Quantize
-// does. It panics unless first is a multiple of 4, and rows too unless these are the last
-// rows. Calls for different rows may run concurrently.
+// QuantizeRows stores the rows of z (rows×D) as rows first to first+rows−1, as Quantize does. It panics
+// unless first is a multiple of 4, and rows too, unless these are the last rows. Calls for different rows
+// may run concurrently.
 func (g *Grid) QuantizeRows(first int, z []float32, rows int, bound float32) (saturated int64) {
 	return g.bytes().QuantizeRows(first, z, rows, bound)
 }

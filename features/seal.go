@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// Sealed is a recipe as plain data, as model files store it and workers receive it.
-// Its own JSON is {"kind": "fourier.gaussian", "recipe": {"in": 784, …}}.
+// Sealed is a recipe as plain data, for model files and workers. In JSON it is {"kind": "fourier.gaussian",
+// "recipe": {"in": 784, …}}.
 type Sealed struct {
 	Kind string          `json:"kind"`
 	JSON json.RawMessage `json:"recipe"`
@@ -30,9 +30,9 @@ var registry = struct {
 	kind: map[reflect.Type]string{},
 }
 
-// Register makes recipes of the type R sealable under that kind, which becomes
-// part of model files and never changes. Open is usually Decode[R]. Packages call it
-// from init. It panics if the kind or the type is taken.
+// Register makes recipes of type R sealable under a kind, which becomes part of model files and must never
+// change. open is usually Decode[R]. Packages call it from init. It panics if the kind or the type is
+// taken.
 func Register[R Recipe](kind string, open func([]byte) (R, error)) {
 	t := reflect.TypeFor[R]()
 	if t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
@@ -108,8 +108,8 @@ func (s Sealed) open() (Recipe, error) {
 	return r, nil
 }
 
-// Decode reads a recipe from JSON. It requires one object without unknown
-// fields, nothing after it, and a valid recipe.
+// Decode decodes a recipe from JSON: one object without unknown fields, nothing after it, and a valid
+// recipe.
 func Decode[R Recipe](data []byte) (R, error) {
 	var r, none R
 	if err := decodeStrict(data, &r); err != nil {

@@ -16,7 +16,7 @@ import (
 const (
 	Champion   = "champion"   // the model in use
 	Challenger = "challenger" // the newest candidate
-	Previous   = "previous"   // the champion before, to which a rollback returns
+	Previous   = "previous"   // the champion before this one, to which a rollback returns
 )
 
 // AliasNames lists the aliases.
@@ -28,20 +28,20 @@ const AliasFile = "aliases.json"
 // AliasFormat is the version of the file that this program writes, and the newest that it reads.
 const AliasFormat = 1
 
-// MaxEarlier is the number of former champions that a State remembers beside Previous.
+// MaxEarlier is the number of former champions that Aliases remember in addition to Previous.
 const MaxEarlier = 30
 
-// Aliases is the content of the file of aliases. Models are named by their directory in the
-// directory of models; "" is none.
+// Aliases is the content of the file of aliases. A model is named by its directory within the directory of
+// models; "" means none.
 type Aliases struct {
 	Format     int      `json:"format"`
 	Champion   string   `json:"champion,omitempty"`
 	Challenger string   `json:"challenger,omitempty"`
 	Previous   string   `json:"previous,omitempty"`
 	Earlier    []string `json:"earlier,omitempty"` // champions before Previous, the latest first
-	Events     int      `json:"events"`            // how many there have been
-	// Last is the last event. It stands here in full until the next one, so that the history
-	// has every event even if the process that made it was stopped.
+	Events     int      `json:"events"`            // number of events so far
+	// Last is the last event, in full, until the next one. So the history gets every event even if the
+	// process that made it was stopped before it wrote the event.
 	Last json.RawMessage `json:"last,omitempty"`
 
 	// Rebuilt says why the aliases were rebuilt from the history; "" if they were read from the file.
@@ -60,7 +60,7 @@ func (s *Aliases) Promote(model string) {
 	}
 }
 
-// Back makes the previous champion champion again.
+// Back makes the previous champion the champion again.
 func (s *Aliases) Back() {
 	s.Champion, s.Previous = s.Previous, ""
 	if len(s.Earlier) > 0 {
@@ -81,7 +81,7 @@ func (s *Aliases) Model(alias string) string {
 	return ""
 }
 
-// Of returns the aliases of a model.
+// Of returns the aliases that a model has.
 func (s *Aliases) Of(model string) (of []string) {
 	for _, a := range AliasNames {
 		if model != "" && s.Model(a) == model {
@@ -91,7 +91,7 @@ func (s *Aliases) Of(model string) (of []string) {
 	return of
 }
 
-// ValidAlias returns an error unless a model can have the name in a directory of models.
+// ValidAlias returns an error unless name can be the name of a model in a directory of models.
 func ValidAlias(name string) error {
 	switch {
 	case name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\@\n\r\x00"):
@@ -104,7 +104,7 @@ func ValidAlias(name string) error {
 
 var errNewer = errors.New("which a newer version of bochner wrote")
 
-// DecodeAliases reads the content of a file of aliases.
+// DecodeAliases decodes a file of aliases.
 func DecodeAliases(data []byte) (*Aliases, error) {
 	s := new(Aliases)
 	var version struct {
@@ -135,17 +135,17 @@ func DecodeAliases(data []byte) (*Aliases, error) {
 	return s, nil
 }
 
-// Encode returns the content of the file.
+// Encode encodes the file of aliases.
 func (s *Aliases) Encode() ([]byte, error) {
 	data, err := json.MarshalIndent(s, "", "  ")
 	return append(data, '\n'), err
 }
 
-// reads is how often a file is read that is replaced while it is read.
+// reads is how often the file is read again if it is replaced meanwhile.
 const reads = 10
 
-// ReadAliases returns the aliases of a directory of models, and the file as it was read. Both are
-// nil if there are none yet. If the file is missing or damaged, the aliases are rebuilt from the history.
+// ReadAliases returns the aliases of a directory of models, and the bytes of their file. Both are nil if
+// there are none yet. If the file is missing or damaged, the aliases are rebuilt from the history.
 func ReadAliases(ctx context.Context, dir string) (*Aliases, []byte, error) {
 	for try := 1; ; try++ {
 		data, err := storage.ReadFile(ctx, storage.Join(dir, AliasFile), storage.MaxSwap)
@@ -164,11 +164,11 @@ func ReadAliases(ctx context.Context, dir string) (*Aliases, []byte, error) {
 				s, err = rebuilt, failed
 			}
 		}
-		return s, append([]byte{}, data...), err // not nil, also of an empty file
+		return s, append([]byte{}, data...), err // not nil, even if the file is empty
 	}
 }
 
-// SplitAlias splits DIR@ALIAS. ok is false for every other name.
+// SplitAlias splits DIR@ALIAS. ok is false for any other name.
 func SplitAlias(name string) (dir, alias string, ok bool) {
 	at := strings.LastIndexByte(name, '@')
 	if at <= 0 || !slices.Contains(AliasNames, name[at+1:]) {
@@ -177,9 +177,8 @@ func SplitAlias(name string) (dir, alias string, ok bool) {
 	return strings.TrimRight(name[:at], "/"), name[at+1:], true
 }
 
-// ResolveAlias returns the directory of the model that a name stands for: DIR@ALIAS, or the
-// directory itself. A directory whose name ends like an alias is named with a slash at the
-// end.
+// ResolveAlias returns the directory of the model that a name refers to: DIR@ALIAS, or the directory
+// itself. Add a slash to the name of a directory that ends like an alias.
 func ResolveAlias(ctx context.Context, name string) (string, error) {
 	dir, alias, ok := SplitAlias(name)
 	if !ok {

@@ -24,13 +24,13 @@ const (
 	Refused    = "refuse"
 )
 
-// EventFile names the file of an event. Names sort like numbers.
+// EventFile returns the name of the file of an event. Names sort in the order of events.
 func EventFile(dir string, number int) string {
 	return storage.Join(dir, HistoryDir, fmt.Sprintf("%08d.json", number))
 }
 
-// rebuild repeats the events of the history on no aliases. It returns nil without any event, and an
-// error if one is missing.
+// rebuild replays the events of the history. It returns nil if there are none, and an error if one is
+// missing. why says why the aliases are rebuilt.
 func rebuild(ctx context.Context, dir, why string) (*Aliases, error) {
 	place, history := storage.Join(dir, AliasFile), storage.Join(dir, HistoryDir)
 	all, err := storage.List(ctx, storage.Join(history, "*.json"))
@@ -61,7 +61,7 @@ func rebuild(ctx context.Context, dir, why string) (*Aliases, error) {
 	return s, nil
 }
 
-// repeat applies the last event.
+// repeat replays the last event.
 func (s *Aliases) repeat() error {
 	var e struct {
 		Number            int

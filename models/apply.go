@@ -12,14 +12,14 @@ import (
 // needs its own Applier. The result for a row does not depend on other rows.
 type Applier struct {
 	Model *Model
-	// Map, unless it is nil, stores the features of n rows of x in phi, growing it as
-	// needed, and returns it. It may use several threads.
+	// Map, unless nil, stores the features of n rows of x in phi, growing it as needed, and returns it. It
+	// may use several threads.
 	Map func(phi, x []float32, n int) []float32
-	// Threshold, unless nil, decides between two classes in place of the model's Threshold: a
-	// row is of the positive class if the probability of that is at least as large, or, without
-	// probabilities, score.Margin is.
+	// Threshold, unless nil, replaces the model's Threshold between two classes: a row is of the positive
+	// class if the probability of that class is at least Threshold; without probabilities, if score.Margin
+	// is.
 	Threshold *float32
-	// Spreads is set to have the novelty of rows, of a model that has a Spread.
+	// Spreads asks for the novelty of rows; the model must have a Spread.
 	Spreads bool
 
 	phi           []float32
@@ -29,7 +29,7 @@ type Applier struct {
 	decided       []int32
 	likeliest     []int32
 	targets       []float64
-	probes        []float32 // outputs of the spread
+	probes        []float32 // outputs of the Spread
 	novelty       []float32
 }
 
@@ -37,16 +37,15 @@ type Applier struct {
 // its Applier.
 type Applied struct {
 	Scores        []float32 // n×K
-	Targets       []float64 // n×K, in the units of the training data; nil for a model of classes
+	Targets       []float64 // n×K, in the units of the training data; nil for a classifier
 	Probabilities []float32 // n×K; nil if the model has none
 	Classes       []int32   // n; nil unless the model classifies
-	Likeliest     []int32   // n; Classes as they are without a threshold and weights of classes
+	Likeliest     []int32   // n; Classes before a threshold and without class weights
 	Novelty       []float32 // n; nil unless Applier.Spreads asks for it
 }
 
-// Scores returns the scores, n×K, of n rows of x (row-major), from which the model's
-// centre is already subtracted. They are valid until the next call. NaN in x is replaced as
-// Manifest.Fill says.
+// Scores returns the scores (n×K) of n rows of x (row-major), from which the model's centre has been
+// subtracted. They are valid until the next call. NaN in x is replaced by Manifest.Fill.
 func (a *Applier) Scores(x []float32, n int) []float32 {
 	k := a.Model.Linear.K
 	if a.Model.fill != nil {
@@ -56,7 +55,7 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 	if a.Spreads {
 		a.novelty = grow(a.novelty, n)
 	}
-	// Maps with many features take fewer rows at a time.
+	// Take fewer rows at a time if there are many features.
 	in, out := a.Model.Map.Dims()
 	for at, step := 0, rows.OfFeatures(out); at < n; at += step {
 		m := min(step, n-at)
@@ -76,71 +75,71 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 			own.Scores(a.probes, a.phi, m)
 			SumSquares(a.novelty[at:at+m], a.probes)
 		}
-		if own := a.Model.Manifest; own != nil { // nil while a training scores the rows that it held out
+		if own := a.Model.Manifest; own != nil { // nil while training scores its held-out rows
 			own.Segments.scores(a.scores[at*k:], a.phi, x[at*in:][:m*in], m)
 		}
 	}
 	return a.scores
 }
 
-// Apply returns the output of the model for n rows, which are as for Scores.
+// Apply returns the output of the model for n rows. Rows are as for Scores.
 func (a *Applier) Apply(x []float32, n int) Applied {
 	k := a.Model.Linear.K
-	said := Applied{Scores: a.Scores(x, n)}
+	output := Applied{Scores: a.Scores(x, n)}
 	if a.Spreads {
-		said.Novelty = a.novelty
+		output.Novelty = a.novelty
 	}
 	if !a.Model.Classifies() {
 		a.targets = grow(a.targets, n*k)
-		a.Model.Targets(a.targets, said.Scores)
-		said.Targets = a.targets
-		return said
+		a.Model.Targets(a.targets, output.Scores)
+		output.Targets = a.targets
+		return output
 	}
 	a.classes = grow(a.classes, n)
-	said.Classes = a.classes
+	output.Classes = a.classes
 	p := a.Model.Manifest.Probabilities
 	if p == nil {
-		a.Model.Linear.Classes(said.Classes, said.Scores, n)
-		return a.decide(said, n)
+		a.Model.Linear.Classes(output.Classes, output.Scores, n)
+		return a.decide(output, n)
 	}
 	a.probabilities = grow(a.probabilities, n*k)
-	said.Probabilities = a.probabilities
-	p.Apply(said.Probabilities, said.Scores, n, k)
-	p.Classes(said.Classes, said.Probabilities, said.Scores, n, k)
-	said = a.decide(said, n)
+	output.Probabilities = a.probabilities
+	p.Apply(output.Probabilities, output.Scores, n, k)
+	p.Classes(output.Classes, output.Probabilities, output.Scores, n, k)
+	output = a.decide(output, n)
 	if p.Weights != nil {
 		a.likeliest = grow(a.likeliest, n)
-		said.Likeliest = a.likeliest
-		Likeliest(said.Likeliest, said.Probabilities, said.Scores, n, k)
+		output.Likeliest = a.likeliest
+		Likeliest(output.Likeliest, output.Probabilities, output.Scores, n, k)
 	}
-	return said
+	return output
 }
 
 // decide applies the threshold.
-func (a *Applier) decide(said Applied, n int) Applied {
-	said.Likeliest = said.Classes
+func (a *Applier) decide(output Applied, n int) Applied {
+	output.Likeliest = output.Classes
 	threshold := a.threshold()
 	if threshold == nil {
-		return said
+		return output
 	}
 	a.decided = grow(a.decided, n)
-	said.Classes = a.decided
+	output.Classes = a.decided
 	positive := a.Model.Manifest.PositiveClass()
 	for i := range n {
-		of := score.Margin(said.Scores[2*i:], positive)
-		if said.Probabilities != nil {
-			of = said.Probabilities[2*i+positive]
+		of := score.Margin(output.Scores[2*i:], positive)
+		if output.Probabilities != nil {
+			of = output.Probabilities[2*i+positive]
 		}
-		said.Classes[i] = int32(1 - positive)
+		output.Classes[i] = int32(1 - positive)
 		if of >= *threshold {
-			said.Classes[i] = int32(positive)
+			output.Classes[i] = int32(positive)
 		}
 	}
-	return said
+	return output
 }
 
-// Finite reports whether all scores of a row are finite. Numbers so large that an angle
-// overflows float32 have no features.
+// Finite reports whether all scores of a row are finite. They are not if numbers are so large that an angle
+// overflows float32.
 func Finite(scores []float32) bool {
 	return !slices.ContainsFunc(scores, func(s float32) bool { return s-s != 0 })
 }

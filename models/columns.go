@@ -12,8 +12,8 @@ type Column struct {
 	Name string
 	// Values are numbers; NaN is a missing value, if the model knows types of columns.
 	Values []float64
-	// Texts, unless nil, are taken instead of Values, as they would be written in a CSV
-	// file. The model must know types of columns.
+	// Texts, unless nil, are used instead of Values, as written in a CSV file. The model must know types of
+	// columns.
 	Texts []string
 }
 
@@ -24,13 +24,11 @@ func (c *Column) len() int {
 	return len(c.Values)
 }
 
-// ErrNoColumns is returned if the columns of a model have no names because its training
-// data had none.
+// ErrNoColumns is returned if the columns of a model have no names, because its training data had none.
 var ErrNoColumns = errors.New("models: the columns of the model have no names; give whole rows")
 
-// ColumnError reports a column that does not fit the model: it is unknown, duplicate or
-// missing, its number of rows differs from the first column's, or it has a value that
-// the column of the model cannot have.
+// ColumnError reports a column that does not fit the model: it is unknown, duplicate or missing, has
+// another number of rows than the first column, or has a value that is impossible in the model's column.
 type ColumnError struct {
 	Name string
 	Err  error
@@ -48,8 +46,7 @@ var (
 	ErrTexts         = errors.New("all columns of the model are numbers, so texts cannot be used")
 )
 
-// AppendRows appends to dst the rows that the columns form, as Predict takes them. See
-// PredictNamed.
+// AppendRows appends to dst the rows that the columns make up, as Predict takes them. See PredictNamed.
 func (m *Model) AppendRows(dst []float64, columns ...Column) ([]float64, error) {
 	s := m.borrow()
 	defer m.scratch.Put(s)
@@ -61,7 +58,7 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 	if len(names) == 0 {
 		return dst, ErrNoColumns
 	}
-	s.order = grow(s.order, len(names)) // 1-based position in columns of each name
+	s.order = grow(s.order, len(names)) // for each name, 1 + its index in columns
 	clear(s.order)
 	n := 0
 	for i, c := range columns {

@@ -17,14 +17,14 @@ type Explainer struct {
 	of    shapley.Explainer
 }
 
-// explain is how a model gets its explainer, once.
+// explain creates the explainer of a model once.
 type explain struct {
 	sync.Mutex
 	explainer *Explainer
-	dir       directory // of the model; nil if it was not loaded
+	dir       directory // the model's directory; nil if it was not loaded
 }
 
-// Columns returns the columns of the data with the numbers of a row that each has.
+// Columns returns the columns of the data, each with its range of the numbers of a row.
 func (m *Model) Columns() []shapley.Column {
 	if m.columns == nil { // the model was not loaded
 		of := &Model{Manifest: m.Manifest}
@@ -35,7 +35,8 @@ func (m *Model) Columns() []shapley.Column {
 	return shapley.ColumnsOf(m.Manifest.Input.Columns, m.table, m.Manifest.Input.Dim)
 }
 
-// Explainer returns the explainer of the model's predictions. The first call reads a file of the model's directory.
+// Explainer returns the explainer of the model's predictions. The first call reads a file from the model's
+// directory.
 func (m *Model) Explainer() (*Explainer, error) {
 	m.explain.Lock()
 	defer m.explain.Unlock()
@@ -92,21 +93,22 @@ func (m *Model) profile() ([]byte, error) {
 	return readListed(m.explain.dir, m.Manifest, ProfileFile)
 }
 
-// Names returns the names of the columns, which the caller does not change.
+// Names returns the names of the columns. The caller must not change them.
 func (e *Explainer) Names() []string { return e.names }
 
-// Outputs returns how many scores of a row are explained: 1 of a classifier, otherwise all.
+// Outputs returns how many scores of a row are explained: 1 for a classifier, otherwise all.
 func (e *Explainer) Outputs() int { return e.model.Width() }
 
-// Explained has the explanations of n rows, row by row: for each score the base, the effects of all columns, and the
-// largest standard error of sampled effects (0 where effects are exact).
+// Explained has the explanations of n rows. Row by row, for each explained score, it has the base, the
+// effects of all columns, and the largest standard error of sampled effects (0 if effects are exact).
 type Explained struct {
 	Base, Effects, StdErr []float64
 }
 
-// Rows explains the predictions for n rows of x, as Applier.Scores takes them, on that many threads. Rows without
-// finite scores have no explanation. dst is memory to reuse.
-func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads int) Explained {
+// Rows explains the predictions for n rows of x, in the form of Applier.Scores, on that many threads. output
+// is the model's output for them. Rows without finite scores have no explanation. The memory of dst is
+// reused.
+func (e *Explainer) Rows(dst Explained, output Applied, x []float32, n, threads int) Explained {
 	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
 	d, _ := e.model.Map.Dims()
 	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
@@ -114,31 +116,31 @@ func (e *Explainer) Rows(dst Explained, said Applied, x []float32, n, threads in
 	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
 		a := Applier{Model: e.model}
 		for i := lo; i < hi; i++ {
-			own := said.Scores[i*k : (i+1)*k]
+			own := output.Scores[i*k : (i+1)*k]
 			if !Finite(own) {
 				continue
 			}
-			scores, effects := e.scores(said, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
+			scores, effects := e.scores(output, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
 			stdErr := e.of.Effects(effects, x[i*d:(i+1)*d], own, scores, a.Scores)
 			for o, s := range scores {
 				base := e.base(s, o)
 				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr
-				shapley.Level(effects[o*columns:(o+1)*columns], e.score(s, said, i, o)-base)
+				shapley.Level(effects[o*columns:(o+1)*columns], e.score(s, output, i, o)-base)
 			}
 		}
 	})
 	return dst
 }
 
-// scores returns the scores of row i that are explained.
-func (e *Explainer) scores(said Applied, i int) []shapley.Score {
+// scores returns the scores of row i to explain.
+func (e *Explainer) scores(output Applied, i int) []shapley.Score {
 	m := e.model.Manifest
 	switch {
 	case m.Task == Classification && m.Outputs == 2:
 		positive := m.PositiveClass()
 		return []shapley.Score{{{Output: positive, Factor: 0.5}, {Output: 1 - positive, Factor: -0.5}}}
 	case m.Task == Classification:
-		return []shapley.Score{{{Output: int(said.Classes[i]), Factor: 1}}}
+		return []shapley.Score{{{Output: int(output.Classes[i]), Factor: 1}}}
 	}
 	scores := make([]shapley.Score, m.Outputs)
 	for o := range scores {
@@ -150,7 +152,7 @@ func (e *Explainer) scores(said Applied, i int) []shapley.Score {
 	return scores
 }
 
-// base returns the base of a score, the o-th of its row.
+// base returns the base of score o of a row.
 func (e *Explainer) base(s shapley.Score, o int) float64 {
 	if m := e.model.Manifest; m.Task == Regression {
 		return e.of.Base(s) + m.TargetGrid[o].Mid()
@@ -158,19 +160,19 @@ func (e *Explainer) base(s shapley.Score, o int) float64 {
 	return e.of.Base(s)
 }
 
-// score returns a score of row i, the o-th of those that are explained.
-func (e *Explainer) score(s shapley.Score, said Applied, i, o int) (score float64) {
+// score returns the value of score o of row i, among those that are explained.
+func (e *Explainer) score(s shapley.Score, output Applied, i, o int) (score float64) {
 	k := e.model.Linear.K
-	if said.Targets != nil {
-		return said.Targets[i*k+o]
+	if output.Targets != nil {
+		return output.Targets[i*k+o]
 	}
 	for _, t := range s {
-		score += float64(t.Factor * float64(said.Scores[i*k+t.Output]))
+		score += float64(t.Factor * float64(output.Scores[i*k+t.Output]))
 	}
 	return score
 }
 
-// texts returns the values of a row by columns, as a file would have them.
+// texts returns the values of a row by column, as a file would have them.
 func (m *Model) texts(x []float32) (texts []string) {
 	for g, c := range m.Columns() {
 		v := float64(x[c.From])

@@ -6,14 +6,14 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Replaceable returns an error unless a model can take the place of the first one that a handle opened,
-// whose rows it will get and whose predictions readers expect.
+// Replaceable returns an error unless m can replace the first model that a handle opened: m gets the same
+// rows, and readers expect the same kind of predictions.
 //
-// It must do the same task; a regression or embedding must have outputs of the same names, because
-// each is a column. Classes may differ: scores and probabilities carry their names. Probabilities
-// may be added. Columns are matched by name: the model may use fewer columns than the first, and
-// have other levels and missing codes, but a column that the first has not, or has with another
-// type, need not be in the rows. Without names rows must have as many numbers.
+// It must have the same task. A regression or embedding must have outputs of the same names, because each
+// is a column. Classes may differ, because scores and probabilities carry their names. Probabilities may be
+// added. Columns are matched by name: m may use fewer columns than the first, and have other levels and
+// missing codes. But a column that the first lacks, or has with another type, may be missing from the rows.
+// Without names rows must have the same length.
 func Replaceable(first, m *Model) error {
 	if a, b := first.Manifest.Task, m.Manifest.Task; a != b {
 		return other("it is for %s, and not for %s", b, a)

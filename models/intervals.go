@@ -8,18 +8,19 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// ErrNoIntervals is returned by models without held-out rows, as of sums, and classifiers without probabilities.
+// ErrNoIntervals is returned by models without held-out rows, such as models of sums, and classifiers
+// without probabilities.
 var ErrNoIntervals = errors.New("models: the model has no intervals; train on rows, with --folds or several --lambda")
 
-// UsualLevel is the level of the intervals in summaries and evaluations.
+// UsualLevel is the level of intervals in summaries and evaluations.
 const UsualLevel = 0.9
 
-// LevelError reports that a level is not between 0 and 1, or needs more held-out rows than a model has.
+// LevelError reports a level that is not between 0 and 1, or needs more held-out rows than the model has.
 type LevelError struct {
 	Level float64
-	Rows  int64  // that the model has; groups of rows if these were held out together
-	Need  int64  // 0 if no number is enough
-	Of    string // rows, or groups of rows
+	Rows  int64  // independent held-out rows of the model, or groups of them
+	Need  int64  // least number for the level; 0 if no number is enough
+	Of    string // "rows" or "groups of rows"
 }
 
 func (e *LevelError) Error() string {
@@ -30,16 +31,16 @@ func (e *LevelError) Error() string {
 		e.Need, e.Of, e.Rows, float64(e.Rows)/float64(e.Rows+1))
 }
 
-// Intervals has the conformity scores of held-out rows, from a model that was fitted without them. For a
-// regression they are |y − prediction|/s in half ranges of the target grid, where s is 1, or √(1 + leverage)
-// if Scaled. For classes they are −p, with the probability p of the row's class.
+// Intervals has the conformity scores of held-out rows, scored by a model that was fitted without them. For
+// a regression a score is |y − prediction|/s in half ranges of the target grid, where s is √(1 + leverage)
+// if Scaled, otherwise 1. For classes it is −p, with the probability p of the row's class.
 type Intervals struct {
-	Rows   int64 `json:"rows"`             // of the first fold, whose scores make the intervals
-	Groups int64 `json:"groups,omitempty"` // of these rows; 0 if each row is independent
+	Rows   int64 `json:"rows"`             // number of rows of the first fold, which have the scores
+	Groups int64 `json:"groups,omitempty"` // number of groups of those rows; 0 if rows are independent
 	Folds  int   `json:"folds"`
 	Scaled bool  `json:"scaled,omitempty"`
-	// Scores are the scores at the places 1, score.NextRank(1), … from the largest one down, for each
-	// target; of classes there is one list.
+	// Scores are the scores at the ranks 1, score.NextRank(1), … from the largest down: a list for each
+	// target, or one list for classes.
 	Scores [][]float32 `json:"scores"`
 }
 
@@ -74,7 +75,7 @@ func (v *Intervals) check(m *Manifest) error {
 	return nil
 }
 
-// Units returns the number of rows, or of groups of rows, that are independent of each other.
+// Units returns the number of independent rows, or of groups if rows have groups.
 func (v *Intervals) Units() int64 {
 	if v.Groups > 0 {
 		return v.Groups
@@ -82,11 +83,11 @@ func (v *Intervals) Units() int64 {
 	return v.Rows
 }
 
-// Highest returns the highest level of intervals or sets that so many rows or groups allow.
+// Highest returns the highest level that that many rows or groups allow.
 func (v *Intervals) Highest() float64 { return float64(v.Units()) / float64(v.Units()+1) }
 
-// at returns the place in Scores of the score for a level: of n scores and the score of a new row, the
-// smallest that is at least as large as that share of n + 1.
+// at returns the index in Scores of the score for a level: among n scores and the score of a new row, the
+// smallest that is at least as large as the share level of the n + 1.
 func (v *Intervals) at(level float64) (int, error) {
 	if !(level > 0 && level < 1) {
 		return 0, &LevelError{Level: level}
@@ -95,7 +96,7 @@ func (v *Intervals) at(level float64) (int, error) {
 	if v.Groups > 0 {
 		of = "groups of rows"
 	}
-	// A new row counts as one, or as the rows of a group in the mean.
+	// A new row counts as one, or as a group of mean size.
 	rank := level * (float64(v.Rows) + float64(v.Rows)/float64(units))
 	if whole := math.Round(rank); math.Abs(rank-whole) < 1e-9*max(1, rank) {
 		rank = whole
@@ -113,8 +114,8 @@ func (v *Intervals) at(level float64) (int, error) {
 	}
 }
 
-// Score returns the score of a target for a level: the distance from the prediction to the ends of an interval, in
-// half ranges of the target's grid, before it is Scaled.
+// Score returns the half width of intervals of a target at a level, in half ranges of the target's grid,
+// before scaling by the leverage.
 func (v *Intervals) Score(target int, level float64) (float64, error) {
 	at, err := v.at(level)
 	if err != nil {
@@ -123,14 +124,14 @@ func (v *Intervals) Score(target int, level float64) (float64, error) {
 	return float64(v.Scores[target][at]), nil
 }
 
-// Level is an open level of intervals.
+// Level gives intervals or sets of one level.
 type Level struct {
 	model *Model
 	at    int
 }
 
-// Level returns the intervals or sets of a level: the share of new rows, if they are like the training rows, whose
-// target or class should be inside. The error is ErrNoIntervals or a *LevelError.
+// Level returns the intervals or sets of a level: the share of new rows, if they are like the training
+// rows, whose target or class is inside. The error is ErrNoIntervals or a *LevelError.
 func (m *Model) Level(level float64) (Level, error) {
 	v := m.Manifest.Intervals
 	if v == nil {
@@ -143,16 +144,16 @@ func (m *Model) Level(level float64) (Level, error) {
 // Targets returns the number of targets of the model.
 func (l Level) Targets() int { return l.model.Linear.K }
 
-// Ends stores in dst the ends of the intervals of a regression, for the output of the model for rows: low and
-// high of each target.
-func (l Level) Ends(dst []float64, said Applied) {
+// Ends stores in dst the ends of the intervals of a regression, low and high for each target of each row of
+// the output output.
+func (l Level) Ends(dst []float64, output Applied) {
 	v, k, grids := l.model.Manifest.Intervals, l.model.Linear.K, l.model.Manifest.TargetGrid
-	for i := range len(said.Scores) / k {
+	for i := range len(output.Scores) / k {
 		s := 1.0
 		if v.Scaled {
-			s = math.Sqrt(1 + float64(l.model.Manifest.Spread.Leverage*float64(said.Novelty[i])))
+			s = math.Sqrt(1 + float64(l.model.Manifest.Spread.Leverage*float64(output.Novelty[i])))
 		}
-		for c, y := range said.Scores[i*k : (i+1)*k] {
+		for c, y := range output.Scores[i*k : (i+1)*k] {
 			half := float64(float64(v.Scores[c][l.at]) * s)
 			at := 2 * (i*k + c)
 			dst[at] = grids[c].Mid() + float64(grids[c].Half()*(float64(y)-half))
@@ -161,17 +162,17 @@ func (l Level) Ends(dst []float64, said Applied) {
 	}
 }
 
-// Has reports whether the class at place i of the output of the model for rows is in the set of its row. The
-// predicted class always is.
-func (l Level) Has(said Applied, i int) bool {
+// Has reports whether the class at index i of output.Scores is in the set of its row. The predicted class
+// always is.
+func (l Level) Has(output Applied, i int) bool {
 	k := l.model.Linear.K
-	return said.Probabilities[i] >= -l.model.Manifest.Intervals.Scores[0][l.at] || int(said.Classes[i/k]) == i%k
+	return output.Probabilities[i] >= -l.model.Manifest.Intervals.Scores[0][l.at] || int(output.Classes[i/k]) == i%k
 }
 
-// Intervals stores in dst the low and high end of an interval for each output of each row. If rows are like the
-// training rows, the target is inside with a probability of at least level, for each target by itself. Rows are
-// as for Predict, and nothing is allocated in the steady state. The error is ErrNoIntervals, also for a
-// classifier, which has Sets, or a *LevelError.
+// Intervals stores in dst the low and high end of an interval for each output of each row. If rows are like
+// the training rows, each target is inside its interval with a probability of at least level. Rows are as
+// for Predict. Nothing is allocated in the steady state. The error is a *LevelError or ErrNoIntervals; a
+// classifier has Sets instead.
 func (m *Model) Intervals(dst, rows []float64, level float64) error {
 	l, err := m.Level(level)
 	switch {
@@ -183,9 +184,9 @@ func (m *Model) Intervals(dst, rows []float64, level float64) error {
 	return run(m, dst, rows, 2*m.Linear.K, m.Manifest.Intervals.Scaled, l.Ends)
 }
 
-// Sets stores in dst, for each row and each of Outputs, 1 if the class is in the set of the row, otherwise 0. The
-// set contains the true class with a probability of at least level. It always contains the predicted class, so
-// coverage is higher if the model is right more often than level. The error is as for Intervals.
+// Sets stores in dst, for each row and each of Outputs, 1 if the class is in the set of the row, otherwise
+// 0. The set contains the true class with a probability of at least level. It always contains the predicted
+// class, so coverage is higher if the model is right more often than level. Errors are as for Intervals.
 func (m *Model) Sets(dst, rows []float64, level float64) error {
 	l, err := m.Level(level)
 	switch {
@@ -197,10 +198,10 @@ func (m *Model) Sets(dst, rows []float64, level float64) error {
 	return run(m, dst, rows, m.Linear.K, false, l.indicate)
 }
 
-func (l Level) indicate(dst []float64, said Applied) {
+func (l Level) indicate(dst []float64, output Applied) {
 	for i := range dst {
 		dst[i] = 0
-		if l.Has(said, i) {
+		if l.Has(output, i) {
 			dst[i] = 1
 		}
 	}

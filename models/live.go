@@ -12,61 +12,61 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Handle gives access to a model that may be replaced. It is safe for concurrent use.
+// Handle gives access to a model that may be replaced while it is used. It is safe for concurrent use.
 type Handle struct {
 	s     *shared
 	every time.Duration
 	close sync.Once
 }
 
-// HandleStats counts what a process has seen of a name since its first handle was opened.
+// HandleStats counts the lookups of a name in this process since its first handle was opened.
 type HandleStats struct {
-	Checks   int64 // how often the name was looked up
-	Swaps    int64 // models that took the place of another
-	Failures int64 // lookups that kept the model because there was no good one in its place
-	// Err is the reason of the last lookup if that failed; nil after a good one.
+	Checks   int64 // number of lookups
+	Swaps    int64 // how often another model replaced the one in use
+	Failures int64 // lookups that found no usable model and kept the old one
+	// Err is the error of the last lookup; nil if it succeeded.
 	Err error
 }
 
-// shared is what the handles of a process on one name share.
+// shared is the state that all handles of this process on one name share.
 type shared struct {
-	key   string // in open
+	key   string // in open.byName
 	name  string // a directory or an alias
-	users int    // handles; guarded by the lock of open
+	users int    // number of handles; guarded by open
 
 	model  atomic.Pointer[Model]
-	looked atomic.Int64 // when the last lookup ended, in nanoseconds since 1970
+	looked atomic.Int64 // time of the end of the last lookup, in Unix nanoseconds
 
-	// looking is held by the one that looks the name up. It guards:
+	// looking is held during a lookup. It guards:
 	looking sync.Mutex
-	first   *Model // which Fits compares others with
-	unfit   string // digest of the last model that does not fit
-	why     error  // it does not
-	told    string // the cause that was logged last
+	first   *Model // with which Replaceable compares others
+	unfit   string // digest of the last model that was not Replaceable
+	why     error  // the reason
+	told    string // error that was logged last
 
 	mu    sync.Mutex
 	stats HandleStats
 }
 
-// open holds what this process has open, by name.
+// open holds the names that this process has open.
 var open = struct {
 	sync.Mutex
 	byName map[string]*shared
 }{byName: map[string]*shared{}}
 
-// clock is the time, which tests replace.
+// clock returns the time. Tests replace it.
 var clock = time.Now
 
-// OpenLive loads the model of a directory or alias, unless a handle of this process has it. Model looks
-// the name up again when ttl has passed since the last time, with whichever handle; 0 is never. The
-// error is as of models.LoadURI.
+// OpenLive loads the model of a directory or alias, unless a handle of this process has it open.
+// Handle.Model looks the name up again when ttl has passed since the last lookup by any handle; with 0 it
+// never does. Errors are as from LoadURI.
 func OpenLive(ctx context.Context, name string, ttl time.Duration) (*Handle, error) {
 	s, err := share(name)
 	if err != nil {
 		return nil, err
 	}
 	h := &Handle{s: s, every: ttl}
-	s.looking.Lock() // so that one handle loads while others wait
+	s.looking.Lock() // one handle loads while others wait
 	defer s.looking.Unlock()
 	if s.first == nil {
 		if _, err := s.look(ctx); err != nil {
@@ -79,14 +79,14 @@ func OpenLive(ctx context.Context, name string, ttl time.Duration) (*Handle, err
 	return h, nil
 }
 
-// share returns what the handles on a name share, and counts one more.
+// share returns the shared state of a name, and counts one more handle.
 func share(name string) (*shared, error) {
 	dir, alias, ok := SplitAlias(name)
 	key, err := storage.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	if key += "/"; ok { // a directory may have a name like an alias
+	if key += "/"; ok { // a directory may be named like an alias
 		key += "@" + alias
 	}
 	open.Lock()
@@ -100,7 +100,7 @@ func share(name string) (*shared, error) {
 	return s, nil
 }
 
-// Close releases the handle. The model is freed with the last handle on its name and the last use.
+// Close releases the handle. The model is freed after its last use, when no handle on its name is open.
 func (h *Handle) Close() {
 	h.close.Do(func() {
 		open.Lock()
@@ -111,27 +111,27 @@ func (h *Handle) Close() {
 	})
 }
 
-// Model returns the model in use, after a lookup of its name if that is due. Of several callers one
-// does the lookup, and loads the model if there is another; the others get the present one at once.
-// All that a caller does with the result is done by one model, whose digest is Manifest.SHA256. So
-// it asks once for rows that belong together, and again for the next.
+// Model returns the model in use, after a lookup of its name if that is due. One of several callers does
+// the lookup and loads a new model; the others get the present one at once. Everything that is computed
+// with the result is by one model, with digest Manifest.SHA256. So call Model once for rows that belong
+// together, and again for the next.
 func (h *Handle) Model(ctx context.Context) *Model {
 	if h.due() && h.s.looking.TryLock() {
-		if h.due() { // no other caller has done it since
-			_, _ = h.s.refresh(ctx) // which logs and counts
+		if h.due() { // no other caller has done it meanwhile
+			_, _ = h.s.refresh(ctx) // logged and counted there
 		}
 		h.s.looking.Unlock()
 	}
 	return h.s.model.Load()
 }
 
-// due reports whether the time to live of the last lookup has passed.
+// due reports whether ttl has passed since the last lookup.
 func (h *Handle) due() bool {
 	return h.every > 0 && clock().UnixNano()-h.s.looked.Load() >= int64(h.every)
 }
 
-// Refresh looks the name up now. It reports whether another model took the place of the one in use,
-// or why that stays although it is not the one that the name stands for.
+// Refresh looks the name up now. It reports whether another model replaced the one in use. The error says
+// why the one in use stays although the name refers to another.
 func (h *Handle) Refresh(ctx context.Context) (swapped bool, err error) {
 	h.s.looking.Lock()
 	defer h.s.looking.Unlock()
@@ -151,12 +151,12 @@ func (s *shared) count(change func(*HandleStats)) {
 	change(&s.stats)
 }
 
-// refresh looks the name up, counts, and logs what is new. The caller holds looking.
+// refresh looks the name up, counts that, and logs changes. The caller holds looking.
 func (s *shared) refresh(ctx context.Context) (swapped bool, err error) {
 	before := s.model.Load().Manifest.SHA256
 	swapped, err = s.look(ctx)
 	if err != nil && ctx.Err() != nil {
-		return false, err // the caller has given up; the next one looks
+		return false, err // the caller has given up, the next one looks
 	}
 	s.count(func(t *HandleStats) {
 		t.Checks++
@@ -183,11 +183,11 @@ func (s *shared) refresh(ctx context.Context) (swapped bool, err error) {
 	return swapped, err
 }
 
-// look looks the name up, and loads the model unless it is in use. The caller holds looking.
+// look looks the name up and loads the model if it is not in use. The caller holds looking.
 func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 	defer func() {
 		if ctx.Err() == nil {
-			s.looked.Store(clock().UnixNano()) // one that failed is not repeated at once either
+			s.looked.Store(clock().UnixNano()) // do not repeat a failed lookup at once
 		}
 	}()
 	dir, err := Resolve(ctx, s.name)
@@ -205,7 +205,7 @@ func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 		return false, err
 	case manifest.SHA256 == s.model.Load().Manifest.SHA256:
 		return false, nil
-	case manifest.SHA256 == s.unfit: // no need to load it again
+	case manifest.SHA256 == s.unfit: // it was loaded and refused before
 		return false, s.why
 	}
 	m, err := LoadURI(ctx, dir)
@@ -220,7 +220,7 @@ func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 	return true, nil
 }
 
-// errOther is why a model cannot follow another.
+// errOther means that a model cannot replace another.
 var errOther = errors.New("the model is for other rows than the one that was opened")
 
 func other(format string, a ...any) error {

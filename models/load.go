@@ -19,12 +19,11 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// ErrBadModel is what errors.Is finds in the error for a directory that was read but does
-// not hold a usable model.
+// ErrBadModel is found by errors.Is in the error for a directory that holds no usable model.
 var ErrBadModel = errors.New("models: not a usable model")
 
-// Error says why a directory does not hold a usable model. errors.Is finds ErrBadModel in
-// it, and fs.ErrNotExist if there is no model at all.
+// Error says why a directory holds no usable model. errors.Is finds ErrBadModel in it, and fs.ErrNotExist
+// if there is no model at all.
 type Error struct {
 	Place string // the directory; "" for a file system without a name
 	Err   error
@@ -39,21 +38,20 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error        { return e.Err }
 func (e *Error) Is(target error) bool { return target == ErrBadModel }
 
-// Bad returns an ErrBadModel for a directory with its reason.
+// Bad returns an *Error for a directory.
 func Bad(dir string, reason error) error { return &Error{dir, reason} }
 
-// Load reads the model of a directory, for instance os.DirFS("model"), and draws its map.
-// It ignores files that the manifest does not name. Files that its recipe names, such as a learned
-// metric, are available to the recipes of this process as long as the manifest is reachable.
+// Load reads the model of a directory, for instance os.DirFS("model"), and draws its map. It ignores files
+// that the manifest does not name. Files that its recipe names, such as a learned metric, are available to
+// the recipes of this process as long as the manifest is reachable.
 //
-// The error is an *Error if there is no model (fs.ErrNotExist), or if files are missing,
-// damaged, inconsistent, or written by a newer version of the program; otherwise it is an
-// error of the file system.
+// The error is an *Error if there is no model (fs.ErrNotExist), or if files are missing, damaged,
+// inconsistent, or written by a newer version of the program; otherwise it is an error of the file system.
 func Load(fsys fs.FS) (*Model, error) { return load(inFS{fsys}) }
 
-// LoadURI is Load for a directory on disk, or for a place such as gs://bucket/model if
-// the program imports the package of its scheme, io/storage/gcs. The name may be an alias
-// such as gs://bucket/models@champion; see Resolve.
+// LoadURI is Load for a directory on disk, or for a place such as gs://bucket/model if the program imports
+// the package of its scheme, io/storage/gcs. The name may be an alias such as gs://bucket/models@champion;
+// see Resolve.
 func LoadURI(ctx context.Context, dir string) (*Model, error) {
 	dir, err := Resolve(ctx, dir)
 	if err != nil {
@@ -62,8 +60,8 @@ func LoadURI(ctx context.Context, dir string) (*Model, error) {
 	return load(inStorage{ctx, dir})
 }
 
-// LoadUndrawn is LoadURI without the map, which may take much memory: Map is nil, so the model cannot
-// predict.
+// LoadUndrawn is LoadURI without drawing the map, which may take much memory. Map is nil, so the model
+// cannot predict.
 func LoadUndrawn(ctx context.Context, dir string) (*Model, error) {
 	dir, err := Resolve(ctx, dir)
 	if err != nil {
@@ -73,8 +71,8 @@ func LoadUndrawn(ctx context.Context, dir string) (*Model, error) {
 	return m, err
 }
 
-// Check reads a model directory as LoadURI does, but does not draw the map. It returns
-// the manifest. Files that the recipe names stay available to the recipes of this process.
+// Check reads and checks a model directory as LoadURI does, without drawing the map, and returns the
+// manifest. Files that the recipe names stay available as with Load.
 func Check(ctx context.Context, dir string) (*Manifest, error) {
 	m, _, _, err := loadFiles(inStorage{ctx, dir}, func(_ *Manifest, name string, data []byte) error {
 		_, err := features.ProvideFile(name, data)
@@ -83,7 +81,7 @@ func Check(ctx context.Context, dir string) (*Manifest, error) {
 	return m, err
 }
 
-// ReadManifest reads the manifest of a model directory, and none of its other files.
+// ReadManifest reads the manifest of a model directory and none of its other files.
 func ReadManifest(ctx context.Context, dir string) (*Manifest, error) {
 	d := inStorage{ctx, dir}
 	data, err := read(d, ManifestFile, MaxManifest)
@@ -108,7 +106,7 @@ func load(dir directory) (*Model, error) {
 	return m, nil
 }
 
-// undrawn returns a model without its map, and the recipe of the map.
+// undrawn returns a model without its map, and the recipe to draw it.
 func undrawn(dir directory) (*Model, features.Recipe, error) {
 	manifest, recipe, linear, err := loadFiles(dir, holdWith)
 	if err != nil {
@@ -125,8 +123,8 @@ func undrawn(dir directory) (*Model, features.Recipe, error) {
 	return m, recipe, nil
 }
 
-// holdWith makes a file available to recipes as long as the manifest is reachable, so that a program
-// that loads one model after the other does not keep the files of all of them.
+// holdWith makes a file available to recipes as long as the manifest is reachable. So a program that loads
+// one model after the other does not keep all of their files.
 func holdWith(m *Manifest, name string, data []byte) error {
 	release, err := features.HoldFile(name, data)
 	if err == nil {
@@ -135,7 +133,7 @@ func holdWith(m *Manifest, name string, data []byte) error {
 	return err
 }
 
-// loadFiles reads all files of a model. It gives learned frequencies and metrics to provide.
+// loadFiles reads all files of a model. It passes learned frequencies and metrics to provide.
 func loadFiles(dir directory, provide func(m *Manifest, name string,
 	data []byte) error) (*Manifest, features.Recipe, *Linear, error) {
 	data, err := read(dir, ManifestFile, MaxManifest)
@@ -183,7 +181,7 @@ func loadFiles(dir directory, provide func(m *Manifest, name string,
 	return m, recipe, l, nil
 }
 
-// readInput decodes what the prediction methods need to know about rows.
+// readInput sets what the prediction methods need to know about rows.
 func (m *Model) readInput() error {
 	var input struct {
 		Centre []float64     `json:"centre"`
@@ -222,8 +220,8 @@ func (m *Model) readInput() error {
 	return nil
 }
 
-// ReadFile returns a file that the manifest of a model directory lists. The error is an
-// ErrBadModel if the file is not listed, missing or damaged.
+// ReadFile returns a file that the manifest of a model directory lists. The error is an ErrBadModel if the
+// file is not listed, missing or damaged.
 func ReadFile(ctx context.Context, dir string, m *Manifest, name string) ([]byte, error) {
 	return readListed(inStorage{ctx, dir}, m, name)
 }
@@ -243,7 +241,7 @@ func readListed(dir directory, m *Manifest, name string) ([]byte, error) {
 	return data, nil
 }
 
-// read returns the content of a file of the directory, of at most max bytes.
+// read returns a file of the directory of at most max bytes.
 func read(dir directory, name string, max int64) ([]byte, error) {
 	data, err := dir.read(name, max)
 	switch {
@@ -261,7 +259,7 @@ func read(dir directory, name string, max int64) ([]byte, error) {
 	return data, nil
 }
 
-// missing says what is missing: the whole model if the manifest is.
+// missing returns the error for a missing file; for the manifest, that there is no model.
 func missing(dir directory, name string) error {
 	if !dir.exists() {
 		return &storage.Reason{Text: "the directory does not exist", Kind: fs.ErrNotExist}
@@ -313,7 +311,7 @@ func (d inFS) read(name string, max int64) ([]byte, error) {
 		return nil, storage.Invalid("%s has %d bytes, limit is %d", name, fi.Size(), max)
 	}
 	var data bytes.Buffer
-	// Allocate no more in advance than a damaged archive can claim.
+	// A damaged archive may claim any size: limit what is allocated in advance.
 	data.Grow(int(min(fi.Size(), 1<<24) + bytes.MinRead))
 	_, err = io.Copy(&data, io.LimitReader(f, max))
 	return data.Bytes(), err
@@ -332,7 +330,7 @@ func (d inFS) place() string {
 	return ""
 }
 
-// ReadWeights reads what WriteWeights writes for K outputs on D features.
+// ReadWeights decodes what WriteWeights writes, for k outputs on d features.
 func ReadWeights(data []byte, k, d int) (*Linear, error) {
 	file, err := safetensors.Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

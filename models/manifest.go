@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Format is the newest version of the model directory that this program reads. It writes the
-// oldest in which a model is complete: 1, 2 or 3 with a Threshold, 4 with Segments.
+// Format is the newest version of the model directory that this program reads. It writes the oldest version
+// that can hold the model: 1, 2 or 3 with a Threshold, 4 with Segments.
 const Format = 4
 
 const segmentsFormat = 4
@@ -40,124 +40,123 @@ type Task string
 
 const (
 	Classification Task = "classification" // one of the classes of the vocabulary
-	Regression     Task = "regression"     // numbers in the range of the target grid, or not far from it
-	Embedding      Task = "embedding"      // coordinates along the directions in which the features vary most
+	Regression     Task = "regression"     // numbers in the range of the target grid or near it
+	Embedding      Task = "embedding"      // coordinates along the directions of greatest variance of the features
 )
 
-// RowWeights describes the weights of the rows of a training.
+// RowWeights describes the weights of the training rows.
 type RowWeights struct {
-	Column string `json:"column"` // that had them
+	Column string `json:"column"` // name of the column with the weights
 	profile.Weights
-	// Grid is that on which a training by sums has used them; nil if all were equal, and for
-	// other learners.
+	// Grid is the grid of the weights in exact sums; nil if all weights were equal, and for other learners.
 	Grid *profile.WeightGrid `json:"grid,omitempty"`
 }
 
 // Manifest is the content of manifest.json: all of a model except its weights.
 //
-// Its last field is a checksum of the rest: the SHA-256, in hexadecimal, of all lines of
-// the file except the last two, so that
+// Its last field is a checksum of the rest: the SHA-256, in hexadecimal, of all lines of the file except
+// the last two, as printed by
 //
 //	head -n -2 manifest.json | sha256sum
 //
-// prints it. A manifest contains neither times nor paths: equal models have equal
-// manifests.
+// A manifest contains neither times nor paths, so equal models have equal manifests.
 type Manifest struct {
 	Format  int    `json:"format"`  // version of this layout
 	Program string `json:"program"` // version of the program that wrote it
 	Task    Task   `json:"task"`
-	Seed    uint64 `json:"seed,string"` // of folds and samples; as text, for readers that hold numbers in float64
+	Seed    uint64 `json:"seed,string"` // of folds and samples; a string, because some readers hold numbers in float64
 
-	Recipe   features.Sealed `json:"recipe"`   // of the map, with the scaling of rows
+	Recipe   features.Sealed `json:"recipe"`   // of the map, including the preprocessing of rows
 	Features int             `json:"features"` // D, the number of features of the map
-	Outputs  int             `json:"outputs"`  // k, classes or targets
+	Outputs  int             `json:"outputs"`  // k, the number of classes or targets
 	Learner  Learner         `json:"learner"`
 
-	// Search says how the recipe was found, if it was searched.
+	// Search describes the search that found the recipe; nil without a search.
 	Search *Search `json:"search,omitempty"`
 
-	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if the model has scores only
+	Probabilities *Probabilities `json:"probabilities,omitempty"` // of a classification; nil if the model has scores only
 
-	// Positive is the one of two classes to which a threshold, precision, recall, F1 and the like
-	// refer; "" in models of older versions, for which it is the second.
+	// Positive is the class, of two, to which a threshold, precision, recall and F1 refer. It is "" in
+	// models of older versions, which means the second class.
 	Positive string `json:"positive,omitempty"`
 	// Threshold, unless nil, decides between two classes.
 	Threshold *Threshold `json:"threshold,omitempty"`
-	// Segments have weights of their own; nil for none.
+	// Segments are rows that have weights of their own; nil for none.
 	Segments *Segments `json:"segments,omitempty"`
 	// Spread says how far rows are from the training rows; nil if that is not known.
 	Spread *Spread `json:"spread,omitempty"`
-	// Intervals has what intervals and sets are made of; nil for a model without any.
+	// Intervals has the scores behind intervals and sets; nil if the model has none.
 	Intervals  *Intervals         `json:"intervals,omitempty"`
 	Input      Input              `json:"input"`
-	Vocabulary *schema.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
-	TargetGrid linear.Grids       `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
+	Vocabulary *schema.Vocabulary `json:"vocabulary,omitempty"`  // of a classification: output c is class c
+	TargetGrid linear.Grids       `json:"target_grid,omitempty"` // of a regression: targets are Mid + Half·score
 
 	Rows        Rows               `json:"rows"`
 	Weights     *RowWeights        `json:"weights,omitempty"` // nil if rows had none
 	Profile     Profile            `json:"profile"`
-	Scores      map[string]float64 `json:"scores,omitempty"` // by name, on data the model was evaluated on
-	Fingerprint string             `json:"data_fingerprint"` // equal for equal rows, however they are split into files
+	Scores      map[string]float64 `json:"scores,omitempty"` // by name, on data that the model was evaluated on
+	Fingerprint string             `json:"data_fingerprint"` // the same for equal rows, however they are split into files
 
 	Files  []FileSum `json:"files"` // the other files of the directory
 	SHA256 string    `json:"sha256"`
 }
 
-// ByAllFolds is the Learner.Select of a least mean squared error of all folds, of which a search
-// has seen the rows of all but the first.
+// ByAllFolds is the Learner.Select of a λ with the least mean squared error over all folds, although a
+// search has seen the rows of all folds but the first.
 const ByAllFolds = "all_folds"
 
-// Learner tells how the weights were fitted.
+// Learner says how the weights were fitted.
 type Learner struct {
 	Kind   string  `json:"kind"`   // ridge, svm, sgd or pca
 	Lambda float64 `json:"lambda"` // the λ of the weights, on the mean loss
-	Folds  int     `json:"folds"`  // of the cross-validation; 1 if there was none
-	// Split says which columns assign rows to folds; nil if the content of rows does.
+	Folds  int     `json:"folds"`  // number of folds of the cross-validation; 1 if there was none
+	// Split says which columns assign rows to folds; nil if their content does.
 	Split *profile.FoldRule `json:"split,omitempty"`
 	Table []ridge.Row       `json:"table,omitempty"` // results for each λ
-	// RuledOut has the λ that are not in the table because a part of the features, and the
-	// same held-out rows, ruled them out.
+	// RuledOut has the values of λ that are not in the table because results on a part of the features,
+	// with the same held-out rows, ruled them out.
 	RuledOut []float64 `json:"ruled_out,omitempty"`
-	// Select says what chose λ: error or log_loss of the rows of the first fold; ByAllFolds, with a
-	// table of the first alone; "" is the least mean squared error in the table.
+	// Select says what chose λ: error or log_loss on the rows of the first fold; ByAllFolds, if the table
+	// has only the first fold; or "", the least mean squared error in the table.
 	Select string       `json:"select,omitempty"`
 	Log    *TrainingLog `json:"course,omitempty"` // of an iterative learner
-	// TargetR2 has for each of several targets the share of its variance that is explained on
-	// the rows of the first fold, by weights that were fitted without them.
+	// TargetR2 has for each of several targets its R² on the rows of the first fold, by weights that were
+	// fitted without them.
 	TargetR2 []float64 `json:"target_r2,omitempty"`
-	// ClassWeights has the weights of the classes in a training by sums; nil if all are 1. Those
-	// of an iterative learner are among its options.
+	// ClassWeights has the weights of the classes in exact sums; nil if all are 1. An iterative learner has
+	// its class weights in its options.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
-	// Steps is the number of grid steps from 0 to the bound of the features, if sums were
-	// made on a grid: 127 is a grid of 8 bits, as is 0 in older models.
+	// Steps is the number of grid steps from 0 to the bound of the features, if sums were made on a grid:
+	// 127 for 8 bits. 0 in older models means 127.
 	Steps int `json:"steps,omitempty"`
 
 	Components []Component `json:"components,omitempty"` // of an embedding, in the order of the outputs
 }
 
-// Search describes a search for the recipe on a pilot of the training rows. All trials are in the file
-// search.json of the directory.
+// Search describes a search for the recipe on a pilot sample of the training rows. The file search.json of
+// the directory has all trials.
 type Search struct {
-	Tried   int         `json:"tried"`  // candidates
-	Rows    int         `json:"rows"`   // of the pilot
-	Judged  int         `json:"judged"` // rows by whose losses the choice was made
+	Tried   int         `json:"tried"`  // number of candidates
+	Rows    int         `json:"rows"`   // number of rows of the pilot
+	Judged  int         `json:"judged"` // number of rows whose losses decided
 	Classes bool        `json:"classes"`
 	Default SearchTrial `json:"default"`
 	Chosen  SearchTrial `json:"chosen"`
 }
 
-// SearchTrial is the result of a candidate on few rows with few features.
+// SearchTrial is the result of a candidate, tried on few rows with few features.
 type SearchTrial struct {
 	Features string `json:"features"` // in words
-	// log loss of classes, or the squared error as a share of the variance of the same rows
+	// Loss is the log loss for classes, otherwise the squared error divided by the variance of the same
+	// rows.
 	Loss  float64 `json:"loss"`
-	Error float64 `json:"error"` // of classes
+	Error float64 `json:"error"` // for classes
 }
 
-// Component is a direction in which features vary.
+// Component is a direction in the space of features.
 type Component struct {
-	Variance float64 `json:"variance"` // of the rows' coordinates
-	Share    float64 `json:"share"`    // of the variance of all features
+	Variance float64 `json:"variance"` // variance of the rows along it
+	Share    float64 `json:"share"`    // Variance divided by the variance of all features
 }
 
 // TrainingLog records the rounds of an iterative learner.
@@ -165,36 +164,36 @@ type TrainingLog struct {
 	Loss       string          `json:"loss"`
 	Options    json.RawMessage `json:"options"` // all options of the learner
 	Partitions int             `json:"partitions"`
-	Rounds     int             `json:"rounds"` // after which the weights were taken
+	Rounds     int             `json:"rounds"` // number of rounds until the weights were taken
 	Ended      string          `json:"ended"`  // why training stopped
 
-	Rows      int64    `json:"rows"`           // training rows
+	Rows      int64    `json:"rows"`           // number of training rows
 	Objective float64  `json:"objective"`      // mean loss of those rows plus λ/2‖W‖²
 	Dual      *float64 `json:"dual,omitempty"` // a lower bound of the least objective
 	Gap       *float64 `json:"gap,omitempty"`  // Objective − Dual
-	// Above bounds how far Objective is above the least, by the gradient of the last
-	// state, for learners without a dual.
+	// Above bounds how far Objective is above its minimum, by the gradient of the last state, for learners
+	// without a dual.
 	Above *float64 `json:"above,omitempty"`
-	// Residual is the largest relative residual ‖b − A w‖/‖b‖ of the equations that the weights
-	// solve, computed anew from the rows, for learners that solve some. cg rounds features to 16
-	// bits: the equations are for the rounded features.
+	// Residual is the largest relative residual ‖b − A w‖/‖b‖ of the equations that the weights solve,
+	// recomputed from the rows, for learners that solve equations. cg rounds features to 16 bits; the
+	// equations have the rounded features.
 	Residual *float64 `json:"residual,omitempty"`
 	// Converged reports whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`
 
-	HeldOutRows   int64   `json:"held_rows"`            // held out
+	HeldOutRows   int64   `json:"held_rows"`            // number of held-out rows
 	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
-	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified wrongly
-	HeldOutError  float64 `json:"held_error,omitempty"` // their share by weight, where rows have weights
-	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were
-	// chosen for the smallest held-out error. On new rows the error may be larger. It is 0 if
-	// something else chose the weights.
+	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified incorrectly
+	HeldOutError  float64 `json:"held_error,omitempty"` // share of those errors by weight, if rows have weights
+	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were chosen for
+	// the smallest held-out error, so the error on new rows may be larger. It is 0 if the weights were not
+	// chosen that way.
 	HeldOutOf int `json:"held_of,omitempty"`
 
 	Path []Trial `json:"path,omitempty"` // results for each λ
 }
 
-// Trial is the result of a λ on held-out rows.
+// Trial is the result of one λ on held-out rows.
 type Trial struct {
 	Lambda        float64 `json:"lambda"`
 	Rounds        int     `json:"rounds"`
@@ -202,7 +201,7 @@ type Trial struct {
 	HeldOutRows   int64   `json:"held_rows"`
 	HeldOutLoss   float64 `json:"held_loss"`
 	HeldOutErrors int64   `json:"held_errors"`
-	HeldOutError  float64 `json:"held_error,omitempty"` // by weight, where rows have weights
+	HeldOutError  float64 `json:"held_error,omitempty"` // by weight, if rows have weights
 	HeldOutOf     int     `json:"held_of,omitempty"`    // as in TrainingLog
 }
 
@@ -210,9 +209,9 @@ type Trial struct {
 type Input struct {
 	Format  string          `json:"format"`            // of the training data: csv, libsvm, …
 	Dim     int             `json:"dim"`               // numbers in a row
-	Columns []string        `json:"columns,omitempty"` // their names, where the data has any
-	Label   string          `json:"label,omitempty"`   // name of the label column, if it has one
-	Labels  []string        `json:"labels,omitempty"`  // names of several label columns, the targets of the outputs
+	Columns []string        `json:"columns,omitempty"` // their names, if the data has names
+	Label   string          `json:"label,omitempty"`   // name of the label column, if it has a name
+	Labels  []string        `json:"labels,omitempty"`  // names of several label columns, one per output
 	Options json.RawMessage `json:"options,omitempty"` // options of the format's reader
 }
 
@@ -226,8 +225,8 @@ type Rows struct {
 // Profile describes the rows that were used.
 type Profile struct {
 	ClassCounts []int64 `json:"class_counts,omitempty"` // in the order of the vocabulary
-	Width       float64 `json:"width,omitempty"`        // of the kernel, where it has one
-	// of older models: features that were cut to the bound of their grid
+	Width       float64 `json:"width,omitempty"`        // of the kernel, if it has one
+	// Saturated, in older models, counts features that were clipped to the bound of their grid.
 	Saturated int64 `json:"saturated,omitempty"`
 }
 
@@ -238,12 +237,12 @@ type FileSum struct {
 	SHA256 string `json:"sha256"` // in hexadecimal
 }
 
-// SumFile returns the entry of a file with that content.
+// SumFile returns the entry of a file with that name and content.
 func SumFile(name string, data []byte) FileSum {
 	return FileSum{Name: name, Size: int64(len(data)), SHA256: hexSum(data)}
 }
 
-// Check returns an error that says how a file differs from its entry.
+// Check returns an error that says how the content of a file differs from its entry.
 func (f FileSum) Check(data []byte) error {
 	switch {
 	case int64(len(data)) != f.Size:
@@ -262,7 +261,7 @@ func (m *Manifest) PositiveClass() int {
 	return 1
 }
 
-// File returns the entry of the file of that name, and whether there is one.
+// File returns the entry of the file with that name, and whether there is one.
 func (m *Manifest) File(name string) (FileSum, bool) {
 	for _, f := range m.Files {
 		if f.Name == name {
@@ -278,8 +277,8 @@ const (
 	tailEnd   = "\"\n}\n"
 )
 
-// Seal returns a file with v as JSON. The last field of v is sum, sha256 in JSON, which Seal sets to
-// the checksum of the file without its last two lines.
+// Seal encodes v as a JSON file. The last field of v must be the string sum, with the JSON name sha256.
+// Seal sets it to the checksum of the file without its last two lines.
 func Seal(v any, sum *string) ([]byte, error) {
 	*sum = ""
 	data, err := json.MarshalIndent(v, "", "  ")
@@ -294,14 +293,14 @@ func Seal(v any, sum *string) ([]byte, error) {
 	return append(body, tailStart+*sum+tailEnd...), nil
 }
 
-// Sealed reports whether a file is as Seal returned it, by its checksum.
+// Sealed reports whether a file has the checksum that Seal wrote.
 func Sealed(data []byte) bool {
 	tail := len(data) - len(tailStart) - 2*sha256.Size - len(tailEnd)
 	return tail >= 0 && string(data[tail:]) == tailStart+hexSum(data[:tail])+tailEnd
 }
 
-// Encode returns the content of manifest.json and sets Format and SHA256 accordingly. It
-// fails if Load would refuse the manifest, or if JSON cannot represent a number.
+// Encode returns the content of manifest.json and sets Format and SHA256. It fails if Load would refuse the
+// manifest, or if JSON cannot represent a number.
 func (m *Manifest) Encode() ([]byte, error) {
 	m.Format = 1
 	if m.Threshold != nil {
@@ -320,9 +319,9 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return data, err
 }
 
-// decodeManifest reads what Encode writes and opens its recipe.
+// decodeManifest decodes what Encode writes and opens its recipe.
 func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
-	// The version comes first: later versions may have another layout.
+	// Check the version first: later versions may have another layout.
 	var version struct {
 		Format int    `json:"format"`
 		Kind   string `json:"kind"`
@@ -455,7 +454,7 @@ func (m *Manifest) check() (features.Recipe, error) {
 	return recipe, m.checkFiles()
 }
 
-// maxHeader bounds the bytes of a weights file other than its numbers.
+// maxHeader is the most bytes of a weights file other than its numbers.
 const maxHeader = 1 << 16
 
 func (m *Manifest) checkFiles() error {

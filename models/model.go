@@ -8,23 +8,22 @@
 //
 // # Aliases
 //
-// A name such as gs://bucket/models@champion stands for the model that is champion when it is read. The
-// aliases of a directory of models are in one small file, so that a promotion changes champion and previous
-// in one step. Package pipelines/registry replaces it.
+// A name such as gs://bucket/models@champion refers to the model that is champion when the name is
+// resolved. One small file has the aliases of a directory of models, so that a promotion changes champion
+// and previous in one step. Package pipelines/registry replaces this file.
 //
-// A Handle keeps a model in use that may be replaced while rows are scored: the model of a
-// directory, or of an alias, is looked up again after a while, and a new one takes the place of the old one
-// between two uses.
+// A Handle gives access to a model that may be replaced while rows are scored. It looks up its directory or
+// alias again after a while, and replaces the old model between two uses.
 //
 //	h, err := models.OpenLive(ctx, "gs://bucket/models@champion", time.Minute)
 //	defer h.Close()
 //	m := h.Model(ctx)             // for one batch of rows, or one request
 //	err = m.Predict(dst, rows)    // by exactly the model with the digest m.Manifest.SHA256
 //
-// All handles of a process on one name share one model. It is loaded beside the one in use, so the
-// process needs memory for two; the old one is freed when its last use has ended. A model that is
-// absent, half-written, damaged or of other rows (see Replaceable) is not used: the one before stays, and
-// the reason is logged once.
+// All handles of a process on one name share one model. A new model is loaded while the old one is in use,
+// so the process needs memory for both. The old one is freed after its last use. A model that is absent,
+// incomplete, damaged or for other rows (see Replaceable) is not used: the old model stays, and the reason
+// is logged once.
 package models
 
 import (
@@ -48,17 +47,17 @@ type Linear = linear.Model
 type Model struct {
 	Manifest *Manifest
 	Linear   *Linear
-	Map      features.Map // Input.Dim numbers to Features features
+	Map      features.Map // from Input.Dim numbers to Features features
 
-	// Kept holds further files of the directory, which Encode writes. Load reads only
-	// learned.FileName of these.
+	// Kept holds further files of the directory, which Encode writes. Load reads only learned.FileName of
+	// these.
 	Kept []storage.File
 
-	names   []string       // of the columns that PredictNamed takes
+	names   []string       // names of the columns that PredictNamed takes
 	columns map[string]int // index of each name
 	table   *schema.Table  // types of the columns; nil if all are plain numbers
 	centre  []float64      // subtracted from each row; nil if there is none
-	fill    []float32      // in place of NaN; nil if the recipe fills or rows must have all values
+	fill    []float32      // replaces NaN; nil if the recipe does so, or rows must be complete
 	scratch sync.Pool      // of *scratch
 	explain explain
 }
@@ -74,8 +73,8 @@ func (m *Model) NumericClasses() bool {
 // Embeds reports whether the model predicts coordinates.
 func (m *Model) Embeds() bool { return m.Manifest.Task == Embedding }
 
-// Outputs returns the names of the outputs: the classes; or the names of the label columns; or
-// else "target", or "component" of an embedding, followed by a number if there are several.
+// Outputs returns the names of the outputs: the classes; the names of the label columns; or else "target",
+// for an embedding "component", followed by a number if there are several.
 func (m *Model) Outputs() []string {
 	if m.Classifies() {
 		return slices.Clone(m.Manifest.Vocabulary.Classes)
@@ -100,12 +99,11 @@ func (m *Model) Outputs() []string {
 	return names
 }
 
-// asTheyAre leaves scores unchanged.
+// asTheyAre is a grid that leaves scores unchanged.
 var asTheyAre = linear.Grids{{Low: -1, High: 1}}
 
-// Targets stores in dst the scores of a regression in the units of the training data, and
-// the scores as they are for other models. Targets far from zero need the precision of
-// float64.
+// Targets stores in dst the scores of a regression in the units of the training data. For other models it
+// copies the scores. float64 is needed for targets far from zero.
 func (m *Model) Targets(dst []float64, scores []float32) {
 	grids := asTheyAre
 	if m.Manifest.Task == Regression {
@@ -114,8 +112,8 @@ func (m *Model) Targets(dst []float64, scores []float32) {
 	grids.Unscaled(dst, scores)
 }
 
-// Resolution returns the smallest difference of two values of an output's target that float32
-// scores can represent: about 2⁻²⁴ of half the range.
+// Resolution returns the smallest difference of an output's targets that float32 scores can represent:
+// about 2⁻²⁴ of half their range.
 func (m *Model) Resolution(output int) float64 {
 	if m.Manifest.Task != Regression {
 		return 0x1p-24
@@ -132,8 +130,8 @@ func WriteWeights(w io.Writer, l *Linear) error {
 	})
 }
 
-// Encode returns the files of the model's directory, the manifest last, and sets the
-// manifest's fields about the other files and itself. It does not use Map.
+// Encode returns the files of the model's directory, the manifest last. It sets the manifest's fields about
+// the other files and its checksum. It does not use Map.
 func Encode(m *Model) ([]storage.File, error) {
 	var weights bytes.Buffer
 	if err := WriteWeights(&weights, m.Linear); err != nil {

@@ -8,12 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// ErrNoProbabilities is returned if a model has scores only: it was fitted without
-// calibration, by a learner whose scores are not probabilities.
+// ErrNoProbabilities is returned if a model has only scores: it was fitted without calibration, by a
+// learner whose scores are not probabilities.
 var ErrNoProbabilities = errors.New("models: the model has no probabilities")
 
-// RowError reports a number that no model accepts: NaN, or one that is too large for
-// float32.
+// RowError reports a number that a model does not accept: NaN, or a number too large for float32.
 type RowError struct {
 	Row, Column int     // from 0; Column is −1 if the row as a whole is too large
 	Name        string  // of the column, if it has one
@@ -31,7 +30,7 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("models: row %d, column %d%s: %g is not a finite float32 number", e.Row, e.Column, name, e.Value)
 }
 
-// scratch is the memory of a call.
+// scratch is the memory of one call.
 type scratch struct {
 	applier Applier
 	x       []float32
@@ -43,8 +42,8 @@ type scratch struct {
 	text    []byte
 }
 
-// Width returns how many numbers Predict stores for each row: 1 for a classifier,
-// otherwise one for each output.
+// Width returns how many numbers Predict stores for each row: 1 for a classifier, otherwise one for each
+// output.
 func (m *Model) Width() int {
 	if m.Classifies() {
 		return 1
@@ -52,22 +51,20 @@ func (m *Model) Width() int {
 	return m.Linear.K
 }
 
-// Predict stores in dst the predictions for rows, Width numbers for each. Rows are
-// row-major, have Input.Dim numbers each, and are in the units of the training data.
-// Predictions of a regression are targets in the units of the training data, predictions of an
-// embedding are coordinates, and predictions of a classifier are indices into Outputs. They equal
-// the predictions of the command, bit for bit.
+// Predict stores in dst the predictions for rows, Width numbers for each. Rows are row-major, have
+// Input.Dim numbers each, and are in the units of the training data. Predictions of a regression are
+// targets in the units of the training data; of an embedding, coordinates; of a classifier, indices into
+// Outputs. They are the same as those of the command, bit for bit.
 //
-// A row with NaN, or with a number that does not fit in float32, is a *RowError; the content of dst
-// is then undefined. NaN is a missing value if the model has a Table. In the steady state nothing
-// is allocated.
+// A row with NaN, or with a number that does not fit in float32, is a *RowError; the content of dst is then
+// undefined. If the model has a Table, NaN is a missing value. Nothing is allocated in the steady state.
 func (m *Model) Predict(dst, rows []float64) error { return predict(m, dst, rows) }
 
 // Predict32 is Predict for rows in float32.
 func (m *Model) Predict32(dst []float64, rows []float32) error { return predict(m, dst, rows) }
 
-// PredictNamed is Predict for rows stored by columns. The columns may be in any order and
-// must have the names of Input.Columns, or of Table if the model has one, each exactly once.
+// PredictNamed is Predict for rows stored by columns. The columns may be in any order. They must have the
+// names of Input.Columns, or of Table if the model has one, each exactly once.
 func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 	s := m.borrow()
 	defer m.scratch.Put(s)
@@ -78,26 +75,23 @@ func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 	return predict(m, dst, s.named)
 }
 
-// Scores stores in dst the scores of rows, one for each output; rows are as for Predict.
-// A classifier predicts the class with the largest score, unless its probabilities say
-// otherwise.
+// Scores stores in dst the scores of rows, one for each output; rows are as for Predict. A classifier
+// predicts the class with the largest score, unless its probabilities decide otherwise.
 func (m *Model) Scores(dst, rows []float64) error {
 	k := m.Linear.K
-	return run(m, dst, rows, k, false, func(dst []float64, said Applied) { widen(dst, said.Scores) })
+	return run(m, dst, rows, k, false, func(dst []float64, output Applied) { widen(dst, output.Scores) })
 }
 
-// Probabilities stores in dst the probability of each class, one number for each of
-// Outputs; rows are as for Predict. The error is ErrNoProbabilities if the model has
-// none.
+// Probabilities stores in dst the probability of each class, in the order of Outputs; rows are as for
+// Predict. The error is ErrNoProbabilities if the model has none.
 func (m *Model) Probabilities(dst, rows []float64) error {
 	if m.Manifest.Probabilities == nil {
 		return ErrNoProbabilities
 	}
-	return run(m, dst, rows, m.Linear.K, false, func(dst []float64, said Applied) { widen(dst, said.Probabilities) })
+	return run(m, dst, rows, m.Linear.K, false, func(dst []float64, output Applied) { widen(dst, output.Probabilities) })
 }
 
-// Class returns the name of a class that Predict predicts. It panics if the class does
-// not exist.
+// Class returns the name of the class that Predict has stored. It panics if there is no such class.
 func (m *Model) Class(prediction float64) string {
 	return m.Manifest.Vocabulary.Classes[int(prediction)]
 }
@@ -109,22 +103,22 @@ func widen(dst []float64, v []float32) {
 }
 
 func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
-	return run(m, dst, x, m.Width(), false, func(dst []float64, said Applied) {
-		if said.Targets != nil {
-			copy(dst, said.Targets)
+	return run(m, dst, x, m.Width(), false, func(dst []float64, output Applied) {
+		if output.Targets != nil {
+			copy(dst, output.Targets)
 			return
 		}
-		for i, c := range said.Classes {
+		for i, c := range output.Classes {
 			dst[i] = float64(c)
 		}
 	})
 }
 
-// run calls store with the output of the model for the rows of x, a block at a time, and
-// with the part of dst for that block, which has width numbers for each row. With spreads the output has
-// the novelty of rows.
+// run applies the model to the rows of x, a block at a time, and calls store with the output and the part
+// of dst for the block, which has width numbers for each row. With spreads the output includes the novelty
+// of rows.
 func run[T float32 | float64](m *Model, dst []float64, x []T, width int, spreads bool,
-	store func(dst []float64, said Applied)) error {
+	store func(dst []float64, output Applied)) error {
 	in, out := m.Map.Dims()
 	n := len(x) / in
 	if n*in != len(x) {
@@ -144,20 +138,19 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, spreads
 			i += at * in
 			return m.rowError(i/in, i%in, float64(x[i]))
 		}
-		said := s.applier.Apply(s.x, size)
+		output := s.applier.Apply(s.x, size)
 		for i := range size {
-			if !Finite(said.Scores[i*k : (i+1)*k]) {
+			if !Finite(output.Scores[i*k : (i+1)*k]) {
 				return &RowError{Row: at + i, Column: -1}
 			}
 		}
-		store(dst[at*width:(at+size)*width], said)
+		store(dst[at*width:(at+size)*width], output)
 	}
 	return nil
 }
 
-// narrow stores in dst, as float32, the numbers of rows minus the centre, if there is
-// one. It returns the index of the first result that is infinite, or NaN unless values may be
-// missing; or −1.
+// narrow stores in dst, as float32, the numbers of rows minus the centre, if there is one. It returns the
+// index of the first result that is infinite, or NaN unless missing is set; −1 if there is none.
 func narrow[T float32 | float64](dst []float32, x []T, centre []float64, missing bool) int {
 	if centre == nil {
 		for i, v := range x {

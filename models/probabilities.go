@@ -10,25 +10,24 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Kinds of Probabilities besides score.Platt and score.Isotonic: losses whose
-// least mean is at scores that determine the probabilities.
+// Values of Probabilities.Kind besides score.Platt and score.Isotonic: losses whose best scores determine
+// the probabilities.
 const (
 	Softmax  = "softmax"  // exp(s_c)/Σ exp(s_j)
-	Logistic = "logistic" // 1/(1 + exp(−s_c)), divided by their sum
+	Logistic = "logistic" // 1/(1 + exp(−s_c)), divided by the sum over classes
 )
 
-// Probabilities tells how the scores of a classifier become probabilities of its
-// classes.
+// Probabilities says how the scores of a classifier become probabilities.
 type Probabilities struct {
-	// Softmax, Logistic, calibrate.Platt or calibrate.Isotonic
+	// Kind is Softmax, Logistic, score.Platt or score.Isotonic.
 	Kind   string                   `json:"kind"`
-	Curves []score.CalibrationCurve `json:"curves,omitempty"` // of Platt and Isotonic: one for each output
-	// Rows are those that the curves were fitted to, the first of that many folds, scored
-	// by a model like this one that was fitted without them.
+	Curves []score.CalibrationCurve `json:"curves,omitempty"` // of Platt and Isotonic, one for each output
+	// Rows is the number of rows that the curves were fitted to: the first of Folds folds, scored by a
+	// similar model that was fitted without them.
 	Rows  int64 `json:"rows,omitempty"`
 	Folds int   `json:"folds,omitempty"`
-	// Weights are the weights of the classes in the loss; nil if all are 1. The probabilities are
-	// of rows as they come, without the weights; the weights count in the choice of the class.
+	// Weights are the weights of the classes in the loss; nil if all are 1. Probabilities are for rows as
+	// they come, without these weights, but the weights count in the choice of the class.
 	Weights []float64 `json:"weights,omitempty"`
 }
 
@@ -63,8 +62,8 @@ func (p *Probabilities) validate(outputs int) error {
 		strings.Join(kinds, ", "))
 }
 
-// Apply stores in dst the probabilities of n rows of scores, both row-major with a
-// number for each output. dst may be scores. It panics if a slice is too short.
+// Apply stores in dst the probabilities of n rows of scores. Both are row-major with a number for each
+// output; dst may be scores. It panics if a slice is too short.
 func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
 	switch p.Kind {
 	case Softmax:
@@ -77,26 +76,25 @@ func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
 	}
 }
 
-// Likeliest stores in dst the most probable class of each of n rows, given its probabilities
-// and scores, both row-major with a number for each output: the class of the largest
-// probability; of several, the one with the largest score; of several of those, the
-// first. So the class and the probabilities that are written for a row never contradict
-// each other. It panics if a slice is too short.
+// Likeliest stores in dst the most probable class of each of n rows, given its probabilities and scores,
+// both row-major with a number for each output. Of several it is the one with the largest score; of several
+// of those, the first. So the class and the probabilities of a row never contradict each other. It panics
+// if a slice is too short.
 //
-// Curves of classes may cross, so the class of the largest score need not be the most
-// probable one. Isotonic curves have steps, and often give equal probabilities.
+// The class with the largest score need not be the most probable one, because curves of classes may cross.
+// Isotonic curves have steps, and often give equal probabilities.
 func Likeliest(dst []int32, probabilities, scores []float32, n, outputs int) {
 	score.Likeliest(dst, nil, probabilities, scores, n, outputs)
 }
 
-// Classes stores in dst the predicted class of each of n rows: the class with the largest product
-// of probability and weight, with ties as in Likeliest. Without weights it is the most probable
-// class.
+// Classes stores in dst the predicted class of each of n rows: the class with the largest product of
+// probability and weight, with ties as in Likeliest. Without weights it is the most probable class.
 func (p *Probabilities) Classes(dst []int32, probabilities, scores []float32, n, outputs int) {
 	score.Likeliest(dst, p.Weights, probabilities, scores, n, outputs)
 }
 
-// Usual returns the threshold of the positive one of two classes that decides as Classes does.
+// Usual returns the threshold on the probability of the positive class, of two, that gives the same classes
+// as Classes.
 func (p *Probabilities) Usual(positive int) float32 {
 	if p.Weights == nil {
 		return 0.5
@@ -104,8 +102,7 @@ func (p *Probabilities) Usual(positive int) float32 {
 	return float32(p.Weights[1-positive] / (p.Weights[0] + p.Weights[1]))
 }
 
-// checkProbabilities returns the reason why the model cannot have the probabilities that
-// its manifest describes.
+// checkProbabilities returns an error if the model cannot have the probabilities in its manifest.
 func (m *Manifest) checkProbabilities() error {
 	switch {
 	case m.Probabilities == nil:

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// checkRanges returns an error that names the first number of the manifest that no
-// training writes, so that later code may rely on their ranges: a number that was edited,
-// with a new checksum, is rejected here before it reaches a loop or an allocation.
+// checkRanges returns an error for the first number in the manifest that no training writes, so that later
+// code may rely on the ranges. A manifest may have been edited and given a new checksum; such a number must
+// not reach a loop or an allocation.
 func (m *Manifest) checkRanges() error {
 	if err := m.Learner.check(m.Rows.Used); err != nil {
 		return fmt.Errorf("learner: %w", err)
@@ -118,12 +118,12 @@ func (c *TrainingLog) check(used int64) error {
 	return nil
 }
 
-// checkProblem returns an error unless the options of the learner match the problem that
-// the rest of the manifest describes: those options are what was solved.
+// checkProblem returns an error unless the problem in the options of the learner, which is what was solved,
+// matches the rest of the manifest.
 func (m *Manifest) checkProblem() error {
 	var o struct {
 		loss.Problem
-		Partitions *int `json:"partitions"` // nil of a learner that does not depend on their number
+		Partitions *int `json:"partitions"` // nil if the learner does not depend on it
 	}
 	c := m.Learner.Log
 	if err := json.Unmarshal(c.Options, &o); err != nil {
@@ -133,8 +133,8 @@ func (m *Manifest) checkProblem() error {
 		o.Partitions = &c.Partitions
 	}
 	for _, v := range []struct {
-		name          string
-		options, said any
+		name              string
+		options, manifest any
 	}{
 		{"loss", o.Loss, c.Loss},
 		{"lambda", o.Lambda, m.Learner.Lambda},
@@ -144,9 +144,9 @@ func (m *Manifest) checkProblem() error {
 		{"regression", o.Regression, m.Task == Regression},
 		{"partitions", *o.Partitions, c.Partitions},
 	} {
-		if v.options != v.said {
+		if v.options != v.manifest {
 			return fmt.Errorf("%s is %v, elsewhere in the manifest it is %v; the manifest was edited, copy the model again",
-				v.name, v.options, v.said)
+				v.name, v.options, v.manifest)
 		}
 	}
 	return nil

@@ -1,6 +1,6 @@
 package models
 
-// Load opens every recipe that training writes, whatever else a program imports.
+// Load must be able to open every recipe that training writes, whatever else a program imports.
 import (
 	_ "github.com/bochner-ml/bochner/features/fourier"
 	_ "github.com/bochner-ml/bochner/features/landmarks"

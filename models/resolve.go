@@ -7,10 +7,10 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Resolve returns the directory of the model that a name stands for, if it is DIR@champion,
-// DIR@challenger or DIR@previous in a directory of models, or else the name itself. A program that
-// reads several files of a model resolves its name once, because a promotion may come between. The
-// error is an *Error if no model has the alias.
+// Resolve returns the directory of the model that a name refers to, if it is DIR@champion, DIR@challenger
+// or DIR@previous in a directory of models; otherwise the name itself. A program that reads several files
+// of a model should resolve its name once, because a promotion may change it. The error is an *Error if no
+// model has the alias.
 func Resolve(ctx context.Context, name string) (string, error) {
 	dir, err := ResolveAlias(ctx, name)
 	var failed *storage.Error

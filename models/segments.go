@@ -9,30 +9,30 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// SegmentsFile is the file of a model directory with the weights of Segments: like WeightsFile, with the
-// outputs of the first segment, then those of the next.
+// SegmentsFile is the file of a model directory with the weights of Segments. It is like WeightsFile, with
+// the outputs of all segments, one segment after the other.
 const SegmentsFile = "segments.safetensors"
 
 // MaxSegments limits the segments of a model.
 const MaxSegments = 10_000
 
-// Segments are linear models of some rows each: those that have a value in a column. Rows with other values
+// Segments are separate linear models for the rows with certain values in a column. Rows with other values
 // are predicted by Model.Linear.
 type Segments struct {
 	Column string    `json:"column"`
-	Slot   int       `json:"slot"` // where a row has the value of the column
-	Of     []Segment `json:"of"`   // by their values, ascending
+	Slot   int       `json:"slot"` // index of the column's value in a row
+	Of     []Segment `json:"of"`   // ascending by value
 
 	models []*Linear
 }
 
-// Segment is one of Segments.
+// Segment is the model of one value.
 type Segment struct {
-	Name  string  `json:"name"`  // the text of the value
+	Name  string  `json:"name"`  // the value as text
 	Value float32 `json:"value"` // in a row: a number, or the index of a level
-	Rows  int64   `json:"rows"`  // that it was fitted to
-	// Shrinkage is κ > 0: the weights w_s minimise the squared errors + κ‖w_s − w‖², with the weights w of all rows;
-	// if rows have weights, κ times their mean.
+	Rows  int64   `json:"rows"`  // number of rows that it was fitted to
+	// Shrinkage is κ > 0: the weights w_s minimise the squared errors + κ‖w_s − w‖², where w are the
+	// weights of all rows. If rows have weights, κ is multiplied by their mean.
 	Shrinkage float64 `json:"shrinkage"`
 }
 
@@ -72,7 +72,7 @@ func (s *Segments) file() (storage.File, error) {
 	return storage.File{Name: SegmentsFile, Data: data.Bytes()}, err
 }
 
-// read reads the SegmentsFile of models with k outputs on d features.
+// read decodes the SegmentsFile of a model with k outputs on d features.
 func (s *Segments) read(data []byte, k, d int) error {
 	all, err := ReadWeights(data, len(s.Of)*k, d)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Segments) read(data []byte, k, d int) error {
 	return nil
 }
 
-// scores replaces the scores of the rows of segments, given n rows and their features.
+// scores replaces the scores of those of n rows that belong to a segment, given their features.
 func (s *Segments) scores(dst, phi, x []float32, n int) {
 	if s == nil {
 		return

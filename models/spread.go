@@ -12,16 +12,17 @@ import (
 // SpreadFile is the file of a model directory with the weights of a Spread, like WeightsFile.
 const SpreadFile = "spread.safetensors"
 
-// ErrNoNovelty is returned by models of learners other than ridge or of older versions, and after --intervals none.
+// ErrNoNovelty is returned by models of other learners than ridge, of older versions, and trained with
+// --intervals none.
 var ErrNoNovelty = errors.New("models: the model has no novelty; train with learner ridge, without --intervals none")
 
-// Spread measures how far the features of a row are from the features of the training rows: the novelty of a row
-// is the sum of the squares of the outputs of SpreadFile.
+// Spread measures how far the features of a row are from the features of the training rows. The novelty of
+// a row is the sum of the squares of the outputs of SpreadFile.
 type Spread struct {
-	Probes int `json:"probes"` // outputs of SpreadFile
-	// Leverage is the mean leverage of the training rows, φᵀ(G + nλI)⁻¹φ for centred features φ with
-	// the sum G of φφᵀ: how much a row's target moves its own prediction. The leverage of a row is
-	// this times its novelty, which is 1 in the mean over the training rows.
+	Probes int `json:"probes"` // number of outputs of SpreadFile
+	// Leverage is the mean leverage of the training rows, φᵀ(G + nλI)⁻¹φ for centred features φ with G =
+	// Σφφᵀ: how much a row's target moves its own prediction. The leverage of a row is this times its
+	// novelty, whose mean over the training rows is 1.
 	Leverage float64 `json:"leverage"`
 
 	linear *Linear
@@ -45,7 +46,7 @@ func (s *Spread) file() (storage.File, error) {
 	return storage.File{Name: SpreadFile, Data: data.Bytes()}, err
 }
 
-// read reads the SpreadFile, of D features.
+// read decodes the SpreadFile of a model with d features.
 func (s *Spread) read(data []byte, d int) (err error) {
 	if s.linear, err = ReadWeights(data, s.Probes, d); err != nil {
 		return fmt.Errorf("%s: %w", SpreadFile, err)
@@ -53,7 +54,7 @@ func (s *Spread) read(data []byte, d int) (err error) {
 	return nil
 }
 
-// SumSquares stores in dst the novelty of each row of outputs of a spread, row-major.
+// SumSquares stores in dst the sum of squares of each row of outputs, row-major: its novelty.
 func SumSquares(dst, outputs []float32) {
 	k := len(outputs) / max(1, len(dst))
 	for i := range dst {
@@ -65,11 +66,12 @@ func SumSquares(dst, outputs []float32) {
 	}
 }
 
-// Novelty stores in dst one number for each row: how far its features are from the features of the training rows,
-// whose mean is 1. New rows like them have slightly more. Rows are as for Predict. The error is ErrNoNovelty.
+// Novelty stores in dst one number for each row: how far its features are from the features of the training
+// rows, for which the mean is 1. New rows of the same kind have slightly more. Rows are as for Predict. The
+// error is ErrNoNovelty.
 func (m *Model) Novelty(dst, rows []float64) error {
 	if m.Manifest.Spread == nil {
 		return ErrNoNovelty
 	}
-	return run(m, dst, rows, 1, true, func(dst []float64, said Applied) { widen(dst, said.Novelty) })
+	return run(m, dst, rows, 1, true, func(dst []float64, output Applied) { widen(dst, output.Novelty) })
 }

@@ -7,32 +7,32 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// What a Threshold is compared with.
+// Values of Threshold.Of.
 const (
 	OfProbability = "probability" // the probability of the positive class
 	OfScore       = "score"       // score.Margin
 )
 
-// Threshold decides between two classes in place of the larger score or probability: a row is of
-// the positive class if what Of names is at least Value.
+// Threshold decides between two classes, instead of the larger score or probability: a row is of the
+// positive class if its probability or its score (see Of) is at least Value.
 type Threshold struct {
 	Value float32 `json:"value"`
 	Of    string  `json:"of"` // OfProbability for a model with probabilities, else OfScore
-	// By is what Value makes best on held-out rows; "" if it was given.
+	// By is the criterion that Value maximises on held-out rows; "" if Value was given.
 	By score.Criterion `json:"by,omitempty"`
-	// Rows are those that chose Value, of the first of that many folds, scored by a model like this one
-	// that was fitted without them.
+	// Rows is the number of rows that chose Value: the first of Folds folds, scored by a similar model that
+	// was fitted without them.
 	Rows  int64 `json:"rows,omitempty"`
 	Folds int   `json:"folds,omitempty"`
-	// Expected is the criterion of these rows, each half of them with the threshold that the
-	// other half would choose, and Plain that without a threshold. Larger is better; of
-	// score.ByError it is the share of rows without an error.
+	// Expected is the criterion on these rows, each half judged with the threshold that the other half
+	// chooses. Plain is the criterion without a threshold. Larger is better; for score.ByError it is the
+	// share of rows without an error.
 	Expected float64 `json:"expected,omitempty"`
 	Plain    float64 `json:"plain,omitempty"`
 }
 
-// NewThreshold returns a threshold of that value for a model. It fails unless the model has two
-// classes, and the value can be one of its probabilities if it has them.
+// NewThreshold returns a threshold for a model. It fails unless the model has two classes and, if it has
+// probabilities, value can be one.
 func NewThreshold(value float64, m *Manifest) (*Threshold, error) {
 	t := &Threshold{Value: float32(value), Of: OfScore}
 	if m.Probabilities != nil {
@@ -41,7 +41,7 @@ func NewThreshold(value float64, m *Manifest) (*Threshold, error) {
 	return t, t.validate(m)
 }
 
-// validate returns the reason why a model cannot have the threshold.
+// validate returns an error if the model cannot have the threshold.
 func (t *Threshold) validate(m *Manifest) error {
 	switch {
 	case m.Task != Classification || m.Outputs != 2:
@@ -64,7 +64,7 @@ func (t *Threshold) validate(m *Manifest) error {
 	return t.By.Validate()
 }
 
-// threshold returns what decides: the applier's threshold, else the model's.
+// threshold returns the applier's threshold, or else the model's.
 func (a *Applier) threshold() *float32 {
 	if t := a.Model.Manifest.Threshold; a.Threshold == nil && t != nil {
 		return &t.Value

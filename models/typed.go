@@ -9,22 +9,20 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Table returns the types of the columns that the model was trained on, or nil if all of
-// them were numbers without missing values. The caller must not change it.
+// Table returns the types of the columns that the model was trained on, or nil if all were numbers without
+// missing values. The caller must not change it.
 //
-// Rows that Predict takes then hold the values that package schema describes: NaN for a
-// missing value, the index of a level for a category. PredictNamed makes such rows from
-// numbers and texts.
+// With a Table, the rows of Predict hold the values that package schema describes: NaN for a missing value,
+// the index of a level for a category. PredictNamed makes such rows from numbers and texts.
 func (m *Model) Table() *schema.Table { return m.table }
 
-// Centre returns what is subtracted from each number of a row in float64, before it is rounded to
-// float32; nil if nothing is. The caller must not change it.
+// Centre returns what is subtracted from each number of a row, in float64, before it is rounded to float32;
+// nil if nothing is. The caller must not change it.
 func (m *Model) Centre() []float64 { return m.centre }
 
-// Fill returns what Applier takes in place of missing values for a model whose training data had
-// none, one number for each of Input.Dim: the means of the columns, if the model standardises
-// them. It is nil for other models and for those with a Table, whose recipe fills in missing
-// values.
+// Fill returns the values that Applier substitutes for missing ones if the training data had none, one for
+// each of Input.Dim: the column means, if the model standardises columns. It is nil for other models, and
+// for models with a Table, whose recipe fills in missing values.
 func (m *Manifest) Fill() []float32 {
 	r, err := m.Recipe.Open()
 	if err != nil {
@@ -49,11 +47,11 @@ func (m *Model) fillIn(x []float32) {
 	}
 }
 
-// appendTyped appends the rows that columns form by the types of the model. s.order has the
-// position of each of the model's columns.
+// appendTyped appends the rows that columns make up, by the types of the model. s.order has 1 + the index
+// in columns of each of the model's columns.
 func (m *Model) appendTyped(dst []float64, columns []Column, s *scratch, n int) ([]float64, error) {
 	if s.decoder == nil {
-		// Rows have float64 numbers from which the centre is subtracted later.
+		// A nil centre: it is subtracted later, from float64.
 		s.decoder = schema.NewDecoder(m.table, nil)
 		s.decoded = make([]float32, m.table.Width())
 	}

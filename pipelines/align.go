@@ -26,8 +26,8 @@ type AlignOptions struct {
 	prepare.Spec `omit:"Split,Room"` // Kernel is learned or harmonic
 	Learned      tuning.GameOptions  `group:"Learned features"`
 	Out          string              `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create; it must not exist."`
-	// Folds is the number of folds of the rows. The first fold is not used, so that a training
-	// can report held-out errors on it; 0 is DefaultFolds, 1 learns from all rows.
+	// Folds is the number of folds of the rows. The first fold is not used, so that Train can report
+	// held-out errors on it; 0 is spec.DefaultFolds, 1 learns from all rows.
 	Folds int    `flag:"folds,common" group:"Learner" help:"Folds of the rows. The first fold is not used, so that train can choose lambda and report held-out errors on it; 0 is 5. 1 learns from all rows, and then no rows are left for held-out errors."`
 	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE" help:"File for a plot of the game's log, .png or .svg."`
 }
@@ -43,14 +43,14 @@ type AlignResult struct {
 }
 
 // Align learns features from labelled rows, by the game between a kernel and a support vector
-// machine or by weighting drawn frequencies, and publishes a directory that learned.Options
-// and learned.HarmonicOptions read. It takes a profile pass, a pass for a sample, and two passes per
-// round of the game.
+// machine or by weighting drawn frequencies, and publishes them as a directory that learned.Options
+// and learned.HarmonicOptions read. It takes a profile pass, a pass that samples rows, and two
+// passes per round of the game.
 func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error) {
 	switch k := o.Kernel.(type) {
 	case nil:
 		o.Kernel = &learned.Options{}
-	case *fourier.GaussianOptions: // the search starts from it
+	case *fourier.GaussianOptions: // the initial width, form and number
 		if k.Draw != fourier.Iid {
 			return nil, exit.Usage("--draw %s cannot be used with align, which learns frequencies; leave it out", k.Draw)
 		}
@@ -88,7 +88,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 		Seconds: t.Seconds}, nil
 }
 
-// training returns the options of a training that learns these features.
+// training returns the options of a training run that learns these features.
 func (o AlignOptions) training() TrainOptions {
 	return TrainOptions{Spec: o.Spec, Learned: o.Learned}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 )
 
-// AskOptions say what is asked of which sums.
+// AskOptions says which question to answer, and from which sums.
 type AskOptions = ask.Options
 
 // Answer is the answer to a question: R² and errors of models of some parts of the data on others.
@@ -15,5 +15,5 @@ type Answer = ask.Answer
 // Ask answers a question about data from its sums. It reads no rows.
 func Ask(ctx context.Context, o AskOptions) (*Answer, error) { return ask.Ask(ctx, o) }
 
-// Questions returns what can be asked.
+// Questions returns the questions that Ask can answer.
 func Questions() []string { return ask.Questions() }

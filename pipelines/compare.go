@@ -12,11 +12,11 @@ type CompareOptions = evaluate.KernelOptions
 // CompareResult says how well features approximate their kernel.
 type CompareResult = evaluate.KernelResult
 
-// ErrorCurve is the error of one way to draw features by their number.
+// ErrorCurve is the approximation error of one way to draw features, by the number of features.
 type ErrorCurve = evaluate.ErrorCurve
 
-// ErrorBounds has proven bounds on the errors of independent Fourier features next to the
-// measured errors.
+// ErrorBounds has proven bounds on the errors of independent Fourier features, and the measured
+// errors next to them.
 type ErrorBounds = evaluate.ErrorBounds
 
 // BoundPoint has the bounds for a number of features.

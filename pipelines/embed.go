@@ -41,7 +41,7 @@ type EmbedResult struct {
 	Components []models.Component `json:"components"`
 	Seconds    map[string]float64 `json:"seconds"` // wall time by part of the job
 
-	Steps int `json:"steps"` // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
+	Steps int `json:"steps"` // of the features' grid, from 0 to the bound: 127 for 8 bits
 
 	dim int
 }
@@ -57,7 +57,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	t, err := training.Begin(ctx, TrainOptions{Spec: o.Spec, Model: o.Model}, o.Model, o.labeled)
+	t, err := training.Begin(ctx, TrainOptions{Spec: o.Spec, Model: o.Model}, o.Model, o.checkLabels)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +118,8 @@ func (o EmbedOptions) validate() error {
 	return o.Spec.Validate()
 }
 
-// labeled returns an error unless the data has the labels that the plot needs.
-func (o EmbedOptions) labeled(d *dataset.Dataset) error {
+// checkLabels returns an error if a plot is asked for and the data has no labels to colour it.
+func (o EmbedOptions) checkLabels(d *dataset.Dataset) error {
 	if o.Picture == "" || d.Labeled {
 		return nil
 	}

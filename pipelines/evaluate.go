@@ -14,17 +14,17 @@ type EvaluateOptions = evaluate.EvaluateOptions
 // EvaluateResult has the scores of a model.
 type EvaluateResult = evaluate.EvaluateResult
 
-// TargetReport is the score of one of several targets.
+// TargetReport has the scores of one of several targets.
 type TargetReport = evaluate.TargetReport
 
-// ProbabilityReport says how good the probabilities of a model are.
+// ProbabilityReport says how well the probabilities of a model are calibrated.
 type ProbabilityReport = evaluate.ProbabilityReport
 
-// UnseenLabel is a label that is not a class of the model.
+// UnseenLabel is a label in the data that is not a class of the model.
 type UnseenLabel = evaluate.UnseenLabel
 
-// Evaluate applies a model to labelled data and scores it. If a gate is not passed, the
-// error is an *exit.GateError and the result is complete.
+// Evaluate applies a model to labelled data and scores its predictions. If a gate is not passed,
+// the error is an *exit.GateError and the result is complete.
 func Evaluate(ctx context.Context, o EvaluateOptions) (*EvaluateResult, error) {
 	return pages.Evaluate(ctx, o)
 }
@@ -35,7 +35,8 @@ type ReportOptions = pages.ReportOptions
 // ReportResult says where a report is.
 type ReportResult = pages.ReportResult
 
-// Report writes a report on a model for people, as one HTML file, with its scores on labelled data if there is any.
+// Report writes a report on a model as one HTML file. If the options name labelled data, it has the
+// scores on them.
 func Report(ctx context.Context, o ReportOptions) (*ReportResult, error) {
 	return pages.Report(ctx, o)
 }
@@ -46,10 +47,10 @@ type CompareModelsOptions = evaluate.CompareModelsOptions
 // ModelComparison compares two models on the same rows.
 type ModelComparison = evaluate.ModelComparison
 
-// ComparedModel is one of two models.
+// ComparedModel has the scores of one of the two models of a ModelComparison.
 type ComparedModel = evaluate.ComparedModel
 
-// RowsNeeded is how many rows show a difference of error rates.
+// RowsNeeded is the number of rows that a test needs to detect a difference of error rates.
 type RowsNeeded = evaluate.RowsNeeded
 
 // CompareModels applies two models to the same labelled rows and compares their predictions. If
@@ -61,11 +62,11 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (*ModelCompariso
 // TwoSampleOptions says which two tables to compare, and in which features.
 type TwoSampleOptions = twosample.Options
 
-// TwoSampleResult says whether two tables are drawn from the same distribution.
+// TwoSampleResult has the p-value of the test and the distances by column.
 type TwoSampleResult = twosample.Result
 
 // TwoSample tests whether the rows of two tables are drawn from the same distribution, by the
-// maximum mean discrepancy in random features. If a bound is not kept, the error is an
+// maximum mean discrepancy in random features. If a bound is exceeded, the error is an
 // *exit.GateError and the result is complete.
 func TwoSample(ctx context.Context, o TwoSampleOptions) (*TwoSampleResult, error) {
 	return twosample.Test(ctx, o)
@@ -74,14 +75,14 @@ func TwoSample(ctx context.Context, o TwoSampleOptions) (*TwoSampleResult, error
 // VerifyOptions says which model to verify, and on which data it was trained.
 type VerifyOptions = evaluate.VerifyOptions
 
-// VerifyResult has what was recorded when the model was trained, and what was recomputed from
-// the data.
+// VerifyResult has the values that were recorded when the model was trained, and the same values
+// recomputed from the data.
 type VerifyResult = evaluate.VerifyResult
 
 // Problem is the optimisation problem that the certificate is about.
 type Problem = evaluate.Problem
 
-// Optimum is what a manifest says about the distance of weights from the optimum.
+// Optimum is the bound of a manifest on the distance of the weights from the optimum.
 type Optimum = evaluate.Optimum
 
 // Verify recomputes the objective and the dual objective of an svm model from the data it was

@@ -27,14 +27,14 @@ type ExportOptions struct {
 	Log    io.Writer // notes; nil discards them
 }
 
-// ExportFormats returns what ExportOptions.Format can be.
+// ExportFormats returns the values of ExportOptions.Format.
 func ExportFormats() []string { return []string{"onnx", "mlflow"} }
 
-// Exported describes what was written.
+// Exported describes the written file or directory.
 type Exported struct {
 	Out     string       `json:"out"`
 	Format  string       `json:"format"`
-	Bytes   int64        `json:"bytes"` // of the graph
+	Bytes   int64        `json:"bytes"` // size of the ONNX graph
 	Inputs  []onnx.Value `json:"inputs"`
 	Outputs []onnx.Value `json:"outputs"`
 }
@@ -84,8 +84,8 @@ func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	})
 }
 
-// withClaim calls write while no other run can create the output, and clears what killed runs have
-// left.
+// withClaim calls write while no other run can create the output. It first removes the temporary
+// files of killed runs.
 func withClaim(ctx context.Context, out string, write func(*storage.Claim) error) error {
 	claim, err := storage.AcquireClaim(ctx, out)
 	if err != nil {
@@ -95,11 +95,12 @@ func withClaim(ctx context.Context, out string, write func(*storage.Claim) error
 	if err := storage.MustNotExist(ctx, out); err != nil { // no other run can create it now
 		return err
 	}
-	_ = claim.Clear(ctx) // what cannot be removed does not hurt
+	_ = claim.Clear(ctx) // leftover files do no harm
 	return write(claim)
 }
 
-// exportMLflow publishes a directory. The graph may be large, so it goes through a file.
+// exportMLflow publishes a directory for MLflow. The graph may be large, so it is written to a
+// temporary file first.
 func exportMLflow(ctx context.Context, g *onnx.Graph, out string) error {
 	files, err := g.MLflow()
 	if err != nil {
@@ -132,7 +133,7 @@ func (e *Exported) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// mostListed is how many inputs or outputs are printed.
+// mostListed is the largest number of inputs or outputs that are printed.
 const mostListed = 20
 
 func (e *Exported) list(w io.Writer, title string, values []onnx.Value) {

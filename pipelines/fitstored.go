@@ -27,19 +27,18 @@ func init() {
 type Fitted struct {
 	Model string // its directory
 	Sums  string // the last directory of sums that it was fitted to
-	Rows  int64  // of the window so far
+	Rows  int64  // rows of the window so far
 }
 
-// FitStored fits a model to each directory of sums, of a PCollection<rows.Stored> as rows.Store
-// returns it, so that every window has a model of its rows; Fit makes the models of several
-// windows, or of the last so many. The model of the sums in a directory is created in dir, by the
-// same name, and is the same as from bochner fit --sums, byte for byte. Where rows came after
-// others of their window were stored, the model of the further directory is fitted to all sums of
-// the window so far. FitStored returns a PCollection<Fitted>, and a PCollection<rows.Rejected> with
-// the directories of sums that no model can be fitted to, because there are no rows, for instance.
+// FitStored fits a model to each window of a PCollection<rows.Stored>, the directories of sums that
+// rows.Store returns. The model is created in dir under the name of its directory of sums, and has
+// the same bytes as from bochner fit --sums. If late rows of a window are stored in a further
+// directory, its model is fitted to all sums of the window so far. To fit a model to several
+// windows, call Fit. FitStored returns a PCollection<Fitted>, and a PCollection<rows.Rejected> with
+// the directories of sums that no model can be fitted to, for instance because they have no rows.
 //
-// Each model is solved by one worker, which needs the memory that bochner fit needs. A model that
-// exists, of the same sums, is left as it is, so that a step may be repeated.
+// One worker solves each model, and needs as much memory as bochner fit. An existing model of the
+// same sums is left as it is, so a runner may repeat the step.
 func FitStored(s beam.Scope, dir string, stored beam.PCollection) (fitted, rejected beam.PCollection) {
 	s = s.Scope("pipelines.FitStored")
 	return beam.ParDo2(s, &fitStoredFn{Models: dir}, stored)
@@ -47,17 +46,17 @@ func FitStored(s beam.Scope, dir string, stored beam.PCollection) (fitted, rejec
 
 type fitStoredFn struct{ Models string }
 
-func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit func(Fitted),
+func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, emit func(Fitted),
 	reject func(rows.Rejected)) error {
-	_, name := storage.Split(strings.TrimRight(of.Place, "/"))
-	fitted := Fitted{Model: storage.Join(f.Models, name), Sums: of.Place, Rows: of.Rows}
-	r, err := Fit(ctx, FitOptions{Parts: Parts{Sums: of.Window}, Model: fitted.Model})
+	_, name := storage.Split(strings.TrimRight(stored.Place, "/"))
+	fitted := Fitted{Model: storage.Join(f.Models, name), Sums: stored.Place, Rows: stored.Rows}
+	r, err := Fit(ctx, FitOptions{Parts: Parts{Sums: stored.Window}, Model: fitted.Model})
 	if err == nil {
 		fitted.Rows = r.Rows.Used
 	}
 	if errors.Is(err, fs.ErrExist) {
-		if m := remade(ctx, fitted.Model, func(dir string) error {
-			_, err := Fit(ctx, FitOptions{Parts: Parts{Sums: of.Window}, Model: dir})
+		if m := existingModel(ctx, fitted.Model, func(dir string) error {
+			_, err := Fit(ctx, FitOptions{Parts: Parts{Sums: stored.Window}, Model: dir})
 			return err
 		}); m != nil {
 			err, fitted.Rows = nil, m.Rows.Used
@@ -68,16 +67,16 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit f
 	case err == nil:
 		emit(fitted)
 	case errors.As(err, &data) && data.Kind == transforms.DataFault:
-		reject(rows.Rejected{Key: of.Place, Reason: data.Message})
+		reject(rows.Rejected{Key: stored.Place, Reason: data.Message})
 	default:
-		return transforms.NewFault(transforms.InternalFault, fmt.Errorf("pipelines: the model of %s: %w", of.Place, err))
+		return transforms.NewFault(transforms.InternalFault, fmt.Errorf("pipelines: the model of %s: %w", stored.Place, err))
 	}
 	return nil
 }
 
-// remade returns the manifest of a model that exists if train makes the same model in another
-// directory: an attempt before this one may have made it. It returns nil if it is another model.
-func remade(ctx context.Context, model string, train func(dir string) error) *models.Manifest {
+// existingModel returns the manifest of an existing model if train makes the same model in another
+// directory: an earlier attempt of a runner may have made it. It returns nil if the models differ.
+func existingModel(ctx context.Context, model string, train func(dir string) error) *models.Manifest {
 	there, err := models.ReadManifest(ctx, model)
 	if err != nil {
 		return nil

@@ -15,8 +15,8 @@ type DataReport = apply.DataReport
 // ColumnReport describes a column.
 type ColumnReport = apply.ColumnReport
 
-// InspectData reads all rows once and describes them. It writes nothing but the schema file that
-// is asked for.
+// InspectData reads all rows once and describes them. It writes nothing except a schema file, if
+// the options name one.
 func InspectData(ctx context.Context, o InspectOptions) (*DataReport, error) {
 	return apply.InspectData(ctx, o)
 }
@@ -24,8 +24,8 @@ func InspectData(ctx context.Context, o InspectOptions) (*DataReport, error) {
 // ModelReport describes a model.
 type ModelReport = apply.ModelReport
 
-// InspectEffects is InspectModel with the effects of columns on the predictions for up to 1,000
-// rows of the data of o, whose labels are not needed: for any features and learner.
+// InspectEffects is InspectModel with the effects of columns on predictions, measured on up to
+// 1,000 rows of the data of o. It needs no labels and works for any features and learner.
 func InspectEffects(ctx context.Context, model string, o InspectOptions) (*ModelReport, error) {
 	return apply.InspectEffects(ctx, model, o)
 }

@@ -12,15 +12,15 @@ type PredictOptions = apply.PredictOptions
 // PredictResult describes the predictions.
 type PredictResult = apply.PredictResult
 
-// PredictManifest is the file of a directory of predictions that describes them: a
+// PredictManifest is the name of the file that describes a directory of predictions: a
 // PredictResult with the model.
 const PredictManifest = apply.PredictManifest
 
-// Threshold is what decides between two classes instead of the larger score or probability.
+// Threshold decides between two classes, instead of the larger score or probability.
 type Threshold = apply.Threshold
 
-// Predict applies a model to all rows of the data and publishes a directory of files with one
-// line per row, in the order of the rows; or writes them to o.Join.
+// Predict applies a model to all rows of the data and publishes a directory of files with one line
+// per row, in the order of the rows. With o.Join it writes them to that file instead.
 func Predict(ctx context.Context, o PredictOptions) (*PredictResult, error) {
 	return apply.Predict(ctx, o)
 }
@@ -42,26 +42,26 @@ func PredictFormats() []string { return apply.PredictFormats() }
 // StreamOptions says which model to apply to files as they appear.
 type StreamOptions = apply.StreamOptions
 
-// StreamRound is what a stream has done in a round of files, and in all.
+// StreamRound describes what a stream has done in one round of files, and in total.
 type StreamRound = apply.StreamRound
 
-// StreamCounts counts what a stream has done.
+// StreamCounts has the numbers of files and rows that a stream has processed.
 type StreamCounts = apply.StreamCounts
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
-// there are none left. An ended context is not an error: the stream stops after the file it is at.
+// no files are left. The end of the context is not an error: the stream finishes its current file.
 func PredictStream(ctx context.Context, o StreamOptions) (*StreamRound, error) {
 	return apply.PredictStream(ctx, o)
 }
 
-// FeaturizeOptions says which features of which data to write.
+// FeaturizeOptions says which features to write, and for which data.
 type FeaturizeOptions = apply.FeaturizeOptions
 
 // FeaturizeResult describes the written features.
 type FeaturizeResult = apply.FeaturizeResult
 
-// Featurize writes the features of all rows for other programs: float32 arrays in files of
-// at most 64 MiB, in the order of the rows, with the labels if the data has any.
+// Featurize writes the features of all rows for other programs: float32 arrays in files of at most
+// 64 MiB, in the order of the rows, with the labels if the data has any.
 func Featurize(ctx context.Context, o FeaturizeOptions) (*FeaturizeResult, error) {
 	return apply.Featurize(ctx, o)
 }

@@ -15,18 +15,17 @@ import (
 // RetrainOptions says what to retrain, and when a new model becomes champion.
 type RetrainOptions struct {
 	days.RetrainOptions
-	// Train says how a recipe is drawn: all but the data and the model.
+	// Train has the options of the training runs, except for the data and the model.
 	Train TrainOptions `group:"" omit:"Recipe,Model,Intervals"`
-	// Gate has conditions on the scores of the new model, such as accuracy>=0.95, separated by
-	// commas.
+	// Gate has conditions on the scores of the new model, such as accuracy>=0.95, separated by commas.
 	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are separated by commas, or given one by one."`
-	// PairedGate has conditions on its difference from the champion, in words.
+	// PairedGate has conditions on the difference between the new model and the champion, in words.
 	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION" help:"Condition on the difference from the champion, in words (see compare). Several are separated by commas, or given one by one."`
 }
 
-// Retrain works for a day: it sums the partitions of the data that changed, fits a model to the
-// window, compares it with the champion, and makes it champion if it passes. If it does not put
-// a new model to use, the error says so with an exit code of its own, and the report is complete.
+// Retrain makes the model of a day: it sums the partitions of the data that changed, fits a model
+// to the window, compares it with the champion, and makes it champion if it passes. If it promotes
+// no model, the error is an *exit.OutcomeError or says what failed, and the report is complete.
 func Retrain(ctx context.Context, o RetrainOptions) (*days.RetrainReport, error) {
 	if _, err := evaluate.ParseGates(o.Gate); err != nil {
 		return nil, err
@@ -34,7 +33,7 @@ func Retrain(ctx context.Context, o RetrainOptions) (*days.RetrainReport, error)
 	if _, err := evaluate.ParseConditions(pairedFlag, o.PairedGate); err != nil {
 		return nil, err
 	}
-	if err := canFollow(o.Train); err != nil {
+	if err := checkRetrainable(o.Train); err != nil {
 		return nil, err
 	}
 	if _, rounds := o.Train.Rounds(); rounds && o.Window.Auto {
@@ -43,7 +42,7 @@ func Retrain(ctx context.Context, o RetrainOptions) (*days.RetrainReport, error)
 	o.Program, o.Train.Data.Ignore = engine.Version(), days.DayColumns(o.Data)
 	report, err := days.Retrain(ctx, o.RetrainOptions, &retrainJobs{o})
 	if kept, ok := errors.AsType[*exit.ResumableError](err); ok {
-		kept.Same = true // see making
+		kept.Same = true // see buildJob
 	}
 	return report, err
 }
@@ -51,9 +50,9 @@ func Retrain(ctx context.Context, o RetrainOptions) (*days.RetrainReport, error)
 // pairedFlag is the flag of PairedGate.
 const pairedFlag = "paired_gate"
 
-// canFollow refuses several targets, whose models cannot be compared, and options that only the first
-// night could honour: the models of later nights are fitted to sums.
-func canFollow(t TrainOptions) error {
+// checkRetrainable refuses several targets, whose models cannot be compared, and options that only
+// the first night could honour, because the models of later nights are fitted to sums.
+func checkRetrainable(t TrainOptions) error {
 	if strings.ContainsAny(t.Data.Label, ",*") {
 		return exit.Usage("--label %s: models of several targets cannot be compared, so none would replace the first; retrain one model for each target", t.Data.Label)
 	}

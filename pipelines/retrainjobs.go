@@ -26,19 +26,19 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// retrainJobs are the jobs of a retraining.
+// retrainJobs implements days.Jobs by calling the other jobs with the options of a retraining.
 type retrainJobs struct{ o RetrainOptions }
 
-// making returns the options of a job that creates a directory: it continues what an earlier
-// run has left beside it.
-func (n *retrainJobs) making() job.Options {
+// buildJob returns the options of a job that creates a directory. The job continues the work of an
+// earlier run that was stopped.
+func (n *retrainJobs) buildJob() job.Options {
 	j := n.o.Train.Job
 	j.Work, j.Resume = "", true
 	return j
 }
 
-// judging returns the options of a job that creates none.
-func (n *retrainJobs) judging() job.Options {
+// scoreJob returns the options of a job that only scores and creates no directory.
+func (n *retrainJobs) scoreJob() job.Options {
 	j := n.o.Train.Job
 	j.Work, j.Resume = "", false
 	if j.Engine.About().Machines {
@@ -49,26 +49,26 @@ func (n *retrainJobs) judging() job.Options {
 
 func (n *retrainJobs) Train(ctx context.Context, model string, files []string) error {
 	t := n.o.Train
-	t.Model, t.Job, t.Data.Data = model, n.making(), files
+	t.Model, t.Job, t.Data.Data = model, n.buildJob(), files
 	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
-		t.Lambda.Select = cmp.Or(t.Lambda.Select, spec.SelectMSE) // as they choose
+		t.Lambda.Select = cmp.Or(t.Lambda.Select, spec.SelectMSE) // as fits to sums do
 		if !t.Calibrates() {
-			t.Calibrate = "none" // as their models are
+			t.Calibrate = "none" // as the models of later nights
 		}
 	}
-	t.Accept = func(m *models.Manifest) error { return errors.Join(n.judged(m), n.comparable(m)) }
+	t.Accept = func(m *models.Manifest) error { return errors.Join(n.checkGate(m), n.checkPairedGate(m)) }
 	_, err := Train(ctx, t)
 	return err
 }
 
-// Probe makes an embedding, for which the label is a column like others. Columns of groups and
-// times stay what they are.
+// Probe makes an embedding whose recipe serves to measure drift. Here the label is a column like
+// any other. Columns of groups and times keep their roles.
 func (n *retrainJobs) Probe(ctx context.Context, model string, files []string) error {
 	if there, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || there {
 		return err
 	}
 	t := n.o.Train.Spec
-	t.Data.Data, t.Job, t.Kernel = files, n.making(), &fourier.GaussianOptions{Features: 32}
+	t.Data.Data, t.Job, t.Kernel = files, n.buildJob(), &fourier.GaussianOptions{Features: 32}
 	t.Scale, t.Encode, t.Room, t.Folds, t.Job.Log = nil, preprocess.ColumnOptions{}, 0, 5, nil
 	if len(t.Data.Columns) > 0 {
 		t.Data.Columns = append(slices.Clone(t.Data.Columns), t.Data.Label)
@@ -79,15 +79,15 @@ func (n *retrainJobs) Probe(ctx context.Context, model string, files []string) e
 	if err != nil {
 		return err
 	}
-	if t.Types.Schema == "" && d.Schema.Traits().Columns { // so that values may be missing, as in a training
+	if t.Types.Schema == "" && d.Schema.Traits().Columns { // so that values may be missing, as in Train
 		t.Types.Fill = schema.Median
 	}
 	_, err = Embed(ctx, EmbedOptions{Spec: t, Model: model})
 	return err
 }
 
-// judged refuses gates on scores that the model does not have.
-func (n *retrainJobs) judged(m *models.Manifest) error {
+// checkGate refuses gates on scores that the model does not have.
+func (n *retrainJobs) checkGate(m *models.Manifest) error {
 	gates, err := evaluate.ParseGates(n.o.Gate)
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ func (n *retrainJobs) judged(m *models.Manifest) error {
 	return gates.Fit(m)
 }
 
-// comparable refuses conditions by which models like this one are not compared.
-func (n *retrainJobs) comparable(m *models.Manifest) error {
+// checkPairedGate refuses conditions that do not apply to models like this one.
+func (n *retrainJobs) checkPairedGate(m *models.Manifest) error {
 	_, err := evaluate.FitConditions(pairedFlag, n.o.PairedGate, m, m)
 	return err
 }
@@ -106,20 +106,20 @@ func (n *retrainJobs) Accept(ctx context.Context, champion string) error {
 	if err != nil {
 		return err
 	}
-	if _, rounds := n.o.Train.Rounds(); !rounds { // otherwise only the champion may lack probabilities
+	if _, rounds := n.o.Train.Rounds(); !rounds { // the champion may lack probabilities that a new model will have
 		like := *m
 		if n.o.Train.Calibrate == score.Platt && m.Task == models.Classification {
 			like.Probabilities = new(models.Probabilities)
 		}
-		if err := n.judged(&like); err != nil {
+		if err := n.checkGate(&like); err != nil {
 			return err
 		}
 	}
-	return n.comparable(m)
+	return n.checkPairedGate(m)
 }
 
-// labelled returns the options of data that judges. Columns are those of the model.
-func (n *retrainJobs) labelled(files []string) dataset.Options {
+// heldOutData returns the options of the data on which models are scored. The model determines the columns.
+func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 	d := n.o.Train.Data
 	d.Data, d.Columns, d.Drop, d.Weight, d.ID = files, nil, nil, "", ""
 	return d
@@ -129,7 +129,7 @@ func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
 	files []string) (gates []registry.Gate, r *evaluate.ModelComparison, err error) {
 	if n.o.Gate != "" {
 		r, err := Evaluate(ctx, EvaluateOptions{
-			Model: model, Data: n.labelled(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
+			Model: model, Data: n.heldOutData(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.scoreJob(),
 		})
 		if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
 			return nil, nil, err
@@ -142,8 +142,8 @@ func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
 		return gates, nil, nil
 	}
 	r, err = CompareModels(ctx, CompareModelsOptions{
-		Champion: champion, Challenger: model, Data: n.labelled(files), Gate: n.o.PairedGate,
-		MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
+		Champion: champion, Challenger: model, Data: n.heldOutData(files), Gate: n.o.PairedGate,
+		MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.scoreJob(),
 	})
 	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
 		return nil, nil, err
@@ -155,8 +155,9 @@ func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
 	return gates, r, nil
 }
 
-// Recipe identifies a recipe by the beginning of its digest, which is long enough for a name. One
-// that lacks the curves of classes that the settings ask for is not followed.
+// Recipe returns the first 16 digits of the digest of the model's recipe, which serve as its name.
+// It returns "" if later models cannot use the recipe: for a model that is not fitted to sums, or
+// whose profile lacks the curves of classes that calibration needs.
 func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) {
 	r, _, err := sums.ReadRecipe(ctx, model)
 	if errors.Is(err, sums.ErrNotBySums) {
@@ -175,7 +176,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	out string) (s *days.Summed, read bool, err error) {
 	p, err := sums.ReadPart(ctx, out)
 	if read = errors.Is(err, fs.ErrNotExist); read {
-		d := n.labelled(files)
+		d := n.heldOutData(files)
 		d.Weight = n.o.Train.Data.Weight
 		m, err := models.ReadManifest(ctx, recipe)
 		if err != nil {
@@ -185,7 +186,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 			d.Label, d.LabelText = "", dataset.LabelText{}
 		}
 		r, err := days.Sum(ctx, days.SumOptions{
-			Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making(),
+			Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.buildJob(),
 		})
 		if err != nil {
 			return nil, false, err
@@ -224,7 +225,7 @@ func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string,
 
 func (n *retrainJobs) Fit(ctx context.Context, _ string, o days.FitOptions) error {
 	o.Reporting = n.o.Train.Reporting
-	o.Job = n.making()
+	o.Job = n.buildJob()
 	if o.Model != "" {
 		o.Calibrate = n.o.Train.Calibrate
 		_, err := days.Fit(ctx, o)

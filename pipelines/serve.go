@@ -6,13 +6,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/serve"
 )
 
-// ServeOptions say which model to serve over HTTP, where, and within which limits. The tags have the
-// defaults, which NewServeOptions sets.
+// ServeOptions says which model to serve over HTTP, where, and within which limits. NewServeOptions
+// sets the defaults.
 type ServeOptions = serve.Options
 
-// Serve answers requests for predictions over HTTP until the context ends, and then finishes those that
-// have begun. Only this function listens: nothing else of the module opens a port unless a runner
-// requires it.
+// Serve answers requests for predictions over HTTP until the context ends, and then finishes the requests that
+// have begun. No other function of the module opens a port, unless a runner needs one.
 func Serve(ctx context.Context, o ServeOptions) error { return serve.Serve(ctx, o) }
 
 // NewServeOptions returns the defaults.

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 )
 
-// SumOptions says which rows to sum by the recipe of which model.
+// SumOptions says which rows to sum, and by the recipe of which model.
 type SumOptions = days.SumOptions
 
 // SumResult describes a directory of sums.
@@ -16,7 +16,7 @@ type SumResult = days.SumResult
 // Sum sums rows by the recipe of a model in two passes, and publishes a directory of sums.
 func Sum(ctx context.Context, o SumOptions) (*SumResult, error) { return days.Sum(ctx, o) }
 
-// Parts names directories of sums that are added and subtracted.
+// Parts names directories of sums to add and to subtract.
 type Parts = parts.Parts
 
 // FitOptions says which sums to fit a model to.
@@ -29,13 +29,13 @@ func Fit(ctx context.Context, o FitOptions) (*TrainResult, error) { return days.
 // AddSums adds and subtracts sums and publishes the result as a directory of sums, o.SaveSums.
 func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) { return days.AddSums(ctx, o) }
 
-// ForgetOptions says which rows a model forgets.
+// ForgetOptions says which model forgets which rows.
 type ForgetOptions = days.ForgetOptions
 
 // ForgetResult describes a model that has forgotten rows.
 type ForgetResult = days.ForgetResult
 
-// Certificate says that a model was fitted without rows.
+// Certificate records that a model was fitted without certain rows.
 type Certificate = days.Certificate
 
 // Forget subtracts rows from the sums of a model, and publishes the model of the rest.
@@ -46,24 +46,24 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 // VerifyForgottenResult says whether a certificate holds.
 type VerifyForgottenResult = days.VerifyForgottenResult
 
-// VerifyForgotten recomputes the certificate of Forget from the rows and the sums of before.
+// VerifyForgotten recomputes the certificate of Forget from the rows and the original sums.
 func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResult, error) {
 	return days.VerifyForgotten(ctx, o)
 }
 
-// AuditOptions says which sums to audit by which rows, and which model by the sums.
+// AuditOptions says which sums to check against which rows, and which model against the sums.
 type AuditOptions = parts.AuditOptions
 
-// AuditResult says whether sums are those of rows, and a model that of sums.
+// AuditResult says whether the sums belong to the rows, and the model to the sums.
 type AuditResult = parts.AuditResult
 
 // Audit compares sums with rows by a random test, and the weights of a model with the sums.
 func Audit(ctx context.Context, o AuditOptions) (*AuditResult, error) { return parts.Audit(ctx, o) }
 
-// PruneOptions says which directories of sums are removed.
+// PruneOptions says which directories of sums to remove.
 type PruneOptions = days.PruneOptions
 
-// PruneResult says which were.
+// PruneResult lists the removed directories.
 type PruneResult = days.PruneResult
 
 // PruneSums removes old directories of sums that no model needs.

@@ -1,19 +1,17 @@
-// Package pipelines contains the jobs: Train, Align, Embed, Predict, Evaluate, Verify,
-// InspectData, InspectModel, Featurize, Compare and Generate. Each is a function that a Go
-// program can call; package command makes a command of it. A job builds one graph of
-// transforms per pass over the data, runs it on a Beam runner, and decides between passes
-// what to do next.
+// Package pipelines contains the jobs, such as Train, Predict, Evaluate, Retrain and Serve. Each is
+// a function that takes a struct of options and returns a result. Package command makes a command
+// of each. A job builds one graph of transforms per pass over the data, runs it on a Beam runner,
+// and decides between passes what to do next.
 //
-// A job of one file is here; others have a package below it, whose types have names here: training
-// and alignment, summing (Sum, Fit, Forget), retrain, predicting (Predict, PredictStream, Featurize),
-// evaluating (Evaluate, CompareModels, Verify), inspecting and approximation (Compare). They share
-// modeldata, prepare, recipe, job, workdir, engine, report and exit.
+// Most jobs are implemented in packages under pipelines/internal: training, days (Sum, Fit, Forget, Retrain),
+// apply (Predict, Featurize, InspectData), evaluate, parts, ask and serve. This package has aliases for their
+// options and results. FitStored and TrainRows are not jobs but transforms, for pipelines of other programs.
 //
-// A job runs in the process that calls it and opens no port. It prints only to
-// job.Options.Log, never ends the process, and leaves the program's loggers alone, except that
-// Beam's log lines about the job are dropped unless engine.Engine.Verbose is set. The runners
-// universal, flink and dataflow start the program again as a worker: such a program calls
-// flag.Parse and then beam.Init at the beginning of main.
+// A job runs in the process that calls it. Only Serve listens on a port, unless a runner needs one.
+// A job prints only to job.Options.Log, never ends the process, and leaves the program's loggers
+// alone, except that Beam's log lines about the job are dropped unless engine.Engine.Verbose is
+// set. The runners universal, flink and dataflow start the program again as a worker: such a
+// program calls flag.Parse and then beam.Init at the beginning of main.
 package pipelines
 
 import (
@@ -26,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// TrainOptions says what to train on which data.
+// TrainOptions says what model to train, and on which data.
 type TrainOptions = training.Options
 
 // Spec is the part of TrainOptions that says which data to read, how rows become features, and what the
@@ -36,15 +34,15 @@ type Spec = prepare.Spec
 // LambdaOptions are the part of TrainOptions that says how λ is chosen.
 type LambdaOptions = training.LambdaOptions
 
-// NoSearch is the value of TrainOptions.Search for features that are not searched for.
+// NoSearch is the value of TrainOptions.Search that turns the search for features off.
 const NoSearch = tuning.NoSearch
 
 // TrainResult describes the trained model.
 type TrainResult = training.Result
 
-// Train trains a model and publishes its directory as a whole. It runs a profile pass and then
-// what the learner needs: a pass that sums the features' second moments, and a solve; or a
-// pass per round.
+// Train trains a model and publishes its directory, complete or not at all. It runs a profile pass,
+// and then either one pass that sums the features' second moments, followed by a solve, or one pass
+// per round of an iterative learner.
 func Train(ctx context.Context, o TrainOptions) (*TrainResult, error) {
 	return training.Run(ctx, o)
 }

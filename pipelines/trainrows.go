@@ -34,8 +34,8 @@ func init() {
 
 // RowsOptions says how to train on a PCollection of rows.
 type RowsOptions struct {
-	// Dir gets three directories: recipe, a model of the sample, whose recipe later rows can be summed
-	// by; sums; and models.
+	// Dir is the directory in which three are created: recipe, a model of the sample, by whose recipe
+	// later rows can be summed; sums; and models.
 	Dir string
 	// Sample is how many rows the recipe is drawn from; 0 is 20,000. All rows are summed.
 	Sample int
@@ -45,21 +45,20 @@ type RowsOptions struct {
 	Features int
 	Room     float64 // how far targets may be beyond the sample's, as a multiple of their range; 0 is 1
 	Seed     uint64
-	Classes  []string // that rows may have besides those in the sample
-	Shards   int      // as rows.Recipe.Shards
+	Classes  []string // classes that rows may have and the sample may lack
+	Shards   int      // see rows.Recipe.Shards
 	Threads  int
 }
 
-// TrainRows trains on a bounded PCollection of rows without an existing model. It draws a recipe
-// from a sample of all rows. The content of the rows decides which are in the sample, so their
-// order does not matter. Then it sums all rows of each window by the recipe, and fits a model to
-// each window, as FitStored does. It returns a PCollection<Fitted>, and a
-// PCollection<rows.Rejected> of rows that cannot be used, and of windows that no model can be
-// fitted to.
+// TrainRows trains on a bounded PCollection of rows, without an existing model. It draws a recipe
+// from a sample of all rows. Hashes of the rows decide which are in the sample, so their order does
+// not matter. Then it sums the rows of each window by the recipe, and fits a model to each window,
+// as FitStored does. It returns a PCollection<Fitted>, and a PCollection<rows.Rejected> with the
+// rows that cannot be used and the windows that no model can be fitted to.
 //
 // Rows are structs with a label, or rows.Row with values by name and a Label. Rows whose class is
-// neither in the sample nor in Classes, or whose target is beyond Room, are rejected. It panics if
-// elements cannot be such rows.
+// neither in the sample nor in Classes, or whose target is beyond Room, are rejected. TrainRows
+// panics if the element type cannot be such a row.
 func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejected beam.PCollection) {
 	s = s.Scope("pipelines.TrainRows")
 	if o.Sample == 0 {
@@ -71,15 +70,15 @@ func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejec
 	if typex.IsKV(all.Type()) {
 		panic("pipelines: TrainRows takes rows that have their keys as a field")
 	}
-	of, err := records.TypeOf(all.Type().Type())
+	rowType, err := records.TypeOf(all.Type().Type())
 	if err != nil {
 		panic("pipelines: " + err.Error())
 	}
 	draw := &drawRecipeFn{Options: o}
-	if draw.Label, draw.Weight = of.Columns(); draw.Label == "" {
+	if draw.Label, draw.Weight = rowType.Columns(); draw.Label == "" {
 		panic(fmt.Sprintf("pipelines: %s has no label; tag a field with `bochner:\",label\"`", all.Type()))
 	}
-	// All rows have one recipe, whatever their windows.
+	// The recipe is the same in all windows.
 	lines := beam.ParDo(s, new(sampleLineFn), beam.WindowInto(s, window.NewGlobalWindows(), all))
 	recipe := beam.ParDo(s, draw, beam.Combine(s, lowestFn{o.Sample}, lines))
 	r := rows.Recipe{Dir: storage.Join(o.Dir, "recipe"), Classes: o.Classes, Shards: o.Shards, Threads: o.Threads}
@@ -88,10 +87,10 @@ func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejec
 	return fitted, beam.Flatten(s, sums.Rejected, without)
 }
 
-// await emits rows when there is a recipe.
+// await emits rows once the recipe, its side input, exists.
 func await(row beam.X, _ func(*string) bool, emit func(beam.X)) { emit(row) }
 
-// sampleLineFn makes a line of each row, which begins with the hash that orders them.
+// sampleLineFn writes each row as a line of JSON after its hash, in 16 hexadecimal digits.
 type sampleLineFn struct{ bundle *records.Type }
 
 func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
@@ -106,7 +105,7 @@ func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), transforms.NewFault(transforms.DataFault, err)
 }
 
-// lowestFn returns the first lines in order.
+// lowestFn combines lines into the Most least of them: the rows with the least hashes.
 type lowestFn struct{ Most int }
 
 type lowest struct{ Lines []string }
@@ -129,20 +128,20 @@ func (f lowestFn) ExtractOutput(a lowest) lowest {
 	return lowest{a.Lines[:min(f.Most, len(a.Lines))]}
 }
 
-// drawRecipeFn trains the model of a sample, and emits its directory.
+// drawRecipeFn trains a model on the sample and emits its directory.
 type drawRecipeFn struct {
 	Options       RowsOptions
 	Label, Weight string
 }
 
-func (f *drawRecipeFn) ProcessElement(ctx context.Context, of lowest) (dir string, err error) {
+func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir string, err error) {
 	temp, err := os.MkdirTemp("", "bochner-rows-")
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	var text strings.Builder
-	for _, line := range of.Lines {
+	for _, line := range sample.Lines {
 		text.WriteString(line[16:])
 	}
 	data := filepath.Join(temp, "rows.jsonl")
@@ -160,7 +159,7 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, of lowest) (dir strin
 	_, err = Train(ctx, o)
 	if errors.Is(err, fs.ErrExist) {
 		there := o.Model
-		again := remade(ctx, there, func(dir string) error {
+		again := existingModel(ctx, there, func(dir string) error {
 			o.Model = dir
 			_, err := Train(ctx, o)
 			return err

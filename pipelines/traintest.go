@@ -12,11 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
 )
 
-// TestOptions says on which rows a model is evaluated after its training, that nothing before has read:
-// those of files, or a share of the rows of the data.
+// TestOptions says on which rows a model is evaluated after its training: the rows of files, or a
+// share of the rows of the data. Training does not read them.
 type TestOptions struct {
 	Files []string
-	Share float64 // above 0 and below 1; 0 for Files
+	Share float64 // above 0 and below 1; 0 to use Files
 }
 
 // TrainTestResult describes the trained model and its test.
@@ -32,8 +32,8 @@ type TestResult struct {
 	*EvaluateResult
 }
 
-// TrainAndTest trains a model as Train does and evaluates it. A share of the rows is held out before anything
-// else: the model is that of a training on the other rows alone. If the evaluation fails, the model remains.
+// TrainAndTest trains a model as Train does and evaluates it on rows that training has not read. With Share,
+// the model is the same as from Train on the remaining rows only. If the evaluation fails, the model remains.
 func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTestResult, error) {
 	test, err := t.data(ctx, o)
 	if err != nil {
@@ -63,7 +63,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 	return result, exit.AfterPublish(o.Model, err)
 }
 
-// data returns the data of the test, and refuses options with which its rows would not be new.
+// data returns the data of the test. It refuses options with which the model may have seen test rows.
 func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Options, err error) {
 	test = dataset.Options{Data: o.Data.Data, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
 		Label: o.Data.Label, LabelText: o.Data.LabelText, Formats: o.Data.Formats}

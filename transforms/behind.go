@@ -12,12 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Writing a file remotely takes round trips. So small files are written while the next
-// shards are processed.
+// Writing a remote file takes round trips. So small files are written while the next shards are processed.
 const (
-	behindFile  = 256 << 10 // most bytes of a file that is written in the background
+	behindFile  = 256 << 10 // largest file, in bytes, that is written in the background
 	behindBytes = 4 << 20   // of all files that are being written
-	behindLeast = 64 << 10  // least bytes that a shard counts, so that at most 64 are being written
+	behindLeast = 64 << 10  // least bytes that a shard counts as, so that at most 64 are being written
 )
 
 // behind writes the files of a lane's shards in the background.
@@ -83,10 +82,10 @@ func (b *behind) commit(o *ShardFiles, last storage.File) error {
 	return nil
 }
 
-// wait returns when everything that was committed is written.
+// wait returns when all committed files are written.
 func (b *behind) wait() error { return b.tasks.Wait() }
 
-// spilling is a file that is kept in memory while it is small.
+// spilling is a file that stays in memory as long as it is small.
 type spilling struct {
 	ctx   context.Context
 	uri   string
@@ -124,8 +123,8 @@ func (w *spilling) stream() {
 	}()
 }
 
-// finish ends the file, and returns why it could not be written. After an error of its
-// writer nothing remains of it.
+// finish completes the file, unless its writer failed with err: then nothing remains of the file. It
+// returns the first error.
 func (w *spilling) finish(err error) error {
 	if w.pipe == nil {
 		return err

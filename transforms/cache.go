@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// Cache holds the most recently used of the values that are loaded by name, where the
-// content of a name never changes, so that the lanes of a process share one copy.
+// Cache holds the most recently used of several values that are loaded by name, so that
+// the lanes of a process share one copy. The value of a name must never change.
 type Cache[T any] struct {
-	Size int // values it holds; 0 is one
+	Size int // largest number of values; 0 means 1
 
 	mu      sync.Mutex
 	entries []*entry[T] // at most Size, least recently used first
@@ -16,12 +16,12 @@ type Cache[T any] struct {
 
 type entry[T any] struct {
 	name  string
-	value func() (T, error) // loads it when called first
+	value func() (T, error) // loads the value on the first call
 }
 
-// Get returns the value of that name, which load makes unless it is cached. Only one
-// caller loads it while the others wait; all of them get its error or panic, which is not
-// cached.
+// Get returns the value of a name, which it loads with load unless it is cached. Of several
+// concurrent callers, one loads the value while the others wait. All of them get its error
+// or panic, which is not cached.
 func (c *Cache[T]) Get(name string, load func() (T, error)) (T, error) {
 	e := c.entry(name, load)
 	ok := false

@@ -16,12 +16,12 @@ import (
 
 // A lane may read for an hour, and its worker may be lost at any moment. So a lane stores its
 // partial result between two shards, at most once a minute, as a file of the work directory.
-// Whoever repeats the lane's work continues from this checkpoint. Because sums are exact, the
-// result equals an undisturbed lane's, bit for bit; and because a checkpoint follows from the
-// pass and the range of shards alone, it does not matter who wrote it, or how often.
+// Another attempt at the lane continues from this checkpoint. Because sums are exact, the result
+// equals that of an uninterrupted lane, bit for bit. Because a checkpoint depends only on the pass
+// and the range of shards, it does not matter which attempt wrote it, or how often.
 //
-// A lane that is split leaves a checkpoint for each of its pieces, named by the first shard. Whoever
-// begins the whole lane again cuts it there.
+// A split lane leaves a checkpoint for each of its pieces, named by the first shard. Another run of
+// the pass cuts the lane at the same places; see Scan.Continue.
 
 // CheckpointInterval is the default of Scan.Checkpoint.
 const CheckpointInterval = time.Minute
@@ -32,19 +32,19 @@ const checkpointShare = 20
 
 // Saver is the work of a lane in a form that can be stored between two shards.
 type Saver interface {
-	// Save returns all of the work so far, or the names of files in which it has stored it. last
-	// tells that the lane has read all of its shards.
+	// Save returns all of the work so far, or the names of files in which it has stored the work.
+	// last says that the lane has read all of its shards.
 	Save(ctx context.Context, last bool) ([]byte, error)
-	// Restore continues from what Save returned, in this process or another, and returns the
-	// reports of the shards that it covers. After an error nothing is restored.
+	// Restore continues from the result of Save, in this process or another, and returns the
+	// reports of the shards that the result covers. After an error nothing is restored.
 	Restore(ctx context.Context, state []byte) ([]dataset.Report, error)
 }
 
 // checkpoint is the content of a file of state.
 type checkpoint struct {
-	Shards int    `json:"shards"` // of the lane's, from the first one of the range
-	Rows   int64  `json:"rows"`   // that were read from them
-	State  []byte `json:"state"`  // as Saver.Save returned it
+	Shards int    `json:"shards"` // number of shards that it covers, from the first of the range
+	Rows   int64  `json:"rows"`   // rows that were read from them
+	State  []byte `json:"state"`  // result of Saver.Save
 }
 
 // checkpointPrefix is how the names of the checkpoints of a pass begin.
@@ -53,23 +53,23 @@ func checkpointPrefix(pass string) string {
 	return storage.Join(dir, "checkpoint-"+strings.TrimSuffix(strings.TrimPrefix(name, "pass-"), ".json")+"-")
 }
 
-// checkpointFile names the checkpoint of an element's shards from the given one on.
+// checkpointFile returns the name of the checkpoint of an element's shards from shard from on.
 func (sc Scan) checkpointFile(element, from int) string {
 	return fmt.Sprintf("%s%d-of-%d-by-%d-from-%d", checkpointPrefix(sc.Pass), element, sc.Lanes, sc.stripes(), from)
 }
 
-// saving says when a lane stores its next checkpoint.
+// saving decides when a lane stores its next checkpoint.
 type saving struct {
 	Saver
 	name  string
 	done  checkpoint
 	last  time.Time     // when the last checkpoint was complete, or the lane began
-	pause time.Duration // from then to the next
+	pause time.Duration // time from last to the next checkpoint
 	saved bool          // there is a checkpoint
 	off   bool          // a shard could not be read, and must be read again
 }
 
-// newSaving returns the saving of the lane's shards from the given one on; nil without a Saver.
+// newSaving returns the saving of the lane's shards from shard from on; nil without a Saver.
 func (l *Lane) newSaving(from int) *saving {
 	if l.Saver == nil {
 		return nil
@@ -78,8 +78,8 @@ func (l *Lane) newSaving(from int) *saving {
 		last: time.Now(), pause: l.Scan.interval()}
 }
 
-// restore continues from the checkpoint, if there is one of at most that many shards, and returns
-// how many it covers.
+// restore continues from the checkpoint, if there is one that covers at most most shards, and
+// returns how many shards it covers.
 func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, err error) {
 	if s == nil {
 		return 0, nil
@@ -97,7 +97,7 @@ func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, er
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
 		s.done = checkpoint{}
-		return 0, nil // done again
+		return 0, nil // the shards are read again
 	}
 	if err != nil {
 		return 0, fmt.Errorf("transforms: checkpoint %s: %w", s.name, err)
@@ -122,7 +122,7 @@ func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, er
 	return s.done.Shards, nil
 }
 
-// add counts a shard, and stores a checkpoint if it is time. last tells that no other shard follows.
+// add counts a shard, and stores a checkpoint if one is due. last says that no shard follows.
 func (s *saving) add(ctx context.Context, l *Lane, r dataset.Report, last bool) error {
 	if s == nil {
 		return nil

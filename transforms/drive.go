@@ -18,10 +18,9 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*driveFn)(nil)))
 }
 
-// Drive adds a step that runs this program's command with the given arguments in its own
-// process on one worker. Where a launcher takes only a graph, the step runs a job that
-// has several pipelines. A step that is retried repeats the command, so the arguments
-// should let it resume.
+// Drive adds a step that runs this program with the given arguments, in a process of its own
+// on one worker. With it, a launcher that accepts only one graph can run a job of several
+// pipelines. A retried step repeats the command, so the arguments should let it resume.
 func Drive(s beam.Scope, args []string) {
 	beam.ParDo0(s.Scope("transforms.Drive"), &driveFn{Args: args}, beam.Impulse(s))
 }
@@ -39,7 +38,7 @@ func (f *driveFn) ProcessElement(ctx context.Context, _ []byte) error {
 	return drive(ctx, exec.CommandContext(ctx, self, f.Args...))
 }
 
-// driveTail is how many of the last lines of a command's output are in its error.
+// driveTail is the number of last lines of output that the error of a command quotes.
 const driveTail = 5
 
 // drive runs a command and logs its output.

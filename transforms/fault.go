@@ -41,8 +41,8 @@ func (f *Fault) Error() string { return f.Message }
 // who read a runner's log.
 const faultMark = "bochner-fault:"
 
-// FaultOfReports returns, as a *Fault, the reason why the first of the unreadable shards could
-// not be read; nil if all could.
+// FaultOfReports returns the fault of the first shard that could not be read, as a *Fault; nil if
+// all shards were read.
 func FaultOfReports(reports []dataset.Report) error {
 	for _, r := range reports {
 		if r.Fault == "" {
@@ -56,8 +56,8 @@ func FaultOfReports(reports []dataset.Report) error {
 	return nil
 }
 
-// FaultOfPanic returns the fault of a goroutine that recovered from a panic. The first line
-// of its message says what happened, the others where.
+// FaultOfPanic returns the fault for the recovered value of a panic. The first line of its
+// message says what happened; the stack follows.
 func FaultOfPanic(r any) *Fault { return &Fault{CrashFault, fmt.Sprintf("%v\n%s", r, debug.Stack())} }
 
 // Guard turns a panic into an error: in one of our goroutines it would end the process
@@ -71,8 +71,8 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// NewFault wraps the error of a worker so that Find finds it again. The kind is used for errors
-// that do not have their own.
+// NewFault wraps the error of a worker so that FindFault finds it again. The kind applies to errors
+// without a kind of their own.
 func NewFault(kind FaultKind, err error) error {
 	if err == nil {
 		return nil
@@ -110,8 +110,8 @@ func panicOf(text string) (what string, is bool) {
 	return what, is && strings.Contains(what, "runtime/debug.Stack")
 }
 
-// FindFault returns the fault that a worker reported, given the error of the runner; or the
-// error itself if it holds none.
+// FindFault returns the fault that a worker reported, given the error of the runner. It returns
+// the error itself if that contains no fault.
 func FindFault(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// The names of the packages with which errors begin. Those in inner and middle are removed after a
-// colon, too: a key of a configuration is never called so, and a file hardly ever.
+// Names of packages that begin errors. Those in inner and middle are removed after a colon, too: no
+// key of a configuration has such a name, and hardly any file.
 const (
 	inner  = "avroio|cifario|csvio|dataset|idxio|jsonlio|libsvmio|npyio|parquet|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
@@ -17,12 +17,13 @@ const (
 		"svm|table|verify|weight|wire"
 )
 
-// names matches quoted text, which stays, and names of packages. To compile it takes half a millisecond.
-var names = sync.OnceValue(func() *regexp.Regexp {
+// packageNames matches quoted text, which FaultText keeps, and names of packages. It is compiled on
+// first use, because that takes half a millisecond.
+var packageNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*")` +
 		`|^(?:(?:` + outer + `|` + middle + `): (?:(?:` + inner + `): )?|(?:` + inner + `): )` +
 		`|(: )(?:` + middle + `|` + inner + `): `)
 })
 
-// FaultText returns the text of an error for users, whom names of packages do not help.
-func FaultText(err error) string { return names().ReplaceAllString(err.Error(), "$1$2") }
+// FaultText returns the text of an error for users, without the names of packages.
+func FaultText(err error) string { return packageNames().ReplaceAllString(err.Error(), "$1$2") }

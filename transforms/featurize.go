@@ -21,7 +21,7 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*featurizeFn)(nil)))
 }
 
-// partValues bounds the features in one file: 16 Mi numbers, 64 MiB.
+// partValues is the largest number of features in one file: 16 Mi numbers, 64 MiB.
 const partValues = 16 << 20
 
 // Featurize is a pass that writes features.
@@ -32,9 +32,9 @@ type Featurize struct {
 	Format string          `json:"format"` // of export, or codes for the hashes of a features.Hasher
 }
 
-// Write reads all rows and writes their features in files of at most 64 MiB of numbers,
-// in the order of the rows; with labels, if the pass has a Target: the index of the
-// class, or the number. It returns the Written of each shard, in JSON.
+// Write reads all rows and writes their features, in the order of the rows, to files of at
+// most 64 MiB of numbers. If the pass has a Target, it also writes the labels: the index of
+// the class, or the number. It returns the Written of each shard, in JSON.
 func (*Featurize) Write(s beam.Scope, sc Scan) (written beam.PCollection) {
 	s = s.Scope("outputs.Featurize")
 	return sc.Apply(s, &featurizeFn{Splittable{Fn: Fn{Scan: sc}}})

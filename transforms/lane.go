@@ -30,17 +30,17 @@ type Lane struct {
 	tracker *sdf.LockRTracker // of the range of its shards; nil if it is all of them
 }
 
-// NewLane begins the work of a DoFn on all shards of an element: a lane, or a stripe of one.
+// NewLane begins the work of a DoFn on all shards of an element, which is a lane or a stripe of one.
 func NewLane(f Fn, element int) *Lane {
 	l := &Lane{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
-	l.Number, l.Stripe = f.Scan.of(element)
+	l.Number, l.Stripe = f.Scan.laneOf(element)
 	l.again = l.Stripe > 0
 	return l
 }
 
-// RunLane does the work of a DoFn on an element, for the pass in its pass file: on the range of its
-// shards that the tracker has, or on all of them if that is nil. At the end it updates the runner's
-// counters and writes a line to its log.
+// RunLane runs the work of a DoFn on an element: on the range of its shards that the tracker holds, or
+// on all of them if tracker is nil. It loads the pass from the pass file. At the end it updates the
+// counters of the runner and writes a line to its log.
 func RunLane[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
 	work func(*Lane, *P) error) error {
 	l := NewLane(f, element)
@@ -68,19 +68,17 @@ func (l *Lane) log(ctx context.Context, message string, fields ...any) {
 	logLine(ctx, message, append(of, fields...)...)
 }
 
-// Shards returns the shards of the lane: shards are assigned in descending order of size,
-// each to the lane with the least to read. Which lane reads a shard does not change
-// results.
+// Shards returns the shards of the lane. Shards are assigned in descending order of size, each
+// to the lane with the least to read. Which lane reads a shard does not change results.
 func (l *Lane) Shards(p *Pass) []dataset.Shard { return l.Scan.assign(&p.Data, p.Shards)[l.Number] }
 
-// BlockFunc processes a block of rows, which it owns until it returns, and gets the place
-// where the rows' shard begins. It is all that a pass needs from its source of rows:
-// shards are one source of blocks.
+// BlockFunc processes a block of rows, which it owns until it returns. The first argument is the
+// place where the shard of the rows begins.
 type BlockFunc func(profile.FoldPlace, *rows.Block) error
 
-// Each reads the lane's shards and calls fold with every block of their rows, in order. While fold
-// runs, the next block is read. Labels become numbers through label, which a separate goroutine
-// calls; a nil label leaves them unread. After each shard, done gets its report, which it may
+// Each reads the shards of the lane and calls fold with every block of their rows, in order. While
+// fold runs, the next block is read. A separate goroutine calls label to convert labels to numbers; a
+// nil label leaves them unread. After each shard, Each calls done with its report, which done may
 // change. Shards that a checkpoint covers are not read again. Errors come from fold, done or the
 // Saver; problems of the data are in the reports.
 func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc,
@@ -109,7 +107,7 @@ func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Bloc
 	return nil
 }
 
-// Read reads one shard, from the source that dataset.Ahead gives with it, as Each does.
+// Read reads one shard as Each does, from the source that Dataset.Ahead yields with it.
 func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label,
 	fold BlockFunc) (report dataset.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)

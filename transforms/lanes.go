@@ -14,29 +14,29 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*spreadFn)(nil)))
 }
 
-// Scan tells a pass's DoFns what to read. Each of them has it as a field.
+// Scan tells the DoFns of a pass what to read. Each of them has it as a field.
 type Scan struct {
 	Pass  string // URI of the pass file
 	Lanes int    // how many lanes share the shards
-	// Stripes is the number of stripes of a pass that is made in stripes; 0 is 1. Every lane is
-	// then read as often, each time for the sums of one stripe, so that a worker holds only those.
+	// Stripes is the number of stripes into which sums are cut; 0 means 1. Every lane is read once
+	// for each stripe, so that a worker holds the sums of only one.
 	Stripes int `json:",omitempty"`
-	Threads int // of the algebra on one block
+	Threads int // for the algebra on one block
 
-	SolveThreads int // of the one worker that solves; 0 is all of its cores
+	SolveThreads int // for the one worker that solves; 0 means all of its cores
 
 	// Checkpoint is the least time between two checkpoints of a lane; 0 is CheckpointInterval, and
 	// a negative one stores a checkpoint after every shard.
 	Checkpoint time.Duration
 
 	// Spread makes lanes the elements of one chain, which the runner spreads over its
-	// workers, instead of one chain each. Otherwise a runner in which every worker takes
-	// part in every chain, as Flink does, starts all chains on the same worker.
+	// workers, instead of giving each lane a chain. It is for runners such as Flink, in
+	// which every worker takes part in every chain: they would start all chains on one worker.
 	Spread bool
 
-	// Split lets the runner give a part of a lane to another worker while it is read: see Splittable.
+	// Split lets the runner give a part of a lane to another worker while the lane is read; see Splittable.
 	Split bool
-	// Cuts are shards, by the number of their element in ascending order, at which lanes are cut from
+	// Cuts holds, for each element, the shards in ascending order at which the lane is cut from
 	// the beginning, because an earlier run has stored checkpoints of the pieces.
 	Cuts map[int][]int `json:",omitempty"`
 }
@@ -62,14 +62,14 @@ func (sc Scan) assign(d *dataset.Dataset, shards []dataset.Shard) [][]dataset.Sh
 // stripes returns the number of stripes.
 func (sc Scan) stripes() int { return max(1, sc.Stripes) }
 
-// of returns the lane and the stripe of the element with that number. The stripes of a lane follow each
-// other, and a chain processes its elements one after the other.
-func (sc Scan) of(element int) (lane, stripe int) {
+// laneOf returns the lane and the stripe of an element. The stripes of a lane are consecutive
+// elements, which a chain processes one after the other.
+func (sc Scan) laneOf(element int) (lane, stripe int) {
 	return element / sc.stripes(), element % sc.stripes()
 }
 
-// Chains creates the chains of the graph: one for each lane, or one for all. Their elements are
-// the numbers of the lanes, or of their stripes.
+// Chains creates the chains of the graph: one for each lane, or one for all lanes. Their elements are
+// the numbers of lanes, or of their stripes.
 func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
 	n := sc.Lanes
 	if sc.Spread {
@@ -82,8 +82,8 @@ func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
 	return out
 }
 
-// Begin returns the start of a chain, after the number of its lane. If lanes are spread
-// there is one chain, and the elements of all lanes are spread over the workers.
+// Begin returns the elements of a chain, given the number of its lane. If lanes are spread, there
+// is one chain, and the elements of all lanes are spread over the workers.
 func (sc Scan) Begin(s beam.Scope, lane beam.PCollection) beam.PCollection {
 	switch {
 	case sc.Spread:

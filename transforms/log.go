@@ -8,7 +8,7 @@ import (
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 )
 
-// fieldsOnly omits what a runner's log adds to every line.
+// fieldsOnly omits the time, level and message, which the log of a runner adds itself.
 var fieldsOnly = &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
 		return slog.Attr{}

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// maps holds the last maps drawn: a pass has one, or two if rows are changed at random.
+// maps caches the last maps drawn. A pass has one, or two if rows are changed at random.
 type maps struct{ Cache[features.Map] }
 
 // Map returns the map of a sealed recipe, drawn once in a job and process.
@@ -58,8 +58,8 @@ func (l *Lane) Apply(m features.Map, phi, x []float32, n int) []float32 {
 	return phi
 }
 
-// GrowFeatures returns room for n features, which is phi if that is large enough. The
-// memory is aligned as by blas.Make.
+// GrowFeatures returns a slice of n features: phi if it is large enough, otherwise new memory
+// from blas.Make.
 func GrowFeatures(phi []float32, n int) []float32 {
 	if cap(phi) < n {
 		return blas.Make[float32](n)
@@ -67,8 +67,8 @@ func GrowFeatures(phi []float32, n int) []float32 {
 	return phi[:n]
 }
 
-// Recoder returns what changes training rows before the recipe's map takes them; nil if nothing
-// does.
+// Recoder returns the target encoder that changes training rows before the map of the recipe; nil if
+// the recipe has none.
 func Recoder(recipe features.Sealed) (*preprocess.TargetEncoder, error) {
 	r, err := recipe.Open()
 	if err != nil {

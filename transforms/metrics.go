@@ -13,13 +13,13 @@ import (
 // namespace MetricsNamespace, with times in milliseconds.
 type Metric int
 
-// The metrics. Rows read are rows used and rows set aside. Those that a pass in stripes reads
-// several times are counted once, for the first stripe; bytes and times are of every reading.
+// The metrics. Rows read are rows used and rows set aside. A pass in stripes reads rows several
+// times: it counts them once, for the first stripe, but bytes and times for every stripe.
 const (
 	RowsRead Metric = iota
 	RowsUsed
 	RowsSetAside
-	RowsRestored // rows read that were in a checkpoint, so that they are not read again
+	RowsRestored // rows read that a checkpoint covers, so that they are not read again
 	RowsCached   // rows whose features an earlier round has cached, so that they are not read again
 	FeaturesSaturated
 	BytesRead
@@ -32,7 +32,7 @@ const (
 	LearnTime // an iterative learner's work on blocks of features
 	MergeTime // adding sums of several lanes
 	StoreTime // storing sums, and loading checkpoints
-	SolveTime // loading them and solving
+	SolveTime // loading sums and solving
 	metrics
 )
 
@@ -76,7 +76,7 @@ func (w *Worker) Seconds() map[string]float64 {
 type Meter struct {
 	job    *totals
 	values totals
-	again  bool // another element has the same rows, and counts them for the runner
+	again  bool // another element reads the same rows, and counts them for the runner
 
 	mu   sync.Mutex
 	told [metrics]int64 // values already added to Beam's counters
@@ -91,7 +91,7 @@ func (m *Meter) Add(of Metric, n int64) {
 	m.job[of].Add(n)
 }
 
-// Clock measures the time from now until the returned function is called.
+// Clock starts to measure time. The returned function stops and adds the time to the metric.
 func (m *Meter) Clock(of Metric) (stop func()) {
 	begun := time.Now()
 	return func() { m.Add(of, int64(time.Since(begun))) }

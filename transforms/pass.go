@@ -1,18 +1,18 @@
-// Package transforms holds what all passes over the data share as Beam runs them: lanes,
-// pass files, the worker of a job in a process, sums and their merging, metrics. The
-// passes themselves are in the packages below: survey, gram, epochs and scores. The pass that writes
-// features is here, with what all passes that write files for each shard share.
-// None of them knows formats, which package dataset reads, or formulas, which are in the
-// packages of models and features.
+// Package transforms holds what all passes over the data share: lanes, pass files, the worker
+// of a job in a process, sums and their merging, and metrics. A pass is one Beam pipeline that
+// reads all rows. The passes themselves are in the packages below: survey, gram, epochs and
+// scores. Only Featurize, the pass that writes features, is here. Passes know no formats, which
+// package dataset reads, and no formulas, which are in the packages of models and features.
 //
 // All passes have one form:
 //
 //	lanes → read the lane's shards in blocks → fold each block into a sum → merge the sums
 //
-// A lane is a separate chain in the graph or an element of one, and a runner may split it while it is
-// read. The number of lanes and the places where they are split do not change results. Data that
-// lanes need beyond a few numbers is in a pass file of the work directory, which each process reads
-// once.
+// A lane is a reader of some of the shards: a separate chain of the graph or an element of one,
+// which a runner may split while it is read. The number of lanes and the places where they are
+// split do not change results. Store writes what the lanes need into a pass file of the work
+// directory, which each process reads once (Load). A DoFn embeds Splittable and calls RunLane,
+// which gives it a Lane; Lane.Each reads the rows.
 package transforms
 
 import (
@@ -33,8 +33,8 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Pass is what the workers of any pass need to know. Each kind of pass is a struct that
-// embeds it and adds its own state.
+// Pass is what the workers of every pass need to know. Each kind of pass is a struct that
+// embeds Pass and adds its own state.
 type Pass struct {
 	Data   dataset.Dataset `json:"data"`
 	Shards []dataset.Shard `json:"shards"`
@@ -43,9 +43,9 @@ type Pass struct {
 	Seed uint64 `json:"seed,string"`
 
 	Target *Labeling `json:"target,omitempty"` // how labels become numbers; nil if they are not read
-	// EqualWeights says that all rows have the same weight, or none, so that blocks are without.
+	// EqualWeights says that all rows have the same weight, or none. Blocks then have no weights.
 	EqualWeights bool `json:"equal_weights,omitempty"`
-	// Rule says which columns assign rows to folds; nil if their content does.
+	// Rule says which columns assign rows to folds; nil if the content of the rows does.
 	Rule *profile.FoldRule `json:"rule,omitempty"`
 	// Copies says which rows are assigned to folds copy by copy; nil if none are.
 	Copies *profile.Copies `json:"copies,omitempty"`
@@ -60,7 +60,7 @@ func (p *Pass) Common() *Pass { return p }
 // Kind is a kind of pass: a pointer to a struct that embeds Pass.
 type Kind interface{ Common() *Pass }
 
-// File says where a file is that recipes refer to by its hash, such as learned frequencies.
+// File is a file that recipes refer to by its hash, such as learned frequencies.
 type File struct {
 	Name   string `json:"name"` // of features.Files
 	URI    string `json:"uri"`
@@ -71,8 +71,9 @@ type File struct {
 // the number itself.
 type Labeling struct {
 	Classes *schema.Vocabulary `json:"classes,omitempty"`
-	Grid    linear.Grids       `json:"grid,omitempty"` // that a pass of sums puts numbers on
-	// Within says that numbers beyond the grid cannot be used; otherwise there are none.
+	Grid    linear.Grids       `json:"grid,omitempty"` // grids to which a pass of sums rounds numbers
+	// Within says that rows with numbers beyond the grid cannot be used. If it is false, there are
+	// no such numbers.
 	Within bool `json:"within,omitempty"`
 	// Open says, in a profile pass, that the kind of labels is not known yet.
 	Open bool `json:"open,omitempty"`
@@ -82,8 +83,8 @@ type Labeling struct {
 type passFile struct {
 	// Program is the build that wrote the file, see Build. Another build rejects it.
 	Program string `json:"program,omitempty"`
-	// Files are those that a recipe of the pass names. A process that loads the pass
-	// provides them.
+	// Files are the files that recipes of the pass name. A process that loads the pass
+	// makes them available.
 	Files []File          `json:"files,omitempty"`
 	Pass  json.RawMessage `json:"pass"`
 }
@@ -125,24 +126,23 @@ func Load[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	})
 }
 
-// chosen holds the last choice of rows: all passes of a job have the same.
+// chosen caches the last choice of rows by ids: all passes of a job have the same.
 type chosen struct{ Cache[*dataset.Only] }
 
-// Share makes the passes of a job that choose rows by the same list of ids have one list in this
-// process: the first one's.
+// Share lets all passes of a job that choose rows by the same list of ids share one copy of the list
+// in this process.
 func (w *Worker) Share(p *Pass) {
 	only := p.Data.Only
 	if only == nil {
 		return
 	}
-	// A choice reads its list when it is asked for it, so nothing here fails.
+	// An Only reads its list on first use, so this cannot fail.
 	p.Data.Only, _ = Shared(w, func() *chosen {
 		return new(chosen)
 	}).Get(only.URI, func() (*dataset.Only, error) { return only, nil })
 }
 
-// cached returns the value of its type that was loaded from a pass file, which is done once per job
-// and process.
+// cached returns the value of type P of a pass file, which it loads once per job and process.
 func cached[P any](w *Worker, uri string, load func(*P) error) (*P, error) {
 	loaded := Shared(w, func() *passes { return &passes{Cache[any]{Size: 4}} })
 	p, err := loaded.Get(reflect.TypeFor[P]().String()+" "+uri, func() (any, error) {
@@ -206,7 +206,7 @@ func (f *File) provide(ctx context.Context) error {
 	return nil
 }
 
-// Labels returns the part of labels that enters the choice of folds.
+// Labels returns how labels enter the choice of folds.
 func (t *Labeling) Labels() profile.FoldLabels {
 	if t == nil || t.Classes == nil {
 		return profile.FoldLabels{}
@@ -219,8 +219,8 @@ func (p *Pass) Assigner() *profile.Assigner {
 	return profile.NewAssigner(p.Seed, p.Rule, p.Copies, p.Target.Labels())
 }
 
-// Label returns the function that turns a label token into its number, or into the reason
-// why it cannot. Without a target it is nil: labels are not read.
+// Label returns the function that converts the text of a label to a number. It is nil if
+// there is no target, so that labels are not read.
 func (t *Labeling) Label() dataset.Label {
 	switch {
 	case t == nil:

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Written says which files were written for a shard, and what was read from it. It is
-// stored in a file beside them, DoneName, which exists only if they are complete.
+// Written lists the files that were written for a shard, with the report of the shard. It is
+// stored next to them in the file DoneName, which exists only if they are complete.
 type Written struct {
 	Report dataset.Report `json:"report"`
 	Parts  []WrittenPart  `json:"parts"` // in the order of the rows
@@ -29,7 +29,7 @@ type WrittenPart struct {
 // WrittenFile is a file of the work directory.
 type WrittenFile struct {
 	Name string `json:"name"`
-	// Suffix is how its name ends where it is published: ".csv", "-labels.npy".
+	// Suffix is the end of its published name, such as ".csv" or "-labels.npy".
 	Suffix string `json:"suffix"`
 	// Sum identifies the content that was written.
 	Sum storage.Sum `json:"sum"`

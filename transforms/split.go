@@ -12,12 +12,12 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// Splittable is embedded in every DoFn whose elements are lanes of shards. It makes them splittable
-// DoFns over the shards of a lane: a runner may give shards that a lane has not begun to another
-// worker while the lane is read, and knows how many bytes are left.
+// Splittable is embedded in every DoFn whose elements are lanes. It makes them splittable DoFns over
+// the shards of a lane: while a lane is read, a runner may give shards that the lane has not begun to
+// another worker, and it knows how many bytes are left.
 type Splittable struct{ Fn }
 
-// shardList is the part of a pass that says which shards there are.
+// shardList is the part of a pass file that lists the shards.
 type shardList struct {
 	Data   dataset.Dataset `json:"data"`
 	Shards []dataset.Shard `json:"shards"`
@@ -36,7 +36,7 @@ func (f *Splittable) lane(ctx context.Context, element int) (*shardList, []datas
 	if err != nil {
 		return nil, nil, NewFault(InternalFault, err)
 	}
-	number, _ := f.Scan.of(element)
+	number, _ := f.Scan.laneOf(element)
 	return list, list.lanes[number], nil
 }
 
@@ -46,8 +46,8 @@ func (f *Splittable) CreateInitialRestriction(ctx context.Context, element int) 
 	return offsetrange.Restriction{End: int64(len(shards))}, err
 }
 
-// SplitRestriction cuts a lane where an earlier run has: see Scan.Cuts. It makes no other pieces,
-// because each of them costs a sum.
+// SplitRestriction cuts a lane at Scan.Cuts, where an earlier run was cut. It makes no other pieces,
+// because each of them has sums of its own.
 func (f *Splittable) SplitRestriction(element int, r offsetrange.Restriction) (pieces []offsetrange.Restriction) {
 	for _, at := range f.Scan.Cuts[element] {
 		if at := int64(at); r.Start < at && at < r.End {
@@ -71,16 +71,16 @@ func (f *Splittable) RestrictionSize(ctx context.Context, element int, r offsetr
 	return float64(n), nil
 }
 
-// CreateTracker returns what the runner and the lane share a range by.
+// CreateTracker returns the tracker with which the runner and the lane share a range.
 func (f *Splittable) CreateTracker(r offsetrange.Restriction) *sdf.LockRTracker {
 	return sdf.NewLockRTracker(&tracker{Tracker: offsetrange.NewTracker(r), whole: !f.Scan.Split,
 		least: f.Scan.interval()})
 }
 
-// tracker tracks a range of shards. Splits cost: each piece has sums of its own, which are stored
-// and merged. So what is given away must last as long as the time between two checkpoints, which
-// bounds that cost in the same way. And a lane is not split before it has claimed a shard: first it
-// looks for a checkpoint, which must not cover more than the range.
+// tracker tracks a range of shards. A split has a cost, because each piece has sums of its own to
+// store and merge. So the piece that is given away must last at least as long as the time between
+// two checkpoints, which have a similar cost. A lane cannot be split before it has claimed a shard,
+// because it first looks for a checkpoint, which must not cover more than the range.
 type tracker struct {
 	*offsetrange.Tracker
 	whole bool          // never split
@@ -113,8 +113,8 @@ func (t *tracker) TrySplit(fraction float64) (primary, residual any, err error) 
 	return t.Tracker.TrySplit(fraction)
 }
 
-// rest returns the range of the lane's n shards that is still its own: its end may become less, but
-// not less than what was claimed.
+// rest returns the range of the lane's n shards that still belongs to the lane. A split may lower its
+// end, but never below a claimed shard.
 func (l *Lane) rest(n int) (first, end int) {
 	if l.tracker == nil {
 		return 0, n
@@ -123,11 +123,11 @@ func (l *Lane) rest(n int) (first, end int) {
 	return int(r.Start), int(r.End)
 }
 
-// claim tells whether shard i, and the shards of the range before it, are the lane's. From then on no one
-// else gets them. A lane that was refused a shard has ended.
+// claim tries to claim shard i and the shards of the range before it, and reports whether it succeeded.
+// No other lane gets claimed shards. If it fails, the lane has ended.
 func (l *Lane) claim(i int) bool { return l.tracker == nil || l.tracker.TryClaim(int64(i)) }
 
-// lasts tells how long a piece of the lane must last to be worth its cost.
+// lasts sets the time that a piece of the lane must last to be worth its cost.
 func (l *Lane) lasts(d time.Duration) {
 	if l.tracker == nil {
 		return
@@ -139,14 +139,14 @@ func (l *Lane) lasts(d time.Duration) {
 	}
 }
 
-// Ahead yields the shards of the lane as dataset.Dataset.Ahead does, as long as they are the lane's.
+// Ahead yields the shards of the lane, as Dataset.Ahead does, as long as the lane can claim them.
 func (l *Lane) Ahead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
 	shards := l.Shards(p)
 	from, to := l.rest(len(shards))
 	return l.ahead(ctx, p, shards[:to], from)
 }
 
-// ahead yields the shards from one on.
+// ahead yields the shards from shard from on.
 func (l *Lane) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard,
 	*dataset.Source] {
 	return func(yield func(dataset.Shard, *dataset.Source) bool) {

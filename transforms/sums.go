@@ -21,7 +21,7 @@ func init() {
 	beam.RegisterType(reflect.TypeOf((*mergeSumsFn)(nil)).Elem())
 }
 
-// Summing says how a pass that ends in one small sum processes the rows of a lane.
+// Summing describes how a pass with one small sum processes the rows of a lane.
 type Summing struct {
 	Sum   wire.Coded
 	Label dataset.Label // as Lane.Each takes it
@@ -45,8 +45,8 @@ type mergeable[S any] interface {
 	Merge(*S)
 }
 
-// RegisterSum registers a kind of pass under a name, in init: passes P end in sums S, and
-// begin returns how to process the rows of a lane.
+// RegisterSum registers a kind of pass under a name; call it in init. A pass P has a sum S. begin
+// returns how to process the rows of a lane.
 func RegisterSum[S, P any, K interface {
 	*P
 	Kind
@@ -88,8 +88,8 @@ func merge[S any, M mergeable[S]](a, b []byte) ([]byte, error) {
 	return wire.Marshal(M(&x)), nil
 }
 
-// Sum reads all rows by a pass of a registered kind. It returns its sum, encoded, and a
-// JSON dataset.Report for each shard.
+// Sum reads all rows with a pass of a registered kind. It returns the encoded sum of the pass, and a
+// dataset.Report in JSON for each shard.
 func Sum(s beam.Scope, sc Scan, kind string) (sum, reports beam.PCollection) {
 	if _, ok := sumKinds[kind]; !ok {
 		panic("transforms: no sum " + kind + " is registered")
@@ -108,8 +108,8 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane i
 	return sumKinds[f.Kind].sum(ctx, f.Fn, rt, lane, emit, report)
 }
 
-// run reads the lane's shards into the sum and emits it, with a report for each shard. add adds an
-// encoded sum to it.
+// run reads the shards of the lane into the sum. It emits the sum, and a report for each shard. add
+// adds an encoded sum to the sum.
 func (g Summing) run(ctx context.Context, l *Lane, p *Pass, add func([]byte) error, emit, report func([]byte)) error {
 	fold := func(at profile.FoldPlace, b *rows.Block) error {
 		begun, mapped := time.Now(), l.values[MapTime].Load()
@@ -173,8 +173,7 @@ func (s *sumSaver) Restore(_ context.Context, state []byte) ([]dataset.Report, e
 	return saved.Reports, nil
 }
 
-// mergeSumsFn merges encoded sums. There is one for each lane, so that decoding at every
-// step is cheap.
+// mergeSumsFn merges encoded sums. There are only as many as lanes, so it may decode them at every step.
 type mergeSumsFn struct{ Kind string }
 
 func (f *mergeSumsFn) CreateAccumulator() []byte { return nil }

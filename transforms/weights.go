@@ -20,7 +20,7 @@ func StoreWeights(ctx context.Context, uri string, l *models.Linear) (sum string
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// LoadWeights reads what StoreWeights wrote: K outputs on D features.
+// LoadWeights reads the weights of k outputs on d features that StoreWeights wrote. sum is their SHA-256.
 func LoadWeights(ctx context.Context, uri, sum string, k, d int) (*models.Linear, error) {
 	data, err := readWeights(ctx, uri, sum)
 	if err != nil {

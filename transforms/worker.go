@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Worker is what the DoFns of one job share in one process: what they have loaded and
-// drawn, the features they cache, and their metrics. Jobs that run in one process at the
-// same time have a worker each, so that neither their caches nor their metrics mix.
+// Worker is what the DoFns of one job share in one process: loaded passes and drawn maps,
+// cached features, and metrics. Jobs that run in one process at the same time have separate
+// workers, so that neither their caches nor their metrics mix.
 //
 // A job is identified by the work directory that its pass files are in.
 type Worker struct {
@@ -57,8 +57,8 @@ func worker(job string) *Worker {
 	defer workers.Unlock()
 	w := workers.byJob[job]
 	if w == nil {
-		// A process without a driver does not learn when a job ends. What an earlier job
-		// has left is freed when another one begins.
+		// A process without a driver does not learn when a job ends. So the worker of an
+		// earlier job is freed when another job begins.
 		for name, old := range workers.byJob {
 			if old.users == 0 && !old.driven {
 				delete(workers.byJob, name)
@@ -70,8 +70,8 @@ func worker(job string) *Worker {
 	return w
 }
 
-// Shared returns the value of its type that all DoFns of a job share in this process, and
-// creates it on first use.
+// Shared returns the value of type T that all DoFns of a job share in this process. It creates
+// the value on first use.
 func Shared[T any](w *Worker, make func() *T) *T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,8 +90,8 @@ type Fn struct {
 	Worker *Worker `json:"-"` // from Setup on
 }
 
-// Setup finds the worker, before the first element. In the direct runner several edges of
-// a graph may share one DoFn, and each sets it up.
+// Setup finds the worker. In the direct runner several edges of a graph may share one DoFn, and
+// each calls Setup.
 func (f *Fn) Setup() {
 	f.Worker = worker(jobOf(f.Scan.Pass))
 	f.Worker.use(1)

@@ -17,7 +17,7 @@ func init() {
 	beam.RegisterFunction(ToOne)
 }
 
-// ToOne gives every element the same key, so that one worker sees them all.
+// ToOne gives every element the same key, so that one worker gets all of them.
 func ToOne(line []byte) (int, []byte) { return 0, line }
 
 // WriteLines writes a collection of lines, each without a newline, as one sorted file of

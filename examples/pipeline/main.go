@@ -1,5 +1,5 @@
-// Command pipeline shows a model in a Beam pipeline of one's own: rows, made up here, are
-// classified by a DoFn, and transforms.WriteLines writes how many are of each class.
+// Command pipeline shows a model in a Beam pipeline of your own: a DoFn classifies generated rows, and
+// transforms.WriteLines writes the number of rows of each class.
 //
 //	pipeline MODEL FILE
 package main
@@ -28,7 +28,7 @@ func init() {
 	beam.RegisterFunction(line)
 }
 
-// classifyFn emits the class of a row. The model is loaded once in a worker.
+// classifyFn emits the class of a row. Each worker loads the model once.
 type classifyFn struct {
 	Model string
 	m     *models.Model

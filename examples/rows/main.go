@@ -1,12 +1,12 @@
-// Command rows shows a pipeline of one's own on rows of one's own type: points of three days as they
-// come, read here from a CSV file, are predicted and scored by a model, and new models are trained on
-// them: one by its recipe, and one a day by a recipe of their own.
+// Command rows shows a Beam pipeline on rows of a type of your own. A model predicts and scores points of three
+// days, which are read from a CSV file. New models are trained on them: one with the recipe of the model, and
+// one for each day with a new recipe.
 //
 //	rows --runner=direct MODEL POINTS.csv OUT
 //
-// It writes OUT/predictions, OUT/scores, the models of days below OUT/days/models, and the new model,
-// OUT/models/sums, whose digest it prints. The package io/formats knows the formats of training data,
-// which recipes name.
+// It writes OUT/predictions, OUT/scores, the models of days to OUT/days/models, and the model with the same
+// recipe to OUT/models/sums, and prints its digest. Importing io/formats registers the formats of training data
+// that recipes name.
 package main
 
 import (
@@ -46,9 +46,9 @@ type Point struct {
 func init() {
 	beam.RegisterType(reflect.TypeFor[Point]())
 	beam.RegisterFunction(read)
-	beam.RegisterFunction(said)
+	beam.RegisterFunction(describe)
 	beam.RegisterFunction(failed)
-	beam.RegisterFunction(timed)
+	beam.RegisterFunction(withTime)
 	beam.RegisterFunction(scored)
 }
 
@@ -71,13 +71,13 @@ func read(file string, emit func(Point)) error {
 	return nil
 }
 
-// said is of a point with its prediction.
-func said(of Point, p rows.Prediction) string {
+// describe formats a point with its prediction.
+func describe(of Point, p rows.Prediction) string {
 	return fmt.Sprintf("%d %s %g", of.Line, p.Class, p.Scores)
 }
 
-// timed gives points their times: each is of another day than the one before.
-func timed(p Point, emit func(beam.EventTime, Point)) {
+// withTime gives each point a timestamp on another day than the previous one.
+func withTime(p Point, emit func(beam.EventTime, Point)) {
 	emit(mtime.FromTime(time.Date(2026, 11, 20+int(p.Line%3), 12, 0, 0, 0, time.UTC)), p)
 }
 
@@ -109,12 +109,12 @@ func run(ctx context.Context, model, points, out string) (digest string, err err
 	p, s := beam.NewPipelineWithRoot()
 	all := beam.ParDo(s, read, beam.Create(s, points))
 	predictions, _ := rows.WithPredictions(s, rows.Model{Name: model}, all)
-	textio.Write(s, out+"/predictions", beam.ParDo(s, said, predictions))
+	textio.Write(s, out+"/predictions", beam.ParDo(s, describe, predictions))
 	sums := rows.Sum(s, recipe, all)
 	textio.Write(s, out+"/rejected", beam.ParDo(s, failed, sums.Rejected))
 	pipelines.FitStored(s, out+"/models", rows.Store(s, recipe, out+"/sums", sums))
 
-	days := beam.WindowInto(s, window.NewFixedWindows(24*time.Hour), beam.ParDo(s, timed, all))
+	days := beam.WindowInto(s, window.NewFixedWindows(24*time.Hour), beam.ParDo(s, withTime, all))
 	scores, _ := rows.Scores(s, rows.Model{Name: model}, days)
 	textio.Write(s, out+"/scores", beam.WindowInto(s, window.NewGlobalWindows(), beam.ParDo(s, scored, scores)))
 	pipelines.TrainRows(s, pipelines.RowsOptions{Dir: out + "/days", Sample: 500, Features: 64,

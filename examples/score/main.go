@@ -1,6 +1,5 @@
-// Command score shows how a Go program uses a model: it prints what the model predicts for
-// one row, whose numbers are given by the names of their columns, and of a classifier the
-// probability, if the model has any.
+// Command score shows how a Go program uses a model: it prints the prediction for a row, whose numbers are
+// given by column name, and the probability of a class if the model has probabilities.
 //
 //	score MODEL x1=0.5 x2=-1.25
 package main
@@ -66,7 +65,7 @@ func run(ctx context.Context, place string, named []string) (said string, err er
 	return said, nil
 }
 
-// load takes a URI, or a directory of the disk as any file system.
+// load loads a model from a URI, or from a directory on disk as an fs.FS.
 func load(ctx context.Context, place string) (*models.Model, error) {
 	if strings.Contains(place, "://") {
 		return models.LoadURI(ctx, place)

@@ -1,5 +1,5 @@
-// Command slices shows how a Go program trains on rows in memory: ridge, svm and sgd each
-// learn which of two rings a point is of. It prints how many of the points they get right.
+// Command slices shows how a Go program trains on rows in memory: ridge, svm and sgd each learn which of two
+// rings a point belongs to. It prints how many of the points they classify correctly.
 package main
 
 import (

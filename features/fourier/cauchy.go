@@ -47,7 +47,7 @@ func (r Cauchy) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather draws the map of rows in a short form: see features.Gathering. A structured draw has none.
+// Gather implements features.Gathering.
 func (r Cauchy) Gather(c *features.Compact) (features.Map, error) {
 	d := r.draw()
 	return d.gather(c)

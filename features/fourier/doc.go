@@ -19,10 +19,9 @@
 //	Matern       z_i = normal·√(ν/g), g one number Gamma(ν) of the stream (seed, "fourier/radius", j)
 //	Exponential  z_i = normal·√(2s), s one stable number of index q/2 of that stream (Kanter 1975)
 //
-// It is stored in turns, w_ji = float32(z_i · (1/(2π·width))), in float64 up to the
-// last rounding; the offset of feature j in turns, b_j, is the uniform number of the
-// stream (seed, "fourier/offset", j), rounded to float32. Features are then
-// cos 2π(x·w_j + b_j).
+// Frequencies and offsets are stored in turns, that is in units of 2π: w_ji = float32(z_i ·
+// (1/(2π·width))), in float64 up to the last rounding. The offset b_j of feature j is the uniform number of
+// the stream (seed, "fourier/offset", j), rounded to float32. Features are then cos 2π(x·w_j + b_j).
 //
 // # Dependent draws
 //
@@ -47,11 +46,11 @@
 //
 // In both cases frequencies in turns are z·(1/(2π·width)) as above.
 //
-// The other kernels are only drawn independently. Frequencies of the Laplace and Cauchy kernels
-// have independent coordinates that are not normal; making them orthogonal would change the kernel.
-// The Matérn kernel's could be orthogonal, but they keep their heavy-tailed lengths and gain
-// little: the squared error was 0.9 to 1.1 times the independent one at ν = ½ and 0.5 to 0.9 times
-// at 5/2, for rows within two widths.
+// The other kernels are only drawn independently. Frequencies of the Laplace and Cauchy kernels have
+// independent coordinates that are not normal; making them orthogonal would change the kernel. Frequencies
+// of the Matérn kernel could be orthogonal, but would keep their heavy-tailed lengths and gain little: the
+// squared error was 0.9 to 1.1 times that of independent draws at ν = ½ and 0.5 to 0.9 times at 5/2, for
+// rows within two widths.
 //
 // # Bias of structured draws
 //
@@ -72,6 +71,6 @@
 // turns or more count as whole turns. For rows with ‖x‖₁ = s·width an angle is Cauchy distributed
 // with scale s/2π turns: it exceeds 2²³ turns with probability 1.2·10⁻⁸·s, which bounds the error
 // of the mean of the estimate. One estimate from D = 256 features moves by about 6·10⁻⁴ at s =
-// 1,000, compared with its standard deviation of 6·10⁻². So only rows that are very long in units
-// of the width lose accuracy: centre and scale them. Nothing is truncated or redrawn.
+// 1,000, compared with its standard deviation of 6·10⁻². So only rows that are very long in units of the
+// width lose accuracy: centre and scale them. Nothing is truncated or redrawn.
 package fourier

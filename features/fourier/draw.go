@@ -14,9 +14,8 @@ import (
 // MaxOut is the largest number of features of a recipe.
 const MaxOut = 1 << 24
 
-// maxValues bounds the memory of the frequencies: 2²⁸ numbers, 1 GiB. A recipe of a
-// few bytes can ask for any number, so nothing else in a model bounds them. Structured
-// frequencies take hardly any memory.
+// maxValues bounds the memory of the frequencies: 2²⁸ numbers, 1 GiB. A recipe of a few bytes can ask for
+// any number, and nothing else in a model bounds them. Structured frequencies take hardly any memory.
 const maxValues = 1 << 28
 
 var (
@@ -73,8 +72,8 @@ func (d *draw) validate() error {
 	return nil
 }
 
-// turns stores in w (n×in) the frequencies first … first+n−1, in turns. It
-// returns an error if a frequency does not fit in float32.
+// turns stores in w (n×in) the frequencies first … first+n−1, in turns. It fails if a frequency does not
+// fit in float32.
 func (d *draw) turns(w []float32, first, n int) error {
 	switch d.scheme {
 	case Orthogonal:
@@ -106,7 +105,7 @@ func (d *draw) iidTurns(w []float32, first, n int) {
 				factor = d.factor(stream.New(d.seed, radius, uint64(first+j)))
 			}
 			for i := range row {
-				// Only products, so the compiler has nothing to fuse.
+				// Only products: there is no sum that a compiler could fuse.
 				row[i] = float32(d.number(s) * factor * perTurn)
 			}
 		}
@@ -127,9 +126,9 @@ func (d *draw) offsets(first, n int) []float32 {
 	return b
 }
 
-// each cuts 0 … n−1 into ranges and calls f with them, on all processors if n
-// rows of `in` values are enough work.
+// each cuts 0 … n−1 into ranges and calls f for them, on all processors if n rows of in values are enough
+// work.
 func each(n, in int, f func(lo, hi int)) {
-	const worth = 1 << 14 // numbers, a quarter of a millisecond
+	const worth = 1 << 14 // numbers that take a quarter of a millisecond
 	parallel.Ranges(n, max(1, worth/in), runtime.GOMAXPROCS(0), f)
 }

@@ -27,7 +27,7 @@ type Exponential struct {
 	Seed     uint64  `json:"seed"`
 }
 
-// leastExponent leaves frequencies that float32 holds.
+// leastExponent is the least exponent whose frequencies fit in float32.
 const leastExponent = 0.5
 
 // ExponentialOptions are the options of the exponential kernel. The zero value is the default: the median width and
@@ -63,7 +63,7 @@ func (r Exponential) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather draws the map of rows in a short form: see features.Gathering.
+// Gather implements features.Gathering.
 func (r Exponential) Gather(c *features.Compact) (features.Map, error) {
 	d := r.draw()
 	return d.gather(c)

@@ -45,7 +45,7 @@ func (f *Form) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Help returns the help of options of this type.
+// Help returns the help for options of this type.
 func (Form) Help() (help string, values []string) {
 	return "Form of the features: paired (cosine and sine of each frequency) or offset (cosine with a random phase).",
 		[]string{"paired", "offset"}

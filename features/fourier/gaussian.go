@@ -51,7 +51,7 @@ func (r Gaussian) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather draws the map of rows in a short form: see features.Gathering. A structured draw has none.
+// Gather implements features.Gathering. A structured draw has no map for the short form.
 func (r Gaussian) Gather(c *features.Compact) (features.Map, error) {
 	d := r.draw()
 	return d.gather(c)

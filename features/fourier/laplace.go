@@ -50,7 +50,7 @@ func (r Laplace) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather draws the map of rows in a short form: see features.Gathering. A structured draw has none.
+// Gather implements features.Gathering.
 func (r Laplace) Gather(c *features.Compact) (features.Map, error) {
 	d := r.draw()
 	return d.gather(c)

@@ -36,7 +36,7 @@ func (d *draw) build() (features.Map, error) {
 	return m, nil
 }
 
-// gather draws the map of rows in the short form of c. A structured draw has none.
+// gather draws the map for rows in the short form of c. A structured draw has none.
 func (d *draw) gather(c *features.Compact) (features.Map, error) {
 	if err := d.validate(); err != nil || d.scheme == Structured {
 		return nil, err
@@ -54,7 +54,7 @@ func (d *draw) gather(c *features.Compact) (features.Map, error) {
 	return m, nil
 }
 
-// dense draws the map of rows of length in, with the frequencies as pack packs them.
+// dense draws the map for rows of length in. pack packs the frequencies.
 func (d *draw) dense(in int, pack func(w, offsets []float32) *blas.Weights) (*Map, error) {
 	n := d.frequencies()
 	w := make([]float32, n*d.in)
@@ -67,9 +67,8 @@ func (d *draw) dense(in int, pack func(w, offsets []float32) *blas.Weights) (*Ma
 // Dims returns the row length and the number of features.
 func (m *Map) Dims() (in, out int) { return m.in, m.out }
 
-// Apply stores the features of the n rows of x in dst, computed by the calling
-// goroutine alone. If an angle overflows float32, the row's features are NaN. It panics
-// if a slice is too short.
+// Apply stores the features of the n rows of x in dst, computed by the calling goroutine. If an angle
+// overflows float32, the row's features are NaN. It panics if a slice is too short.
 func (m *Map) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("fourier: Apply: slice too short")
@@ -82,10 +81,10 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	}
 }
 
-// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. None
-// is ever out of bounds; features whose angle overflows float32 are counted. The 8-bit
-// grid makes inner products 1.00015 times as large on average, because the many cosines near ±1 are mostly
-// rounded outwards; the remaining error is 10⁻⁵. It panics if x is too short.
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. No feature is out of bounds;
+// features whose angle overflows float32 are counted. The 8-bit grid makes inner products larger by a
+// factor of 1.00015 on average, because the many cosines near ±1 are mostly rounded outwards; the remaining
+// error is 10⁻⁵. It panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("fourier: Quantize: slice too short, or too many rows")
@@ -107,8 +106,8 @@ func (m *Map) Step() float64 { return m.bound() / 127 }
 // bound is the largest magnitude of a feature.
 func (m *Map) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
-// Offsets returns the offsets of all frequencies of a recipe of this package in turns, nil in the
-// paired form.
+// Offsets returns the offsets of all frequencies of a recipe of this package, in turns; nil in the paired
+// form.
 func Offsets(r features.Recipe) ([]float32, error) {
 	f, ok := r.(interface{ draw() draw })
 	if !ok {
@@ -121,9 +120,9 @@ func Offsets(r features.Recipe) ([]float32, error) {
 	return d.offsets(0, d.frequencies()), nil
 }
 
-// Turns returns frequencies first … first+n−1 of a recipe of this package in turns (n×in,
-// row-major), as its map uses them, and their offsets in turns, nil in the paired form. It returns
-// an error if the recipe is invalid or of another package, or if the range exceeds its frequencies.
+// Turns returns frequencies first … first+n−1 of a recipe of this package in turns (n×in, row-major), as in
+// its map, and their offsets in turns, nil in the paired form. It fails if the recipe is invalid or of
+// another package, or if the range exceeds its frequencies.
 func Turns(r features.Recipe, first, n int) (w, b []float32, err error) {
 	f, ok := r.(interface{ draw() draw })
 	if !ok {

@@ -65,7 +65,7 @@ func (r Matern) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather draws the map of rows in a short form: see features.Gathering. A structured draw has none.
+// Gather implements features.Gathering.
 func (r Matern) Gather(c *features.Compact) (features.Map, error) {
 	d := r.draw()
 	return d.gather(c)

@@ -17,7 +17,7 @@ type choice struct {
 	features int     // 0 is kernel.DefaultFeatures
 	form     Form
 	draw     Draw
-	// shape is the part of the summary between name and width: ", nu 2.5".
+	// shape is the part of the summary between name and width, such as ", nu 2.5".
 	shape  string
 	recipe func(in, out int, width float64, seed uint64) features.Recipe
 }

@@ -50,11 +50,11 @@ func (d *draw) orthogonalTurns(w []float32, first, n int) {
 	}
 }
 
-// reflections belong to the first columns of a block.
+// reflections has the reflections H_i for the first columns of a block.
 type reflections struct {
 	d     int
-	start []int     // of v_i in v; v_i has d−i numbers, those from column i on
-	v     []float64 // x_i + sign(x_i0)·‖x_i‖ on the first number
+	start []int     // index of v_i in v; v_i has d−i numbers, from column i on
+	v     []float64 // x_i with sign(x_i0)·‖x_i‖ added to its first number
 	first []float64 // the first number of x_i
 	size  []float64 // ‖x_i‖
 	beta  []float64 // 2/‖v_i‖²
@@ -86,11 +86,10 @@ func (d *draw) reflections(block, n int) *reflections {
 	return q
 }
 
-// columns stores columns k … k+count−1 of the orthogonal matrix in y, d numbers
-// each; count is at most 4.
+// columns stores columns k … k+count−1 of the orthogonal matrix in y, d numbers each; count is at most 4.
 //
-// Four columns at a time are four independent chains of sums, which run in parallel in
-// the processor. Each chain has the same bits as alone.
+// Four columns together are four independent chains of sums, which the processor runs in parallel. Each
+// chain has the same bits as if computed separately.
 func (q *reflections) columns(y []float64, k, count int) {
 	for c := range count {
 		i := k + c

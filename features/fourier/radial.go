@@ -14,12 +14,12 @@ import (
 type Radial struct {
 	Distance kernel.Distance
 	Width    float64 // of the kernel, in the units of the rows
-	// At replaces distances, divided by Width, by the kernel of them: numbers from 0 to 1.
+	// At replaces each number of t, a distance divided by Width, by the kernel, a number from 0 to 1.
 	At func(t []float64)
 }
 
-// RadialOf returns the kernel of a recipe; nil if it is not such a function in closed form. Of Matérn
-// kernels, those with ν = ½, 1½ and 2½ are.
+// RadialOf returns the kernel of a recipe; nil if it is not a function of the distance in closed form.
+// Matérn kernels have one for ν = ½, 1½ and 2½.
 func RadialOf(r features.Recipe) *Radial {
 	switch r := r.(type) {
 	case Gaussian:

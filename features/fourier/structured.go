@@ -24,7 +24,7 @@ func (d *draw) size() int { return max(leastSize, 1<<bits.Len(uint(d.in-1))) }
 // whole numbers, exact in float64, and the factor is 1/(σ·d').
 func (d *draw) structuredTurns(w []float32, first, n int) {
 	size := d.size()
-	// Sizes are powers of two: nothing is rounded but 1/(2πσ).
+	// Sizes are powers of two, so only 1/(2πσ) is rounded.
 	factor := 1 / float64(2*math.Pi*d.width) / float64(size)
 	each(n, 8*size, func(lo, hi int) {
 		row := make([]float64, size)

@@ -14,9 +14,9 @@ import (
 // StructuredMap is the map of a structured draw, applied by Walsh–Hadamard
 // transforms. It is immutable and safe for concurrent use.
 //
-// The row, padded with zeros, is multiplied by signs and transformed three times, with
-// D₃ first. An angle in turns is then the transform times the factor 1/(2πσ·d'), plus the offset in one fused
-// multiply-add; in the paired form just the product.
+// The row, padded with zeros, is multiplied by signs and transformed three times, with D₃ first. An angle
+// in turns is then the transform times the factor 1/(2πσ·d'), and in the offset form plus the offset in one
+// fused multiply-add.
 type StructuredMap struct {
 	in, out int
 	form    Form
@@ -25,7 +25,7 @@ type StructuredMap struct {
 	used    int          // frequencies
 	signs   [3][]float32 // of D₃, D₂ and D₁: blocks×size
 	factor  []float32    // the same for every frequency in use
-	offsets []float32    // of those in use, nil in the paired form
+	offsets []float32    // of the frequencies in use; nil in the paired form
 	scratch sync.Pool    // of *[]float32
 }
 
@@ -59,9 +59,8 @@ func (d *draw) buildStructured() (features.Map, error) {
 // Dims returns the row length and the number of features.
 func (m *StructuredMap) Dims() (in, out int) { return m.in, m.out }
 
-// Apply stores the features of the n rows of x in dst, computed by the calling
-// goroutine alone. A row with a number that is not finite gets NaN. It panics if a
-// slice is too short.
+// Apply stores the features of the n rows of x in dst, computed by the calling goroutine. A row with a
+// number that is not finite gets NaN. It panics if a slice is too short.
 func (m *StructuredMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("fourier: Apply: slice too short")
@@ -78,8 +77,8 @@ func (m *StructuredMap) Apply(dst, x []float32, n int) {
 	}
 }
 
-// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, as
-// Map.Quantize does: only NaN is out of bounds; it becomes 0 and is counted. It panics if x is too short.
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, like Map.Quantize. Only NaN
+// is out of bounds; it becomes 0 and is counted. It panics if x is too short.
 func (m *StructuredMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("fourier: Quantize: slice too short, or too many rows")
@@ -125,10 +124,10 @@ func (m *StructuredMap) take(n int) *[]float32 {
 	return s
 }
 
-// runNumbers is the number of angles processed at once: 64 KiB, which fit in the cache.
+// runNumbers is the number of angles that are processed together: 64 KiB, which fits in the cache.
 const runNumbers = 1 << 14
 
-// run is the number of rows transformed at once, a multiple of 4.
+// run returns the number of rows that are transformed together, a multiple of 4.
 func (m *StructuredMap) run() int { return max(4, runNumbers/(m.blocks*m.size)&^3) }
 
 // cosines stores scale times the cosines, and sines, of the transform of a row. It
@@ -143,7 +142,7 @@ func (m *StructuredMap) cosines(dst, angles []float32, scale float32) {
 	}
 }
 
-// transform stores H D₁ H D₂ H D₃ x of the rows in t, for all blocks, H of elements ±1.
+// transform stores H D₁ H D₂ H D₃ x of the rows in t, for all blocks; H has elements ±1.
 func (m *StructuredMap) transform(t, x []float32, rows int) {
 	all := m.blocks * m.size
 	for i := range rows {

@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Distance is the distance between rows that a kernel uses. It sets the unit of
-// the kernel's width.
+// Distance is the distance between rows in a kernel. It sets the unit of the kernel's width.
 type Distance uint8
 
 const (
@@ -23,7 +22,7 @@ const (
 	L1
 )
 
-// MaxSample is the largest sample that Median takes: 8.4 million distances, 67 MB.
+// MaxSample is the largest sample for MedianWidth: 8.4 million distances, 67 MB.
 const MaxSample = 4096
 
 // MedianWidth returns the median of the pairwise distances of the n rows of sample
@@ -32,9 +31,9 @@ const MaxSample = 4096
 // carry no information about scale, and would make the width 0 if half of the rows are
 // duplicates. For an even number of distances the median is the mean of the middle two.
 //
-// The result has the same bits for any order of the rows. It is an error if the sample has fewer
-// than two different rows, more than MaxSample rows, or a value that is not finite. Median panics
-// if sample is too short.
+// The result has the same bits for any order of the rows. MedianWidth fails if the sample has fewer than
+// two different rows, more than MaxSample rows, or a value that is not finite. It panics if sample is too
+// short.
 func MedianWidth(sample []float32, n, d int, distance Distance) (float64, error) {
 	if n < 0 || d < 1 || len(sample) < n*d {
 		panic("bandwidth: sample too short")

@@ -7,17 +7,16 @@ import (
 	"sort"
 )
 
-// Largest is the largest number of features the package returns.
+// Largest is the largest number of features that Features returns.
 const Largest = 1 << 40
 
-// Pairs bounds the errors of a given number of pairs of rows at once, by the union
-// bound.
+// Pairs bounds the errors of a given number of pairs of rows together, by the union bound.
 type Pairs struct {
 	Paired bool // the form of the features
 	Pairs  int64
 }
 
-// Uniform bounds the errors of all pairs of rows of a region at once:
+// Uniform bounds the errors of all pairs of rows in a region together:
 //
 //	|φ(x)·φ(z) − K(x, z)| < ε   for all x, z in a region of diameter ℓ.
 //
@@ -32,12 +31,11 @@ type Pairs struct {
 //	P ≤ 2 (4ℓ/r)^m exp(−Dε²/16) + 4 (r/ε)² E L²            paired, m = d
 //	P ≤ 2 (4ℓ/r)^m exp(−Dε²/32) + 4 (r/ε)² E L²            offset, m = 2d
 //
-// and its minimum, at r^(m+2) = m/2 times the quotient of the two factors, falls with exp(−Dε²/(8(d+2))) in
-// the paired form and exp(−Dε²/(32(d+1))) in the offset
-// form: the exponents of Sutherland and Schneider ("On the Error of Random Fourier
-// Features", 2015), who improve on Rahimi and Recht (2007, Claim 1). The factors in
-// front are somewhat larger than theirs: L is taken where it is largest, which depends
-// on the frequencies, so that E‖∇f‖² at a fixed place does not bound it.
+// The minimum over r, at r^(m+2) = m/2 times the quotient of the two factors, falls with exp(−Dε²/(8(d+2)))
+// in the paired form and exp(−Dε²/(32(d+1))) in the offset form. These are the exponents of Sutherland and
+// Schneider ("On the Error of Random Fourier Features", 2015), who improve on Rahimi and Recht (2007, Claim
+// 1). The leading factors are somewhat larger than theirs, because L is taken at its maximum. That point
+// depends on the frequencies, so E‖∇f‖² at a fixed point does not bound it.
 type Uniform struct {
 	Paired   bool
 	Dim      int     // d, the length of rows
@@ -45,8 +43,8 @@ type Uniform struct {
 	Moment   float64 // σ² = E‖ω‖² of the frequencies (SecondMoment of the recipe)
 }
 
-// logFailure is the logarithm of the bound on the probability that D features have an
-// error of ε or more. It decreases in both.
+// logFailure returns the logarithm of a bound on the probability that D features have an error of ε or
+// more. It decreases in both.
 func (p Pairs) logFailure(features, epsilon float64) float64 {
 	width := 4.0
 	if !p.Paired {
@@ -89,14 +87,13 @@ func (u Uniform) validate() error {
 	return nil
 }
 
-// Bound is Pairs or Uniform.
+// Bound is implemented by Pairs and Uniform.
 type Bound interface {
 	logFailure(features, epsilon float64) float64
 	validate() error
 }
 
-// Features returns the least number of features whose errors stay below ε with
-// probability at least 1−δ.
+// Features returns the least number of features whose errors are below ε with probability at least 1−δ.
 func Features(b Bound, epsilon, delta float64) (int, error) {
 	if err := errors.Join(b.validate(), check(epsilon, delta)); err != nil {
 		return 0, err
@@ -108,8 +105,7 @@ func Features(b Bound, epsilon, delta float64) (int, error) {
 	return n, nil
 }
 
-// Epsilon returns the error below which D features stay with probability at least
-// 1−δ.
+// Epsilon returns the error ε that D features do not reach with probability at least 1−δ.
 func Epsilon(b Bound, features int, delta float64) (float64, error) {
 	if features < 1 {
 		return 0, fmt.Errorf("bounds: features must be > 0 (have %d)", features)

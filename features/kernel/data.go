@@ -9,23 +9,23 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// RangeSlack is how far features may exceed the bound found on a sample, or columns their range
-// in it, where nothing better is known. A row beyond that stops the job.
+// RangeSlack is the factor by which features may exceed the bound found on a sample, or columns their range
+// in it, if nothing better is known. A row beyond that stops the job.
 const RangeSlack = 16
 
-// Data describes the scaled rows that the features are for. Its functions are called
-// only when their results are needed.
+// Data describes the preprocessed rows from which a recipe is chosen. Its functions are only called if
+// their results are needed.
 type Data struct {
 	In   int    // row length
 	Rows int64  // number of rows
 	Seed uint64 // of the features
-	// Sample returns some of the rows (n×In, row-major), which the caller does not change.
+	// Sample returns some of the rows (n×In, row-major). The caller must not change them.
 	Sample func() (x []float32, n int, err error)
-	// Ranges returns bounds of the numbers of each column.
+	// Ranges returns the least and the largest value of each column, or bounds of them.
 	Ranges func() (low, high []float32, err error)
-	// Variance is the variance of all values of all rows together; NaN if it is not known.
+	// Variance is the variance of all values of all rows together; NaN if it is unknown.
 	Variance float64
-	// Norm is an upper bound on the length of the rows; +Inf if it is not known.
+	// Norm is an upper bound on the length of the rows; +Inf if it is unknown.
 	Norm float64
 	// Image is the shape of the rows; its height is 0 if they are not images.
 	Image rows.Image
@@ -53,15 +53,15 @@ func (d *Data) median(distance Distance) (float64, error) {
 	return m, nil
 }
 
-// headroom is the ratio of a bound found on a sample to the largest feature of the sample. Features
-// beyond the bound cost time but lose no accuracy.
+// headroom is the ratio of a bound to the largest feature of the sample. Features beyond the bound take
+// more time but lose no accuracy.
 const headroom = 1.25
 
 // boundRows is the number of sample rows that determine a bound.
 const boundRows = 256
 
-// Bound returns a bound of the features of m from the largest of the sample, for a grid.
-// A nil counts means that all features count.
+// Bound returns a bound for the grid of the features of m, from the largest feature of the sample. counts
+// says which features to consider; nil means all.
 func (d *Data) Bound(m features.Map, counts func(j int) bool) (float64, error) {
 	x, n, err := d.Sample()
 	if err != nil {
@@ -87,8 +87,8 @@ func (d *Data) Bound(m features.Map, counts func(j int) bool) (float64, error) {
 	return headroom * float64(largest), nil
 }
 
-// Reach returns how far features that are never beyond most may exceed a bound, as a multiple of it.
-// It raises the bound if necessary, so that all features are on the grid and their sums exact.
+// Reach returns how far features that never exceed most may exceed the bound, as a multiple of it. If
+// necessary it raises the bound, so that all features are on the grid and their sums exact.
 func (d *Data) Reach(bound, most float64) (raised, reach float64) {
 	reach = most / bound
 	if limit := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(d.Rows))) / blas.MostByte; reach > limit {

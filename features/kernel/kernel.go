@@ -1,7 +1,7 @@
 // Package kernel is the registry of kernel families: their names, their options, and
 // how to make a recipe from options and data.
 //
-// A family is a package of its own, which registers itself beside its recipe:
+// A family is a package that registers itself next to its recipe:
 //
 //	func init() {
 //		features.Register("fourier.gaussian", features.Decode[Gaussian])
@@ -17,9 +17,9 @@
 //
 // # Bounds
 //
-// A Bound is on the error of inner products of random Fourier features, and gives the number of features
-// that suffices for an error of ε with probability 1−δ. Features are counted as a map counts them: the
-// paired form has two for each frequency.
+// A Bound limits the error of inner products of random Fourier features. It gives the number of features
+// that suffices for an error of ε with probability 1−δ. Features are counted as in a map: the paired form
+// has two for each frequency.
 //
 // All bounds follow from one inequality (Hoeffding 1963): the average of n independent
 // terms in an interval of width w differs from its expectation by t or more with probability at most
@@ -28,18 +28,18 @@
 //	paired:  D/2 terms cos ω·(x−z), of width 2:               2 exp(−Dε²/4)
 //	offset:  D terms 2 cos(ω·x+b) cos(ω·z+b), of width 4:     2 exp(−Dε²/8)
 //
-// The bounds use only E‖ω‖² of the kernel and are therefore loose: measured errors are
-// smaller, and learning needs still fewer features.
+// The bounds use only E‖ω‖² of the kernel, and are therefore loose: measured errors are smaller, and
+// learning needs even fewer features.
 package kernel
 
 import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// Family is a kernel, or several that differ in their options.
+// Family is a kernel, or several kernels that differ in their options.
 type Family struct {
 	Name    string         // one word in lower case
-	Aliases []string       // other names, of other programs
+	Aliases []string       // other names, such as those in other programs
 	Summary string         // one line for the help
 	New     func() Options // returns a pointer to options with their defaults
 	Hashes  bool           // its maps are features.Hashers
@@ -58,7 +58,7 @@ func Register(f Family) {
 // Names returns the names of the families, sorted, without aliases.
 func Names() []string { return families.Names() }
 
-// Lookup returns the family of a name or alias.
+// Lookup returns the family with a name or alias.
 func Lookup(name string) (Family, error) { return families.Lookup(name, Names()) }
 
 // FamilyOf returns the family that the options o belong to. It panics if there is none.

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// middle returns the two middle ones of the numbers above 0 of v in ascending order; they are the same for an
-// odd number of them, and 0 for none. No number of v is below 0. It overwrites v.
+// middle returns the two middle ones of the positive numbers of v in ascending order. They are equal for an
+// odd count, and 0 if there are none. v has no negative numbers. It is overwritten.
 //
-// Numbers are counted by their first bits, in the order of their sizes, and only those that share
-// them with the middle ones are looked at again.
+// Numbers are counted by their leading bits, which sort like the numbers. Then only those that share their
+// leading bits with the middle ones are compared.
 func middle(v []float64) (low, high float64) {
 	const shift = 48 // leaves the exponent and 4 bits
 	counts := make([]int, 1<<(63-shift))
@@ -24,7 +24,7 @@ func middle(v []float64) (low, high float64) {
 	if n == 0 {
 		return 0, 0
 	}
-	skip := len(v) - n // zeros, the smallest
+	skip := len(v) - n // zeros come first
 	first, before := 0, 0
 	find := func(rank int) (bucket int) {
 		for before+counts[first] <= rank {

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// Width is the width σ > 0 of a kernel in units of the scaled rows, or a way to choose it.
+// Width is the width σ > 0 of a kernel in units of the preprocessed rows, or a way to choose it.
 type Width float64
 
 const (
@@ -18,7 +18,7 @@ const (
 	Scale Width = -1
 )
 
-// Help returns the help of options of this type.
+// Help returns the help for options of this type.
 func (Width) Help() (help string, values []string) {
 	return `Kernel width σ, in units of the scaled rows: a number, median (the median distance between rows) or scale (scikit-learn's gamma="scale").`, []string{"median", "scale"}
 }
@@ -60,8 +60,8 @@ func (w Width) Validate() error {
 	return option.Errorf("width", "must be median, scale or a number > 0 (have %v)", float64(w))
 }
 
-// Choose returns the width as a number, in that distance, and how it was found:
-// "width 7 (median distance)".
+// Choose returns the width as a number, in that distance, and says how it was found: "width 7 (median
+// distance)".
 func (w Width) Choose(d *Data, distance Distance) (width float64, summary string, err error) {
 	how := ""
 	switch w {

@@ -2,17 +2,18 @@
 //
 //	φ_j(x) = k(x, z_j),
 //
-// for landmarks z_1, z_2, …, which are rows drawn at random. Inner products of features, divided by
-// their number, estimate the kernel E_z[k(x, z)·k(y, z)], where z has the distribution of the rows
-// (Balcan, Blum and Vempala, "Kernels as features: on kernels, margins, and low-dimensional mappings",
-// Machine Learning 65, 2006, §4, where these are the features F_1). So, in contrast to random Fourier
-// features, they spend nothing on places without rows. They have the span of the Nyström approximation
-// (Williams and Seeger, "Using the Nyström method to speed up kernel machines", 2001), but not its
-// whitening: ridge regression penalizes the sum of squares of the weights α instead of αᵀKα, where K is the
-// Gram matrix of the landmarks.
+// for landmarks z_1, z_2, …, which are rows drawn at random. Inner products of features, divided by their
+// number, estimate the kernel E_z[k(x, z)·k(y, z)], where z has the distribution of the rows (Balcan, Blum
+// and Vempala, "Kernels as features: on kernels, margins, and low-dimensional mappings", Machine Learning
+// 65, 2006, §4, where they are called F_1). So, unlike random Fourier features, they do not model regions
+// without rows. They have the span of the Nyström approximation (Williams and Seeger, "Using the Nyström
+// method to speed up kernel machines", 2001), but not its whitening: ridge regression penalizes the sum of
+// squares of the weights α instead of αᵀKα, where K is the Gram matrix of the landmarks.
 //
-// Each feature has the range from 0 to 1. Features of a wide kernel are nearly equal, so a grid of 16
-// bits is needed to tell them apart (features.Ranged).
+// Each feature has the range from 0 to 1. Features of a wide kernel are nearly equal, so a 16-bit grid is
+// needed to distinguish them (features.Ranged).
+//
+// A Recipe refers to a file of landmarks (Rows), which Encode writes.
 package landmarks
 
 import (
@@ -37,7 +38,7 @@ type Rows struct {
 	X         []float32 // Count×In, row-major
 }
 
-// Distinct returns copies of the first rows, at most count and in order, among the n rows of x (d values each)
+// Distinct returns copies of the first rows, at most count and in order, of the n rows of x (d values each)
 // that differ from all rows before them. It compares 64-bit hashes.
 func Distinct(x []float32, n, d, count int) *Rows {
 	r := &Rows{In: d}
@@ -78,8 +79,8 @@ func Encode(r *Rows) ([]byte, error) {
 	return safetensors.Encode(nil, safetensors.Of("landmarks", r.X, r.Count, r.In)), nil
 }
 
-// Decode returns the landmarks that Encode stored in data. It returns an error if data is not such a file or
-// if sizes or values are invalid.
+// Decode decodes what Encode returned. It fails if data is not such a file, or if sizes or values are
+// invalid.
 func Decode(data []byte) (*Rows, error) {
 	r, err := decode(data)
 	if err != nil {
@@ -108,8 +109,8 @@ var provided features.Provided[Rows]
 
 func init() { features.RegisterFile(FileName, &provided, Decode) }
 
-// Hold makes r available to the recipes of this process whose SHA256 is sum, the hash of the encoded r, until
-// release is called, once. It returns an error if r is invalid.
+// Hold makes r available to the recipes of this process with SHA256 = sum, the hash of the encoded r, until
+// release is called, which must be done once. It fails if r is invalid.
 func Hold(r *Rows) (sum string, release func(), err error) {
 	data, err := Encode(r)
 	if err != nil {

@@ -20,7 +20,7 @@ type Map struct {
 
 var _ features.Ranged = (*Map)(nil)
 
-// New returns the map. It returns an error if a field is invalid or the file has not been provided.
+// New returns the map. It fails if a field is invalid or the file is not available.
 func (r Recipe) New() (features.Map, error) {
 	x, err := r.Landmarks()
 	if err != nil {
@@ -47,7 +47,7 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	m.each(dst, x, n, func(k float64) float32 { return float32(k) })
 }
 
-// each stores of(k) for the kernel of each of n rows and each landmark.
+// each stores of(k) for the kernel k of each of n rows with each landmark.
 func (m *Map) each(dst, x []float32, n int, of func(k float64) float32) {
 	scratch := m.scratch.Get().(*[]float64)
 	defer m.scratch.Put(scratch)

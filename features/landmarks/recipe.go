@@ -12,8 +12,8 @@ import (
 
 // Recipe is the recipe of φ_j(x) = k(x, z_j), j = 1 to Out.
 type Recipe struct {
-	// Of is a recipe of random features. Only its row length and its kernel k, which fourier.RadialOf must
-	// know, are used; its form, seed and number of features are ignored.
+	// Of is a recipe of random features. Only its row length and its kernel k are used, which
+	// fourier.RadialOf must know; its form, seed and number of features are ignored.
 	Of     features.Recipe
 	Out    int    // number of features: the first Out landmarks of the file
 	SHA256 string // of the file of landmarks, in hexadecimal
@@ -23,7 +23,7 @@ var _ features.Fixed = Recipe{}
 
 func init() { features.Register("landmarks", features.Decode[Recipe]) }
 
-// Validate returns an error that names the invalid field. It does not check that the file is provided.
+// Validate returns an error that names the invalid field. It does not check that the file is available.
 func (r Recipe) Validate() error {
 	if r.Of == nil {
 		return errors.New("landmarks: the kernel is missing")
@@ -54,11 +54,10 @@ func (r Recipe) Dims() (in, out int) {
 // Fixed marks a recipe whose kernel is exactly the inner product of features.
 func (Recipe) Fixed() {}
 
-// Kernel returns φ(x)·φ(z), or NaN where New fails.
+// Kernel returns φ(x)·φ(z), or NaN if New fails.
 func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
-// Landmarks returns the landmarks, Out×In. It returns an error if the file has not been provided or does
-// not fit.
+// Landmarks returns the landmarks, Out×In. It fails if the file is not available or does not fit.
 func (r Recipe) Landmarks() ([]float32, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err

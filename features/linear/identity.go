@@ -1,5 +1,5 @@
-// Package linear provides the feature map of the linear kernel: the
-// rows themselves. It takes the place of a random map, so that learners can learn on plain rows.
+// Package linear provides the feature map of the linear kernel, which returns the rows themselves. With it
+// learners work on plain rows: use Identity in place of a random map.
 package linear
 
 import (
@@ -13,9 +13,9 @@ import (
 
 // Identity is the recipe of φ(x) = x, whose kernel is K(x, z) = x·z.
 //
-// Rows have no natural bound, so the recipe states the range of each column for the grid.
-// Features in float32 do not depend on it. If the range is from the least to the largest value of a column,
-// both are points of its grid, so a column of two values is represented exactly.
+// Rows have no natural bound, so the recipe has the range of each column for the grid. Features in float32
+// do not depend on it. If the range is from the least to the largest value of a column, both are points of
+// its grid, so a column of two values is represented exactly.
 type Identity struct {
 	In   int       `json:"in"`             // row length d, and number of features
 	Low  []float32 `json:"low,omitempty"`  // least value of each column
@@ -90,7 +90,7 @@ func (Identity) Kernel(x, z []float32) float64 {
 	}
 	var sum float64
 	for i, v := range x {
-		// The product of two float32 fits a float64: fused or not, the sum is the same.
+		// The product of two float32 is exact in float64, so fusing it makes no difference.
 		sum += float64(v) * float64(z[i])
 	}
 	return sum
@@ -119,18 +119,18 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	copy(dst[:n*m.dim], x)
 }
 
-// Quantize stores the n ≤ features.MaxRows rows of x on the grid. Values beyond the
-// range are as exact as others up to features.MaxSteps steps; those further away are
-// clipped and counted. NaN becomes 0 and is counted. It panics if x is too short.
+// Quantize stores the n ≤ features.MaxRows rows of x on the grid. Values beyond the range are as accurate
+// as others up to features.MaxSteps steps; beyond that they are clipped and counted. NaN becomes 0 and is
+// counted. It panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
 }
 
-// Ranges returns the centre and half length of each column's range; the half length is 1
-// for a column of one value.
+// Ranges returns the centre and half length of each column's range. The half length is 1 for a column with
+// one value.
 func (m *Map) Ranges() (centre, half []float64) { return m.centre, m.half }
 
-// Step returns half the longest range over 127.
+// Step returns half the longest range, divided by 127.
 func (m *Map) Step() float64 { return slices.Max(m.half) / 127 }
 
 // Wide returns true: columns may have any distribution in their range.

@@ -10,7 +10,7 @@ type Options struct{}
 // Validate returns nil.
 func (*Options) Validate() error { return nil }
 
-// Size returns what the features take: there are as many as columns.
+// Size returns the size of the features: as many as columns.
 func (*Options) Size(in int) kernel.Size { return kernel.Size{Features: in} }
 
 // Choose makes the recipe, with the ranges of the columns.

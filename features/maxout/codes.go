@@ -2,10 +2,10 @@ package maxout
 
 import "math/bits"
 
-// Codes stores in dst (n×m, row-major) the codes of the n rows of x: at unit ℓ the
-// index j < q of its greatest projection, the first of them if several are equal. The
-// share of units at which codes of two rows differ has the mean 1 − κ_q: a hash
-// that is sensitive to locality (Mroueh, Rennie & Goel 2015, Remark 1). It panics if a slice is too short.
+// Codes stores in dst (n×m, row-major) the codes of the n rows of x: for each unit the index j < q of its
+// largest projection, the first of several. The mean share of units at which the codes of two rows differ
+// is 1 − κ_q: a locality-sensitive hash (Mroueh, Rennie & Goel 2015, Remark 1). It panics if a slice is too
+// short.
 func (m *Map) Codes(dst []uint8, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("maxout: Codes: slice too short")
@@ -37,7 +37,7 @@ func Bits(q int) int {
 	return bits.Len(uint(q - 1))
 }
 
-// PackedLen returns the number of words of m packed codes: Bits(q) for each 64 units.
+// PackedLen returns the number of words of m packed codes: Bits(q) for every 64 units.
 func PackedLen(m, q int) int { return Bits(q) * ((m + 63) / 64) }
 
 // Pack stores the codes in dst, PackedLen words, plane by plane: bit ℓ mod 64 of

@@ -41,11 +41,11 @@
 //
 // The draw is part of every model, so it is fixed to the last bit. Element i of projection p is
 // float32 of the i-th normal number of the stream (seed, "maxout/projection", p); see package
-// stream. Unit ℓ has the projections ℓ·q … ℓ·q+q−1, or, in a pool of P, those that it takes at
-// random out of projections 0 … P−1: the j-th, j from 0 on, is number r of those not yet taken, in
-// increasing order and counted from 0, r = Below(P−j) of the stream (seed, "maxout/unit", ℓ).
+// stream. Unit ℓ has the projections ℓ·q … ℓ·q+q−1 or, with a pool of P, a random choice among projections
+// 0 … P−1: its j-th projection (j from 0) is number r, counted from 0 in increasing order, of those not yet
+// chosen, with r = Below(P−j) of the stream (seed, "maxout/unit", ℓ).
 //
-// A shared pool costs P projections instead of m·q. The projections of one unit are always
-// distinct, so the estimate of the kernel has the same mean; but units of one pool depend on each other, and
-// its variance is about as large as with P/q units that have projections of their own.
+// A shared pool costs P projections instead of m·q. The projections of one unit are always distinct, so the
+// estimate of the kernel has the same mean. But units that share a pool depend on each other, and its
+// variance is about as large as with P/q units that share nothing.
 package maxout

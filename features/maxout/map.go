@@ -15,7 +15,7 @@ import (
 type Map struct {
 	in, out, q int
 	weights    *blas.Weights
-	index      []int32 // out×q, or nil if every unit has projections of its own
+	index      []int32 // out×q; nil if units share no projections
 	bound      float32
 	scale      float32 // 1/√m
 	scratch    sync.Pool
@@ -49,8 +49,8 @@ func newMap(r Maxout) *Map {
 // Dims returns the row length and the number of units.
 func (m *Map) Dims() (in, out int) { return m.in, m.out }
 
-// Apply stores the features of the n rows of x in dst, computed by the calling
-// goroutine alone: h_ℓ(x)·float32(1/√m). A row with NaN gets NaN. It panics if a slice is too short.
+// Apply stores the features of the n rows of x in dst, computed by the calling goroutine:
+// h_ℓ(x)·float32(1/√m). A row with NaN gets NaN. It panics if a slice is too short.
 func (m *Map) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("maxout: Apply: slice too short")
@@ -114,11 +114,11 @@ func (m *Map) units(dst, x []float32, n, threads int) {
 	})
 }
 
-// project calls use with the projections of successive blocks of rows of x, on
-// that many goroutines: p (rows×projections) belongs to the rows from row on.
+// project calls use with the projections of successive blocks of rows of x, on that many goroutines: p
+// (rows×projections) is for the rows from row on.
 func (m *Map) project(x []float32, n, threads int, use func(p []float32, row, rows int)) {
 	_, width := m.weights.Dims()
-	run := max(1, min(96, (1<<20)/width)) // 4 MiB, unless a row takes more
+	run := max(1, min(96, (1<<20)/width)) // 4 MiB, or one row if that is larger
 	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
 		p := m.take(run * width)
 		defer m.scratch.Put(p)

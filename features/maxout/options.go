@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// Options are the options of the maxout kernel. The zero value is the default:
-// kernel.DefaultFeatures units of 4 projections of their own.
+// Options are the options of the maxout kernel. The zero value means kernel.DefaultFeatures units with 4
+// projections each and no pool.
 type Options struct {
 	Q        int `flag:"q" help:"Projections per unit of the maxout kernel."`
 	Pool     int `flag:"pool" help:"Number of projections that the units of the maxout kernel share; 0 gives each unit its own."`
@@ -58,14 +58,14 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 		Reach: reach, Draw: drawn}, nil
 }
 
-// chooseBound returns the bound from the largest feature of the sample, and how far
-// the features of all rows may exceed it. The recipe r has the bound 1.
+// chooseBound returns a bound from the largest feature of the sample, and how far the features of all rows
+// may exceed it. The recipe r must have bound 1.
 func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 	m, err := r.New()
 	if err != nil {
 		return 0, 0, &option.Error{Option: "features", Err: err}
 	}
-	// With bound 1 the features reach to 127 steps.
+	// With bound 1 features are up to 127 steps.
 	if bound, err = d.Bound(m, nil); err != nil {
 		return 0, 0, fmt.Errorf("maxout: %w", err)
 	}
@@ -77,9 +77,8 @@ func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 	return bound, reach, nil
 }
 
-// longestProjection is a bound on ‖w‖ of the projections w ~ N(0, I), except with
-// probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ
-// (Laurent and Massart 2000, Lemma 1).
+// longestProjection returns a bound on ‖w‖ of the projections w ~ N(0, I) that holds except with
+// probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ (Laurent and Massart 2000, Lemma 1).
 func (r Maxout) longestProjection() float64 {
 	d, x := float64(r.In), 30+math.Log(float64(r.Out)*float64(max(r.Q, 1)))
 	return math.Sqrt(d + 2*math.Sqrt(d*x) + 2*x)

@@ -12,23 +12,22 @@ import (
 // MaxOut is the largest number of units of a recipe.
 const MaxOut = 1 << 24
 
-// maxValues bounds the memory of the projections and of the indices: 2²⁸
-// numbers, 1 GiB. A recipe of a few bytes can ask for any number, so nothing else in a
-// model bounds them.
+// maxValues limits the memory of the projections and of the indices: 2²⁸ numbers, 1 GiB. A recipe of a few
+// bytes can ask for any number, and nothing else in a model limits them.
 const maxValues = 1 << 28
 
 // Maxout is the recipe of random maxout features
 //
 //	φ(x)_ℓ = h_ℓ(x)/√m,   h_ℓ(x) = max_j ⟨w_ℓj, x⟩,   ℓ < m = Out, j < q = Q
 //
-// of projections w from N(0, I) (Mroueh, Rennie & Goel 2015, Definition 1).
+// with projections w from N(0, I) (Mroueh, Rennie & Goel 2015, Definition 1).
 type Maxout struct {
 	In   int `json:"in"`  // row length d
 	Out  int `json:"out"` // number of units m
-	Q    int `json:"q"`   // projections of a unit, 1 to MaxQ; 1 is a linear random projection
+	Q    int `json:"q"`   // projections per unit, 1 to MaxQ; 1 is a linear random projection
 	Pool int `json:"pool,omitempty"`
-	// Bound is the bound of the grid in units of h, > 0. Values beyond it take more time
-	// but are as exact up to features.MaxSteps steps. Features in float32 do not depend on it.
+	// Bound is the bound of the grid in units of h, > 0. Values beyond it take more time but are as
+	// accurate, up to features.MaxSteps steps. Features in float32 do not depend on it.
 	Bound float64 `json:"bound"`
 	Seed  uint64  `json:"seed"`
 }
@@ -74,7 +73,7 @@ func (r Maxout) Validate() error {
 			r.Pool, r.In, 4*float64(r.Pool)*float64(r.In)/(1<<30), 4*maxValues>>30)
 	case r.Pool != 0 && r.Out > maxValues/r.Q:
 		return fail("%d units of %d indices exceed the limit of %d GiB; use fewer units", r.Out, r.Q, 4*maxValues>>30)
-	// 127/bound and bound/127 are normal numbers of float32 then.
+	// Then 127/bound and bound/127 are normal float32 numbers.
 	case !(r.Bound >= 0x1p-118 && r.Bound <= 0x1p126):
 		return fail("bound must be a number > 0 within float32 (have %v)", r.Bound)
 	}
@@ -92,9 +91,9 @@ func (r Maxout) projections() int {
 	return r.Out * r.Q
 }
 
-// Projections returns projections first … first+n−1 (n×in, row-major): unit ℓ has Q projections
-// from ℓ·Q on, or, in a pool, the ones that Indices names. It returns an error if the recipe is
-// invalid or the range exceeds its projections.
+// Projections returns projections first … first+n−1 (n×in, row-major): unit ℓ has Q projections from ℓ·Q on
+// or, with a pool, those of Indices. It fails if the recipe is invalid or the range exceeds its
+// projections.
 func (r Maxout) Projections(first, n int) ([]float32, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -126,11 +125,11 @@ func (r Maxout) Indices(l int) []int {
 	return index
 }
 
-// indices stores the indices of unit ℓ: the j-th is number Below(Pool−j) among those
-// not taken yet, in increasing order.
+// indices stores the indices of unit ℓ: the j-th is number Below(Pool−j), in increasing order, among those
+// not yet chosen.
 func (r Maxout) indices(index []int, l int) {
 	s := stream.New(r.Seed, unit, uint64(l))
-	var sorted [MaxQ]int // those taken so far
+	var sorted [MaxQ]int // those chosen so far
 	for j := range index {
 		p := int(s.Below(uint64(r.Pool - j)))
 		i := 0

@@ -17,28 +17,28 @@ var (
 )
 
 const (
-	// fitPatches is the number of patches whose mean and covariance are taken; of large patches fewer,
-	// of fitValues values.
+	// fitPatches is the number of patches for mean and covariance. There are fewer large patches: they have
+	// at most fitValues values in all.
 	fitPatches = 50_000
 	fitValues  = 8 << 20
-	// floorShare is Floor as a share of the mean variance of patches.
+	// floorShare is Floor divided by the mean variance of patches.
 	floorShare = 0.05
-	// regulariser is ε, added to the eigenvalues of the covariance of normalised patches, which sum to
-	// at most the number of their values (Coates and Ng 2011, §3).
+	// regulariser is ε, which is added to the eigenvalues of the covariance of normalised patches. These
+	// sum to at most the number of values of a patch (Coates and Ng 2011, §3).
 	regulariser = 0.1
 	// redraws is how often a filter is drawn again if its patch has less contrast than Floor.
 	redraws = 1000
-	// threshold is θ, as a share of the root mean square response.
+	// threshold is θ divided by the root mean square response.
 	threshold = 0.25
 )
 
-// Sample is a sample of images that patches are drawn from. What is drawn depends only on the seed and
-// the images in their order, which should not depend on files: the order of hashes of their content.
+// Sample is a sample of images from which patches are drawn. Draws depend only on the seed and on the
+// images in their order. That order should not depend on files: use the order of hashes of their content.
 type Sample struct {
 	Shape preprocess.ImageShape
 	Patch int       // pixels on each side of a patch
 	X     []float32 // images
-	N     int       // how many
+	N     int       // number of images
 	Seed  uint64
 }
 
@@ -49,7 +49,7 @@ func (s Sample) draw(dst []float32, r *stream.Stream) {
 	s.Shape.Patch(dst, s.X[i*s.Shape.Len():(i+1)*s.Shape.Len()], top, left, s.Patch)
 }
 
-// Layer is what all filters of a sample share: statistics of its patches.
+// Layer has what all filters of a sample share: statistics of its patches.
 type Layer struct {
 	from       Sample
 	recipe     Recipe // without filters
@@ -58,8 +58,8 @@ type Layer struct {
 	whitening  *mat.SymDense // W = (C + εI)^−½
 }
 
-// Fit takes the statistics of patches for a layer of cells×cells cells. It returns an error if the
-// sizes do not fit or images have no contrast.
+// Fit computes the statistics of patches for a layer of cells×cells cells. It fails if the sizes do not fit
+// or images have no contrast.
 func (s Sample) Fit(cells int) (*Layer, error) {
 	l := &Layer{from: s, recipe: Recipe{Shape: s.Shape, Patch: s.Patch, Cells: cells, Threshold: threshold}}
 	if err := l.recipe.checkPlaces(); err != nil {
@@ -112,8 +112,8 @@ func (s Sample) Fit(cells int) (*Layer, error) {
 	return l, nil
 }
 
-// Recipe returns the recipe of the layer with n filters. Its bound holds for all images. It returns an
-// error if the filters are too many or images have too little contrast.
+// Recipe returns the recipe of the layer with n filters. Its bound holds for all images. It fails if there
+// are too many filters or images have too little contrast.
 func (l *Layer) Recipe(n int, seed uint64) (Recipe, error) {
 	r, length := l.recipe, l.recipe.length()
 	if most := r.mostFilters(); n < 1 || n > most {

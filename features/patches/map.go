@@ -10,26 +10,26 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Map is the map of Recipe. It does not change and is safe for concurrent use.
+// Map is the map of Recipe. It is immutable and safe for concurrent use.
 //
-// The responses of some patches to all filters are computed at once, and added to the features of
-// their cell while they are in the cache.
+// The responses of some patches to all filters are computed together, and added to the features of their
+// cell while they are in the cache.
 type Map struct {
 	shape            preprocess.ImageShape
 	patch, length    int
-	down, across     int // places of patches
+	down, across     int // numbers of positions of patches
 	cells            int
 	filters          *blas.Weights
-	run              int // patches whose responses are computed at once
+	run              int // patches whose responses are computed together
 	floor            float64
 	threshold, bound float32
 	scratch          sync.Pool // of *scratch
 }
 
-// scratch is the working memory of one image: some patches and their responses.
+// scratch is the working memory for one image: some patches and their responses.
 type scratch struct{ patches, responses []float32 }
 
-// cacheRun is the number of responses that are computed at once.
+// cacheRun is the number of responses that are computed together.
 const cacheRun = 1 << 16
 
 var _ features.Gridded = (*Map)(nil)
@@ -56,8 +56,8 @@ func (m *Map) Dims() (in, out int) {
 	return m.shape.Len(), signs * m.cells * m.cells * filters
 }
 
-// Apply stores the features of the n rows of x in dst. The feature of filter k in the cell in row i
-// and column j is number (i·Cells + j)·2K + k, its negative part K further on. A row with NaN or
+// Apply stores the features of the n rows of x in dst. For filter k and the cell in row i and column j, the
+// positive part is feature (i·Cells + j)·2K + k, and the negative part is K further. A row with NaN or
 // infinity gets NaN. It panics if a slice is too short.
 func (m *Map) Apply(dst, x []float32, n int) {
 	in, out := m.Dims()
@@ -134,8 +134,8 @@ func moments(p []float32) (mean, variance float64) {
 	return mean, variance / float64(len(p))
 }
 
-// rectify adds max(0, r − θ) to positive and max(0, −r − θ) to negative. Signs are unpredictable, so
-// it avoids branches: numbers whose sign bit is set become 0.
+// rectify adds max(0, r − θ) to positive and max(0, −r − θ) to negative. Signs are unpredictable, so it
+// avoids branches: above clears numbers whose sign bit is set.
 func rectify(positive, negative, responses []float32, threshold float32) {
 	positive, negative = positive[:len(responses)], negative[:len(responses)]
 	for k, r := range responses {
@@ -150,10 +150,10 @@ func above(v float32) float32 {
 	return math.Float32frombits(bits &^ uint32(int32(bits)>>31))
 }
 
-// cellOf returns the cell of a place: cell i has the places from ⌊i·places/cells⌋ on.
+// cellOf returns the cell of a position. Cell i has the positions from ⌊i·places/cells⌋ on.
 func cellOf(place, places, cells int) int { return ((place+1)*cells - 1) / places }
 
-// cellSize returns the number of places of a cell.
+// cellSize returns the number of positions in a cell.
 func cellSize(i, places, cells int) int { return (i+1)*places/cells - i*places/cells }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, and returns how many

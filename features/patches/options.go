@@ -16,7 +16,7 @@ const (
 	defaultCells = 2
 )
 
-// Options are the options of the kernel of a layer of patches. A zero takes the default.
+// Options are the options of the kernel of a layer of patches. Zeros mean defaults.
 type Options struct {
 	Patch    int `flag:"patch" help:"Pixels on each side of the patches of --kernel patches."`
 	Cells    int `flag:"cells" help:"Cells on each side of the grid in which --kernel patches takes means."`
@@ -44,7 +44,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Size returns the size of the features: whole filters, of which each has the same number.
+// Size returns the size of the features, rounded to whole filters.
 func (o *Options) Size(in int) kernel.Size {
 	v := o.withDefaults()
 	filters := v.Features / v.perFilter()
@@ -84,7 +84,7 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	r.Bound, c.Reach = d.Reach(bound, r.Bound)
 	c.Recipe = r
 	c.Draw = func(out int, seed uint64) features.Recipe {
-		drawn, _ := l.Recipe(out/v.perFilter(), seed) // without filters it is not valid
+		drawn, _ := l.Recipe(out/v.perFilter(), seed) // without filters the recipe is not valid
 		drawn.Bound = r.Bound
 		return drawn
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	signs = 2 // features of a filter in a cell: its positive and its negative part
-	// maxFilters bounds the numbers of all filters.
+	signs = 2 // features per filter and cell: its positive and its negative part
+	// maxFilters limits the total number of values of all filters.
 	maxFilters = 1 << 26
 )
 
@@ -20,12 +20,12 @@ const (
 type Recipe struct {
 	Shape     preprocess.ImageShape `json:"shape"`
 	Patch     int                   `json:"patch"`     // pixels, 1 to the lesser of height and width
-	Cells     int                   `json:"cells"`     // of the grid, vertically and horizontally
+	Cells     int                   `json:"cells"`     // rows and columns of the grid
 	Floor     float64               `json:"floor"`     // > 0, added to the variance of a patch
 	Threshold float64               `json:"threshold"` // θ ≥ 0
 	Filters   features.Floats       `json:"filters"`   // K×L, row-major, L = Patch×Patch×channels
 	Bias      features.Floats       `json:"bias"`      // K
-	// Bound is the largest magnitude of the features that the grid is for.
+	// Bound is the bound of the features for the grid.
 	Bound float64 `json:"bound"`
 }
 
@@ -102,8 +102,8 @@ func (r Recipe) mostFilters() int {
 // Dims returns the length of an image and the number of features.
 func (r Recipe) Dims() (in, out int) { return r.Shape.Len(), signs * r.Cells * r.Cells * len(r.Bias) }
 
-// Means returns the matrix, places×cells and row-major, whose product with the responses of a filter
-// at all places, row by row, gives features: their means over cells, divided by √K.
+// Means returns the matrix (places×cells, row-major) whose product with the responses of a filter at all
+// positions, row by row, gives features: the means over cells, divided by √K.
 func (r Recipe) Means() (m []float32, places, cells int) {
 	down, across := r.places()
 	places, cells = down*across, r.Cells*r.Cells
@@ -117,7 +117,7 @@ func (r Recipe) Means() (m []float32, places, cells int) {
 	return m, places, cells
 }
 
-// Kernel returns the inner product of the features: the filters of a recipe are fixed.
+// Kernel returns the inner product of the features, because the filters of a recipe are fixed.
 func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.

@@ -12,18 +12,19 @@ import (
 // MaxBinFeatures is the largest number of features of a recipe.
 const MaxBinFeatures = 1 << 20
 
-// Bins is the recipe of features of columns, column by column in the order of Columns. With the cuts
-// c_1 < … < c_k of a column its features are Weight times
+// Bins is the recipe of features of single columns, in the order of Columns. If a column has the cuts c_1 <
+// … < c_k, its features are Weight times
 //
 //	1 if c_i ≤ x < c_{i+1}, else 0,   0 ≤ i ≤ k, c_0 = −∞, c_{k+1} = ∞      (bins; k+1 features)
 //	1 if x ≥ c_1, else 0                                                    (bins, k = 1: one feature)
-//	h_i(x),   1 ≤ i ≤ k                                                     (hats; k features)
+//	h_i(x),   1 ≤ i ≤ k                                                     (Hats; k features)
 //
-// where h_i is 1 at c_i, 0 at the other cuts, linear between them and constant beyond them. The
-// features of a column sum to Weight, but for a single cut. Those of NaN are NaN.
+// where h_i is 1 at c_i, 0 at the other cuts, linear between them and constant beyond them
+// (piecewise-linear columns). The features of a column sum to Weight, unless it has a single cut. The
+// features of NaN are NaN.
 //
-// It is Fixed: its kernel is the inner product of the features. For bins that is Weight² times the
-// number of columns in which the rows share the interval.
+// Bins is Fixed: its kernel is the inner product of the features. For intervals that is Weight² times the
+// number of columns in which both rows are in the same interval.
 type Bins struct {
 	In      int         `json:"in"` // row length
 	Columns []BinColumn `json:"columns"`
@@ -31,10 +32,10 @@ type Bins struct {
 	Hats    bool        `json:"hats,omitempty"`
 }
 
-// BinColumn is a column of the rows that has features. A column may be there several times.
+// BinColumn is a column of the rows with its cuts. The same column may occur several times.
 type BinColumn struct {
 	Index int             `json:"index"` // from 0
-	Cuts  features.Floats `json:"cuts"`  // strictly ascending; at least one, for hats two
+	Cuts  features.Floats `json:"cuts"`  // strictly ascending; at least one, with Hats two
 }
 
 var _ features.Fixed = Bins{}
@@ -90,7 +91,7 @@ func (r Bins) Dims() (in, out int) {
 	return r.In, out
 }
 
-// Origin returns the column that feature j is of, and how many features that column has.
+// Origin returns the column of feature j, and the number of features of that column.
 func (r Bins) Origin(j int) (column, size int) {
 	for _, c := range r.Columns {
 		if size = r.size(c); j < size {
@@ -124,7 +125,7 @@ func (r Bins) New() (features.Map, error) {
 	return m, nil
 }
 
-// binMap is the map of Recipe. It is immutable and safe for concurrent use.
+// binMap is the map of Bins. It is immutable and safe for concurrent use.
 type binMap struct {
 	Bins
 	out          int
@@ -152,7 +153,7 @@ func (m *binMap) Apply(dst, x []float32, n int) {
 	}
 }
 
-// column stores the features of one value, of which to has the zeros.
+// column stores the features of one value in to, which must be zero.
 func (m *binMap) column(to []float32, v float32, cuts []float32) {
 	if v != v {
 		for i := range to {
@@ -160,7 +161,7 @@ func (m *binMap) column(to []float32, v float32, cuts []float32) {
 		}
 		return
 	}
-	below := sort.Search(len(cuts), func(i int) bool { return cuts[i] > v }) // cuts that are ≤ v
+	below := sort.Search(len(cuts), func(i int) bool { return cuts[i] > v }) // number of cuts ≤ v
 	switch {
 	case m.Hats && below == 0:
 		to[0] = m.Weight
@@ -180,8 +181,8 @@ func (m *binMap) column(to []float32, v float32, cuts []float32) {
 	}
 }
 
-// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. Only NaN is out of
-// bounds; it becomes 0 and is counted. It panics if x is too short.
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. Only NaN is out of bounds; it
+// becomes 0 and is counted. It panics if x is too short.
 func (m *binMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	return features.OnGrid(m, dst, x, n, threads, m.Weight)
 }
@@ -189,7 +190,7 @@ func (m *binMap) Quantize(dst *features.Grid, x []float32, n, threads int) (satu
 // Ranges returns ranges from −Weight to Weight.
 func (m *binMap) Ranges() (centre, half []float64) { return m.centre, m.half }
 
-// Step returns Weight/127 for hats, and 0 for bins, which are points of every grid.
+// Step returns Weight/127 for Hats, and 0 for intervals, whose features are points of every grid.
 func (m *binMap) Step() float64 {
 	if m.Hats {
 		return float64(m.Weight) / features.ByteSteps

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// hatNorm is the norm of all hats of a row at most, beside kernels whose features have norm 1.
+	// hatNorm is the largest norm of the hats of a row, for use next to kernels whose features have norm 1.
 	hatNorm = 0.3
-	// MostKnots is the largest number of knots of a column, fewKnots the least.
+	// MostKnots and fewKnots are the largest and the least number of knots of a column.
 	MostKnots = 32
 	fewKnots  = 4
 )
 
-// NewHats returns hats of the columns of x, n rows of d numbers: up to 32 of each column, as many
-// as most allows for all of them together. The knots of a column are its distinct values, or
-// quantiles where there are more values than knots. A column whose three knots would not be
-// distinct, such as a nearly constant one, has none. HatsOf returns nil if no column has hats, or
-// if most is less than four of each that would.
+// NewHats returns piecewise-linear columns (hats) for the columns of x, n rows of d numbers: up to 32 hats
+// for each column, and at most most for all. The knots of a column are its distinct values, or quantiles if
+// there are more values than knots. A column that would not have three distinct knots, such as a nearly
+// constant one, has none. NewHats returns nil if no column has hats, or if most is less than four for each
+// column that would.
 func NewHats(x []float32, n, d, most int) *Bins {
 	values := make([]float32, n)
 	column := func(j, knots int) features.Floats {
@@ -49,8 +49,7 @@ func NewHats(x []float32, n, d, most int) *Bins {
 	return r
 }
 
-// hatKnots returns each distinct value of the ascending values, or that many quantiles if there are
-// more than most.
+// hatKnots returns the distinct values among the ascending values, or most quantiles if there are more.
 func hatKnots(values []float32, most int) (cuts features.Floats) {
 	add := func(v float32) {
 		if len(cuts) == 0 || v > cuts[len(cuts)-1] {

@@ -8,25 +8,24 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// BinLevels is the recipe of rows in which some columns of numbers are levels instead, as in a
-// category are:
+// BinLevels is the recipe of rows in which some numeric columns become levels, as in a category:
 //
-//	x ↦ (x with 0 in those columns | φ(x)),   φ the Recipe with the same fields
+//	x ↦ (x with 0 in those columns | φ(x)),   φ the Bins with the same fields
 //
-// So rows with different levels are equally far from each other, however far their numbers are. With Keep
-// the numbers stay, so nearby ones are closer than others.
+// So rows with different levels have the same distance, however far apart their numbers are. With Keep the
+// numbers stay too, so nearby ones are closer than others.
 type BinLevels struct {
 	In      int         `json:"in"`             // row length
-	Columns []BinColumn `json:"columns"`        // each with an interval for each level, at least three; a column at most once
-	Weight  float32     `json:"weight"`         // > 0, the number that stands for a level
-	Keep    bool        `json:"keep,omitempty"` // leaves the numbers in those columns
+	Columns []BinColumn `json:"columns"`        // each with an interval for each level, at least three; no column twice
+	Weight  float32     `json:"weight"`         // > 0, the value of the indicator of a level
+	Keep    bool        `json:"keep,omitempty"` // keeps the numbers in those columns
 }
 
 var _ features.Fixed = BinLevels{}
 
 func init() { features.Register("bins.levels", features.Decode[BinLevels]) }
 
-// bins returns the recipe of the levels alone.
+// bins returns the recipe of only the levels.
 func (r BinLevels) bins() *Bins { return &Bins{In: r.In, Columns: r.Columns, Weight: r.Weight} }
 
 // Validate returns an error that names the invalid field and column.
@@ -45,14 +44,14 @@ func (r BinLevels) Validate() error {
 	return nil
 }
 
-// Dims returns the row length, and that followed by the levels.
+// Dims returns the row length without and with the levels.
 func (r BinLevels) Dims() (in, out int) {
 	in, out = r.bins().Dims()
 	return in, in + out
 }
 
-// Origin returns the column that number j of the rows that come out is of, and whether it is one of its
-// levels, of which there are that many; 0 if it is a number as before.
+// Origin returns the input column of output number j. If j is one of its levels, levels is their number,
+// otherwise 0.
 func (r BinLevels) Origin(j int) (column, levels int) {
 	if j < r.In {
 		return j, 0
@@ -60,12 +59,12 @@ func (r BinLevels) Origin(j int) (column, levels int) {
 	return r.bins().Origin(j - r.In)
 }
 
-// Replaces tells whether the column is made levels, and no number any more.
+// Replaces reports whether levels replace the number in a column.
 func (r BinLevels) Replaces(column int) bool {
 	return !r.Keep && slices.ContainsFunc(r.Columns, func(c BinColumn) bool { return c.Index == column })
 }
 
-// Kernel returns the inner product of the rows that come out.
+// Kernel returns the inner product of the mapped rows.
 func (r BinLevels) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
@@ -83,16 +82,16 @@ func (r BinLevels) New() (features.Map, error) {
 	return &levels{m.(*binMap), r.Keep}, nil
 }
 
-// levels is the map of Levels.
+// levels is the map of BinLevels.
 type levels struct {
 	bins *binMap
 	keep bool
 }
 
-// Dims returns the row length, and that followed by the levels.
+// Dims returns the row length without and with the levels.
 func (m *levels) Dims() (in, out int) { return m.bins.In, m.bins.In + m.bins.out }
 
-// Apply stores the rows that the n rows of x become in dst. It panics if a slice is too short.
+// Apply maps the n rows of x and stores the results in dst. It panics if a slice is too short.
 func (m *levels) Apply(dst, x []float32, n int) {
 	in, out := m.Dims()
 	if n < 0 || len(x) < n*in || len(dst) < n*out {

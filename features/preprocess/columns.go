@@ -8,46 +8,46 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Columns is the recipe of a map from rows of slots to rows of numbers: first the numbers and
-// tables, slot by slot, then the one-hot slots. It is Fixed: its kernel is the inner
-// product of the numbers.
+// Columns is the recipe of a map from rows of slots, as package schema stores them, to rows of numbers:
+// first the numbers of Number and Table slots, slot by slot, then those of OneHot slots. It is Fixed: its
+// kernel is the inner product of the numbers.
 type Columns struct {
 	Slots []Slot `json:"slots"` // in the order of the row
-	// Cut says which training rows the parts of tables are without; nil if tables have no parts.
+	// Cut says which training rows each part of a Table was computed without; nil if tables have no parts.
 	Cut *Cut `json:"cut,omitempty"`
 }
 
-// Slot says how a slot becomes numbers. One of its fields is set.
+// Slot says how a slot becomes numbers. Exactly one of its fields is set.
 type Slot struct {
 	Number *Number `json:"number,omitempty"`
 	OneHot *OneHot `json:"onehot,omitempty"`
 	Table  *Table  `json:"table,omitempty"`
 }
 
-// Number passes a number on.
+// Number keeps a number.
 type Number struct {
-	Fill float32 `json:"fill"` // in place of a missing value
-	// Missing, unless 0, adds a number that is Missing where the value is missing and else 0.
+	Fill float32 `json:"fill"` // replaces a missing value
+	// Missing, unless 0, adds an indicator: Missing if the value is missing, otherwise 0.
 	Missing float32 `json:"missing,omitempty"`
 }
 
-// OneHot turns the index of a level into a number for each level: Weight for the row's own, and 0
-// for the others. All are 0 for any other index and, unless Missing is set, for a missing value.
+// OneHot turns the index of a level into an indicator for each level: Weight for the row's level and 0 for
+// the others. All are 0 for any other index and, unless Missing is set, for a missing value.
 type OneHot struct {
 	Values  int     `json:"values"`            // ≥ 1
 	Weight  float32 `json:"weight"`            // > 0
-	Missing bool    `json:"missing,omitempty"` // a missing value has a number of its own, after the others
+	Missing bool    `json:"missing,omitempty"` // a missing value has an indicator, after the others
 }
 
-// Table turns the index of a level into numbers from a table.
+// Table turns the index of a level into numbers from a table, for encodings by counts or targets.
 type Table struct {
 	Values int `json:"values"` // ≥ 1
-	Out    int `json:"out"`    // numbers for each level, ≥ 1
-	// Parts is the number of further tables of the same size, for training rows: their index is
-	// the level plus a multiple of Values+1 (see Recoder).
+	Out    int `json:"out"`    // numbers of a level, ≥ 1
+	// Parts is the number of further tables of the same size, for training rows. Their index is the level
+	// plus a multiple of Values+1; see TargetEncoder.
 	Parts int `json:"parts,omitempty"`
-	// Numbers has the numbers of each level, of a missing value, and of any other
-	// index: (Parts+1)×(Values+1)×Out, row-major.
+	// Numbers has the numbers of each level, and of a missing value or any other index:
+	// (Parts+1)×(Values+1)×Out, row-major.
 	Numbers features.Floats `json:"numbers"`
 }
 
@@ -55,10 +55,10 @@ var _ features.Fixed = Columns{}
 
 func init() { features.Register("columns", features.Decode[Columns]) }
 
-// MaxValues is the largest number of values of a category: so many levels, and all others.
+// MaxValues is the largest number of values of a category: all levels, and one for any other value.
 const MaxValues = schema.MaxLevels + 1
 
-// width returns how many numbers a valid slot becomes.
+// width returns the number of numbers that a valid slot becomes.
 func (s *Slot) width() int {
 	switch {
 	case s.Number != nil && s.Number.Missing != 0:
@@ -168,7 +168,7 @@ func (r Columns) Kernel(x, z []float32) float64 { return features.InnerProduct(r
 // Fixed marks a recipe without randomness.
 func (Columns) Fixed() {}
 
-// order calls do with the index of each slot in the order of their numbers.
+// order calls do for each slot, in the order of their numbers.
 func (r Columns) order(do func(i int)) {
 	for _, hot := range []bool{false, true} {
 		for i := range r.Slots {
@@ -179,11 +179,11 @@ func (r Columns) order(do func(i int)) {
 	}
 }
 
-// Source says where a number comes from.
+// Source says which slot a number comes from.
 type Source struct {
-	Slot int // of the rows
-	// Variance is 1 for numbers, as after standardisation. For a level of a category and for other
-	// indicators it is the variance if levels were equally frequent.
+	Slot int // index of the slot in the row
+	// Variance is 1 for numbers, as after standardisation. For a level of a category and other indicators
+	// it is the variance if levels were equally frequent.
 	Variance float64
 }
 
@@ -211,16 +211,15 @@ func (r Columns) Sources() (sources []Source) {
 	return sources
 }
 
-// boolean reports whether a table belongs to a boolean: 0, a number, and its half for a missing value.
+// boolean reports whether a table encodes a boolean: 0, a number, and half of it for a missing value.
 func (s *Slot) boolean() bool {
 	t := s.Table
 	return t.Values == 2 && t.Out == 1 && t.Parts == 0 && t.Numbers[0] == 0 && t.Numbers[2] == t.Numbers[1]/2
 }
 
-// Names returns the names of the numbers for rows of that table: the name of the slot; for the
-// level of a category column=level, or column=(other), column=(missing) and column=#bucket;
-// and column.2 for the second of several numbers of a level. It panics if the table has
-// another number of slots.
+// Names returns the names of the numbers for rows of that table: the name of the slot; for a level of a
+// category column=level, or column=(other), column=(missing) or column=#bucket; and column.2 for the second
+// of several numbers of a level. It panics if the table has another number of slots.
 func (r Columns) Names(t *schema.Table) []string {
 	if len(r.Slots) != t.Width() {
 		panic("columns: Names: the table has another number of slots")

@@ -16,13 +16,13 @@ import (
 type Encoding string
 
 const (
-	// Indicators is a number for each level: see OneHot.
+	// Indicators has a number for each level; see OneHot.
 	Indicators Encoding = "onehot"
-	// Counts is one number, the logarithm of how many rows have the level; of rows that are not
-	// held out if there are any, because rows to predict are not counted either.
+	// Counts has one number, the logarithm of the number of rows with the level. Held-out rows are not
+	// counted, because rows to predict are not counted either.
 	Counts Encoding = "count"
-	// Means is what the labels of other rows with the level say: the share of each class, or the
-	// mean target. See Targets.
+	// Means has statistics of the labels of other rows with the level: the share of each class, or the mean
+	// target. See Targets.
 	Means Encoding = "target"
 )
 
@@ -35,10 +35,10 @@ func (e *Encoding) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DefaultTextWeight is the weight of categories unless another is given.
+// DefaultTextWeight is the default weight of categories.
 const DefaultTextWeight = 0.7
 
-// ColumnOptions are the options of encodings. The zero value means one-hot with DefaultWeight.
+// ColumnOptions are the options of encodings. The zero value means one-hot encoding with DefaultTextWeight.
 type ColumnOptions struct {
 	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level, the default), count (the logarithm of how many rows have the level) or target (the mean label of other rows with the level)." values:"onehot,count,target"`
 	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 0.7."`
@@ -64,7 +64,7 @@ func (o ColumnOptions) weight() float32 {
 	return float32(o.Weight)
 }
 
-// of returns the encoding of a category: its own, if it has one.
+// of returns the encoding of a category: the column's own, if it has one.
 func (o ColumnOptions) of(c *schema.Column) Encoding {
 	if c.Encode != "" {
 		return Encoding(c.Encode)
@@ -75,13 +75,13 @@ func (o ColumnOptions) of(c *schema.Column) Encoding {
 // ColumnStatistics describe a slot of the rows of a data set.
 type ColumnStatistics struct {
 	Rows, Missing int64
-	Share         float64 // of the rows, by their weights, that miss the value
+	Share         float64 // share of rows, by weight, without a value
 	// Of the values that are not missing; 0 for categories.
 	Mean, Variance float64
 	Low, High      float32
-	// Fill, unless nil, is what is in place of a missing number; nil is the mean.
+	// Fill replaces a missing number; nil means the mean.
 	Fill *float32
-	// Levels is how many rows have each value of a category.
+	// Levels is the number of rows of each value of a category.
 	Levels []int64
 }
 
@@ -89,17 +89,16 @@ type ColumnStatistics struct {
 type Column struct {
 	Mean, Variance float64
 	Low, High      float32
-	// Unscaled tells that scalings of columns do not apply, because the number is a weight.
+	// Unscaled says that columns should not be scaled, because the number is the weight of a level.
 	Unscaled bool
 }
 
-// ChooseColumns returns the recipe for rows of a table with those statistics of its slots, and the
-// description of its numbers. The number in place of a missing value is the mean of the others
-// unless the statistics say otherwise; where training rows miss values of a column of numbers there
-// is an indicator, and of a category or boolean a level. If no row has a text that is not a level,
-// such a text has no number either. Labels are needed if NeedsTargets says so, and otherwise nil.
-// Counts has the rows of the levels of the categories that are encoded by Counts; if it is nil, the
-// statistics have them.
+// ChooseColumns returns the recipe for rows of a table with those statistics of its slots, and a
+// description of its numbers. A missing number is replaced by the mean, unless the statistics say
+// otherwise. If training rows miss values of a numeric column, it gets an indicator; a category or boolean
+// gets a level for them. A category has a number for unknown texts only if some training row has one.
+// labels are needed if NeedsTargets is true, and otherwise nil. counts has the number of rows of each level
+// for the encoding Counts; if it is nil, the statistics are used.
 func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, labels,
 	counts *Targets) (Columns, []Column, error) {
 	if err := o.Validate(); err != nil {
@@ -135,9 +134,9 @@ func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, l
 	return r, columns, nil
 }
 
-// ColumnBounds returns how many numbers a row of the table has at most, how many in its short form (see
-// features.Compact; 0 if that does not pay), and how many values its categories have.
-// Labels have that many outputs.
+// ColumnBounds returns upper bounds for a row of the table: of its numbers, of the numbers in its short
+// form (see features.Compact; 0 if that is not worth it), and of the values of its categories. outputs is
+// the number of outputs of the labels.
 func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short, levels int) {
 	groups, hot := 0, 0
 	for i := range t.Columns {
@@ -163,7 +162,7 @@ func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short
 	return numbers + hot, short, levels
 }
 
-// NeedsTargets reports whether encodings of the table are learned from labels.
+// NeedsTargets reports whether some encoding of the table is computed from labels.
 func NeedsTargets(t *schema.Table, o ColumnOptions) bool {
 	return len(Categories(t, o, Means)) > 0
 }
@@ -178,7 +177,7 @@ type chooser struct {
 	columns [][]Column // of each slot
 }
 
-// add adds a slot whose numbers are described so.
+// add adds a slot with the descriptions of its numbers.
 func (c *chooser) add(s Slot, columns ...Column) {
 	c.slots, c.columns = append(c.slots, s), append(c.columns, columns)
 }
@@ -192,21 +191,21 @@ func (c *chooser) column(column *schema.Column, of []ColumnStatistics) {
 	case column.Type == schema.Category:
 		c.oneHot(s)
 	case column.Type == schema.Boolean && s.Missing > 0:
-		// False, true and missing are three levels.
+		// False, true and missing become three levels.
 		yes := int64(math.Round(float64(s.Mean * float64(s.Rows-s.Missing))))
 		s.Levels = []int64{s.Rows - s.Missing - yes, yes}
 		c.oneHot(s)
 	case column.Type == schema.Boolean:
 		c.boolean(s)
 	default:
-		// A time has several slots, which are missing together: one indicator is enough.
+		// The slots of a time are missing together, so one indicator is enough.
 		for i, s := range of {
 			c.number(s, i == 0)
 		}
 	}
 }
 
-// number adds a number, and an indicator if some are missing.
+// number adds a numeric slot, with an indicator if some values are missing.
 func (c *chooser) number(s ColumnStatistics, indicate bool) {
 	n := Number{Fill: float32(s.Mean)}
 	if s.Fill != nil {
@@ -237,8 +236,8 @@ func (c *chooser) number(s ColumnStatistics, indicate bool) {
 	c.add(Slot{Number: &n}, columns...)
 }
 
-// boolean adds one number for a boolean without missing values: 0 and √2·w, whose distance is that
-// of two levels.
+// boolean adds one number for a boolean without missing values: 0 or √2·w, so that the distance is that of
+// two levels.
 func (c *chooser) boolean(s ColumnStatistics) {
 	top := float32(math.Sqrt2 * float64(c.w))
 	unit := float64(top)
@@ -248,8 +247,8 @@ func (c *chooser) boolean(s ColumnStatistics) {
 	})
 }
 
-// oneHot adds a number for each level, without the last ones if no row has them: mostly the number
-// for all texts that are not levels.
+// oneHot adds a number for each level, except the last levels if no row has them. That is usually the level
+// for unknown texts.
 func (c *chooser) oneHot(s ColumnStatistics) {
 	levels := s.Levels
 	for len(levels) > 1 && levels[len(levels)-1] == 0 {
@@ -265,7 +264,7 @@ func (c *chooser) oneHot(s ColumnStatistics) {
 	c.add(Slot{OneHot: &OneHot{Values: len(levels), Weight: c.w, Missing: s.Missing > 0}}, columns...)
 }
 
-// indicator describes a number that is w in n of all rows and 0 in the others.
+// indicator describes a number that is w in n of all rows, and 0 in the others.
 func (c *chooser) indicator(n, all int64) Column {
 	p, w := float64(n)/float64(max(all, 1)), float64(c.w)
 	column := Column{Mean: float64(p * w), Variance: float64(float64(w*w) * float64(p*(1-p))), Unscaled: true}
@@ -278,7 +277,7 @@ func (c *chooser) indicator(n, all int64) Column {
 	return column
 }
 
-// count adds the logarithm of how many rows have the level, 0 for levels that no row has.
+// count adds the logarithm of the number of rows with the level; 0 for levels without rows.
 func (c *chooser) count(s ColumnStatistics) {
 	t := &Table{Values: len(s.Levels), Out: 1, Numbers: make(features.Floats, len(s.Levels)+1)}
 	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
@@ -293,13 +292,13 @@ func (c *chooser) count(s ColumnStatistics) {
 	c.add(Slot{Table: t}, t.describe(s, 0))
 }
 
-// means adds what labels say about the level.
+// means adds the label statistics of the level.
 func (c *chooser) means(s ColumnStatistics) {
 	t := c.labels.table(c.labels.of(len(c.slots)))
 	columns := make([]Column, t.Out)
 	for j := range columns {
 		columns[j] = t.describe(s, j)
-		for i := j; i < len(t.Numbers); i += t.Out { // the numbers of training rows differ
+		for i := j; i < len(t.Numbers); i += t.Out { // numbers of training rows may differ from each other
 			columns[j].Low, columns[j].High = min(columns[j].Low, t.Numbers[i]), max(columns[j].High, t.Numbers[i])
 		}
 	}

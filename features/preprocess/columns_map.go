@@ -6,30 +6,30 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// columnMap makes numbers of slots. It is immutable and safe for concurrent use.
+// columnMap is the map of Columns. It is immutable and safe for concurrent use.
 type columnMap struct {
 	in, out int
 	slots   []step
-	dense   int        // numbers before the one-hot slots
-	hot     []float32  // number i of one-hot slots, where it is not 0
-	short   *columnMap // to the short form of rows; nil in that map itself
+	dense   int        // number of numbers before the one-hot slots
+	hot     []float32  // values of the one-hot numbers where they are not 0
+	short   *columnMap // the map to the short form of rows; nil in that map
 }
 
 var _ features.Compacting = (*columnMap)(nil)
 
-// step makes the numbers of one slot.
+// step computes the numbers of one slot.
 type step struct {
-	values        int       // of a category; 0 for a number
-	table         []float32 // indices×width of a category; nil for a one-hot slot
-	indices       int       // of parts and levels
+	values        int       // number of values of a category; 0 for a number
+	table         []float32 // indices×width, for a category; nil for a one-hot slot
+	indices       int       // number of parts times levels
 	at            int       // index of the first number
-	width         int       // how many there are
-	fill, missing float32   // of a number
+	width         int       // number of numbers
+	fill, missing float32   // for a number
 
-	hot   float32 // the number of the row's level
-	own   bool    // a missing value has a level of its own
+	hot   float32 // value of the indicator of the row's level
+	own   bool    // a missing value has a level
 	first int     // index of the first level among all levels of one-hot slots
-	index bool    // the only number is the index of the level among those
+	index bool    // short form: the only number is the index of the level among all levels of one-hot slots
 }
 
 func newMap(r Columns) *columnMap {
@@ -65,8 +65,8 @@ func newMap(r Columns) *columnMap {
 	return m
 }
 
-// Compact returns the map to rows of the numbers before the one-hot slots, and then an index for
-// each of these slots; nil if there are none.
+// Compact returns the map to the short form of rows: the numbers before the one-hot slots, and then an
+// index for each of these slots. It returns nil if there are none.
 func (m *columnMap) Compact() (features.Map, *features.Compact) {
 	if m.short == nil {
 		return nil, nil
@@ -77,11 +77,11 @@ func (m *columnMap) Compact() (features.Map, *features.Compact) {
 // Dims returns the number of slots and of numbers.
 func (m *columnMap) Dims() (in, out int) { return m.in, m.out }
 
-// TakesMissing is true: NaN is a missing value.
+// TakesMissing returns true: NaN is a missing value.
 func (m *columnMap) TakesMissing() bool { return true }
 
-// Apply stores the numbers of the n rows of x in dst, which may not be x. It panics if a slice is
-// too short.
+// Apply stores the numbers of the n rows of x in dst, which must not be x. It panics if a slice is too
+// short.
 func (m *columnMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("columns: Apply: slice too short")

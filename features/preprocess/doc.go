@@ -1,7 +1,7 @@
 // Package preprocess provides the steps of a recipe that precede a random map. Columns of a table become
-// numbers, numbers are scaled or turned by a metric, images are cropped or whitened, and maps of single
-// columns join steps of whole rows. Each step is a recipe that turns a row of one length into a row of
-// another, so a features.Chain combines them:
+// numbers; numbers are scaled or transformed by a metric; images are cropped, whitened or described by
+// gradients and patches; and features of single columns are joined with features of whole rows. Each step
+// is a recipe that maps rows of one length to rows of another, so a features.Chain combines them:
 //
 //	cifar := preprocess.ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}
 //	features.Chain{Steps: []features.Recipe{
@@ -14,48 +14,46 @@
 //
 // # Columns
 //
-// Columns is the first step for tables. A row of a table has one slot for each value that package
-// schema stores: a number, 0 or 1 for a boolean, the index of a level for a category, and NaN where the
-// value is missing. The step makes numbers of them, which are never NaN.
+// Columns is the first step for tables. A row of a table has one slot for each value that package schema
+// stores: a number, 0 or 1 for a boolean, the index of a level for a category, and NaN for a missing value.
+// The step turns them into numbers, which are never NaN.
 //
-// A one-hot slot becomes one number for each level: the weight w for the row's level and 0 for
-// the others. So the squared distance of two rows that differ in nothing but this category is
+// A one-hot slot becomes one number for each level: the weight w for the row's level and 0 for the others.
+// So the squared distance of two rows that differ only in this category is
 //
-//	2w²   between two levels, of which "missing" and "other" may be two
-//	w²    between a level and one that the training rows never had, which is all zeros
+//	2w²   between two levels, which may include "missing" and "other"
+//	w²    between a level and one that no training row has, which is all zeros
 //
-// and a kernel of width σ sees rows that differ in k categories at the distance w·√(2k). The
-// numbers are compared with other columns, which have variance 1 after standardisation, so
-// that two random rows have a squared distance of 2 on average in one of them. Scalings of columns
-// therefore do not apply to the numbers of categories: to standardise them would weigh a
-// level that one row in a thousand has a thousand times as much as w² says.
+// and rows that differ in k categories are w·√(2k) apart. Other columns have variance 1 after
+// standardisation, so that two random rows have a squared distance of 2 on average in each. The numbers of
+// categories are not scaled: standardising them would give a level that one row in a thousand has a
+// thousand times the influence that w² intends.
 //
 // # Scalings
 //
-// Standard, MinMax, Divide, Clip, NormalScores and Unit map a row of d values to a row of d values.
-// Their kernel is the inner product of the scaled rows. They may write to the rows they read (dst
-// and x the same slice).
+// Standard, MinMax, Divide, Clip, NormalScores and Unit map d numbers to d numbers. Their kernel is the
+// inner product of the scaled rows. They can work in place: dst and x may be the same slice.
 //
 // # Metrics
 //
-// Metrics are linear maps of rows, so that the kernel of the map that follows measures distances in
-// another metric than the Euclidean one of the columns:
+// Metrics are linear maps of rows. The kernel of the map that follows then measures distances in another
+// metric than the Euclidean one:
 //
 //	K(Ax, Az),   which for the Gaussian kernel is exp(−(x−z)ᵀM(x−z)/2σ²) with M = AᵀA
 //
-// A diagonal A weighs columns, a full one also turns and mixes them. Package agop learns A from data.
-// The recipe of a full metric holds the SHA-256 of a file, not the matrix: EncodeMetric writes the file,
-// and ProvideMetric makes it available to every recipe of this process with that hash. Provide the file
-// before opening a sealed recipe; otherwise New fails.
+// A diagonal A weighs columns; a full A also rotates and mixes them. Package agop learns A from data. The
+// recipe of a full metric holds the SHA-256 of a file, not the matrix. EncodeMetric encodes the file, and
+// MetricOf or features.ProvideFile makes it available to every recipe of this process with that hash. Do
+// that before opening a sealed recipe; otherwise New fails.
 //
 // # Images
 //
-// Images are cropped, greyed and whitened, and become gradients or projections of patches. The same
-// image in either layout (pixel by pixel or plane by plane) gives the same values.
+// Images are cropped, converted to grey and whitened, and described by gradients or projections of patches.
+// An image gives the same values in either layout (pixel by pixel or plane by plane).
 //
 // # Single columns
 //
-// Bins are features of single columns: indicators of intervals, and hat functions, whose sums are the
-// piecewise-linear functions. A Join puts them beside random features, so that a model fits rough
-// effects of single columns, which a kernel over all columns smooths away.
+// Bins are features of single columns: indicators of intervals, or hat functions, whose sums are the
+// piecewise-linear functions. A Join combines them with random features, so that a model can fit rough
+// effects of single columns, which a kernel over all columns would smooth.
 package preprocess

@@ -16,9 +16,9 @@ func init() {
 	features.Register("image.patchpca", features.Decode[PatchPCA])
 }
 
-// ImageShape describes how a row stores an image: the pixels row by row from the top, each
-// row from the left, either with the channels of a pixel side by side or with
-// one whole plane of pixels per channel.
+// ImageShape describes how a row stores an image: pixel by pixel, row after row from the top and each row
+// from the left, either with the channels of a pixel next to each other or with one plane of pixels per
+// channel.
 type ImageShape struct {
 	Height   int  `json:"height"`   // pixels, ≥ 1
 	Width    int  `json:"width"`    // pixels, ≥ 1
@@ -63,7 +63,7 @@ func (s ImageShape) check(recipe string) error {
 
 // rowMap maps rows one by one. Its only state is its parameters and scratch memory.
 type rowMap struct {
-	family  string // in messages
+	family  string // for messages
 	in, out int
 	row     func(dst, x []float32) // in and out long
 }
@@ -73,8 +73,8 @@ var _ features.Map = (*rowMap)(nil)
 // Dims returns the row lengths of input and output.
 func (m *rowMap) Dims() (in, out int) { return m.in, m.out }
 
-// Apply stores in dst the outputs for the n rows of x, which must not overlap unless the family says
-// so. It panics if a slice is too short.
+// Apply stores in dst the outputs for the n rows of x. The slices must not overlap, unless the family
+// allows it. It panics if a slice is too short.
 func (m *rowMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic(m.family + ": Apply: slice too short")

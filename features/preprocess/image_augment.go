@@ -11,16 +11,15 @@ var (
 	augmentRow   = stream.PurposeOf("image/augment")
 )
 
-// Augment changes images at random, differently in each round of training. It is not a
-// features.Recipe and cannot be part of a chain or a model file: a recipe's map is a function of
-// the row alone, the same in training and prediction, while the result of Augment also depends on
-// the round and the row's index. A model that was trained on augmented images predicts on unchanged
-// images, or on the centre that a Crop takes.
+// Augment changes images at random, differently in each round of training. It is not a features.Recipe and
+// cannot be part of a chain or a model file: the map of a recipe depends only on the row, while the result
+// of Augment also depends on the round and the row's index. A model trained on augmented images predicts on
+// unchanged images, or on the centre that a Crop takes.
 //
 // Steps whose field is 0 or false are skipped. The others run in the order of the fields:
 //
 //	crop        any of the Crop×Crop squares of the image, all equally likely
-//	flip        left and right exchanged, once in two
+//	flip        exchanges left and right, with probability ½
 //	brightness  v ↦ f·v                         f uniform in 1 ± Brightness
 //	contrast    v ↦ m + f·(v − m)               f uniform in 1 ± Contrast
 //	saturation  v ↦ y + f·(v − y)               f uniform in 1 ± Saturation
@@ -35,11 +34,11 @@ var (
 // step is computed in float64 and rounded to float32 once.
 type Augment struct {
 	Shape      ImageShape
-	Crop       int     // pixels, or 0: no crop
+	Crop       int     // pixels; 0 for no crop
 	Flip       bool    // flip half of the images
 	Brightness float64 // 0 to 1
 	Contrast   float64 // 0 to 1
-	Saturation float64 // 0 to 1; of images of three channels
+	Saturation float64 // 0 to 1; only for images of three channels
 	Seed       uint64
 }
 
@@ -65,7 +64,7 @@ func (a Augment) Validate() error {
 	return nil
 }
 
-// Result returns the shape of the changed images.
+// Result returns the shape of a changed image.
 func (a Augment) Result() ImageShape {
 	s := a.Shape
 	if a.Crop > 0 {
@@ -77,10 +76,9 @@ func (a Augment) Result() ImageShape {
 // Dims returns the lengths of the image and of the changed image.
 func (a Augment) Dims() (in, out int) { return a.Shape.Len(), a.Result().Len() }
 
-// Apply stores in dst the n images of x as changed in round epoch; row(i) is
-// the index of image i among all rows, or a hash of its content. The slices must
-// not overlap. It is safe for concurrent use if row is. It panics if a slice is
-// too short or a is not valid.
+// Apply stores in dst the n images of x, changed as in round epoch. row(i) is the index of image i among
+// all rows, or a hash of its content. The slices must not overlap. It is safe for concurrent use if row is.
+// It panics if a slice is too short or a is not valid.
 func (a Augment) Apply(dst, x []float32, n int, row func(i int) uint64, epoch int) {
 	if err := a.Validate(); err != nil {
 		panic(err.Error())
@@ -89,7 +87,7 @@ func (a Augment) Apply(dst, x []float32, n int, row func(i int) uint64, epoch in
 	if n < 0 || len(x) < n*in || len(dst) < n*out {
 		panic("image: Augment: slice too short")
 	}
-	// Each round has its own seed, so that the index of the stream is free for the row.
+	// Each round has its own seed, so the index of the stream can be the row.
 	seed := stream.New(a.Seed, augmentEpoch, uint64(epoch)).Uint64()
 	for i := range n {
 		a.change(dst[i*out:(i+1)*out], x[i*in:(i+1)*in], stream.New(seed, augmentRow, row(i)))
@@ -99,7 +97,7 @@ func (a Augment) Apply(dst, x []float32, n int, row func(i int) uint64, epoch in
 // change stores one changed image in dst, with choices drawn from s.
 func (a Augment) change(dst, x []float32, s *stream.Stream) {
 	to := a.Result()
-	// All are drawn, needed or not, so that no choice depends on which steps are enabled.
+	// Draw all of them, so that no choice depends on which steps are enabled.
 	top := int(s.Below(uint64(a.Shape.Height-to.Height) + 1))
 	left := int(s.Below(uint64(a.Shape.Width-to.Width) + 1))
 	flipped := s.Below(2) == 1
@@ -157,8 +155,8 @@ func flip(x []float32, s ImageShape) {
 	}
 }
 
-// meanLuma returns the mean luma of an image of three channels, or else the mean
-// of its values, summed pixel by pixel, channel by channel within each.
+// meanLuma returns the mean luma of an image of three channels, otherwise the mean of its values, summed
+// pixel by pixel and channel by channel.
 func meanLuma(x []float32, s ImageShape) float64 {
 	pixel, channel := s.strides()
 	var sum float64

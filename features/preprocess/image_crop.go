@@ -6,8 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// Crop is the recipe of the centre of an image: Size×Size pixels, the first of
-// which is in row (Height−Size)/2 and column (Width−Size)/2, rounded down.
+// Crop is the recipe of the centre of an image: Size×Size pixels, starting in row (Height−Size)/2 and
+// column (Width−Size)/2, rounded down.
 type Crop struct {
 	Shape ImageShape `json:"shape"`
 	Size  int        `json:"size"` // pixels, 1 to the lesser of height and width
@@ -26,8 +26,7 @@ func (r Crop) New() (features.Map, error) {
 	}}, nil
 }
 
-// crop copies to dst the size×size pixels of x whose first is in row top and
-// column left.
+// crop copies to dst the size×size pixels of x that start in row top and column left.
 func crop(dst, x []float32, s ImageShape, top, left, size int) {
 	planes, width := 1, s.Channels
 	if s.Planar {

@@ -41,19 +41,18 @@ func (f PatchFit) Validate() error {
 // length returns the number of values of a patch.
 func (f PatchFit) length() int { return f.Patch * f.Patch * f.Shape.Channels }
 
-// FitPatchPCA returns the principal directions of the patches of the n images,
-// from the largest variance down, each with its component of largest magnitude
-// (the first of several) positive, and the mean of the patches. A sample of
-// images suffices: a thousand images of 32×32 pixels contain 729,000 patches of 6×6.
+// FitPatchPCA returns the principal directions of the patches of the n images, in descending order of
+// variance, and the mean of the patches. The component of largest magnitude of each direction (the first of
+// several) is positive. A sample of images is enough: a thousand images of 32×32 pixels contain 729,000
+// patches of 6×6.
 //
-// Mean and covariance are sums in float64 in the order of images and patches.
-// The recipe does not depend on the number of threads. On another
-// architecture the eigenvectors can differ in the last bits of float64, which is why the
-// recipe stores the basis. Directions of equal variance are an arbitrary basis of the space they span.
+// Mean and covariance are float64 sums in the order of images and patches, so the recipe does not depend on
+// the number of threads. On another architecture the eigenvectors may differ in the last bits of float64,
+// which is why the recipe stores the basis. Directions of equal variance are an arbitrary basis of their
+// span.
 //
-// It is an error if a field of f is invalid, if there are no images, if a pixel is not finite, or
-// if a direction to be whitened has variance 0 up to rounding. FitPatchPCA panics if images is too
-// short.
+// FitPatchPCA fails if a field of f is invalid, if there are no images, if a pixel is not finite, or if a
+// direction to be whitened has variance 0 up to rounding. It panics if images is too short.
 func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 	if err := f.Validate(); err != nil {
 		return PatchPCA{}, err
@@ -99,9 +98,9 @@ func (f PatchFit) eachPatch(images []float32, n int, use func(p []float32)) {
 	}
 }
 
-// PatchMoments returns the mean of patches of that length, and the upper triangle of their covariance
-// about the rounded mean, in a full row-major square. It calls each twice, which calls use with each
-// patch, in the same order.
+// PatchMoments returns the mean of patches of that length, and the upper triangle of their covariance about
+// the rounded mean, as a full row-major matrix. It calls each twice; each must call use with each patch, in
+// the same order both times.
 func PatchMoments(length int, each func(use func(p []float32))) (mean []float32, covariance []float64) {
 	sum, patches := make([]float64, length), 0.0
 	each(func(p []float32) {
@@ -136,9 +135,9 @@ func PatchMoments(length int, each func(use func(p []float32))) (mean []float32,
 func (f PatchFit) basis(eigen *mat.EigenSym) ([]float32, error) {
 	length := f.length()
 	variance := eigen.Values(nil) // ascending
-	var vectors mat.Dense         // one a column
+	var vectors mat.Dense         // one per column
 	eigen.VectorsTo(&vectors)
-	// Rounding makes eigenvalues of 0 about as large as this.
+	// By rounding, eigenvalues that should be 0 may be about this large.
 	noise := float64(length) * 0x1p-52 * variance[length-1]
 	basis := make([]float32, 0, f.Out*length)
 	for k := range f.Out {

@@ -13,15 +13,14 @@ import (
 // MaxPatch is the largest length of a patch.
 const MaxPatch = 2048
 
-// PatchPCA is the recipe of an image of projections: each patch p of
-// Patch×Patch pixels, Stride pixels from the next, becomes a pixel of Out channels, where channel k is
+// PatchPCA is the recipe of an image of projections of patches. Each patch p of Patch×Patch pixels, Stride
+// pixels from the next, becomes a pixel of Out channels, where channel k is
 //
 //	Σ_j Basis_kj·(p_j − Mean_j)
 //
-// where p_j are the values of the patch pixel by pixel, row after row, with the
-// channels of a pixel side by side, in both layouts. The differences are rounded to
-// float32, package blas adds up. FitPatchPCA computes Mean and Basis;
-// other values, such as filters, work too.
+// where p_j are the values of the patch pixel by pixel, row after row, with the channels of a pixel next to
+// each other, in both layouts. The differences are rounded to float32, and package blas adds the products.
+// FitPatchPCA computes Mean and Basis; other values, such as filters, work too.
 //
 // Patches lie inside the image: there are ⌊(Height−Patch)/Stride⌋ + 1 of them vertically,
 // and likewise horizontally.
@@ -29,15 +28,15 @@ type PatchPCA struct {
 	Shape  ImageShape `json:"shape"`
 	Patch  int        `json:"patch"`  // pixels, 1 to the lesser of height and width
 	Stride int        `json:"stride"` // pixels, ≥ 1
-	Out    int        `json:"out"`    // ≥ 1, numbers of each patch
+	Out    int        `json:"out"`    // ≥ 1, numbers per patch
 	Mean   []float32  `json:"mean"`   // Patch×Patch×Channels
-	Basis  []float32  `json:"basis"`  // Out×len(Mean), row-major: one direction a row
+	Basis  []float32  `json:"basis"`  // Out×len(Mean), row-major: one direction per row
 }
 
 var _ features.Fixed = PatchPCA{}
 
-// patchScratch is the working memory of one image: some of its patches, and, for
-// the planar layout, their projections.
+// patchScratch is the working memory for one image: some of its patches and, for the planar layout, their
+// projections.
 type patchScratch struct{ patches, projections []float32 }
 
 // New returns the map, which has its own copies of Mean and Basis.
@@ -49,7 +48,7 @@ func (r PatchPCA) New() (features.Map, error) {
 	basis := blas.Pack(r.Basis, nil, r.Out, length)
 	in, out, size, stride := r.Shape, r.Result(), r.Patch, r.Stride
 	n := out.Height * out.Width
-	run := min(n, max(1, min(1024, (1<<18)/max(length, out.Channels)))) // patches at once: 1 MiB
+	run := min(n, max(1, min(1024, (1<<18)/max(length, out.Channels)))) // patches that are projected together: 1 MiB
 	pool := sync.Pool{New: func() any {
 		s := &patchScratch{patches: make([]float32, run*length)}
 		if in.Planar {
@@ -83,8 +82,8 @@ func (r PatchPCA) New() (features.Map, error) {
 	}}, nil
 }
 
-// Patch copies to dst the size×size pixels of the image x whose first is in row top and column left,
-// row by row, with the channels of a pixel side by side.
+// Patch copies to dst the size×size pixels of the image x that start in row top and column left, row by
+// row, with the channels of a pixel next to each other.
 func (s ImageShape) Patch(dst, x []float32, top, left, size int) {
 	if !s.Planar {
 		crop(dst, x, s, top, left, size)
@@ -127,8 +126,8 @@ func (r PatchPCA) Validate() error {
 	return nil
 }
 
-// CheckPatches returns an error, of that recipe, if the patches of an image are invalid or the
-// row of their projections would be too long.
+// CheckPatches returns an error, which names the recipe, if the patches of an image are invalid or the row
+// of their projections would be too long.
 func CheckPatches(recipe string, s ImageShape, patch, stride, out int) error {
 	if err := s.check(recipe); err != nil {
 		return err

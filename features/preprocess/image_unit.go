@@ -2,10 +2,10 @@ package preprocess
 
 import "github.com/bochner-ml/bochner/features"
 
-// UnitPixels is the recipe of an image whose pixels are vectors of length 1: the channels of each
-// are divided by √(Σ of their squares). A pixel of zeros is unchanged. After PatchPCA each pixel is a
-// patch, so patches become points of the sphere, which is the base space of the convolutional
-// skeletons of Daniely, Frostig, Gupta and Singer (2017, §6).
+// UnitPixels is the recipe of an image whose pixels are vectors of length 1: the channels of each pixel are
+// divided by √(Σ of their squares). A pixel of zeros is unchanged. After PatchPCA each pixel is a patch, so
+// patches become points of the sphere, the base space of the convolutional skeletons of Daniely, Frostig,
+// Gupta and Singer (2017, §6).
 //
 // Squares are summed channel by channel in float64, where they are exact; root and quotient are
 // in float64, and each result is rounded once, to float32.

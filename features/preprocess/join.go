@@ -16,13 +16,12 @@ import (
 //
 //	K(x, z) = K_1(x, z) + K_2(x, z) + …
 //
-// A part may be a chain, so that parts see the row in different scalings. What a map stands for
-// beside another depends on the sizes of their features: ridge regression with features scaled by a
-// has the kernel a²K.
+// A part may be a chain, so parts may scale the row differently. The sizes of their features determine the
+// weights of the parts: ridge regression on features multiplied by a has the kernel a²K.
 //
-// Each part keeps its own grid: the map is Ranged, and features of a part span the whole of their grid
-// however large the other parts are. Put a map of many features first, and give it a
-// multiple of 16 features: it then writes its numbers to their place.
+// Each part keeps its own grid: the map is Ranged, and the features of a part span their whole grid however
+// large the other parts are. Put the map with the most features first, and give it a multiple of 16
+// features: then it writes its numbers directly to their place.
 type Join struct {
 	Parts []features.Recipe
 }
@@ -96,8 +95,8 @@ func (r Join) New() (features.Map, error) {
 	return joinMaps(parts), nil
 }
 
-// Gather draws the map of rows in the short form of c; parts that have none get the whole rows. It is
-// nil if all parts need them.
+// Gather implements features.Gathering. Parts without a map for the short form get whole rows. It returns
+// nil if no part has such a map.
 func (r Join) Gather(c *features.Compact) (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -126,7 +125,7 @@ func (r Join) Gather(c *features.Compact) (features.Map, error) {
 	return joinMaps(parts), nil
 }
 
-// joinJSON is the JSON form of a Recipe.
+// joinJSON is the JSON form of a Join.
 type joinJSON struct {
 	Parts []features.Sealed `json:"parts"`
 }
@@ -154,7 +153,7 @@ func (r *Join) UnmarshalJSON(data []byte) error {
 	}
 	parts := make([]features.Recipe, len(j.Parts))
 	for i, s := range j.Parts {
-		if err := shallow(s); err != nil { // checked before opening, so that input cannot choose the recursion depth
+		if err := shallow(s); err != nil { // check this before opening, so that input cannot choose the recursion depth
 			return fmt.Errorf("part %d: %w", i+1, err)
 		}
 		p, err := s.Open()
@@ -192,7 +191,7 @@ func shallow(s features.Sealed) error {
 	return nil
 }
 
-// joined is the map of a Recipe.
+// joined is the map of a Join.
 type joined struct {
 	parts   []features.Map
 	in, out int
@@ -249,7 +248,7 @@ func (m *joined) Apply(dst, x []float32, n int) {
 		z = new([]float32)
 	}
 	defer m.scratch.Put(z)
-	const most = 96 // rows at a time: a multiple of what maps take at once
+	const most = 96 // rows that are mapped together: a multiple of the numbers of rows that maps process together
 	for lo := 0; lo < n; lo += most {
 		rows, first := min(most, n-lo), 0
 		for _, p := range m.parts {
@@ -267,7 +266,7 @@ func (m *joined) Apply(dst, x []float32, n int) {
 	}
 }
 
-// ranged is the map of a Recipe whose parts are all Gridded.
+// ranged is the map of a Join whose parts are all Gridded.
 type ranged struct {
 	*joined
 	grids        []features.Gridded
@@ -296,8 +295,8 @@ func (m *ranged) Quantize(dst *features.Grid, x []float32, n, threads int) (satu
 // Step returns the largest step of a part.
 func (m *ranged) Step() float64 { return m.step }
 
-// Wide reports whether the first part, of the most features, is Wide. Terms of columns beside it need no
-// finer grid than that.
+// Wide reports whether the first part, which has the most features, is Wide. Features of single columns in
+// other parts need no finer grid.
 func (m *ranged) Wide() bool { return features.Wide(m.parts[0]) }
 
 // Ranges returns the centres and half lengths of the features' ranges.

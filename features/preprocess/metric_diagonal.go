@@ -52,7 +52,7 @@ func (r DiagonalMetric) Kernel(x, z []float32) float64 { return features.InnerPr
 // Fixed marks a recipe without randomness.
 func (DiagonalMetric) Fixed() {}
 
-// diagonal is the map of Diagonal.
+// diagonal is the map of DiagonalMetric.
 type diagonal struct{ a []float32 }
 
 var _ features.Columnwise = (*diagonal)(nil)

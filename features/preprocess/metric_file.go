@@ -8,13 +8,13 @@ import (
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
-// MetricFile is the name of the file of a metric in the directory of a model.
+// MetricFile is the name of the file of a metric in a model directory.
 const MetricFile = "metric.safetensors"
 
-// MaxMetricDim is the largest row length of a full metric, whose map takes d² products a row: 256 MiB.
+// MaxMetricDim is the largest row length of a full metric, whose map takes d² products per row: 256 MiB.
 const MaxMetricDim = 8192
 
-// MetricMatrix is the content of a file of a metric. It must not change after Encode.
+// MetricMatrix is the content of the file of a metric. It must not change after EncodeMetric.
 type MetricMatrix struct {
 	Dim int       // d
 	A   []float32 // d×d, row-major
@@ -44,7 +44,7 @@ func EncodeMetric(m *MetricMatrix) ([]byte, error) {
 	return safetensors.Encode(nil, safetensors.Of("metric", m.A, m.Dim, m.Dim)), nil
 }
 
-// decodeMetric reads a file of a metric.
+// decodeMetric decodes the file of a metric.
 func decodeMetric(data []byte) (*MetricMatrix, error) {
 	m, err := decode(data)
 	if err != nil {
@@ -71,10 +71,10 @@ func decode(data []byte) (*MetricMatrix, error) {
 
 var provided features.Provided[MetricMatrix]
 
-// provideMetric reads a file of a metric, makes it available to the recipes of this process that name its
-// hash, and returns the hash. Providing a file again does nothing.
+// provideMetric makes the file of a metric available to the recipes of this process that name its hash, and
+// returns the hash. Providing a file twice has no effect.
 func provideMetric(data []byte) (sum string, err error) { return provided.Provide(data, decodeMetric) }
 
-// ForgetMetric drops the metric with that hash, for programs that open many models. Existing maps keep
+// ForgetMetric releases the metric with that hash, for programs that open many models. Existing maps keep
 // working.
 func ForgetMetric(sum string) { provided.Forget(sum) }

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// FullMetric is the recipe of x ↦ Ax. Sums of products are in float32, in the order of package blas.
+// FullMetric is the recipe of x ↦ Ax. Products are summed in float32, in the order of package blas.
 type FullMetric struct {
 	Dim    int    `json:"dim"`    // d
 	SHA256 string `json:"sha256"` // of the file of A, in hexadecimal
@@ -15,7 +15,7 @@ type FullMetric struct {
 
 var _ features.Fixed = FullMetric{}
 
-// MetricOf provides the file of a metric and returns its recipe.
+// MetricOf makes the file of a metric available and returns its recipe.
 func MetricOf(data []byte) (FullMetric, error) {
 	sum, err := provideMetric(data)
 	if err != nil {
@@ -24,8 +24,7 @@ func MetricOf(data []byte) (FullMetric, error) {
 	return FullMetric{Dim: provided.Get(sum).Dim, SHA256: sum}, nil
 }
 
-// Validate returns an error that names the invalid field. It does not check that the file is
-// provided.
+// Validate returns an error that names the invalid field. It does not check that the file is available.
 func (r FullMetric) Validate() error {
 	if r.Dim < 1 || r.Dim > MaxMetricDim {
 		return fmt.Errorf("metric: Full: dim must be 1 to %d (have %d)", MaxMetricDim, r.Dim)
@@ -36,7 +35,7 @@ func (r FullMetric) Validate() error {
 	return nil
 }
 
-// Matrix returns A. It returns an error if the file has not been provided or has another size.
+// Matrix returns A. It fails if the file is not available or has another size.
 func (r FullMetric) Matrix() (*MetricMatrix, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func (r FullMetric) Matrix() (*MetricMatrix, error) {
 	return m, nil
 }
 
-// New returns the map. It returns an error if a field is invalid or the file has not been provided.
+// New returns the map. It fails if a field is invalid or the file is not available.
 func (r FullMetric) New() (features.Map, error) {
 	m, err := r.Matrix()
 	if err != nil {
@@ -64,13 +63,13 @@ func (r FullMetric) New() (features.Map, error) {
 // Dims returns the number of columns, twice.
 func (r FullMetric) Dims() (in, out int) { return r.Dim, r.Dim }
 
-// Kernel returns Ax·Az, or NaN where New fails.
+// Kernel returns Ax·Az, or NaN if New fails.
 func (r FullMetric) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (FullMetric) Fixed() {}
 
-// full is the map of Full.
+// full is the map of FullMetric.
 type full struct {
 	dim int
 	a   *blas.Weights

@@ -16,10 +16,10 @@ func init() {
 	features.Register("scale.normalscores", features.Decode[NormalScores])
 }
 
-// scaleMap scales rows, also in place. Its only state is its parameters.
+// scaleMap scales rows, possibly in place. Its only state is its parameters.
 type scaleMap struct {
 	rowMap
-	// part is row for n columns from first on; nil if columns depend on each other.
+	// part returns the row function for n columns from first on; it is nil if columns depend on each other.
 	part func(first, n int) func(dst, x []float32)
 }
 
@@ -36,7 +36,7 @@ func (m *scaleMap) Part(first, n int) features.Map {
 	return byColumns(n, func(at, n int) func(dst, x []float32) { return m.part(first+at, n) })
 }
 
-// byColumns returns the map of dim columns for which part has the map of some of them.
+// byColumns returns the map of dim columns, given a function for any range of them.
 func byColumns(dim int, part func(first, n int) func(dst, x []float32)) *scaleMap {
 	return &scaleMap{rowMap: rowMap{family: "scale", in: dim, out: dim, row: part(0, dim)}, part: part}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Clip is the recipe of x_j ↦ min(max(x_j, −At_j), At_j): no value of a column is further from zero
-// than At. It follows Standard, so that a few values far away do not set the distances of rows. A
-// column whose At is 0 is unchanged, such as the numbers of categories. NaN stays NaN.
+// Clip is the recipe of x_j ↦ min(max(x_j, −At_j), At_j). It follows Standard, so that a few outliers do
+// not dominate distances. A column whose At is 0, such as the numbers of a category, is unchanged. NaN
+// stays NaN.
 type Clip struct {
 	At []float32 `json:"at"` // one per column, ≥ 0; 0 does not clip
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// Divide is the recipe of x ↦ x / By, By rounded to float32: 255 maps bytes to
-// the interval from 0 to 1.
+// Divide is the recipe of x ↦ x / By, with By rounded to float32. 255 maps bytes to the interval from 0 to
+// 1.
 type Divide struct {
 	In int     `json:"in"` // row length
 	By float64 `json:"by"` // > 0

@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// MinMax is the recipe of x_j ↦ (x_j − Low_j) / (High_j − Low_j): columns from 0
-// to 1 where Low and High are the extremes of the data. Values beyond them
-// map beyond 0 and 1; nothing is clipped. A column with Low = High is divided by 1.
+// MinMax is the recipe of x_j ↦ (x_j − Low_j) / (High_j − Low_j): columns are from 0 to 1 if Low and High
+// are the extremes of the data. Nothing is clipped: values beyond them map to values beyond 0 and 1. A
+// column with Low = High is divided by 1.
 type MinMax struct {
 	Low  []float32 `json:"low"`  // one per column
 	High []float32 `json:"high"` // one per column, ≥ Low

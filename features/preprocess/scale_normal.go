@@ -13,19 +13,19 @@ import (
 // MaxKnots is the largest number of knots of a column of NormalScores.
 const MaxKnots = 256
 
-// NormalScores is the recipe of x_j ↦ s_j(x_j), where s_j is piecewise linear through the knots of
-// column j and constant beyond them. With the knots of NewNormalScores, which are quantiles, columns
-// come out nearly standard normal, whatever their distribution was, and no value is further from
-// zero than the outermost scores (van der Waerden 1952). A column without knots is unchanged, such
-// as the numbers of categories. NaN stays NaN.
+// NormalScores is the recipe of x_j ↦ s_j(x_j), where s_j is piecewise linear through the knots of column j
+// and constant beyond them. With the knots of NewNormalScores, which are quantiles, columns become nearly
+// standard normal, whatever their distribution, and no value is further from zero than the outermost scores
+// (van der Waerden 1952). A column without knots, such as the numbers of a category, is unchanged. NaN
+// stays NaN.
 //
-// Between the knots a < b with scores s < t it is s + (t−s)·((x−a)/(b−a)), in float64 and rounded
-// to float32 at the end, so equal values have equal scores and larger values no smaller ones.
+// Between the knots a < b with scores s < t it is s + (t−s)·((x−a)/(b−a)), in float64 and rounded to
+// float32 once, so s_j never decreases.
 type NormalScores struct {
 	Columns []Knots `json:"columns"` // one per column
 }
 
-// Knots has the knots of one column of NormalScores. Both are empty, or have 1 to MaxKnots numbers.
+// Knots has the knots of one column of NormalScores. Both slices are empty, or have 1 to MaxKnots numbers.
 type Knots struct {
 	At     features.Floats `json:"at,omitempty"`     // values of the column, strictly ascending
 	Scores features.Floats `json:"scores,omitempty"` // of each, ascending
@@ -34,14 +34,14 @@ type Knots struct {
 var _ features.Fixed = NormalScores{}
 
 // NewNormalScores returns the recipe for columns distributed as in the n rows of x (n×d, row-major, n ≥ 1),
-// which may be a sample without NaN. The knots of a column are its least and its largest value and
-// quantiles between them, whose scores are about equally far apart: knots of them at most, or all
-// values if there are no more. The score of a knot v is
+// which may be a sample and must not have NaN. The knots of a column are its smallest and its largest
+// value, and quantiles between them with about equally spaced scores: at most knots of them, or all
+// distinct values if there are fewer. The score of a knot v is
 //
 //	Φ⁻¹(p),   p = (rows below v + half the rows that equal v) / n
 //
-// so ties get the score of their middle and a constant column becomes 0. Columns for which keep
-// reports true have no knots.
+// so equal values share the score of their middle, and a constant column becomes 0. Columns for which keep
+// is true have no knots.
 func NewNormalScores(x []float32, n, d, knots int, keep func(column int) bool) NormalScores {
 	if n < 1 || d < 1 || len(x) < n*d || knots < 2 || knots > MaxKnots {
 		panic("scale: NewNormalScores: no rows, slice too short, or number of knots out of range")
@@ -61,8 +61,8 @@ func NewNormalScores(x []float32, n, d, knots int, keep func(column int) bool) N
 	return r
 }
 
-// ranks returns the places, from 0 to n−1, of at most that many of n sorted values, about equally far
-// apart in normal scores.
+// ranks returns the ranks, from 0 to n−1, of at most most of n sorted values, about equally spaced in
+// normal scores.
 func ranks(n, most int) []int {
 	score := func(i int) float64 { return stream.Quantile((float64(i) + 0.5) / float64(n)) }
 	step := (score(n-1) - score(0)) / float64(most-1)
@@ -78,7 +78,7 @@ func ranks(n, most int) []int {
 	return places
 }
 
-// knotsOf returns the knots of a column with these values, ascending, at the places of ranks or at all
+// knotsOf returns the knots of a column with these ascending values: at the ranks in places, or at all
 // distinct values.
 func knotsOf(values []float32, places []int, most int) (k Knots) {
 	n := len(values)

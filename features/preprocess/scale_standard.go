@@ -9,9 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Standard is the recipe of x_j ↦ (x_j − Mean_j) / Dev_j: columns of mean 0 and
-// variance 1 where Mean and Dev come from the data. A constant column
-// has deviation 0 and is divided by 1.
+// Standard is the recipe of x_j ↦ (x_j − Mean_j) / Dev_j: columns have mean 0 and variance 1 if Mean and
+// Dev are those of the data. A constant column has deviation 0 and is divided by 1.
 type Standard struct {
 	Mean []float32 `json:"mean"` // one per column
 	Dev  []float32 `json:"dev"`  // one per column, ≥ 0
@@ -19,13 +18,12 @@ type Standard struct {
 
 var _ features.Fixed = Standard{}
 
-// leastDev is the smallest normal float32. A smaller deviation has fewer digits, and
-// dividing by it may overflow, so the column counts as constant.
+// leastDev is the smallest normal float32. A smaller deviation has fewer digits, and dividing by it may
+// overflow, so the column is treated as constant.
 const leastDev = 0x1p-126
 
-// NewStandard returns the recipe for columns of these means and variances,
-// rounded to float32. It copies the slices and does not validate
-// them.
+// NewStandard returns the recipe for columns with these means and variances, rounded to float32. It copies
+// the slices and does not validate them.
 func NewStandard(mean, variance []float64) Standard {
 	r := Standard{Mean: make([]float32, len(mean)), Dev: make([]float32, len(variance))}
 	for j, m := range mean {

@@ -6,11 +6,10 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// Unit is the recipe of x ↦ x / ‖x‖₂, so that every row has length 1. A row of
-// zeros is unchanged.
+// Unit is the recipe of x ↦ x / ‖x‖₂, so that every row has length 1. A row of zeros is unchanged.
 //
-// The squares are exact in float64 and summed there in the order of the
-// columns; each x_j is divided by the root in float64 and rounded to float32.
+// The squares are exact in float64 and are summed in the order of the columns. Each x_j is divided by the
+// root in float64 and rounded to float32.
 type Unit struct {
 	In int `json:"in"` // row length
 }
@@ -27,12 +26,12 @@ func (r Unit) New() (features.Map, error) {
 	}}}, nil
 }
 
-// unit stores in dst n numbers of x, step apart, divided by the root of the sum of their squares.
-// Zeros stay zeros.
+// unit stores in dst n numbers of x, step apart, divided by the root of the sum of their squares. Zeros
+// stay zeros.
 func unit(dst, x []float32, n, step int) {
 	var squares float64
 	for j := range n {
-		// The square of a float32 fits a float64: fused or not, the sum is the same.
+		// The square of a float32 is exact in float64, so fusing it makes no difference.
 		squares += float64(x[j*step]) * float64(x[j*step])
 	}
 	norm := math.Sqrt(squares)

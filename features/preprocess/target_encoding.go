@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Cut says how rows are cut into parts for target statistics: by the hash that folds are chosen by.
-// Rows of the first of Held folds are in part 0, which enters no statistics; with Held 0 no row is.
-// The others are in parts 1 to Parts, about equal.
+// Cut says how rows are divided into parts for target statistics, by the hash that decides their folds.
+// Rows of the first of Held folds are in part 0, which is not used in statistics; with Held 0 there are
+// none. The other rows are in parts 1 to Parts, of about equal size.
 type Cut struct {
 	Held  int `json:"held,omitempty"`
 	Parts int `json:"parts"`
@@ -45,15 +45,16 @@ func (c *Cut) Part(hash uint64) int {
 	return 1 + int(hash%uint64(c.Parts))
 }
 
-// TargetEncoder changes the slots of training rows so that their categories have the statistics of other
-// rows. It is safe for concurrent use.
+// TargetEncoder changes the category indices of training rows, so that the recipe encodes them by
+// statistics that were computed without their part. It is safe for concurrent use.
 type TargetEncoder struct {
 	cut    Cut
 	slots  []int
 	values []int
 }
 
-// TargetEncoderOf returns the Recoder of a recipe, or of a chain's first step; nil if rows need none.
+// TargetEncoderOf returns the TargetEncoder of a recipe, or of the first step of a chain; nil if training
+// rows need none.
 func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 	if c, ok := r.(features.Chain); ok && len(c.Steps) > 0 {
 		r = c.Steps[0]
@@ -71,8 +72,8 @@ func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 	return rc
 }
 
-// Block changes the slots of a block of training rows, given the hashes that their folds are chosen
-// by. A nil Recoder changes nothing.
+// Block changes a block of training rows, given the hashes that decide their folds. A nil TargetEncoder
+// changes nothing.
 func (rc *TargetEncoder) Block(b *rows.Block, hashes []uint64) {
 	if rc == nil {
 		return
@@ -82,8 +83,7 @@ func (rc *TargetEncoder) Block(b *rows.Block, hashes []uint64) {
 	}
 }
 
-// Part returns a number that is equal for hashes with which equal rows stay equal; 0 for a nil
-// Recoder.
+// Part returns the part of a hash: equal rows of one part stay equal. It is 0 for a nil TargetEncoder.
 func (rc *TargetEncoder) Part(hash uint64) int {
 	if rc == nil {
 		return 0
@@ -91,8 +91,7 @@ func (rc *TargetEncoder) Part(hash uint64) int {
 	return rc.cut.Part(hash)
 }
 
-// Row changes the slots of a training row, given the hash that its fold is chosen by. A nil Recoder
-// changes nothing.
+// Row changes a training row, given the hash that decides its fold. A nil TargetEncoder changes nothing.
 func (rc *TargetEncoder) Row(row []float32, hash uint64) {
 	part := rc.Part(hash)
 	if part == 0 {
@@ -104,13 +103,13 @@ func (rc *TargetEncoder) Row(row []float32, hash uint64) {
 	}
 }
 
-// Category is a slot of a row that is a category of that many values.
+// Category is a slot of a row with a category of that many values.
 type Category struct {
 	Slot   int `json:"slot"`
 	Values int `json:"values"`
 }
 
-// Categories returns the categories of a table, which may be nil, that have that encoding.
+// Categories returns the categories of a table (which may be nil) that have the encoding by.
 func Categories(t *schema.Table, o ColumnOptions, by Encoding) (all []Category) {
 	if t == nil {
 		return nil
@@ -126,7 +125,7 @@ func Categories(t *schema.Table, o ColumnOptions, by Encoding) (all []Category) 
 	return all
 }
 
-// SummedLevels returns how many levels the categories have that are encoded by Means.
+// SummedLevels returns the total number of levels of the categories that are encoded by Means.
 func SummedLevels(t *schema.Table, o ColumnOptions) (levels int) {
 	for _, c := range Categories(t, o, Means) {
 		levels += c.Values
@@ -134,11 +133,11 @@ func SummedLevels(t *schema.Table, o ColumnOptions) (levels int) {
 	return levels
 }
 
-// Targets are sums of labels by part, category and level: of each class how many rows, or, without
-// classes, how many rows and the sum of their targets as whole numbers; rows by their weights. All
-// are exact, so they are the same for any order of the rows. Create one with NewTargets.
+// Targets are weighted sums of labels by category, part and level: the number of rows of each class;
+// without classes, the number of rows and the sum of their targets as whole numbers. All are exact, so they
+// are the same for any order of the rows. Create it with NewTargets.
 type Targets struct {
-	Unit float64 // how many rows a weight of 1 stands for; 0 is 1
+	Unit float64 // number of rows that a weight of 1 stands for; 0 means 1
 
 	cut        Cut
 	classes    int // 0 for targets
@@ -149,8 +148,8 @@ type Targets struct {
 // maxTargets is the largest number of sums: 1 GiB.
 const maxTargets = 1 << 27
 
-// NewTargets returns empty sums for labels of that many classes; 0 are whole numbers as targets. It
-// returns an error if they take too much memory.
+// NewTargets returns empty sums for labels of that many classes; with 0 classes, labels are targets as
+// whole numbers. It fails if the sums take too much memory.
 func NewTargets(cut Cut, classes int, categories []Category) (*Targets, error) {
 	if err := cut.validate(); err != nil {
 		return nil, fmt.Errorf("columns: %w", err)
@@ -184,8 +183,8 @@ func (t *Targets) width() int {
 	return t.classes
 }
 
-// Add adds a row with that hash, label and weight ≥ 0. The label is the index of its class, or its
-// target as a whole number below 2²⁰ in magnitude.
+// Add adds a row with that hash, label and weight ≥ 0. The label is the index of its class, or its target
+// as a whole number below 2²⁰ in magnitude.
 func (t *Targets) Add(row []float32, hash uint64, label int, weight int64) {
 	part := t.cut.Part(hash)
 	if part == 0 {
@@ -202,7 +201,7 @@ func (t *Targets) Add(row []float32, hash uint64, label int, weight int64) {
 	}
 }
 
-// Merge adds the sums of u, which has the same cut, classes and categories.
+// Merge adds the sums of u, which must have the same cut, classes and categories.
 func (t *Targets) Merge(u *Targets) {
 	if t.cut != u.cut || t.classes != u.classes || !slices.Equal(t.categories, u.categories) {
 		panic("columns: merge of other target statistics")
@@ -238,12 +237,12 @@ func (t *Targets) Code(c *wire.Coder) {
 	}
 }
 
-// smoothing is the number of rows that the mean of all rows counts in a level: a level of so many rows
-// is half way between its own mean and that.
+// smoothing is the number of rows with the overall mean that are added to each level: the estimate for a
+// level with that many rows is halfway between its own mean and the overall mean.
 const smoothing = 10
 
-// table returns the statistics of category i: of each level the share of each class, or of the
-// second class of two, or the mean target; first with all parts, then without each part.
+// table returns the statistics of category i: for each level the share of each class (of two classes, only
+// the second), or the mean target. The first table is over all parts, the others leave out one part each.
 func (t *Targets) table(i int) *Table {
 	c, width := t.categories[i], t.width()
 	out := 1
@@ -280,7 +279,7 @@ func (t *Targets) table(i int) *Table {
 	return tab
 }
 
-// means stores in dst the means of labels with those sums and of more rows with the means prior.
+// means stores in dst the means of labels with those sums and more rows with the means prior.
 func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float64) {
 	n := sums[0]
 	if t.classes > 0 {
@@ -292,7 +291,7 @@ func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float
 	unit := cmp.Or(t.Unit, 1)
 	rows := float64(float64(n)*unit) + more
 	for j := range dst {
-		sum := float64(float64(sums[len(sums)-len(dst)+j]) * unit) // the last one, or all
+		sum := float64(float64(sums[len(sums)-len(dst)+j]) * unit) // with one statistic, that of the second class or of the targets
 		if more > 0 {
 			sum += float64(more * prior[j])
 		}
@@ -303,8 +302,8 @@ func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float
 	}
 }
 
-// rows returns how many rows each level of category i has in all parts, of sums without classes,
-// and at the end those with a missing value.
+// rows returns the number of rows of each level of category i over all parts, and last of the missing
+// value, for sums without classes.
 func (t *Targets) rows(i int) []int64 {
 	n := t.categories[i].Values + 1
 	counts := make([]int64, n)
@@ -316,12 +315,12 @@ func (t *Targets) rows(i int) []int64 {
 	return counts
 }
 
-// of returns the index of the category in that slot; -1 if there is none.
+// of returns the index of the category in that slot; −1 if there is none.
 func (t *Targets) of(slot int) int {
 	return slices.IndexFunc(t.categories, func(c Category) bool { return c.Slot == slot })
 }
 
-// levelOf returns the level whose index is v, and values for NaN and any number that is not an index.
+// levelOf returns the level with index v; values for NaN and any number that is not an index.
 func levelOf(v float32, values int) int {
 	if v >= 0 && v < float32(values) {
 		if level := int(v); float32(level) == v {

@@ -1,5 +1,6 @@
-// Package sample generates labelled rows of known distributions, to try, test and measure jobs
-// without a download. Row i of a data set is a function of its name, the seed, the noise and i.
+// Package sample generates labelled rows of known distributions, to try, test and measure jobs without a
+// download. Find returns a Set by name, and Set.WriteCSV writes its rows. Row i depends only on the name of
+// the set, the seed, the noise and i.
 package sample
 
 import (
@@ -17,9 +18,9 @@ type Set struct {
 	Name    string
 	About   string   // one sentence
 	Columns []string // names of the columns
-	Noise   float64  // default standard deviation
+	Noise   float64  // default standard deviation of the noise
 	draw    func(s *stream.Stream, x []float64, noise float64) (label string)
-	levels  [][]string // of the first columns, where x has the index of a level
+	levels  [][]string // names of the levels of the first columns, where x has the index of a level
 }
 
 // Sets lists the data sets.
@@ -44,7 +45,7 @@ var Sets = append([]Set{
 	},
 }, tables...)
 
-// Find returns the set of that name.
+// Find returns the set with that name.
 func Find(name string) (Set, bool) {
 	for _, s := range Sets {
 		if s.Name == name {
@@ -63,8 +64,8 @@ func Names() []string {
 	return out
 }
 
-// WriteCSV writes rows 0, …, n−1 as CSV with a header; the label is the last column, y. It holds
-// one row at a time in memory.
+// WriteCSV writes rows 0, …, n−1 as CSV with a header. The label is the last column, y. Only one row is in
+// memory at a time.
 func (s Set) WriteCSV(ctx context.Context, w io.Writer, n int64, seed uint64, noise float64) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	for _, c := range s.Columns {

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
-// tables are sets that are hard for a kernel whose distance counts all columns alike, each for
-// one reason.
+// tables are sets that are hard for a kernel whose distance weighs all columns equally, each for one
+// reason.
 var tables = []Set{
 	{
 		Name: "irrelevant", About: "A number that depends on four of 40 normal columns: 2 sin(2x1) + x2x3 + 2/(1+x4²), with noise.",
@@ -78,7 +78,7 @@ func tails(s *stream.Stream, x []float64, noise float64) string {
 		float64(float64(z[1]*z[2])/2) + float64(noise*s.Normal()))
 }
 
-// direction returns x·a, a the k-th row of the discrete cosine transform, a unit vector.
+// direction returns x·a, where a is the k-th row of the discrete cosine transform, a unit vector.
 func direction(x []float64, k int) float64 {
 	n, sum := float64(len(x)), 0.0
 	for j, v := range x {
@@ -116,7 +116,7 @@ func hidden(s *stream.Stream, x []float64, noise float64) string {
 
 var levelCounts = []int{3, 5, 8, 12, 30}
 
-// levels names the levels of columns of categories: a1, a2, … of the first, b1, … of the second.
+// levels names the levels of categorical columns: a1, a2, … for the first column, b1, … for the second.
 func levels(counts []int) [][]string {
 	all := make([][]string, len(counts))
 	for i, n := range counts {
@@ -125,8 +125,7 @@ func levels(counts []int) [][]string {
 	return all
 }
 
-// effect returns the normal number that belongs to a level, or to a pair of levels; it is the
-// same for every seed.
+// effect returns a normal number for a level, or for a pair of levels. It is the same for every seed.
 func effect(what string, level uint64) float64 {
 	return stream.New(0, stream.PurposeOf("sample categories "+what), level).Normal()
 }
@@ -139,8 +138,8 @@ func categories(s *stream.Stream, x []float64, noise float64) string {
 	}
 	z := x[len(c):]
 	normals(s, z)
-	score := effect("1", c[0]) + effect("5", c[4]) + effect("23", c[1]*8+c[2]) + // alone and in a pair
-		float64(effect("4", c[3])*z[0]) + math.Sin(2*z[1]) // a slope of each level
+	score := effect("1", c[0]) + effect("5", c[4]) + effect("23", c[1]*8+c[2]) + // separate effects, and one of a pair
+		float64(effect("4", c[3])*z[0]) + math.Sin(2*z[1]) // a slope that depends on the level
 	if score+float64(noise*s.Normal()) > 0 {
 		return "yes"
 	}

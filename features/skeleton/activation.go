@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// MaxDegree is the largest power of an activation's series that is drawn.
+// MaxDegree is the largest degree of an activation's series that can be drawn.
 const MaxDegree = 1 << 16
 
 // Activation is a normalised dual activation
@@ -18,21 +18,21 @@ const MaxDegree = 1 << 16
 //
 // given by exactly one of its fields.
 type Activation struct {
-	// Exponential is the scale s of σ̂(ρ) = exp((ρ−1)/s), from 0.002 on:
-	// a_i = e^{−1/s} s^{−i}/i!. Over circles or other linear kernels a node with it is a Gaussian kernel.
+	// Exponential is the scale s ≥ 0.002 of σ̂(ρ) = exp((ρ−1)/s): a_i = e^{−1/s} s^{−i}/i!. Over circles or
+	// other linear kernels, a node with it is a Gaussian kernel.
 	Exponential float64 `json:"exponential,omitempty"`
 	// ReLU is σ̂(ρ) = (√(1−ρ²) + ρ(π − arccos ρ))/π, the dual of max(0, x):
 	// a_0 = 1/π, a_1 = ½, a_2 = 1/2π, a_{2i} = [(2i−3)!!]²/(2i)!/π.
 	ReLU bool `json:"relu,omitempty"`
-	// Step is the degree, 1 to MaxDegree, at which the series of the step
-	// function's dual, 1 − arccos(ρ)/π, is cut; what is left is normalised. Uncut it has
-	// infinite slope at 1, which is an infinite expected number of factors of a feature.
+	// Step is the degree, 1 to MaxDegree, at which the series of the step function's dual, 1 − arccos(ρ)/π,
+	// is truncated. The rest is normalised. The full series has infinite slope at 1, so features would have
+	// infinitely many factors on average.
 	Step int `json:"step,omitempty"`
-	// Polynomial lists a_0, a_1, … themselves, at most MaxDegree+1 of them.
+	// Polynomial lists a_0, a_1, … directly, at most MaxDegree+1 of them.
 	Polynomial []float64 `json:"polynomial,omitempty"`
 }
 
-// None tells whether no field is given.
+// None reports whether no field is given.
 func (a Activation) None() bool {
 	return a.Exponential == 0 && !a.ReLU && a.Step == 0 && a.Polynomial == nil
 }
@@ -42,7 +42,7 @@ const (
 	sumTolerance = 1e-9
 )
 
-// Validate returns an error unless exactly one field is given, and in its range.
+// Validate returns an error unless exactly one field is given and in range.
 func (a Activation) Validate() error {
 	given := 0
 	for _, g := range []bool{a.Exponential != 0, a.ReLU, a.Step != 0, a.Polynomial != nil} {
@@ -83,7 +83,7 @@ func checkCoefficients(c []float64) error {
 	return nil
 }
 
-// Dual returns σ̂(ρ) of a valid activation; ρ beyond [−1, 1] counts as the end it is beyond.
+// Dual returns σ̂(ρ) of a valid activation. ρ is clamped to [−1, 1].
 func (a Activation) Dual(rho float64) float64 {
 	rho = max(-1, min(1, rho))
 	switch {
@@ -117,8 +117,7 @@ func (a Activation) Slope() float64 {
 	return sum / total
 }
 
-// Coefficients returns a_0 … a_n of a valid activation, zeros behind the last
-// that is drawn.
+// Coefficients returns a_0 … a_n of a valid activation; 0 for degrees that are not drawn.
 func (a Activation) Coefficients(n int) []float64 {
 	all := make([]float64, max(0, n+1))
 	s := a.series()
@@ -132,8 +131,8 @@ func (a Activation) Coefficients(n int) []float64 {
 	return all
 }
 
-// series returns the coefficients from which degrees are drawn, up to a common
-// factor. They determine models: every operation is rounded by itself.
+// series returns the coefficients from which degrees are drawn, up to a common factor. Models depend on
+// them, so every operation is rounded separately.
 func (a Activation) series() []float64 {
 	switch {
 	case a.Exponential != 0:
@@ -146,7 +145,7 @@ func (a Activation) series() []float64 {
 	return a.Polynomial
 }
 
-// poisson returns e^{−y} yⁱ/i! until what is left is below 2⁻⁶⁰ of it all.
+// poisson returns e^{−y} yⁱ/i! for i = 0, 1, … until the rest is below 2⁻⁶⁰ of the sum.
 func poisson(y float64) []float64 {
 	c := []float64{expNegative(y)}
 	for i := 1; i <= MaxDegree; i++ {
@@ -159,8 +158,8 @@ func poisson(y float64) []float64 {
 	return c
 }
 
-// expNegative returns e^{−y} for 0 ≤ y ≤ 500, correctly rounded but for ties
-// that 160 bits do not decide. math.Exp is another one on each platform.
+// expNegative returns e^{−y} for 0 ≤ y ≤ 500, correctly rounded unless 160 bits cannot decide. math.Exp
+// differs between platforms.
 func expNegative(y float64) float64 {
 	const prec = 160
 	term, sum := big.NewFloat(1).SetPrec(prec), big.NewFloat(1).SetPrec(prec)
@@ -174,7 +173,7 @@ func expNegative(y float64) float64 {
 	return r
 }
 
-// reluSeries returns the series to degree MaxDegree; beyond lie 5·10⁻⁹ of it.
+// reluSeries returns the series up to degree MaxDegree. The omitted part is 5·10⁻⁹ of it.
 var reluSeries = sync.OnceValue(func() []float64 {
 	c := make([]float64, MaxDegree+1)
 	c[0], c[1], c[2] = 1/math.Pi, 0.5, 1/(2*math.Pi)
@@ -185,7 +184,7 @@ var reluSeries = sync.OnceValue(func() []float64 {
 	return c
 })
 
-// stepSeries returns the series of ½ + arcsin(ρ)/π to the degree n.
+// stepSeries returns the series of ½ + arcsin(ρ)/π up to degree n.
 func stepSeries(n int) []float64 {
 	c := make([]float64, n+1)
 	c[0], c[1] = 0.5, 1/math.Pi
@@ -204,7 +203,7 @@ func sum(c []float64) float64 {
 	return s
 }
 
-// Series is an activation made ready to draw from and to evaluate.
+// Series is an activation prepared for drawing and evaluation.
 type Series struct {
 	Activation
 	slope float64
@@ -237,8 +236,7 @@ func runningSums(c []float64) []float64 {
 	return sums
 }
 
-// Degree returns the degree that the uniform number u stands for: the least i
-// with u·Σa < a_0 + … + a_i.
+// Degree returns the degree for a uniform number u: the least i with u·Σa < a_0 + … + a_i.
 func (d *Series) Degree(u float64) int {
 	last := len(d.sums) - 1
 	v := float64(u * d.sums[last])

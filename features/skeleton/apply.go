@@ -6,24 +6,22 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// tableNumbers bounds the tables of the rows taken together: 1 MiB, most of a
-// cache of the second level.
+// tableNumbers limits the tables of rows that are processed together: 1 MiB, most of a second-level cache.
 const tableNumbers = 1 << 18
 
-// scratch is what a call of ApplyRange works in.
+// scratch is the working memory of one call of ApplyRange.
 type scratch struct {
-	phases  []float32      // tables of some rows: turns by code
+	phases  []float32      // tables of some rows: phases by code, in turns
 	others  []complex128   // their tables of codes that are not phases
 	vectors []float32      // their vectors v
-	turns   [chunk]float32 // of the features of a chunk
+	turns   [chunk]float32 // angles of the features of a chunk, in turns
 	cos     [chunk]float32
 	both    [2 * chunk]float32
-	circles []float32 // turns of the circles of a hybrid, then their cosines and sines
+	circles []float32 // angles of the circles of a hybrid, then their cosines and sines
 }
 
-// ApplyRange stores features first … first+count−1 of the n rows of x in dst
-// (n×count, row-major). They are the bits that Apply stores. It panics if a slice is too
-// short or the range is not one of features.
+// ApplyRange stores features first … first+count−1 of the n rows of x in dst (n×count, row-major), with the
+// same bits as Apply. It panics if a slice is too short or there are no such features.
 func (m *Map) ApplyRange(dst, x []float32, n, first, count int) {
 	columns := m.book.columns
 	if n < 0 || len(x) < n*columns || first < 0 || count < 0 || first > m.out-count || len(dst) < n*count {
@@ -69,7 +67,7 @@ func grow[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// table is what a row is to the features.
+// table has what the features need of a row.
 type table struct {
 	phases  []float32
 	others  []complex128
@@ -124,7 +122,7 @@ func (b *codebook) look(s *scratch, t *table, x []float32) {
 	}
 }
 
-// turns returns the angle of a circle, in turns from −½ to ½.
+// turns returns the angle of a circle in turns, from −½ to ½.
 func (l *leaf) turns(x []float32) float32 {
 	return reduce(x[l.columns[0]] / float32(l.space.Circle))
 }
@@ -151,8 +149,8 @@ func (l *leaf) categories(to []float32, x []float32) {
 	}
 }
 
-// join stores the linear inputs of a hybrid: of a circle cosine and sine, of a
-// binary node the sign, of a sphere its columns.
+// join stores the linear inputs of a hybrid: cosine and sine for a circle, the sign for a binary node, the
+// columns for a sphere.
 func (l *leaf) join(s *scratch, to []float32, x []float32) {
 	whole := (len(l.inputs) + lanes - 1) / lanes
 	s.circles = grow(s.circles, 3*whole*lanes)
@@ -185,8 +183,8 @@ func (l *leaf) join(s *scratch, to []float32, x []float32) {
 	}
 }
 
-// chunk stores the features of chunk c, without their weights, in s.cos. Behind the last
-// feature of the map it leaves anything.
+// chunk stores the features of chunk c, without their weights, in s.cos. Entries after the last feature of
+// the map are undefined.
 func (m *Map) chunk(s *scratch, c int, t table) {
 	m.gather(&s.turns, c, t.phases)
 	first := c * chunk
@@ -195,7 +193,7 @@ func (m *Map) chunk(s *scratch, c int, t table) {
 		m.addWaves(s.turns[:n], first, t.vectors)
 	}
 	whole := (n + lanes - 1) / lanes
-	clear(s.turns[n:min(chunk, whole*lanes)]) // no NaN of an earlier row
+	clear(s.turns[n:min(chunk, whole*lanes)]) // remove NaN of an earlier row
 	if m.productTo == nil && !m.book.projecting {
 		identity.Cos(s.cos[:], s.turns[:], whole, 1, 1)
 		return
@@ -208,7 +206,7 @@ func (m *Map) chunk(s *scratch, c int, t table) {
 	}
 }
 
-// gather adds up the phases of the features of chunk c.
+// gather adds the phases of the features of chunk c.
 func (m *Map) gather(turns *[chunk]float32, c int, p []float32) {
 	first := c * chunk
 	order := m.order[first:min(first+chunk, m.out)]
@@ -249,7 +247,7 @@ func (m *Map) gather(turns *[chunk]float32, c int, p []float32) {
 	}
 }
 
-// total adds in the order of the codes.
+// total adds the phases in the order of the codes.
 func total(codes []int32, p []float32) float32 {
 	var sum float32
 	for _, c := range codes {
@@ -270,14 +268,14 @@ func (m *Map) addWaves(turns []float32, first int, vectors []float32) {
 	}
 }
 
-// product returns the product of what is not of modulus 1 in feature j.
+// product returns the product of the base features of feature j that do not have modulus 1.
 func (m *Map) product(j int, t table) (re, im float64) {
 	re = 1
 	if m.productTo != nil {
 		lo, hi := span(m.productTo, j)
 		for _, c := range m.products[lo:hi] {
 			v := t.others[c-m.book.phases]
-			// Written out, for a complex product may be fused.
+			// Written out because a complex product may be fused.
 			re, im = float64(re*real(v))-float64(im*imag(v)), float64(re*imag(v))+float64(im*real(v))
 		}
 	}
@@ -295,9 +293,8 @@ func (m *Map) product(j int, t table) (re, im float64) {
 
 const lanes = 16
 
-// identity takes 16 numbers to themselves: exactly, for the products with 0
-// and 1 and the sums with 0 that it is made of are. So its cosines are the cosines of a vector of
-// turns. A NaN spreads to the 16 numbers it is among.
+// identity maps 16 numbers to themselves, exactly: its products with 0 and 1 and sums with 0 are exact. So
+// its cosines are the cosines of a vector of angles. A NaN spreads to all 16 numbers.
 var identity = func() *blas.Weights {
 	var w [lanes * lanes]float32
 	for i := range lanes {

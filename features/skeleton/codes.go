@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// A feature is a product of base features. Those of which there are finitely
-// many have a number, their code, and a feature is the sorted list of its codes; equal features
-// have equal lists. A base feature that is drawn from a continuum is a factor with
-// numbers of its own (see factor), and no two features with such factors are equal.
+// A feature is a product of base features. A base feature from a finite set has a number, its code. A
+// feature is the sorted list of its codes, and equal features have equal lists. A base feature from a
+// continuum is a factor with its own numbers (see factor), and no two features with such factors are equal.
 //
-// Codes of base features of modulus 1, the phases, come before the others, so
-// that a sorted list begins with what a sum of angles can do.
+// Codes of base features of modulus 1 (phases) come first, so that a sorted list begins with the codes that
+// a sum of angles can handle.
 
-// kind is what the base feature of a leaf is.
+// kind is the kind of base feature of a leaf.
 type kind uint8
 
 const (
@@ -23,47 +22,46 @@ const (
 	category               // a code for each ω
 	pair                   // codes (j, +), (j, −) for each j
 	coordinate             // a code for each j
-	wave                   // a factor: phase ω·v, v the columns
-	hybrid                 // a factor: phase ω·v, v the linear inputs of an inner node
+	wave                   // a factor: phase ω·v, where v is the columns
+	hybrid                 // a factor: phase ω·v, where v is the linear inputs of an inner node
 	projection             // a factor: w·v
 )
 
 func (k kind) phase() bool     { return k <= category || k == wave || k == hybrid }
 func (k kind) continuum() bool { return k >= wave }
 
-// quarter is the code of the phase π/2, which makes a cosine a sine.
+// quarter is the code of the phase π/2, which turns a cosine into a sine.
 const quarter = 0
 
-// maxCodes bounds the table of a row: 2²⁴ numbers, 64 MiB.
+// maxCodes limits the table of a row: 2²⁴ numbers, 64 MiB.
 const maxCodes = 1 << 24
 
-// leaf is a node at which drawing ends.
+// leaf is a node at which drawing stops.
 type leaf struct {
 	kind    kind
 	code    int32   // the first of its codes
 	n       int32   // number of its codes, or length of the vector v of its factors
-	at      int32   // where v lies among the vectors of a row
-	columns []int32 // that it depends on
+	at      int32   // index of v among the vectors of a row
+	columns []int32 // columns that it depends on
 	space   Space
 	inputs  []leaf  // of a hybrid
-	rate    float64 // turns of a phase ω·v for each standard normal number; √d of a projection
+	rate    float64 // factor from a standard normal number to turns of a phase ω·v; √d for a projection
 }
 
 // codebook holds the leaves of a graph and their codes.
 type codebook struct {
 	leaves  []leaf
-	leafOf  []int32 // of each node, −1 for those at which drawing goes on
-	owner   []int32 // of each code
-	phases  int32   // codes below it are phases
+	leafOf  []int32 // leaf of each node, −1 if drawing goes on there
+	owner   []int32 // leaf of each code
+	phases  int32   // smaller codes are phases
 	codes   int32
-	vectors int32 // length of the vectors v of a row, together
-	// projecting tells whether a leaf is a projection, whose factors are not of modulus 1.
+	vectors int32 // total length of the vectors v of a row
+	// projecting says that some leaf is a projection, whose factors do not have modulus 1.
 	projecting bool
 	columns    int
 }
 
-// newCodebook numbers the base features of g. With the sampler Hybrid it makes
-// leaves of the lowest inner nodes.
+// newCodebook numbers the base features of g. With the sampler Hybrid the lowest inner nodes are leaves.
 func newCodebook(g *Graph, sampler Sampler) (*codebook, error) {
 	b := &codebook{leafOf: make([]int32, len(g.nodes)), columns: g.columns}
 	for v := range g.nodes {
@@ -107,7 +105,7 @@ func newCodebook(g *Graph, sampler Sampler) (*codebook, error) {
 	return b, b.number(g)
 }
 
-// number gives the codes out, phases first.
+// number assigns the codes, phases first.
 func (b *codebook) number(g *Graph) error {
 	var codes int64 = quarter + 1
 	for _, phase := range []bool{true, false} {
@@ -135,7 +133,7 @@ func (b *codebook) number(g *Graph) error {
 	return nil
 }
 
-// newLeaf returns the leaf of an input node, without its place.
+// newLeaf returns the leaf of an input node, without its codes.
 func newLeaf(s Space, columns []int32) leaf {
 	d := int32(len(columns))
 	l := leaf{space: s, columns: columns}
@@ -158,9 +156,9 @@ func newLeaf(s Space, columns []int32) leaf {
 	return l
 }
 
-// newHybrid returns the leaf of a lowest inner node, which is a Gaussian kernel
-// if its activation is exponential and its inputs are linear: with Z the p
-// inputs' vectors of length 1 side by side, divided by √p,
+// newHybrid returns the leaf of a lowest inner node. It is a Gaussian kernel if its activation is
+// exponential and its inputs are linear: with Z the concatenated unit vectors of the p inputs, divided by
+// √p,
 //
 //	exp((mean of ⟨z_u, z'_u⟩ − 1)/s) = exp(−‖Z − Z'‖²/2s).
 func newHybrid(g *Graph, v int32) (leaf, error) {
@@ -199,7 +197,7 @@ func (l *leaf) bound() float64 {
 	return 1
 }
 
-// columnsOf returns the columns that a code stands for.
+// columnsOf returns the columns that a code depends on.
 func (b *codebook) columnsOf(code int32) []int32 {
 	if code == quarter {
 		return nil
@@ -215,12 +213,11 @@ func (b *codebook) columnsOf(code int32) []int32 {
 	return l.columns
 }
 
-// canonical brings the codes of a product into the form in which equal features
-// are equal, and returns it in the same memory. z·z̄ = 1 on the circle, signs cancel in pairs, and
-// frequencies of a category are added modulo n. Of a feature and its conjugate,
-// whose real features differ by a sign at most, it takes the one whose first
-// difference is positive, unless there are waves beside, which are drawn for one of them. The
-// product is real, and complex is false, if it is its own conjugate.
+// canonical brings the codes of a product into a form that is the same for equal features, in the same
+// memory. z·z̄ = 1 on the circle, signs cancel in pairs, and frequencies of a category are added modulo n.
+// The real parts of a feature and its conjugate differ at most by a sign, so it takes the one whose first
+// difference is positive, unless the feature also has waves, which are drawn for one of both. If the
+// product is its own conjugate, it is real, and complex is false.
 func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex bool) {
 	slices.Sort(codes)
 	form = codes[:0]
@@ -232,7 +229,7 @@ func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex b
 			j++
 		}
 		first := len(form)
-		form = l.reduce(form, codes[i:j]) // never longer than what it reads
+		form = l.reduce(form, codes[i:j]) // never longer than the codes that it reads
 		if !complex {
 			if s := l.orientation(form[first:]); s != 0 {
 				complex, flip = true, s < 0
@@ -246,8 +243,8 @@ func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex b
 	return form, complex
 }
 
-// reduce appends the canonical product of the sorted codes of one leaf to form,
-// which may share their memory from an earlier place on.
+// reduce appends the canonical product of the sorted codes of one leaf to form. Both may share memory if
+// form is behind codes.
 func (l *leaf) reduce(form, codes []int32) []int32 {
 	switch l.kind {
 	case sign:
@@ -278,8 +275,7 @@ func (l *leaf) reduce(form, codes []int32) []int32 {
 	return append(form, codes...)
 }
 
-// orientation returns the sign by which a reduced product differs from its
-// conjugate, 0 if it does not.
+// orientation returns the sign by which a reduced product differs from its conjugate; 0 if they are equal.
 func (l *leaf) orientation(codes []int32) int {
 	if len(codes) == 0 {
 		return 0
@@ -314,5 +310,5 @@ func (b *codebook) conjugate(codes []int32) {
 			codes[i] = l.code + l.n - (c - l.code)
 		}
 	}
-	slices.Sort(codes) // the signs of a pair change places
+	slices.Sort(codes) // the signs of a pair have changed places
 }

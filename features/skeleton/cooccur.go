@@ -2,15 +2,14 @@ package skeleton
 
 import "slices"
 
-// Cooccur counts, for each of the given columns, the draws whose feature depends
-// on it and on column 0, 1, …: counts[i*in + c] is the number of draws with
-// both columns[i] and c, and counts[i*in + columns[i]] of those with columns[i]. A
-// count divided by Draws is the probability that the paper's Figure 4 shows. Columns that
-// cancelled, as z·z̄ does, are not in a feature. It panics if a column is none of the row.
+// Cooccur counts, for each of the given columns, the draws whose feature depends on it and on column 0, 1,
+// …: counts[i*in + c] is the number of draws with both columns[i] and c, and counts[i*in + columns[i]] the
+// number with columns[i]. A count divided by Draws is the probability in the paper's Figure 4. Columns that
+// cancelled, as in z·z̄, are not in a feature. Cooccur panics if a column does not exist.
 func (m *Map) Cooccur(columns []int) (counts []int64) {
 	in := m.book.columns
 	counts = make([]int64, len(columns)*in)
-	wanted := make([][]int, in) // the places of a column in columns
+	wanted := make([][]int, in) // indices of a column in columns
 	for i, c := range columns {
 		wanted[c] = append(wanted[c], i)
 	}
@@ -37,8 +36,8 @@ func (m *Map) Occur() (counts []int64) {
 	return counts
 }
 
-// eachSet calls f with the set of columns of each feature, valid until the next
-// call, and how often the feature was drawn.
+// eachSet calls f with the set of columns of each feature, valid until the next call, and the number of its
+// draws.
 func (m *Map) eachSet(f func(set []int32, times int64)) {
 	var set []int32
 	for j := range m.out {

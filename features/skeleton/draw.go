@@ -14,33 +14,33 @@ type Sampler string
 const (
 	// RFS draws by Algorithm 1 of the paper, down to the input nodes.
 	RFS Sampler = ""
-	// Hybrid is the paper's baseline: Algorithm 1 down to the lowest inner nodes,
-	// which must be Gaussian kernels, and a random Fourier feature there. For a skeleton with
-	// one inner node that is plain random Fourier features.
+	// Hybrid is the paper's baseline: Algorithm 1 down to the lowest inner nodes, which must be Gaussian
+	// kernels, and a random Fourier feature there. For a skeleton with one inner node these are plain
+	// random Fourier features.
 	Hybrid Sampler = "hybrid"
 )
 
 var feature = stream.PurposeOf("skeleton/feature")
 
-// Limits on one feature: a skeleton whose features are longer is refused.
+// Limits on one feature: skeletons with longer features are rejected.
 const (
 	maxSteps  = 1 << 24 // nodes visited
 	maxValues = 1 << 24 // numbers of its factors
 )
 
-// factor is a base feature from a continuum: the frequency ω of a phase, in
-// turns, or the vector w of a projection.
+// factor is a base feature from a continuum: the frequency ω of a phase, in turns, or the vector w of a
+// projection.
 type factor struct{ leaf, at int32 } // its numbers are values[at : at+n]
 
 // list is a list of features.
 type list struct {
-	ends     []int32 // of the codes of each
+	ends     []int32 // end of the codes of each feature
 	codes    []int32
 	complex  []bool
-	factorTo []int32 // the end of the factors of each
+	factorTo []int32 // end of the factors of each feature
 	factors  []factor
 	values   []float32
-	drawn    []int32 // how many factors each had before anything cancelled
+	drawn    []int32 // number of factors of each feature before cancelling
 }
 
 func (l *list) len() int { return len(l.ends) }
@@ -50,7 +50,7 @@ func (l *list) reset() {
 	*l = list{l.ends[:0], l.codes[:0], l.complex[:0], l.factorTo[:0], l.factors[:0], l.values[:0], l.drawn[:0]}
 }
 
-// span returns the range of item i in a list of which ends holds the ends.
+// span returns the range of item i in a list, where ends has the end of each item.
 func span(ends []int32, i int) (lo, hi int32) {
 	if i > 0 {
 		lo = ends[i-1]
@@ -70,8 +70,7 @@ type drawer struct {
 	values  []float64
 }
 
-// draw appends feature j of the seed to the list. The error is a feature beyond
-// the limits.
+// draw appends feature j of the seed to the list. It fails if the feature exceeds the limits.
 func (d *drawer) draw(to *list, seed, j uint64) error {
 	d.s = *stream.New(seed, feature, j)
 	d.steps, d.codes, d.factors, d.values = 0, d.codes[:0], d.factors[:0], d.values[:0]
@@ -102,7 +101,7 @@ func (d *drawer) draw(to *list, seed, j uint64) error {
 	return nil
 }
 
-// node is RFSS of the paper. It returns false at the limits.
+// node is RFSS of the paper. It returns false if a limit is exceeded.
 func (d *drawer) node(v int32) bool {
 	if d.steps++; d.steps > maxSteps {
 		return false
@@ -140,8 +139,8 @@ func (d *drawer) leaf(i int32) bool {
 	return true
 }
 
-// scale turns the standard normal numbers z of a factor into its frequency in
-// turns, or into √d times a unit vector.
+// scale converts the standard normal numbers z of a factor to its frequency in turns, or to √d times a unit
+// vector.
 func (d *drawer) scale(l *leaf, z []float64) {
 	by := l.rate
 	if l.kind == projection {

@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// Graph is a skeleton that was checked and spelt out node by node. It does not
-// change, and is safe for concurrent use.
+// Graph is a skeleton that was checked and expanded node by node. It is immutable and safe for concurrent
+// use.
 type Graph struct {
 	columns int // row length
 	nodes   []node
 	edges   []int32 // inputs of inner nodes, columns of input nodes
-	order   []int32 // nodes, each behind those that it takes
+	order   []int32 // nodes, each after its inputs
 	output  int32
 	spaces  []Space
 	duals   []*Series
 	name    func(v int32) string
 }
 
-// node is an input node, with dual < 0, or an inner node, with space < 0.
+// node is an input node (dual < 0) or an inner node (space < 0).
 type node struct {
-	first, end  int32 // its part of edges
+	first, end  int32 // range in edges
 	space, dual int32
-	tag         int32 // what the name is made of
+	tag         int32 // for the name of the node
 }
 
 // of returns the inputs of an inner node, or the columns of an input node.
@@ -34,8 +34,7 @@ func (g *Graph) of(v int32) []int32 {
 
 func (g *Graph) isInput(v int32) bool { return g.nodes[v].dual < 0 }
 
-// Compile checks the skeleton and spells it out. The error names the node, layer
-// or field that is wrong.
+// Compile checks the skeleton and expands it node by node. The error names the wrong node, layer or field.
 func (s Skeleton) Compile() (*Graph, error) {
 	columns, err := s.checkRow()
 	if err != nil {
@@ -88,7 +87,7 @@ func fromNodes(nodes []Node, columns int) (*Graph, error) {
 		name:    func(v int32) string { return nodes[v].Name },
 	}
 	spaces := map[Space]int32{}
-	seen := make([]int32, max(columns, len(nodes))) // the node that took this input or column last, +1
+	seen := make([]int32, max(columns, len(nodes))) // 1 + the last node with this input or column
 	for i := range nodes {
 		n := &nodes[i]
 		fail := func(format string, a ...any) error {
@@ -149,7 +148,7 @@ func fromNodes(nodes []Node, columns int) (*Graph, error) {
 	return g, nil
 }
 
-// intern returns the number of a space.
+// intern returns the number of a space, which it adds if it is new.
 func intern(known map[Space]int32, all *[]Space, s Space) int32 {
 	i, ok := known[s]
 	if !ok {
@@ -160,7 +159,7 @@ func intern(known map[Space]int32, all *[]Space, s Space) int32 {
 	return i
 }
 
-// addDual returns the number of an activation; equal ones that follow each other share it.
+// addDual returns the number of an activation. Equal consecutive ones share a number.
 func (g *Graph) addDual(a Activation) int32 {
 	for i := len(g.duals) - 1; i >= max(0, len(g.duals)-4); i-- {
 		if d := g.duals[i]; d.Exponential == a.Exponential && d.ReLU == a.ReLU && d.Step == a.Step &&
@@ -172,7 +171,7 @@ func (g *Graph) addDual(a Activation) int32 {
 	return int32(len(g.duals) - 1)
 }
 
-// findOutput finds the only node that no other takes.
+// findOutput finds the only node that is no input of another.
 func (g *Graph) findOutput() error {
 	taken := make([]bool, len(g.nodes))
 	for v := range g.nodes {
@@ -194,18 +193,18 @@ func (g *Graph) findOutput() error {
 		}
 	}
 	if g.output < 0 {
-		return g.sort() // every node is taken: there is a cycle to name
+		return g.sort() // every node is an input: sort names a cycle
 	}
 	return nil
 }
 
-// sort puts the nodes in order, or names two nodes of a cycle.
+// sort sorts the nodes topologically, or names two nodes of a cycle.
 func (g *Graph) sort() error {
 	const open, done = 1, 2
 	state := make([]uint8, len(g.nodes))
-	next := make([]int32, len(g.nodes)) // how many inputs were visited
+	next := make([]int32, len(g.nodes)) // number of inputs that were visited
 	g.order = make([]int32, 0, len(g.nodes))
-	var stack []int32 // not recursion: input chooses the depth
+	var stack []int32 // no recursion, because input would choose its depth
 	for root := range g.nodes {
 		if state[root] != 0 {
 			continue
@@ -253,9 +252,8 @@ func (g *Graph) Size() (inputs, inner int) {
 	return inputs, inner
 }
 
-// Complexity returns 𝒞(S), the mean number of factors of a feature as it is
-// drawn: 1 at an input node, at an inner node σ̂'(1) times the mean over its
-// inputs (equation 11 of the paper).
+// Complexity returns 𝒞(S), the mean number of factors of a drawn feature: 1 at an input node; at an inner
+// node σ̂'(1) times the mean over its inputs (equation 11 of the paper).
 func (g *Graph) Complexity() float64 {
 	return g.expect(0, func(int32) float64 { return 1 })
 }
@@ -290,8 +288,8 @@ func (g *Graph) expect(inner float64, input func(v int32) float64) float64 {
 	return e[g.output]
 }
 
-// Kernel returns k_S(x, z). Nodes that several others take are evaluated once. It
-// panics if a row is not Columns long.
+// Kernel returns k_S(x, z). Shared nodes are evaluated once. It panics if a row does not have Columns
+// numbers.
 func (g *Graph) Kernel(x, z []float32) float64 {
 	if len(x) != g.columns || len(z) != g.columns {
 		panic("skeleton: Kernel: rows of another length than the skeleton's")
@@ -312,8 +310,8 @@ func (g *Graph) Kernel(x, z []float32) float64 {
 	return k[g.output]
 }
 
-// Kernel returns k_S(x, z), or NaN if the skeleton is not valid. It spells the
-// skeleton out each time: for many pairs Compile once. It panics if a row has another length.
+// Kernel returns k_S(x, z), or NaN if the skeleton is not valid. It compiles the skeleton each time: for
+// many pairs call Compile once. It panics if a row has another length.
 func (s Skeleton) Kernel(x, z []float32) float64 {
 	g, err := s.Compile()
 	if err != nil {

@@ -5,14 +5,13 @@ import (
 	"fmt"
 )
 
-// grid is a layer as it is spelt out: height×width places of `deep` nodes each,
-// side by side, from node `first` on.
+// grid is an expanded layer: height×width positions of deep adjacent nodes each, from node first on.
 type grid struct{ first, height, width, deep int }
 
 func (d grid) nodes() int { return d.height * d.width * d.deep }
 
-// fromLayers spells the layers out. Nodes that the output does not depend on,
-// such as pixels that no window holds, are dropped.
+// fromLayers expands the layers. It drops nodes that the output does not depend on, such as pixels that are
+// in no window.
 func fromLayers(s *Skeleton, columns int) (*Graph, error) {
 	if err := s.Space.Validate(); err != nil {
 		return nil, fmt.Errorf("skeleton: %w", err)
@@ -55,8 +54,7 @@ func fromLayers(s *Skeleton, columns int) (*Graph, error) {
 	return g, nil
 }
 
-// plan returns the grids, inputs first, and the number of edges, all checked
-// against the limits.
+// plan returns the grids, inputs first, and the number of edges. It checks both against the limits.
 func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 	if len(s.Layers) == 0 {
 		return nil, 0, errors.New("skeleton: no layers; give at least one")
@@ -100,7 +98,7 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 			at.width = (below.width-l.Conv)/stride + 1
 			takes = l.Conv * l.Conv * below.deep
 		}
-		// Both factors are at most 10⁵, so that the products fit.
+		// Both factors are at most 10⁵, so products do not overflow.
 		nodes += at.nodes()
 		edges += at.nodes() * takes
 		if nodes > MaxNodes || edges > MaxEdges {
@@ -116,7 +114,7 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 	return plan, edges, nil
 }
 
-// area returns the part of the image that is read, or columns as one pixel.
+// area returns the part of the image that is used, or the columns as one pixel.
 func (s *Skeleton) area() (height, width, channels int) {
 	switch m := s.Image; {
 	case m == Image{}:
@@ -128,8 +126,8 @@ func (s *Skeleton) area() (height, width, channels int) {
 	}
 }
 
-// addInputs adds the input nodes: one for each column, or one for each pixel if
-// the space is one of vectors.
+// addInputs adds the input nodes: one for each column, or one for each pixel if the space is one of
+// vectors.
 func (s *Skeleton) addInputs(g *Graph) {
 	h, w, channels := s.area()
 	m := s.Image
@@ -157,11 +155,11 @@ func (s *Skeleton) addInputs(g *Graph) {
 	}
 }
 
-// prune drops the nodes that the output does not depend on; those that stay keep their order.
+// prune drops the nodes that the output does not depend on. The others keep their order.
 func (g *Graph) prune() {
 	keep := make([]bool, len(g.nodes))
 	keep[g.output] = true
-	for v := g.output; v >= 0; v-- { // layers lie behind those that they take
+	for v := g.output; v >= 0; v-- { // layers come after their inputs
 		if keep[v] && !g.isInput(v) {
 			for _, u := range g.of(v) {
 				keep[u] = true
@@ -189,9 +187,8 @@ func (g *Graph) prune() {
 	g.nodes, g.edges, g.output = nodes, edges, int32(len(nodes)-1)
 }
 
-// layerName returns the name of a node of a skeleton in layers: "x17" for the
-// input node of column 17 (or of the columns from 17 on), "2.5" for node 5 of
-// layer 2, counted from 1 among those that were kept.
+// layerName returns the name of a node of a skeleton in layers: "x17" for the input node of column 17 (or
+// of the columns from 17 on), "2.5" for node 5 of layer 2, counted from 1 without dropped nodes.
 func (g *Graph) layerName(v int32) string {
 	if g.isInput(v) {
 		return fmt.Sprintf("x%d", g.of(v)[0])
@@ -203,8 +200,8 @@ func (g *Graph) layerName(v int32) string {
 	return fmt.Sprintf("%d.%d", g.nodes[v].tag+1, n)
 }
 
-// Expand returns the skeleton node by node, in the order of the layers; one that
-// is node by node already comes back as it is. Errors are as from Compile.
+// Expand returns the skeleton node by node, in the order of the layers. It returns a skeleton that already
+// is node by node unchanged. Errors are as from Compile.
 func (s Skeleton) Expand() (Skeleton, error) {
 	g, err := s.Compile()
 	if err != nil || s.Nodes != nil {

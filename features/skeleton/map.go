@@ -12,35 +12,33 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// chunk is how many features are computed at a time.
+// chunk is the number of features that are computed together.
 const chunk = 1024
 
-// short is the number of phases from which on features are not sorted by it.
+// short is the number of phases from which features are not sorted by their number.
 const short = 7
 
-// Map is the map of features of a skeleton. It does not change, and is safe for
-// concurrent use.
+// Map is the map of features of a skeleton. It is immutable and safe for concurrent use.
 //
-// Feature j is weight_j · Re(product of base features). The angles of the base features of
-// modulus 1 are looked up in a table of the row and added, so that such a feature costs its factors
-// and one cosine.
+// Feature j is weight_j · Re(product of base features). The angles of the base features of modulus 1 are
+// looked up in a table of the row and added. So such a feature costs one addition per factor, and one
+// cosine.
 type Map struct {
 	book    *codebook
 	out     int
 	draws   int64
-	drawn   int64 // factors of all draws
+	drawn   int64 // number of factors of all draws
 	counts  []int64
 	weights []float32
 
-	// Phases: feature j has codes[start[j] : start[j]+size[j]]. Within a
-	// chunk features lie in the order of their number of phases, and order tells which they are.
+	// Phases: feature j has codes[start[j] : start[j]+size[j]]. Within a chunk features are sorted by their
+	// number of phases, and order has their indices.
 	codes       []int32
 	start, size []int32
 	order       []uint16
 	chunks      []span32
 
-	// What only some skeletons have, feature by feature: base features that are not
-	// phases, and factors.
+	// Other base features and factors, feature by feature; only some skeletons have them.
 	productTo []int32
 	products  []int32
 	factorTo  []int32
@@ -51,8 +49,8 @@ type Map struct {
 	scratch sync.Pool // of *scratch
 }
 
-// span32 is a chunk: where its codes begin, and in order the ends of the
-// features with 0, 1, … short phases.
+// span32 describes a chunk: where its codes begin, and the ends, in order, of the features with 0, 1, …
+// short phases.
 type span32 struct {
 	codes int32
 	ends  [short + 1]uint16
@@ -60,7 +58,7 @@ type span32 struct {
 
 var _ features.Gridded = (*Map)(nil)
 
-// newMap arranges the features. It keeps parts of d. With bound 0 it finds the bound.
+// newMap arranges the features. It keeps references to parts of d. If bound is 0 it computes the bound.
 func newMap(book *codebook, d *distinct, bound float32) (*Map, error) {
 	n := d.len()
 	m := &Map{
@@ -133,7 +131,7 @@ func (m *Map) findBound() error {
 		}
 	}
 	if most == 0 {
-		most = 1 // a constant map; whatever is a bound
+		most = 1 // a constant map may have any bound
 	}
 	m.bound = float32(most)
 	if float64(m.bound) < most {
@@ -146,7 +144,7 @@ func (m *Map) findBound() error {
 	return nil
 }
 
-// constant tells whether feature j is the empty product.
+// constant reports whether feature j is the empty product.
 func (m *Map) constant(j int) bool { return m.size[j] == 0 && m.modulus(j) == 1 && !m.hasFactors(j) }
 
 func (m *Map) hasFactors(j int) bool {
@@ -184,13 +182,13 @@ func (m *Map) Draws() int64 { return m.draws }
 // Count returns how often feature j was drawn.
 func (m *Map) Count(j int) int64 { return m.counts[j] }
 
-// MeanFactors returns the mean number of factors of a draw, before factors
-// cancel: an estimate of the skeleton's complexity.
+// MeanFactors returns the mean number of factors of a draw before cancelling, an estimate of the skeleton's
+// complexity.
 func (m *Map) MeanFactors() float64 { return float64(m.drawn) / float64(m.draws) }
 
-// Bound returns the bound of the recipe, or else the largest magnitude of a feature that is not
-// constant, for rows that lie in the base spaces. It is reached where all are of modulus 1; each
-// sphere factor multiplies it by √(d/2), or √d.
+// Bound returns the bound of the recipe or, if it has none, the largest magnitude of a feature that is not
+// constant, for rows in the base spaces. It is reached if all base features have modulus 1; each sphere
+// factor multiplies it by √(d/2) or √d.
 func (m *Map) Bound() float64 { return float64(m.bound) }
 
 // Step returns Bound()/127.
@@ -200,12 +198,11 @@ func (m *Map) Step() float64 { return float64(m.bound) / 127 }
 // infinity gets NaN in any of its features. It panics if a slice is too short.
 func (m *Map) Apply(dst, x []float32, n int) { m.ApplyRange(dst, x, n, 0, m.out) }
 
-// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, and
-// returns how many were out of bounds: only sphere columns that are no unit vector make such.
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, and returns how many were out
+// of bounds: only sphere columns that are no unit vector can cause that.
 //
-// The constant feature, which may be far larger than all others, is cut to the
-// bound. Learners with an intercept that is not regularised do not see the difference. It panics if x
-// is too short.
+// The constant feature, which may be far larger than all others, is clipped to the bound. With an intercept
+// that is not regularised this makes no difference. Quantize panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.book.columns {
 		panic("skeleton: Quantize: slice too short, or too many rows")
@@ -213,7 +210,7 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 	if dst.D() != m.out {
 		panic("skeleton: Quantize: Bytes of another width than the features")
 	}
-	var large []int // columns of the constant
+	var large []int // columns of the constant feature
 	for j, w := range m.weights {
 		if w > m.bound && m.constant(j) {
 			large = append(large, j)
@@ -242,8 +239,8 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 	return cut.Load()
 }
 
-// gridRun is how many rows have their features in float32 at once; a multiple of 4.
+// gridRun is the number of rows whose features are in float32 together; a multiple of 4.
 const gridRun = 16
 
-// gridRows holds features between Apply and the grid, of some rows of any map.
+// gridRows holds float32 features of some rows, of any map, for Quantize.
 var gridRows sync.Pool

@@ -8,37 +8,36 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Limits on the draws for a budget: so many a feature, but leastDraws at least, if
-// these do not visit more than maxWork nodes in the mean.
+// Limits on the draws: a number per feature, but at least leastDraws, unless these visit more than maxWork
+// nodes on average.
 const (
 	drawsEach  = 1000
 	leastDraws = 100_000
 )
 
-// maxStored bounds the memory of codes and of numbers of factors: 1 GiB each.
+// maxStored limits the memory of codes and of numbers of factors: 1 GiB each.
 const maxStored = 1 << 28
 
-// distinct is a list of features no two of which are equal, with how often each was drawn.
+// distinct is a list of different features, with the number of draws of each.
 type distinct struct {
 	list
 	counts []int64
 	draws  int64
-	// factorsDrawn counts factors of all draws, before anything cancelled.
+	// factorsDrawn is the number of factors of all draws before cancelling.
 	factorsDrawn int64
 	hashes       []uint32
-	slots        []int32 // features by hash, +1, in a table of open addresses; its length is a power of 2
+	slots        []int32 // 1 + the index of a feature by its hash: an open-addressing table whose length is a power of 2
 }
 
-// drawDistinct draws features 0, 1, … of the seed until one turns up that would
-// be number out+1 of the different ones, which is left out together with what
-// follows. If the limit of draws comes first, there must be out features.
+// drawDistinct draws features 0, 1, … of the seed until one would be the different feature number out+1; it
+// drops that one and later ones. If the limit of draws is reached first, there must be out features.
 func drawDistinct(g *Graph, book *codebook, seed uint64, out int, limit int64) (*distinct, error) {
 	d := &distinct{slots: make([]int32, 64)}
 	workers := make([]*drawer, min(runtime.GOMAXPROCS(0), 16))
 	for i := range workers {
 		workers[i] = &drawer{g: g, book: book}
 	}
-	const most = 1 << 12 // draws of a worker at a time
+	const most = 1 << 12 // draws of a worker per turn
 	lists, errs := make([]list, len(workers)), make([]error, len(workers))
 	for run := int64(min(out/len(workers)+1, most)); d.draws < limit; run = min(2*run, most) {
 		first := d.draws
@@ -55,7 +54,7 @@ func drawDistinct(g *Graph, book *codebook, seed uint64, out int, limit int64) (
 		}
 		wg.Wait()
 		for i := range lists {
-			// Features before the draw that failed count; one that was not needed cannot fail.
+			// Features before a failed draw count; the failure matters only if that draw is needed.
 			full, err := d.merge(&lists[i], out)
 			if err == nil && !full {
 				err = errs[i]
@@ -72,8 +71,7 @@ func drawDistinct(g *Graph, book *codebook, seed uint64, out int, limit int64) (
 	return d, nil
 }
 
-// merge takes features of l until one would be number out+1, and tells whether
-// that was so.
+// merge adds features of l until one would be number out+1, and reports whether that happened.
 func (d *distinct) merge(l *list, out int) (full bool, err error) {
 	for i := range l.len() {
 		lo, hi := span(l.ends, i)
@@ -112,7 +110,7 @@ func (d *distinct) merge(l *list, out int) (full bool, err error) {
 	return false, nil
 }
 
-// addFactors copies factors lo … hi−1 of l to the feature that was added last.
+// addFactors copies factors lo … hi−1 of l to the last feature.
 func (d *distinct) addFactors(l *list, lo, hi int32) error {
 	for i := lo; i < hi; i++ {
 		end := len(l.values)
@@ -131,7 +129,7 @@ func (d *distinct) addFactors(l *list, lo, hi int32) error {
 	return nil
 }
 
-// find returns the feature with these codes and no factors, or −1.
+// find returns the index of the feature with these codes and no factors, or −1.
 func (d *distinct) find(codes []int32, h uint32) int {
 	mask := uint32(len(d.slots) - 1)
 	for s := h & mask; d.slots[s] != 0; s = (s + 1) & mask {
@@ -146,7 +144,7 @@ func (d *distinct) find(codes []int32, h uint32) int {
 	return -1
 }
 
-// insert enters a feature in the table, which it keeps at most half full.
+// insert enters a feature in the table, which stays at most half full.
 func (d *distinct) insert(i int) {
 	if 2*(i+1) > len(d.slots) {
 		d.slots = make([]int32, 2*len(d.slots))
@@ -168,7 +166,7 @@ func (d *distinct) enter(i int) {
 	d.slots[s] = int32(i + 1)
 }
 
-// hash mixes codes; what it returns has no influence on the map.
+// hash mixes codes. The map does not depend on it.
 func hash(codes []int32) uint32 {
 	h := uint64(len(codes))
 	for _, c := range codes {

@@ -10,11 +10,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// Options are the options of the kernel of a skeleton, of which File or Skeleton is given.
-// The default is kernel.DefaultFeatures features by Algorithm 1.
+// Options are the options of the kernel of a skeleton. File or Skeleton must be given. The defaults are
+// kernel.DefaultFeatures features, drawn by Algorithm 1.
 type Options struct {
 	File     string    `flag:"skeleton" placeholder:"FILE" help:"YAML or JSON file with the computation skeleton of --kernel skeleton."`
-	Skeleton *Skeleton // what File holds
+	Skeleton *Skeleton // the content of File
 	Hybrid   bool      `flag:"hybrid" help:"Use the hybrid baseline for a skeleton: Fourier features in the lowest layer, random features above it."`
 	Features int       `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 }
@@ -51,8 +51,7 @@ func (o *Options) recipe(out int, seed uint64, bound float64) Compositional {
 
 func (o *Options) out() int { return kernel.Count(o.Features) }
 
-// Validate returns an error that names the option that is wrong, or what is wrong with the
-// skeleton.
+// Validate returns an error that names the invalid option, or says what is wrong with the skeleton.
 func (o *Options) Validate() error {
 	if o.Skeleton == nil {
 		return errNoSkeleton
@@ -63,12 +62,12 @@ func (o *Options) Validate() error {
 	return o.recipe(o.out(), 0, 0).Validate()
 }
 
-// Size returns what the features take.
+// Size returns the size of the features.
 func (o *Options) Size(in int) kernel.Size {
 	return kernel.Size{Features: o.out(), Map: 200 * int64(o.out())}
 }
 
-// Choose makes the recipe. The rows must have the length that the skeleton takes.
+// Choose makes the recipe. The rows must have the length of the skeleton's.
 func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if o.Skeleton == nil {
 		return nil, errNoSkeleton
@@ -84,7 +83,7 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	c := &kernel.Choice{Summary: fmt.Sprintf("skeleton kernel of complexity %.4g", complexity)}
 	onSphere := func(n Node) bool { return n.Space.Sphere != "" }
 	if onSphere(Node{Space: o.Skeleton.Space}) || slices.ContainsFunc(o.Skeleton.Nodes, onSphere) {
-		// A product of many factors is far below its largest value on all rows but few.
+		// A product of many factors is far below its largest value on almost all rows.
 		r.Bound, c.Reach = 1, kernel.RangeSlack
 		m, err := r.New()
 		if err != nil {

@@ -13,9 +13,8 @@ import (
 
 const maxJSON = 64 << 20 // bytes; MaxNodes nodes with their inputs
 
-// Parse reads a skeleton from JSON, if the first character is {, else from YAML:
-// strictly, so that unknown names, values of a wrong type, anything behind it,
-// and skeletons that do not validate are errors.
+// Parse decodes a skeleton from JSON if the first character is {, otherwise from YAML. It is strict:
+// unknown names, values of a wrong type, trailing data, and invalid skeletons are errors.
 func Parse(data []byte) (*Skeleton, error) {
 	var s Skeleton
 	var err error

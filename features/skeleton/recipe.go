@@ -13,16 +13,16 @@ const MaxOut = 1 << 24
 // Compositional is the recipe of random features for the kernel of a skeleton,
 // by Algorithm 1 of Daniely, Frostig, Gupta and Singer (2017).
 //
-// Out counts different features: features are drawn until one would be the one
-// too many, or a limit is reached (see the package comment). One that was drawn c times of M has
-// weight √(c/M), so that inner products are the mean over all M draws.
+// Out counts different features: features are drawn until there would be one too many, or a limit is
+// reached (see the package comment). A feature drawn c times in M draws has weight √(c/M), so inner
+// products are means over all M draws.
 type Compositional struct {
 	Skeleton Skeleton `json:"skeleton"`
-	Out      int      `json:"out"` // number of features D, different from each other
+	Out      int      `json:"out"` // number of features D, all different
 	Sampler  Sampler  `json:"sampler,omitempty"`
 	Seed     uint64   `json:"seed"`
-	// Bound is the largest magnitude of the features that the grid is for, where it was found on rows;
-	// 0 is the largest that any row of the base spaces has.
+	// Bound is the bound of the features for the grid, if it was found on rows. 0 means the largest
+	// magnitude for any row in the base spaces.
 	Bound float64 `json:"bound,omitempty"`
 }
 
@@ -34,13 +34,13 @@ func init() {
 	})
 }
 
-// Limits on the work of drawing, counted in nodes visited.
+// Limits on the work of drawing, in visited nodes.
 const (
-	maxVisits = 1 << 20 // by one draw, in the mean
-	maxWork   = 1 << 33 // by all draws, in the mean
+	maxVisits = 1 << 20 // mean of one draw
+	maxWork   = 1 << 33 // mean of all draws
 )
 
-// prepare checks the recipe, and returns how many draws may be made for it.
+// prepare checks the recipe, and returns the largest number of draws for it.
 func (r Compositional) prepare() (g *Graph, book *codebook, limit int64, err error) {
 	fail := func(format string, a ...any) (*Graph, *codebook, int64, error) {
 		return nil, nil, 0, fmt.Errorf("skeleton: Compositional: %s", fmt.Sprintf(format, a...))
@@ -72,7 +72,7 @@ func (r Compositional) prepare() (g *Graph, book *codebook, limit int64, err err
 	return g, book, min(limit, int64(maxWork/visits)), nil
 }
 
-// values returns how many numbers the factors of a draw have in the mean.
+// values returns the mean number of numbers of the factors of a draw.
 func (b *codebook) values(g *Graph) float64 {
 	e := make([]float64, len(g.nodes))
 	for _, v := range g.order {
@@ -93,21 +93,20 @@ func (b *codebook) values(g *Graph) float64 {
 	return e[g.output]
 }
 
-// Validate returns an error that names the node, layer or field that is wrong.
+// Validate returns an error that names the wrong node, layer or field.
 func (r Compositional) Validate() error {
 	_, _, _, err := r.prepare()
 	return err
 }
 
-// Dims returns the row length and the number of features of a recipe that validates.
+// Dims returns the row length and the number of features of a valid recipe.
 func (r Compositional) Dims() (in, out int) {
 	in, _ = r.Skeleton.checkRow()
 	return in, r.Out
 }
 
-// New draws the map, a *Map. Errors are as from Validate, a skeleton that has
-// fewer different features than Out, or so few that the limit of draws comes first, and features
-// that take more memory than there are limits for.
+// New draws the map, a *Map. It fails as Validate does, if the skeleton has fewer different features than
+// Out, if the limit of draws is reached first, and if the features take more memory than the limits.
 func (r Compositional) New() (features.Map, error) {
 	g, book, limit, err := r.prepare()
 	if err != nil {
@@ -120,13 +119,12 @@ func (r Compositional) New() (features.Map, error) {
 	return newMap(book, d, float32(r.Bound))
 }
 
-// Kernel returns k_S(x, z), whatever the sampler. It spells the skeleton out
-// each time: for many pairs take Prepare. It panics if a row is not
-// as long as the skeleton's.
+// Kernel returns k_S(x, z), whatever the sampler. It compiles the skeleton each time: for many pairs use
+// Prepare. It panics if a row has another length than the skeleton's.
 func (r Compositional) Kernel(x, z []float32) float64 { return r.Skeleton.Kernel(x, z) }
 
-// Prepare returns Kernel with the skeleton spelt out once; it is NaN if the skeleton
-// is not valid.
+// Prepare returns Kernel for a skeleton that is compiled once. The function returns NaN if the skeleton is
+// not valid.
 func (r Compositional) Prepare() (kernel func(x, z []float32) float64) {
 	g, err := r.Skeleton.Compile()
 	if err != nil {

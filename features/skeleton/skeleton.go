@@ -7,22 +7,20 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Skeleton is a computation skeleton as data: a graph without cycles, whose
-// input nodes are kernels on columns of a row, and whose inner nodes put the
-// mean of the kernels they take through a dual activation:
+// Skeleton is a computation skeleton as data: an acyclic graph whose input nodes are kernels on columns of
+// a row. An inner node applies a dual activation to the mean of its inputs' kernels:
 //
 //	k_v(x, z) = base kernel of v's columns                    at an input node
 //	k_v(x, z) = σ̂_v( mean of k_u(x, z) over u ∈ in(v) )        at an inner node
 //
-// The kernel of the skeleton is the kernel of its one output (Daniely, Frostig,
-// Gupta and Singer 2017, §5). It is given in one of two forms:
+// The kernel of the skeleton is the kernel of its single output (Daniely, Frostig, Gupta and Singer 2017,
+// §5). A skeleton has one of two forms:
 //
-//   - in layers: Image or Columns say what a row is, Space what its columns
-//     are, and each of Layers takes the one before;
-//   - node by node: Columns is the row length, and Nodes lists the nodes in any
-//     order.
+//   - in layers: Image or Columns describe a row, Space its columns, and each of Layers takes the layer
+//     before as input;
+//   - node by node: Columns is the row length, and Nodes lists the nodes in any order.
 //
-// JSON and YAML have the names of the tags. A skeleton for CIFAR-10:
+// JSON and YAML use the names in the tags. A skeleton for CIFAR-10:
 //
 //	image: {height: 32, width: 32, channels: 3, planar: true, crop: 24}
 //	space: {circle: 2}
@@ -32,29 +30,27 @@ import (
 //	  - {full: true, activation: {relu: true}}
 type Skeleton struct {
 	Image   Image   `json:"image,omitzero"`
-	Columns int     `json:"columns,omitempty"` // row length, where there is no image
-	Space   Space   `json:"space,omitzero"`    // of all inputs, with layers
-	Layers  []Layer `json:"layers,omitempty"`  // from the inputs up; the last has one node
+	Columns int     `json:"columns,omitempty"` // row length, if there is no image
+	Space   Space   `json:"space,omitzero"`    // of all inputs, for the form in layers
+	Layers  []Layer `json:"layers,omitempty"`  // from the inputs upwards; the last has one node
 	Nodes   []Node  `json:"nodes,omitempty"`   // instead of layers
 }
 
-// Image says how a row holds an image. The columns of a pixel lie side by side
-// (row, column, channel), or each channel is an image of its own (channel, row,
-// column) where Planar is set, as in the files of CIFAR.
+// Image says how a row holds an image. The columns of a pixel are adjacent (row, column, channel) or, if
+// Planar is set, each channel is a separate image (channel, row, column), as in CIFAR files.
 type Image struct {
 	Height   int  `json:"height"`
 	Width    int  `json:"width"`
 	Channels int  `json:"channels"`
 	Planar   bool `json:"planar,omitempty"`
-	// Crop > 0 takes only the middle Crop×Crop pixels as inputs, from row
-	// (Height−Crop)/2 and column (Width−Crop)/2 on, rounded down. Rows stay whole.
+	// Crop > 0 uses only the middle Crop×Crop pixels as inputs, from row (Height−Crop)/2 and column
+	// (Width−Crop)/2 on, rounded down. Rows keep their length.
 	Crop int `json:"crop,omitempty"`
 }
 
-// Layer is a layer of inner nodes with the same activation: a node for each
-// window of Conv×Conv nodes of the layer below, windows Stride apart (0 means 1)
-// and none of them beyond the border; or with Full one node that takes all of them. The windows of
-// the first layer hold all inputs of their pixels.
+// Layer is a layer of inner nodes with the same activation. It has a node for each window of Conv×Conv
+// nodes of the layer below, with windows Stride apart (0 means 1) and inside the border; with Full it has
+// one node that takes all nodes below. Windows of the first layer contain all inputs of their pixels.
 type Layer struct {
 	Conv       int        `json:"conv,omitempty"`
 	Stride     int        `json:"stride,omitempty"`
@@ -65,25 +61,25 @@ type Layer struct {
 // Node is a node of a skeleton: an input node with Space and Columns, or an
 // inner node with Activation and Inputs.
 type Node struct {
-	Name  string `json:"name"`           // not empty, at most 100 bytes, of this node alone
+	Name  string `json:"name"`           // unique, not empty, at most 100 bytes
 	Space Space  `json:"space,omitzero"` // what the columns are
-	// 0-based, no column twice; one of them where Space is circle, binary or categorical
+	// Columns are 0-based and distinct; exactly one if Space is circle, binary or categorical.
 	Columns    []int      `json:"columns,omitempty"`
 	Activation Activation `json:"activation,omitzero"`
-	Inputs     []string   `json:"inputs,omitempty"` // names, no name twice
+	Inputs     []string   `json:"inputs,omitempty"` // names, all distinct
 }
 
-// Full returns the layer of one node that takes all nodes of the layer below.
+// Full returns a layer of one node that takes all nodes of the layer below.
 func Full(a Activation) Layer { return Layer{Full: true, Activation: a} }
 
-// Conv returns the layer of a node for each window of size×size nodes, windows
-// stride apart, without padding.
+// Conv returns a layer with a node for each window of size×size nodes, windows stride apart, without
+// padding.
 func Conv(size, stride int, a Activation) Layer {
 	return Layer{Conv: size, Stride: stride, Activation: a}
 }
 
-// Connected returns the fully connected skeleton over all columns: a layer of
-// one node for each activation. With one of them it is the paper's shallow structure.
+// Connected returns a fully connected skeleton over all columns: a layer of one node for each activation.
+// With one activation it is the paper's shallow structure.
 func Connected(columns int, space Space, activations ...Activation) Skeleton {
 	s := Skeleton{Columns: columns, Space: space}
 	for _, a := range activations {
@@ -99,18 +95,18 @@ func (m Image) Skeleton(space Space, layers ...Layer) Skeleton {
 
 // Limits on the size of a skeleton, in either form.
 const (
-	MaxNodes = 100_000   // before nodes that the output does not depend on are dropped
+	MaxNodes = 100_000   // before unneeded nodes are dropped
 	MaxEdges = 4_000_000 // inputs of inner nodes and columns of input nodes, together
 	maxName  = 100
 )
 
-// Validate returns an error that names the node, layer or field that is wrong.
+// Validate returns an error that names the wrong node, layer or field.
 func (s Skeleton) Validate() error {
 	_, err := s.Compile()
 	return err
 }
 
-// checkRow returns the row length.
+// checkRow checks the description of a row and returns the row length.
 func (s *Skeleton) checkRow() (int, error) {
 	if s.Image == (Image{}) {
 		if s.Columns < 1 || s.Columns > rows.MaxDim {
@@ -127,7 +123,7 @@ func (s *Skeleton) checkRow() (int, error) {
 			return 0, fmt.Errorf("skeleton: image: %s must be 1 to %d (have %d)", f.name, rows.MaxDim, f.value)
 		}
 	}
-	// Each factor is at most 2²⁰, so that the product fits.
+	// Each factor is at most 2²⁰, so products do not overflow.
 	n := int64(m.Height) * int64(m.Width)
 	if n > rows.MaxDim || n*int64(m.Channels) > rows.MaxDim {
 		return 0, fmt.Errorf("skeleton: image: %d×%d pixels of %d channels are more than %d columns", m.Height, m.Width,

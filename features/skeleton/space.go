@@ -9,12 +9,12 @@ import (
 // MaxCategories is the largest number of categories of a column.
 const MaxCategories = 1 << 16
 
-// Space is the base space of an input node: what its columns are, with a kernel
-// and a random feature of its own. It is given by exactly one of its fields.
+// Space is the base space of an input node: the meaning of its columns, with a kernel and a random feature.
+// It is given by exactly one of its fields.
 type Space struct {
-	// Circle is the period p > 0 of a column that is an angle: x stands for the
-	// angle θ = 2πx/p, the kernel is cos(θ − θ'), the feature e^{±iθ}. Columns from 0 to 1
-	// take p = 2, so that 0 and 1 are opposite points of the circle; angles in radians take 2π.
+	// Circle is the period p > 0 of a column that is an angle: x stands for the angle θ = 2πx/p, the kernel
+	// is cos(θ − θ'), the feature e^{±iθ}. For columns from 0 to 1 use p = 2, so that 0 and 1 are opposite
+	// points of the circle; for angles in radians 2π.
 	Circle float64 `json:"circle,omitempty"`
 	// Binary is a column of signs: +1 where x > 0, else −1. The kernel is their
 	// product, the feature the sign itself.
@@ -26,8 +26,8 @@ type Space struct {
 	// Gaussian is the width σ > 0 of the kernel exp(−‖x−x'‖²/2σ²) on the columns,
 	// the feature e^{iω·x} with ω ~ N(0, σ⁻²I).
 	Gaussian float64 `json:"gaussian,omitempty"`
-	// Sphere says that the columns are a vector of length 1, and which feature to
-	// take; the kernel is the inner product.
+	// Sphere says that the columns are a vector of length 1, and which random feature to use. The kernel is
+	// the inner product.
 	Sphere Scheme `json:"sphere,omitempty"`
 }
 
@@ -35,17 +35,17 @@ type Space struct {
 type Scheme string
 
 const (
-	// Pairs takes √(d/2)(x_j ± i·x_{j+1}), indices cyclic, d ≥ 2: its bound
-	// √(d/2) is the least that any feature has (Theorem 6 of the paper).
+	// Pairs uses √(d/2)(x_j ± i·x_{j+1}), with cyclic indices, d ≥ 2. Its bound √(d/2) is the least of any
+	// feature (Theorem 6 of the paper).
 	Pairs Scheme = "pairs"
-	// Coordinates takes √d·x_j, which is bounded by √d.
+	// Coordinates uses √d·x_j, which is bounded by √d.
 	Coordinates Scheme = "coordinates"
-	// Projection takes √d·⟨w, x⟩, w uniform on the sphere, bounded by √d. No two
-	// features are equal, so that none can be merged.
+	// Projection uses √d·⟨w, x⟩ with w uniform on the sphere, which is bounded by √d. All features differ,
+	// so none can be merged.
 	Projection Scheme = "projection"
 )
 
-// Validate returns an error unless exactly one field is given, and in its range.
+// Validate returns an error unless exactly one field is given and in range.
 func (s Space) Validate() error {
 	given := 0
 	for _, g := range []bool{s.Circle != 0, s.Binary, s.Categorical != 0, s.Gaussian != 0, s.Sphere != ""} {
@@ -73,13 +73,13 @@ func (s Space) Validate() error {
 	return fmt.Errorf("space: sphere: unknown scheme %q; have pairs, coordinates, projection", s.Sphere)
 }
 
-// float32Normal tells whether v is positive and a normal number of float32.
+// float32Normal reports whether v is positive and a normal float32 number.
 func float32Normal(v float64) bool {
 	f := float32(v)
 	return f >= 0x1p-126 && f <= math.MaxFloat32
 }
 
-// vector tells whether a node of this space may have several columns.
+// vector reports whether a node of this space may have several columns.
 func (s Space) vector() bool { return s.Gaussian != 0 || s.Sphere != "" }
 
 // checkColumns returns an error unless a node of this space can have n columns.
@@ -95,8 +95,8 @@ func (s Space) checkColumns(n int) error {
 	return nil
 }
 
-// linear tells whether the kernel is an inner product of d numbers made of the
-// columns: the angle's cosine and sine, the sign, or the columns themselves.
+// linear reports whether the kernel is an inner product of d numbers computed from the columns: cosine and
+// sine of the angle, the sign, or the columns.
 func (s Space) linear() bool { return s.Circle != 0 || s.Binary || s.Sphere != "" }
 
 // kernel returns the base kernel between the rows x and z on the columns.
@@ -135,7 +135,7 @@ func (s Space) kernel(x, z []float32, columns []int32) float64 {
 	return dot
 }
 
-// categoryOf returns the category below n of a column; not of NaN and infinity.
+// categoryOf returns the category of a column, below n. ok is false for NaN and infinity.
 func categoryOf(x float32, n int) (c int, ok bool) {
 	r := math.Mod(math.RoundToEven(float64(x)), float64(n)) // exact
 	if math.IsNaN(r) {

@@ -1,6 +1,6 @@
-// Package stream is the source of every random number of a model: a function
-// of a seed, a purpose and an index, and of nothing else. Frequency 7 needs no
-// frequency before it, so workers can draw in any order and agree.
+// Package stream is the source of every random number of a model. A Stream depends only on a seed, a
+// purpose and an index. Frequency 7 does not depend on the frequencies before it, so workers can draw in
+// any order and agree.
 //
 // The outputs of a stream never change and have the same bits on every platform. The
 // following is enough to implement it in another language.

@@ -56,7 +56,7 @@ func (s *Stream) Below(n uint64) uint64 {
 		panic("stream: Below(0)")
 	}
 	hi, lo := bits.Mul64(s.Uint64(), n)
-	if lo < n { // only then can lo be below 2⁶⁴ mod n
+	if lo < n { // otherwise lo cannot be below 2⁶⁴ mod n
 		for least := -n % n; lo < least; {
 			hi, lo = bits.Mul64(s.Uint64(), n)
 		}

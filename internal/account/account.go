@@ -1,9 +1,8 @@
-// Package account has a process know a user name and a home directory although its user
-// has no entry in /etc/passwd, as in a container that is given any number for a user.
+// Package account sets USER and HOME for a process whose user has no entry in /etc/passwd,
+// such as a container that runs under an arbitrary user id. Import it for this effect.
 //
-// Beam asks for the user when it is initialised, before main, and takes the answer for
-// granted: without one the program would end in a panic. Without cgo, os/user takes
-// what /etc/passwd lacks from USER and HOME, so these are set where they are missing.
+// Beam asks for the current user when it is initialised, before main, and panics if there
+// is none. Without cgo, os/user falls back to USER and HOME if /etc/passwd has no entry.
 //
 // Go initialises packages that are ready in the order of their import paths. This one
 // imports nothing that net/http does not, and comes before it; Beam's, which imports

@@ -41,7 +41,7 @@ func NewGrid(d, most int) *Bytes {
 // Most returns the number of steps from 0 to the bound: 127 on a grid of 8 bits.
 func (b *Bytes) Most() int { return b.most }
 
-// Reset makes it a block of n rows of zeros.
+// Reset makes b a block of n rows of zeros.
 func (b *Bytes) Reset(n int) {
 	b.setRows(n)
 	clear(b.data)
@@ -86,15 +86,13 @@ func (b *Bytes) Row(dst []int16, i int) {
 	}
 }
 
-// Resize makes it a block of n rows that hold anything until QuantizeRows has
-// stored them.
+// Resize makes b a block of n rows with unspecified content, for QuantizeRows to fill.
 func (b *Bytes) Resize(n int) { b.setRows(n) }
 
-// Quantize makes it the block of the n ≤ MaxRows rows of z (n×D): round(z·f),
-// ties to even, where f = Most()/bound and the product are rounded to float32.
-// Numbers beyond the bound are as exact as others, up to MaxSteps; there they are
-// cut. It returns how many were. NaN gives 0 and counts as cut. It panics unless
-// bound is positive and finite.
+// Quantize fills b with the n ≤ MaxRows rows of z (n×D): round(z·f), ties to even, where f =
+// Most()/bound and the product are rounded to float32. Numbers beyond the bound are as exact as others,
+// up to MaxSteps, to which larger ones are clipped. It returns how many were clipped; NaN gives 0 and
+// counts, too. It panics unless bound is positive and finite.
 func (b *Bytes) Quantize(z []float32, n int, bound float32, threads int) (saturated int64) {
 	b.setRows(n)
 	if len(z) < n*b.d {
@@ -111,8 +109,8 @@ func (b *Bytes) Quantize(z []float32, n int, bound float32, threads int) (satura
 	return saturated
 }
 
-// quantizeRun is few enough rows for a line of memory that two panels share to be
-// still in the cache for the second.
+// quantizeRun is a number of rows small enough that a cache line shared by two panels
+// is still in the cache for the second panel.
 const quantizeRun = 32
 
 // QuantizeRows stores the rows of z (rows×D) as rows first to first+rows−1 of the
@@ -157,8 +155,8 @@ func (b *Bytes) eachQuad(first int, z []float32, rows int,
 		if whole > 0 {
 			sum += store(p, first/4, whole, z[p*lanes:], b.d)
 		}
-		// What does not fill a quad of rows or a panel of columns is moved to
-		// where zeros lie around it.
+		// Rows that do not fill a quad, and columns that do not fill a panel, are copied
+		// to memory that is padded with zeros.
 		if rest := rows - 4*whole; rest > 0 {
 			quads := (rest + 3) / 4
 			t := grow(&s.f32, quads*4*lanes)

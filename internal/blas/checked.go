@@ -4,8 +4,8 @@ package blas
 
 import "unsafe"
 
-// The functions of this file are between a level and its kernels in assembly: they check slices
-// and do what kernels leave.
+// The functions of this file wrap kernels in assembly for a level: they check slices, and compute
+// the rest that does not fill the vectors of a kernel.
 
 // denseBy returns the factorisation's kernels, with checks before them. columns takes step columns at a time.
 func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int),
@@ -65,8 +65,7 @@ func differencesBy(kernel func(dst *float64, a, x *float32, xs, steps, fours int
 	}
 }
 
-// affineTail does what is behind the last whole 16 elements, and returns where
-// they end.
+// affineTail computes the elements after the last multiple of 16, and returns this multiple.
 func affineTail(dst, x, s, b []float32) int {
 	whole := len(s) &^ (lanes - 1)
 	reach(dst, 1, 0, len(s))

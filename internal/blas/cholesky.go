@@ -15,8 +15,8 @@ const (
 // with fused multiply-adds from left to right, so that the blocked recursion
 // used here gives the bits of the textbook loop.
 //
-// If a pivot is not positive (or NaN), Cholesky returns its index and false; a
-// then holds that pivot at (pivot, pivot) and is spoilt otherwise.
+// If a pivot is not positive (or NaN), Cholesky returns its index and false. Then a
+// holds that pivot at (pivot, pivot); its other elements are unspecified.
 func Cholesky[T float32 | float64](a []T, n, threads int) (pivot int, ok bool) {
 	if n < 0 || len(a) < n*n {
 		panic("blas: matrix shorter than n×n")
@@ -48,7 +48,7 @@ func factor[T real](a []T, ld, at, n int) int {
 	return factor(a, ld, mid, m)
 }
 
-// factorBase returns the same for a triangle at 0 of 1 ≤ n ≤ base, and puts its rows side by side for that.
+// factorBase is factor for a triangle at 0 with 1 ≤ n ≤ base. It copies the rows side by side.
 func factorBase[T real](a []T, ld, n int) int {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
@@ -112,8 +112,8 @@ func solveRows[T real](x []T, xs, m int, l []T, ls, n int, back bool, threads in
 		return
 	}
 	if n <= shared && m > base && threads > 0 {
-		// So many rows that packing the triangle is worth it, and no more than stay
-		// in the cache between two visits.
+		// Enough rows that packing the triangle pays, but not more than stay in the cache
+		// between two uses.
 		rows := min(512, max(base, (m/max(threads, 1)+base-1)/base*base))
 		parallel(threads, (m+rows-1)/rows, func(item int, _ *scratch) {
 			i := item * rows
@@ -134,8 +134,8 @@ func solveRows[T real](x []T, xs, m int, l []T, ls, n int, back bool, threads in
 	solveRows(x[n1:], xs, m, l22, ls, n-n1, false, threads)
 }
 
-// solveBase does the same for n ≤ base: right sides side by side, 32 at a time.
-// Backward, the triangle is turned by 180°, which makes it lower again.
+// solveBase is solveRows for n ≤ base. It packs 32 right-hand sides side by side. For
+// back, it rotates the triangle by 180°, which makes it lower again.
 func solveBase[T real](x []T, xs, m int, l []T, ls, n int, back bool) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)

@@ -1,8 +1,8 @@
 package blas
 
-// Columns calls fill with a block of d columns on the same grid, which fill makes a block of as many
-// rows as b has, and makes its columns the columns of b from first on. It panics if b has fewer columns, or
-// fill leaves another number of rows.
+// Columns calls fill with a block of d columns on the same grid. fill must give it as many rows as b has.
+// Its columns then become the columns of b from first on. Columns panics if b has fewer columns, or if
+// the number of rows differs.
 //
 // Whole panels are filled in place; other columns are copied, and so are high limbs.
 func (b *Bytes) Columns(first, d int, fill func(part *Bytes)) {

@@ -1,6 +1,6 @@
-// Package blas holds the kernels everything else stands on: products with
-// packed weights and their trigonometric endings, products with few outputs,
-// exact sums of 8-bit features, and the Cholesky factorisation.
+// Package blas holds the numerical kernels: products with packed weights (Weights), followed
+// by cosines or sines; products with few outputs (Scores, Gradient); exact Gram matrices and
+// sums of features of 8 or 16 bits (Bytes, Gram); and the Cholesky factorisation.
 //
 // # Bits
 //
@@ -20,15 +20,14 @@
 // Every kernel has a twin in plain Go, which is the reference, and the only
 // implementation on platforms without assembly or under the build tag purego.
 //
-// NaN is the exception: an element is NaN at all levels or at none, while sign
-// and payload of the NaN are the platform's.
+// NaN is the exception: an element is NaN at all levels or at none, but the sign and
+// payload of the NaN depend on the platform.
 //
 // # Shapes
 //
-// Matrices are dense and row-major. A slice that is too short, a negative
-// size or an index out of range is the caller's bug and panics. A slice may be
-// longer than needed: what lies behind is neither read nor written.
-// Sources and destinations must not overlap, unless the function says so.
+// Matrices are dense and row-major. A slice that is too short, a negative size or an index out of range
+// is the caller's bug and panics. A slice may be longer than needed; the rest is neither read nor
+// written. Sources and destinations must not overlap, unless the function says so.
 //
-// A count of threads below 2 means the calling goroutine alone.
+// With fewer than 2 threads, the calling goroutine does all of the work.
 package blas

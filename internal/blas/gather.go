@@ -1,8 +1,8 @@
 package blas
 
-// Hot describes the last columns of rows that are zeros but for a few: column i of them is Values[i]
-// or 0. A row then ends, in place of these columns, in Groups indices of those that are not 0,
-// ascending. A number outside the range of indices stands for none.
+// Hot describes one-hot columns, the last ones of a row: column i of them is Values[i] or 0, and
+// few are not 0. Instead of these columns, a row ends in Groups ascending indices of the columns
+// that are not 0. An index out of range stands for no column.
 type Hot struct {
 	Values []float32
 	Groups int

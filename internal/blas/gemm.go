@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	depth   = 256 // steps of a chain between two looks at the result
+	depth   = 256 // steps of a chain between two accesses to the result
 	spread  = 768 // columns of the result packed at once; a multiple of every kernel's columns
 	tall    = 96  // rows of the result in a work item; a multiple of every kernel's rows
 	aStride = depth + 8
@@ -74,7 +74,7 @@ func gemm[T real](p product[T], threads int) {
 	}
 }
 
-// rows does the panels [from, to) of the columns packed from col on, for some
+// rows computes the panels [from, to) of the columns packed from col on, for some
 // rows of the result and kn steps from k on.
 func (p *product[T]) rows(l *dense[T], s *scratch, packed []T, row, rows, k, kn, col, from, to int) {
 	// The rows are copied because rows of a large matrix lie a power of two

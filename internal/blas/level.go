@@ -128,18 +128,17 @@ var levels = append(nativeLevels(), &goLevel)
 func init() {
 	current.Store(levels[0])
 	if name := os.Getenv("BOCHNER_CPU"); name != "" {
-		// A worker must not die of a level it does not have: the numbers are the
-		// same at all of them. Level tells what serves.
+		// A worker must not fail if the CPU lacks the level: all levels give the same
+		// numbers. Level returns the level in use.
 		_ = SetLevel(name)
 	}
 }
 
 func active() *level { return current.Load() }
 
-// Level returns the name of the implementation that serves: "avx512", "avxvnni", "avx2"
-// on amd64, "i8mm", "dotprod", "neon" on arm64, or "go". It is the best the machine has,
-// unless the environment variable BOCHNER_CPU names another that it has; an impossible
-// value is ignored.
+// Level returns the name of the implementation in use: "avx512", "avxvnni" or "avx2" on amd64, "i8mm",
+// "dotprod" or "neon" on arm64, or "go". It is the fastest that the machine supports, unless the
+// environment variable BOCHNER_CPU names another supported one; other values are ignored.
 func Level() string { return active().name }
 
 // Levels returns the names that SetLevel accepts on this machine, best first.
@@ -151,9 +150,8 @@ func Levels() []string {
 	return names
 }
 
-// SetLevel makes the named implementation serve from the next call on. Results
-// do not change with it, speed does. The error tells which names this machine
-// has.
+// SetLevel selects the implementation to use from the next call on. It changes the speed
+// but not the results. The error lists the names that this machine supports.
 func SetLevel(name string) error {
 	for _, l := range levels {
 		if l.name == name {

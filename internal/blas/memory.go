@@ -16,19 +16,18 @@ const (
 	large = 1 << 19
 )
 
-// Make returns n zeros that start on a cache line, for a block or a matrix. What is
-// large lies in large pages where the system grants them: where a hypervisor gives out
-// memory, the first touch of each small page takes as long as a thousand products. It
-// panics if a limit of the process leaves no room for what is large.
+// Make returns n zeros that start on a cache line, for a block or a matrix. Large memory is in large
+// pages if the system grants them: under a hypervisor, the first touch of each small page takes as long
+// as a thousand products. Make panics if a limit of the process leaves no room for large memory.
 func Make[T int8 | int16 | float32 | float64](n int) []T {
 	s := reserve[T](n)
 	largePages(s)
 	return s
 }
 
-// MakeEach returns what Make returns for each length, nil for 0, and has all processors touch it. What is
-// read before it is written costs less so: the system would first map pages of zeros to be read, and then
-// interrupt all processors for each that is written.
+// MakeEach calls Make for each length, with nil for 0, and lets all processors touch the memory. That
+// makes memory cheaper that is read before it is written: otherwise the system would first map shared
+// pages of zeros, and then interrupt all processors for each page that is written.
 func MakeEach[T float32 | float64](lengths []int) [][]T {
 	var t T
 	threads, page := runtime.GOMAXPROCS(0), 4096/int(unsafe.Sizeof(t))

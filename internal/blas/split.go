@@ -11,8 +11,8 @@ import (
 //
 //	zz' = 254²·hh' + 254·(hl' + lh') + ll'
 //
-// Features of at most 127 steps have h = 0. Whether a block is split changes what
-// it costs, four times as much, and nothing of what is added up.
+// Features of at most 127 steps have h = 0. A split block takes four times as long, but
+// its sums are the same.
 
 const (
 	// MostByte is the largest number of steps that takes one byte.

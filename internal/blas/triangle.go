@@ -1,8 +1,7 @@
 package blas
 
-// Triangle is a Cholesky factor L in float32, laid out to solve for few right
-// sides again and again: the preconditioner of an iteration in float64. It changes
-// only when it is set, and is safe for concurrent use otherwise.
+// Triangle is a Cholesky factor L in float32, laid out for repeated solves with few right-hand sides,
+// as the preconditioner of an iteration in float64. It is safe for concurrent use, except during Set.
 type Triangle struct {
 	n int
 	// Runs of triangleRows rows, each as long as its last one, row-major. The square

@@ -1,8 +1,7 @@
 package blas
 
-// Weighted is a block of features whose rows have weights: whole numbers. What is added
-// up of it equals what would be added up of a block in which each row occurs as often as
-// its weight says, as exactly.
+// Weighted is a block of features whose rows have weights, which are whole numbers. Its sums are exact,
+// and equal those of a block in which each row is repeated as often as its weight says.
 //
 // The largest common factor of the weights multiplies the sums of the block, so rows of
 // one weight cost what rows without weights do. Otherwise one side of each product is
@@ -19,8 +18,8 @@ type Weighted struct {
 	data  []int8  // the limbs, each as Bytes.data
 }
 
-// Set makes it the block z with weights w, one for each row, 0 ≤ w < 2³². z must stay as
-// it is while w is used. It panics unless there are that many weights, in the range.
+// Set makes w the block z with one weight for each row, from 0 to 2³²−1. z must not change
+// while w is used. It panics if the number of weights differs, or if one is out of range.
 func (w *Weighted) Set(z *Bytes, weights []int64, threads int) {
 	if len(weights) != z.n {
 		panic("blas: another number of weights than of rows")
@@ -158,7 +157,7 @@ func (w *Weighted) Targets(r []float64, y []int32, k, threads int) {
 	targets(r, w.z, w, y, k, threads)
 }
 
-// gcd returns the largest common divisor, of which 0 is a multiple.
+// gcd returns the greatest common divisor; gcd(a, 0) is a.
 func gcd(a, b int64) int64 {
 	for b != 0 {
 		a, b = b, a%b

@@ -4,15 +4,14 @@ const (
 	lanes  = 16 // columns of a packed panel
 	group  = 3  // panels that a kernel takes at once
 	width  = lanes * group
-	rowRun = 96  // rows between two looks at the same weights; a multiple of every kernel's rows
+	rowRun = 96  // rows between two uses of the same weights; a multiple of every kernel's rows
 	kRun   = 768 // steps of a chain before the weights would leave the cache
 	strip  = 24  // panels of a work item, so that an ending writes long pieces of rows
 	pitch  = strip * lanes
 )
 
-// Weights is an out×in matrix W with an optional bias, packed into panels of 16
-// outputs, so that X·Wᵀ reads it in the order it lies. It does not change
-// after Pack and is safe for concurrent use.
+// Weights is an out×in matrix W with an optional bias, packed into panels of 16 outputs, so that X·Wᵀ
+// reads it sequentially. It does not change after Pack and is safe for concurrent use.
 type Weights struct {
 	in, out, panels int
 	row             int       // length of a row that goes in
@@ -183,8 +182,8 @@ func (p *Weights) check(have int, x []float32, n, out int) {
 // block is a part of the output: rows×cols from (row, col) on.
 type block struct{ row, rows, col, cols int }
 
-// ending is what becomes of the blocks of X·Wᵀ + bias. It is not a closure, which would
-// be allocated with every call, also of a single row.
+// ending says what to do with the blocks of X·Wᵀ + bias. It is not a closure, because a closure
+// would be allocated in every call, even for a single row.
 type ending struct {
 	store  func(p *Weights, l *level, e ending, b block, c []float32, s *scratch)
 	dst    []float32

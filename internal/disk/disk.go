@@ -1,7 +1,7 @@
 // Package disk is the file system as io/storage uses it: a handful of calls behind
 // one interface. Tests put another file system in its place, one that fails, stops
-// or forgets at a chosen call; the program itself only ever has OS. A Process tells whether
-// what it holds can be taken over, because it has ended.
+// or forgets at a chosen call; the program itself only ever uses OS. A Process identifies
+// the holder of a lock or lease; if it has ended (Gone), others may take over.
 package disk
 
 import (
@@ -22,7 +22,7 @@ type FS interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Mkdir(name string, private bool) error
 	Rename(from, to string) error
-	// RenameNew renames to a name that nothing may have yet.
+	// RenameNew renames, but fails if the new name exists.
 	RenameNew(from, to string) error
 	Remove(name string) error
 	RemoveAll(name string) error
@@ -43,7 +43,7 @@ type File interface {
 	Sync() error
 }
 
-// Held is a lock that is held until Close or until the process ends.
+// Held is a lock that lasts until Close or until the process ends.
 type Held interface {
 	// Note makes data the content of the lock's file.
 	Note(data []byte) error

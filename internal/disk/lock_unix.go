@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// flocked is a file with an advisory lock, which the system gives back when the
-// process ends, however it ends.
+// flocked is a file with an advisory lock, which the system releases when the process
+// ends, however it ends.
 type flocked struct{ *os.File }
 
-// Note leaves a file alone that this process may not write: another user made it.
+// Note does nothing if this process may not write the file, because another user made it.
 func (l flocked) Note(data []byte) error {
 	if err := l.Truncate(0); err != nil {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {

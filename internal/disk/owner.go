@@ -9,11 +9,11 @@ import (
 type Process struct {
 	Host string `json:"host"`
 	ID   int    `json:"process"`
-	// Boot names the system and what numbers of processes count in it, and Begun
-	// when the process began there; empty where that cannot be told.
+	// Boot identifies the running system and its namespace of process ids. Begun is the time
+	// at which the process began. Both are empty if unknown.
 	Boot  string `json:"boot,omitempty"`
 	Begun string `json:"begun,omitempty"`
-	Lease string `json:"lease,omitempty"` // tells the leases of a process apart
+	Lease string `json:"lease,omitempty"` // distinguishes the leases of a process
 }
 
 // Me is this process.
@@ -23,7 +23,7 @@ var Me = sync.OnceValue(func() Process {
 	return Process{Host: host, ID: pid, Boot: bootID(), Begun: processBegun(pid)}
 })
 
-// Gone tells that the process has ended, which only one of the same system can tell.
+// Gone reports whether the process is known to have ended, which is known only on the same system.
 func (p Process) Gone() bool {
 	return p.Boot != "" && p.Boot == Me().Boot && processBegun(p.ID) != p.Begun
 }

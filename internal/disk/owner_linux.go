@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// bootID names this run of the system, and the namespace that numbers of processes
-// are of: another container may have other processes under the same numbers.
+// bootID identifies this run of the system and the namespace of process ids: in another
+// container, the same ids may belong to other processes.
 func bootID() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -20,8 +20,8 @@ func bootID() string {
 	return strings.TrimSpace(string(boot)) + " " + space
 }
 
-// processBegun tells when a process began, in ticks since the system did, or "" if
-// there is none of that number.
+// processBegun returns the time at which a process began, in ticks since the system
+// started, or "" if there is no such process.
 func processBegun(pid int) string {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

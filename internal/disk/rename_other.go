@@ -4,6 +4,5 @@ package disk
 
 import "os"
 
-// renameNew renames a directory to a name that nothing may have yet; an empty
-// directory of that name may be replaced.
+// renameNew renames a directory, but fails if the new name exists, unless that is an empty directory.
 func renameNew(from, to string) error { return os.Rename(from, to) }

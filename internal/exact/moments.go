@@ -39,7 +39,7 @@ func Moments(n int64, sum, sumsq *Sum) (mean, variance float64) {
 //	mean = S/W,   variance = Q/W − (S/W)² = (WQ − S²)/W²
 //
 // of values with weights of sum W > 0, weighted sum S and weighted sum of squares Q, each
-// rounded once. With whole weights they are what Moments returns for rows that occur as often.
+// rounded once. With whole weights they equal the Moments of rows repeated as often as they weigh.
 func WeightedMoments(weights, sum, sumsq *Sum) (mean, variance float64) {
 	if weights.Sign() <= 0 {
 		return 0, 0

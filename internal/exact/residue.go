@@ -48,7 +48,7 @@ const termsAtOnce = 1 << 13
 func DotResidues[T Whole](a []T, r []uint64) (sum uint64) {
 	for len(a) > 0 {
 		n := min(len(a), termsAtOnce)
-		var hi, lo, c, less uint64 // less·2⁶⁴ is what negative numbers are too large by
+		var hi, lo, c, less uint64 // as unsigned numbers, the negative ones are too large by less·2⁶⁴ in all
 		part := r[:n]
 		for i, v := range a[:n] {
 			h, l := bits.Mul64(part[i], uint64(int64(v)))

@@ -83,7 +83,7 @@ func (s *Sum) AddWeighted64(w float32, x float64) {
 	s.AddProduct(w, c)
 }
 
-// AddWeightedSquare64 adds w times the square of what Add64 adds of x.
+// AddWeightedSquare64 adds w times the square of the number that Add64 adds for x.
 func (s *Sum) AddWeightedSquare64(w float32, x float64) {
 	a, b, c := parts(x)
 	for _, p := range [...][2]float32{{a, a}, {b, b}, {c, c}, {a, b}, {a, b}, {a, c}, {a, c}, {b, c}, {b, c}} {
@@ -91,9 +91,8 @@ func (s *Sum) AddWeightedSquare64(w float32, x float64) {
 	}
 }
 
-// AddWeightedProduct adds w·x·y, of which it drops, towards zero, what is below 2⁻²⁹⁸: the
-// sum of such terms still does not depend on their order. It panics unless 0 ≤ w < 2⁶⁴ and
-// x and y are finite.
+// AddWeightedProduct adds w·x·y, truncated to a multiple of 2⁻²⁹⁸. The sum of such terms still
+// does not depend on their order. It panics unless 0 ≤ w < 2⁶⁴ and x and y are finite.
 func (s *Sum) AddWeightedProduct(w, x, y float32) {
 	if !(w >= 0 && w < 0x1p64) {
 		panic("exact: weight out of range")
@@ -137,8 +136,8 @@ func (s *Sum) addWide(hi, lo uint64, pos int) {
 	}
 }
 
-// parts returns x as the exact sum of three float32, but for what is below their
-// smallest, 2⁻¹⁴⁹. It panics if x is beyond their range.
+// parts returns three float32 whose exact sum is x, except for bits below the smallest
+// float32, 2⁻¹⁴⁹. It panics if x is beyond the range of float32.
 func parts(x float64) (a, b, c float32) {
 	a = float32(x)
 	x -= float64(a)
@@ -155,7 +154,7 @@ func (s *Sum) Add64(x float64) {
 	s.Add(c)
 }
 
-// AddSquare64 adds the square of what Add64 adds.
+// AddSquare64 adds the square of the number that Add64 adds.
 func (s *Sum) AddSquare64(x float64) {
 	a, b, c := parts(x)
 	s.AddSquare(a)

@@ -1,5 +1,5 @@
-// Package machine tells what the machine, or the part of it that this process may use,
-// has.
+// Package machine tells how much memory this process may use (ReadMemory), and panics in
+// time where Go's allocator would end the process for lack of it (Room).
 package machine
 
 import (
@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Memory is what a process can have of it.
+// Memory is the memory that a process can use.
 type Memory struct {
 	// Limit is the most that this process can ever hold, in bytes: beyond it
 	// allocations fail, or the system ends the process. 0 is unknown.
 	Limit int64
-	// By is what sets the limit, for people.
+	// By names what sets the limit, for messages.
 	By string
-	// Free is what the process can hold now, with what it holds already; at most
-	// Limit. 0 is unknown.
+	// Free is what the process can hold now, including what it already holds, in bytes; at
+	// most Limit. 0 is unknown.
 	Free int64
 }
 
@@ -60,7 +60,7 @@ func readMemory(root fs.FS, own limits) Memory {
 	for _, g := range groups(root) {
 		limit, used, cache := g.read(root)
 		if limit > 0 {
-			// What the group holds of files gives way; the rest belongs to this process
+			// The kernel can drop cached files of the group; the rest belongs to this process
 			// and to others.
 			least(limit, max(1, limit-max(0, used-cache-held)), "the control group")
 		}
@@ -85,7 +85,7 @@ func readMemory(root fs.FS, own limits) Memory {
 	return m
 }
 
-// fields reads "Name: number" lines, in units of so many bytes where they say kB.
+// fields reads lines such as "Name: number", in units of kb bytes if they end in kB.
 func fields(root fs.FS, name string, kb int64) map[string]int64 {
 	data, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -143,8 +143,8 @@ func groups(root fs.FS) []group {
 	return out
 }
 
-// read returns the limit, 0 for none, and what the group holds in all and of files
-// that are not in use.
+// read returns the limit of the group, 0 for none, the memory that it holds, and the part
+// of this memory that caches unused files.
 func (g group) read(root fs.FS) (limit, used, cache int64) {
 	number := func(name string) int64 {
 		data, _ := fs.ReadFile(root, path.Join(g.dir, name))

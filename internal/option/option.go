@@ -10,10 +10,10 @@
 // After the name follow the words common, for an option that the short help shows too, and hidden,
 // for one that no help shows. The other tags are:
 //
-//	help         what the option is, in a sentence; "{values}" stands for all its values
+//	help         describes the option in a sentence; "{values}" stands for all its values
 //	values       all its values; for a bool, the words for false and true
-//	default      what an option is whose field has its zero value when it is listed
-//	placeholder  what the help calls its value, such as DIR or FILE
+//	default      the default, if the field has its zero value when it is listed
+//	placeholder  the name of its value in the help, such as DIR or FILE
 //	group        the heading in the help, of an option or of all options of a struct
 //	list         commas: a list with commas between its words; joined: several texts become one
 //	             with commas between
@@ -51,7 +51,7 @@ type Option struct {
 	given  bool
 }
 
-// Tag is what the tags of a field say.
+// Tag holds the contents of the tags of a field.
 type Tag struct {
 	Name        string
 	Help        string
@@ -77,9 +77,9 @@ func List(v any) []*Option {
 	return g.Options
 }
 
-// Add adds the options of the struct that v points to. It panics if v does not point
-// to a struct, if a field has a type that options cannot have, or one other than
-// the option of that name had before.
+// Add adds the options of the struct that v points to. It panics if v does not point to
+// a struct, if the type of a field cannot be an option, or if it differs from the type
+// of an earlier option of the same name.
 func (g *Group) Add(owner string, v any) {
 	p := reflect.ValueOf(v)
 	if p.Kind() != reflect.Pointer || p.Elem().Kind() != reflect.Struct {
@@ -169,14 +169,14 @@ func newOption(v reflect.Value, tags reflect.StructTag) *Option {
 	return o
 }
 
-// SetValues sets what the option can be, and names it in the help.
+// SetValues sets the possible values of the option, and names them in the help.
 func (o *Option) SetValues(values []string) {
 	o.Values = values
 	o.Help = strings.ReplaceAll(o.Help, "{values}", strings.Join(values, ", "))
 }
 
-// Misplaced returns the first option that was given although the struct of that owner
-// does not have it; nil for none.
+// Misplaced returns the first given option that the struct of that owner does not have;
+// nil if there is none.
 func (g *Group) Misplaced(owner string) *Option {
 	for _, o := range g.Options {
 		if o.given && !slices.Contains(o.Owners, owner) {
@@ -189,7 +189,7 @@ func (g *Group) Misplaced(owner string) *Option {
 // Self returns o. The values of flags that wrap an option have this method, too.
 func (o *Option) Self() *Option { return o }
 
-// Given tells whether Set was called.
+// Given reports whether Set was called.
 func (o *Option) Given() bool { return o.given }
 
 // Type names the type: string, bool, int, int64, uint64, float64, duration or
@@ -204,8 +204,8 @@ func (o *Option) String() string {
 	return o.text(o.fields[0])
 }
 
-// Set sets the fields from text. A list is separated by commas, with quotes as in
-// CSV; what is given first replaces the default, and more is added to it.
+// Set sets the fields from text. The words of a list are separated by commas, with quotes
+// as in CSV. The first call for a list replaces the default, later calls append to it.
 func (o *Option) Set(text string) error {
 	for _, f := range o.fields {
 		if err := o.setField(f, text); err != nil {

@@ -14,8 +14,8 @@ import (
 // MaxYAMLBytes is the largest file. The lexer takes about 500 bytes for each of its bytes.
 const MaxYAMLBytes = 64 << 10
 
-// The YAML parser takes time and memory with the square of the depth, so that what is
-// deeper does not reach it.
+// The YAML parser takes time and memory that grow with the square of the depth. So deeper
+// documents are refused before they reach it.
 const (
 	maxBrackets = 16
 	maxIndent   = 64 // characters before a key or a dash outside brackets
@@ -23,15 +23,13 @@ const (
 
 // UnmarshalYAML stores the document in v, strictly: unknown and doubled names, anchors, aliases, tags,
 // a second document and values of a wrong type are errors, in one line that names the line of the
-// text. A byte order mark at the beginning is ignored. The caller sees to it that data has at most
-// MaxBytes bytes; more is an error, too.
+// text. A byte order mark at the beginning is ignored. More than MaxYAMLBytes bytes are an error, too.
 func UnmarshalYAML(data []byte, v any) error {
 	if len(data) > MaxYAMLBytes {
 		return fmt.Errorf("%d bytes of YAML, more than %d", len(data), MaxYAMLBytes)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	// An alias may stand for any number of values, and a second document would be
-	// passed over.
+	// An alias may stand for any number of values, and the parser would ignore a second document.
 	brackets := 0
 	for i, t := range lexer.Tokenize(string(data)) {
 		switch t.Type {

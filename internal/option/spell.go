@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// longest and most bound the work: names beyond them are not looked at.
+// longest and most bound the work: longer names, and further ones, are ignored.
 const (
 	longest = 64 // bytes
 	most    = 10_000
 )
 
-// NearestName returns the name that word most likely stands for: the one of least
-// distance, case aside, if that is at most a third of the word's length (1 for
-// shorter words); of equals the first. It is "" if none is so close.
+// NearestName returns the name that word most likely stands for: the first name of the
+// smallest distance, ignoring case. The distance must be at most a third of the length of
+// the word, or 1 for shorter words; otherwise the result is "".
 func NearestName(word string, names []string) string {
 	if word == "" || len(word) > longest {
 		return ""

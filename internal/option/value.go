@@ -105,7 +105,7 @@ func days(n int) string {
 	return strconv.Itoa(n) + "d"
 }
 
-// setField sets a field from text, after what was given before.
+// setField sets a field from text. It appends to a list that was given before.
 func (o *Option) setField(v reflect.Value, text string) error {
 	switch to := v.Addr().Interface().(type) {
 	case *bool:
@@ -235,8 +235,8 @@ func ParseBytes(text string) (int64, error) {
 	return int64(n), nil
 }
 
-// Wrong says what is wrong with text as a value of a type, which is named as by
-// Option.Type; nil if nothing is, or if it is a text.
+// Wrong returns an error if text is not a value of a type, named as by Option.Type. Any text
+// is a value of type string.
 func Wrong(kind, text string) error {
 	for _, t := range []reflect.Type{duration, reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int64](),
 		reflect.TypeFor[uint64](), reflect.TypeFor[float64]()} {
@@ -247,7 +247,7 @@ func Wrong(kind, text string) error {
 	return nil
 }
 
-// tooLarge says so, if that is what is wrong with a number.
+// tooLarge returns an addition to a message if err means that a number is out of range.
 func tooLarge(err error) string {
 	if n, ok := err.(*strconv.NumError); ok && n.Err == strconv.ErrRange {
 		return " that fits into 64 bits"

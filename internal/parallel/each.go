@@ -2,8 +2,8 @@ package parallel
 
 import "sync/atomic"
 
-// Each calls f(worker, i) for 0 ≤ i < n from that many goroutines, at least one; 0 ≤ worker <
-// workers identifies them.
+// Each calls f(worker, i) for 0 ≤ i < n from workers goroutines, at least one; 0 ≤ worker <
+// workers identifies the goroutine.
 func Each(n, workers int, f func(worker, i int)) {
 	var (
 		next atomic.Int64

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Group runs functions on goroutines of their own. If one panics, Wait panics in the goroutine that
-// waits: the panic does not end the process where somebody recovers there.
+// Group runs functions on goroutines of their own. If one panics, Wait panics in the waiting
+// goroutine, where the caller can recover.
 type Group struct {
 	wg       sync.WaitGroup
 	mu       sync.Mutex
 	panicked *Panic // the first
 }
 
-// Panic is what a function of a Group panicked with.
+// Panic is the panic of a function of a Group.
 type Panic struct {
 	Value any
 	Stack []byte // of its goroutine

@@ -13,10 +13,10 @@ import (
 // Bars is a chart of horizontal bars, the first on top.
 type Bars struct {
 	Title, X string // axis with its unit
-	Y        string // what the names are
+	Y        string // name of the axis with the names
 	Names    []string
 	Values   []float64 // of each name
-	// Low and High are the ends of the interval of each, NaN for one without; nil for none.
+	// Low and High are the ends of the interval of each bar, NaN if it has none; nil if no bar has one.
 	Low, High []float64
 }
 
@@ -78,7 +78,7 @@ type Histogram struct {
 
 // Plot returns the chart.
 func (h Histogram) Plot() (*Chart, error) {
-	if len(h.Edges) == 0 { // of nothing
+	if len(h.Edges) == 0 { // an empty chart
 		h.Edges, h.Heights = []float64{0, 1}, []float64{0}
 	}
 	n := len(h.Heights)

@@ -1,4 +1,5 @@
-// Package picture draws the plots of the jobs, as PNG and SVG, all in one style.
+// Package picture draws plots as PNG and SVG, all in one style. Bars, Histogram, Heat and Lines are Figures: their
+// method Plot returns a Chart, which Encode draws as a file and Inline as an element of an HTML page.
 package picture
 
 import (
@@ -27,7 +28,7 @@ func Encode(p *Chart, width, height float64, format string) ([]byte, error) {
 			{X: area.Max.X, Y: area.Min.Y}})
 		onPage(p)(area)
 	})
-	// Not everybody has this font; Arial's characters are as wide.
+	// The font is rare; the characters of Arial have the same widths.
 	return bytes.ReplaceAll(data, []byte("family:Liberation Sans;"),
 		[]byte("family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
 }
@@ -108,7 +109,7 @@ func Inline(p *Chart, width float64) (string, error) {
 		html.EscapeString(x), html.EscapeString(y), strings.TrimSpace(body))), nil
 }
 
-// Printable replaces what no text of a page or drawing can have: bytes that are no characters, and control characters.
+// Printable replaces bytes that are not UTF-8 and control characters, which cannot be in an HTML page or drawing.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {

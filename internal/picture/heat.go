@@ -19,7 +19,7 @@ type Heat struct {
 	Rows, Cols  int
 	Values      []float64 // row-major; row 0 is drawn at the top; nil for no background
 	Half        float64   // the axes are from −Half to Half; 0 for the numbers of rows and columns
-	// Levels are values whose contour lines are drawn.
+	// Levels lists the values at which contour lines are drawn.
 	Levels []float64
 	// Signed selects a colour scale from blue to red around 0, instead of black to white.
 	Signed bool

@@ -67,7 +67,7 @@ func (l Lines) Plot() (*Chart, error) {
 		p.span(0, 1, 0, 1)
 	}
 	if len(l.Series) == 1 {
-		p.keys = nil // the vertical axis names it
+		p.keys = nil // the vertical axis names the only series
 	}
 	if l.LogX {
 		logarithmic(&p.X)
@@ -82,7 +82,7 @@ func (l Lines) Plot() (*Chart, error) {
 	return p, nil
 }
 
-// list lists the numbers: a row for each place on the horizontal axis.
+// list adds the numbers as a table, with a row for each place on the horizontal axis.
 func (l Lines) list(p *Chart) {
 	var places []float64
 	p.Head = []string{l.X}

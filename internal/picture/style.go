@@ -25,8 +25,8 @@ var (
 	light = color.RGBA{0xdd, 0xdd, 0xdd, 0xff}
 )
 
-// glyphs distinguish series without colour. There are more than colours, and their number has no common
-// divisor with it, so that pairs repeat late.
+// glyphs distinguish series without colour. The numbers of glyphs and colours have no common divisor, so
+// that pairs of them repeat late.
 var glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, polygon{4, 0},
 	draw.RingGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, polygon{3, math.Pi}}
 
@@ -69,8 +69,7 @@ func style(size float64, bold bool) draw.TextStyle {
 // Figure is a chart that can be drawn.
 type Figure interface{ Plot() (*Chart, error) }
 
-// Chart is a plot in the style of all pictures, with its title and legend above the axes, where they hide
-// nothing.
+// Chart is a plot in the style of all pictures. Its title and legend are above the axes, where they cover nothing.
 type Chart struct {
 	*plot.Plot
 	Name    string

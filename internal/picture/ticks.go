@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// ticks are round numbers, at most so many intervals between them; 0 is 6.
+// ticks places ticks at round numbers, with at most most intervals between them; 0 means 6.
 type ticks struct {
 	most  int
 	log   bool     // powers of ten; between few of them also 2 and 5 times them
@@ -102,7 +102,7 @@ func label(v, step float64) string {
 	return signed(v < 0 && abs > 0, grouped(strconv.FormatFloat(abs, 'f', digits, 64)))
 }
 
-// Number writes a number for people, with so many significant digits: 47,551, 0.83 or 1.2e−9.
+// Number formats a number for people, with that many significant digits: 47,551, 0.83 or 1.2e−9.
 func Number(v float64, digits int) string {
 	abs, err := strconv.ParseFloat(strconv.FormatFloat(math.Abs(v), 'g', digits, 64), 64)
 	if err != nil || v != v || math.IsInf(v, 0) || abs >= 1e12 || abs > 0 && abs < 1e-4 {
@@ -111,7 +111,7 @@ func Number(v float64, digits int) string {
 	return signed(v < 0 && abs > 0, grouped(strconv.FormatFloat(abs, 'f', -1, 64)))
 }
 
-// Range writes an interval; "-" for none.
+// Range formats an interval; "-" if there is none.
 func Range(low, high float64, digits int) string {
 	if low != low {
 		return "-"

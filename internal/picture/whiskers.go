@@ -17,7 +17,7 @@ type whiskers struct {
 	Across        bool
 }
 
-// known tells whether any end of an interval is.
+// known reports whether any end of an interval is not NaN.
 func known(ends []float64) bool {
 	for _, v := range ends {
 		if !math.IsNaN(v) {

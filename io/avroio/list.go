@@ -10,13 +10,13 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// listOf says of a field that it is a list of n numbers, some of which are used.
+// listOf describes a field that is a list of n numbers, some of which are used.
 type listOf struct {
 	n    int
 	used bool
 }
 
-// listsIn returns the lengths of the lists in a layout, of each field; 0 if it is no list.
+// listsIn returns, for each field, the length of its lists in a layout; 0 if it is not a list.
 func (h *header) listsIn(l *dataset.TableLayout) (lengths []int) {
 	at := 0
 	for _, f := range h.schema.fields {
@@ -30,8 +30,8 @@ func (h *header) listsIn(l *dataset.TableLayout) (lengths []int) {
 	return lengths
 }
 
-// lengths returns the lengths of the lists of each field, by the first block of the file that has records. Without
-// one, they are as in like, which may be nil.
+// lengths returns, for each field, the length of its lists, from the first block of the file that has records. If
+// there is no such block, the lengths are those in like, which may be nil.
 func (h *header) lengths(ctx context.Context, f *dataset.File, like *dataset.TableLayout) ([]int, error) {
 	lengths, lists := make([]int, len(h.schema.fields)), make([]*node, len(h.schema.fields))
 	some := false
@@ -97,7 +97,7 @@ func (d *decoder) whichever(n *node) *node {
 	return n
 }
 
-// elements reads a list, a sequence of blocks, and returns the number of its elements, which each reads.
+// elements reads a list, which is a sequence of blocks. It calls each to read element k, and returns their number.
 func (d *decoder) elements(n *node, each func(k int)) (k int) {
 	for d.err == nil {
 		count := d.long()

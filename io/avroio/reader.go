@@ -92,7 +92,7 @@ var (
 	_ dataset.Seeker = (*reader)(nil)
 )
 
-// read opens a shard. All shards but the first read the header apart from their blocks.
+// read opens a shard. All shards except the first read the header separately from their blocks.
 func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	off, _ := start(in.File, in.Shard)
 	first, err := in.Open(ctx, in.File.Object, in.File.Compression, off, -1)
@@ -301,7 +301,7 @@ func (r *reader) open(b []byte) (err error) {
 		r.content, err = r.blocks.Append(r.content[:0], b, compress.DeflateBlock, -1)
 	case "zstandard":
 		r.content, err = r.blocks.Append(r.content[:0], b, compress.ZstdBlock, -1)
-	case "snappy": // with a checksum of the content
+	case "snappy": // a checksum of the content follows
 		if len(b) < 4 {
 			return errBlock
 		}

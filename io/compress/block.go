@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Block is a codec of blocks of data whose sizes are stored outside of them.
+// Block is a codec for blocks of data that do not store their own sizes.
 type Block int
 
 // The codecs of blocks.
@@ -40,8 +40,8 @@ type Blocks struct {
 
 var errSize = errors.New("the size of a block is wrong (corrupt file)")
 
-// Append appends the content of a block, of size bytes or −1 if unknown, to dst. It
-// allocates about as much as the data can hold, whatever sizes the data states.
+// Append appends the content of a block to dst; size is its length in bytes, −1 if
+// unknown. It allocates memory in proportion to src, whatever sizes src claims.
 func (z *Blocks) Append(dst, src []byte, codec Block, size int) ([]byte, error) {
 	if len(src) == 0 && size <= 0 {
 		return dst, nil
@@ -91,7 +91,7 @@ func (z *Blocks) Append(dst, src []byte, codec Block, size int) ([]byte, error) 
 // appendBrotli takes up to 16 MiB, the largest window of the format, besides the data.
 func (z *Blocks) appendBrotli(dst, src []byte, size int) (_ []byte, err error) {
 	defer func() {
-		if r := recover(); r != nil { // an index of the library that damage has moved
+		if r := recover(); r != nil { // on damaged data, the library may use an index out of range
 			z.brotli, err = nil, fmt.Errorf("brotli: %v", r)
 		}
 	}()
@@ -159,8 +159,7 @@ func grow(b []byte, n int) []byte {
 	return out
 }
 
-// zstdBound returns a bound of the size of the frames in src after decompression, −1 if they
-// are damaged.
+// zstdBound returns a bound on the decompressed size of the frames in src, −1 if they are damaged.
 func zstdBound(src []byte) (bound int) {
 	for len(src) > 0 {
 		var h zstd.Header

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// Encoding is how the text of a file is stored. The zero value is what a model says, or UTF8.
+// Encoding is how the text of a file is stored. The zero value means the encoding of the model, or UTF8.
 type Encoding string
 
 // The encodings. Latin1 is Windows-1252, which has ISO 8859-1 and more letters in place of control
@@ -27,7 +27,7 @@ var latin1Names = []string{string(Latin1), "latin-1", "iso-8859-1", "windows-125
 // MarshalText returns the encoding's name.
 func (e Encoding) MarshalText() ([]byte, error) { return []byte(e), nil }
 
-// UnmarshalText accepts what MarshalText returns, other names of these encodings, and the empty text.
+// UnmarshalText accepts the names of the encodings, other common names for them, and the empty text.
 func (e *Encoding) UnmarshalText(text []byte) error {
 	switch name := strings.ToLower(string(text)); {
 	case name == "":
@@ -50,8 +50,8 @@ func (e Encoding) Validate() error {
 	return nil
 }
 
-// decode returns the text in UTF-8, in scratch memory if it changes. All characters with meaning in
-// CSV are ASCII.
+// decode returns the text in UTF-8, in scratch memory if it changes. It may be applied to a whole record,
+// because delimiters and quotes are ASCII.
 func (e Encoding) decode(scratch *[]byte, text []byte) []byte {
 	if e != Latin1 || !bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return text

@@ -13,35 +13,34 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// evidenceRecords and evidenceLen limit how many records, and bytes, below the first record are
-// compared with it.
+// evidenceRecords and evidenceLen limit the records, and bytes, that are compared with the first record.
 const (
 	evidenceRecords = 1000
 	evidenceLen     = 1 << 20
 )
 
-// fewRecords is how many numbers must be below a number for it to be taken for a name.
+// fewRecords is how many numbers must be below a number before it can count as a name.
 const fewRecords = 5
 
-// evidence is what the first records of a file say about its header.
+// evidence is what the first records of a file show about whether it has a header.
 type evidence struct {
-	first   []kind   // of the fields of the first record
-	texts   []string // of these fields
+	first   []kind   // kinds of the fields of the first record
+	texts   []string // texts of these fields
 	columns []below
 	records int  // later records that differ from the first
 	twice   bool // two fields of the first record have the same text
 
-	counting bool // the first record counts from 0, as pandas names columns
-	index    bool // after an empty field, as pandas names its index column
+	counting bool // the first record is 0, 1, 2, …, the default names of columns in pandas
+	index    bool // an empty field, the name of the index column in pandas, comes first
 }
 
-// below is what the records after the first have in a column.
+// below summarises a column in the records after the first.
 type below struct {
 	numbers   int  // records with a number
-	whole     bool // one of them is written without a point
+	whole     bool // one of them has no decimal point
 	fractions bool // one of them has a fraction
 	min, max  float64
-	again     int // records with the text of the first one
+	again     int // records with the same text as the first one
 	times     int // records with a time, if the first has one
 }
 
@@ -144,8 +143,8 @@ func (e *evidence) counts(texts []string) {
 }
 
 // pandas returns an error if the first record may be the header that pandas writes for
-// unnamed columns: reading it as a row would add a false one. With two columns, 0 and 1
-// may well be a row, so fractions must follow below.
+// unnamed columns, because reading it as a row would add a false row. With two columns, 0
+// and 1 may well be a row, so the columns must then have fractions below.
 func (e *evidence) pandas() error {
 	last, fractions := -1, false
 	for f, k := range e.first {
@@ -166,13 +165,14 @@ func (e *evidence) pandas() error {
 		"without names; set header to yes if it is a header, to no if it is a row%s", last, hint)
 }
 
-// What a doubt says.
+// Doubts about the header.
 const (
 	asRow    = "the first line is read as a row, because %s; --header yes reads it as the names of the columns"
 	asHeader = "the first line is read as the names of the columns, because %s; --header no reads it as a row"
 )
 
-// header decides whether the first record is a header, and returns why that may be wrong.
+// header decides whether the first record is a header. The doubt, unless empty, says why that may be
+// wrong. label is the field of the label.
 //
 //   - Text above numbers is evidence for a header; above the label, where text may be data,
 //     it counts only if numbers follow.

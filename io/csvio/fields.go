@@ -13,7 +13,7 @@ type fields struct {
 // more reports whether there is another field. A record has at least one.
 func (f *fields) more() bool { return f.at <= len(f.rec) }
 
-// next returns the text of the next field without the spaces around it, as whole does.
+// next is like whole, but returns the text without the spaces around it.
 func (f *fields) next() (text []byte, reason string) {
 	text, reason = f.whole()
 	return trim(text, f.comma), reason
@@ -72,7 +72,7 @@ func (f fields) count() (n, at int, reason string) {
 	return n, 0, ""
 }
 
-// trim cuts spaces from both ends, and tabs where they do not separate fields.
+// trim removes spaces from both ends, and tabs unless they separate fields.
 func trim(b []byte, comma byte) []byte {
 	space := func(c byte) bool { return c == ' ' || c == '\t' && comma != '\t' }
 	for len(b) > 0 && space(b[0]) {

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// The names of the formats: comma, semicolon or tab between fields, and tab.
+// The names of the formats: csv has any delimiter, tsv has tabs.
 const (
 	CSV = "csv"
 	TSV = "tsv"
@@ -111,7 +111,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	}
 	like := dataset.SameLayout(o)
 	if like != nil {
-		hints.Choice = hints.Choice.Apart() // the model says which features there are
+		hints.Choice = hints.Choice.WithoutFeatures() // the model decides which features there are
 	}
 	if m, ok := like.(*Layout); ok && hints.Encoding == "" {
 		hints.Encoding = m.Encoding
@@ -149,8 +149,8 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	return layout, err
 }
 
-// join reads the header of another file and returns its layout if it differs from the
-// first one's. Without a header only the length of each row is checked.
+// join reads the header of another file and returns its layout if it differs from that of
+// the first file. Without a header, only the length of rows is checked, when they are read.
 func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
 	layout := o.Data.Schema.Layout.(*Layout)
 	content := bytes.TrimLeft(head, "\ufeff \r\n")

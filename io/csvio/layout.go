@@ -1,5 +1,6 @@
-// Package csvio reads rows from CSV and TSV: it detects the separator, the header and
-// the label column of a file, and converts records to rows of float32.
+// Package csvio reads rows from CSV and TSV files. ReadLayout detects the separator (Sniff) and
+// whether the first record is a header (type evidence). A Reader splits records into fields and
+// converts them to rows of float32. The package registers the formats csv and tsv.
 package csvio
 
 import (

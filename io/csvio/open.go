@@ -21,7 +21,7 @@ const (
 	Absent                // the first record is a row
 )
 
-// Hints is what is known about a file in advance.
+// Hints holds what is known about a file in advance.
 type Hints struct {
 	Comma    byte   // field separator; 0 to detect it
 	Header   Header // whether there is a header; Auto to detect it
@@ -42,7 +42,7 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 	return l, err
 }
 
-// readLayout also returns why the header may not be what Auto took it for; "" if that is clear.
+// readLayout is ReadLayout that also returns why the decision of Auto may be wrong; "" if it is clear.
 func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 	head := make([]byte, sniffLen)
 	n, err := io.ReadFull(in, head)
@@ -52,7 +52,7 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 	head = head[:n]
 	l = Layout{Comma: o.Comma, Encoding: o.Encoding}
 	if l.Encoding == UTF8 {
-		l.Encoding = "" // which models have
+		l.Encoding = "" // models store UTF-8 so
 	}
 	if l.Comma == 0 {
 		l.Comma = Sniff(head)
@@ -101,7 +101,7 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 		switch {
 		case !l.Header:
 			l.Columns[f] = generated(f)
-		case !utf8.ValidString(name): // a model would keep another name
+		case !utf8.ValidString(name): // JSON would change the name in the model
 			return Layout{}, "", fmt.Errorf("csvio: header: column %d: %s", f+1, notUTF8([]byte(name)))
 		}
 	}
@@ -111,8 +111,8 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 	return l, doubt, err
 }
 
-// spaced adds to an error of a file with one column that spaces seem to separate its fields, if
-// they do in its first two lines.
+// spaced adds advice to the error of a file with one column, if spaces seem to separate the fields in
+// its first two lines.
 func spaced(head []byte, err error) error {
 	first, rest, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
 	second, _, _ := bytes.Cut(rest, []byte("\n"))

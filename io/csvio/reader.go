@@ -14,28 +14,28 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// The use of a field that is not a feature.
+// Values of Reader.uses for fields that are not features.
 const (
 	ignored = -1 - iota
 	weight
-	name  // nothing else than the id or part of a key
-	label // of the first label; below it are others
+	name  // only the id, or part of a key
+	label // the first label; lower values are further labels
 )
 
 // Reader reads the rows of one shard of a CSV file.
 type Reader struct {
 	lines  *lines.Reader
 	layout Layout
-	uses   []int32  // for each field: the index of a feature, or what else it is
+	uses   []int32  // for each field, the index of a feature or one of the constants above
 	labels [][]byte // labels of the last row
 	weight []byte
 	id     kept
 	keys   []kept
-	part   *dataset.Parting // nil if all rows are read
-	taps   []*dataset.Tap   // of fields that decide about the part, or are described; likewise
-	text   []byte           // text of a quoted field, reused
-	recode []byte           // a record in UTF-8
-	path   [][]byte         // values of the last fields, which are in the path of the file
+	part   *dataset.PartFilter // nil if all rows are read
+	taps   []*dataset.Tap      // of fields that decide about the part, or are described; nil if all rows are read
+	text   []byte              // text of a quoted field, reused
+	recode []byte              // a record in UTF-8
+	path   [][]byte            // values of the last fields, which are in the path of the file
 	begun  bool
 	heads  int64    // records that repeat the header
 	quoted [3]int64 // the first quoted field that seems to hold records
@@ -46,7 +46,7 @@ type Reader struct {
 	sink   schema.Sink // takes features that are not simple; nil if all are
 }
 
-// kept is a field whose text is kept, whatever else it is.
+// kept is a field whose text is stored in addition to its other use.
 type kept struct {
 	field int
 	text  []byte // of the last row; nil if there is no such field
@@ -55,8 +55,8 @@ type kept struct {
 // value is how the field of a feature is read.
 type value struct {
 	slot   int32   // index in the row
-	simple bool    // a plain number
-	centre float64 // what is subtracted from it
+	simple bool    // the field is a plain number
+	centre float64 // number to subtract from it
 }
 
 var (
@@ -105,7 +105,7 @@ func (r *Reader) centre(c []float64) {
 	}
 }
 
-// Keys makes the reader keep the texts of those fields, which have roles.
+// Keys makes the reader store the texts of the fields of keys.
 func (r *Reader) Keys(fields []int) {
 	for _, f := range fields {
 		r.keys = append(r.keys, r.keep(f))
@@ -122,8 +122,7 @@ func (r *Reader) keep(f int) kept {
 	return kept{f, []byte{}}
 }
 
-// types makes the fields of features values of a row as the table of d says, whose columns are
-// the features of the layout.
+// types makes d decode the fields of features. The columns of its table are the features of the layout.
 func (r *Reader) types(d *schema.Decoder) {
 	r.sink, r.width = d, d.Width()
 	for i := range r.values {
@@ -134,7 +133,7 @@ func (r *Reader) types(d *schema.Decoder) {
 	}
 }
 
-// tap makes the fields that decide about the part of the input, and described ones, go through taps.
+// tap puts taps in front of the fields that decide about the part of the input, and of described fields.
 func (r *Reader) tap(in *dataset.Input, describes bool) (err error) {
 	var sinks []dataset.FieldSink
 	if describes {
@@ -216,11 +215,11 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	}
 }
 
-// fewLines is the largest number of lines in a quoted field that are not compared with records.
+// fewLines is the largest number of lines in a quoted field that is not examined by findQuoted.
 const fewLines = 4
 
-// findQuoted notes the first field of a record in which nine lines of ten have as many separators
-// as a record.
+// findQuoted looks for a quoted field that seems to hold records: nine of ten of its lines have as many
+// separators as a record.
 func (r *Reader) findQuoted(rec []byte) {
 	f := fields{rec: rec, comma: r.layout.Comma}
 	separators := len(r.layout.Stored()) - 1
@@ -257,7 +256,7 @@ func (r *Reader) Seen() (headers int64, quoted [3]int64) { return r.heads, r.quo
 func (r *Reader) repeatsHeader(rec []byte) bool {
 	names := r.layout.Stored()
 	if c := rec[0]; c > ' ' && c != '"' && c != r.layout.Comma && !strings.HasPrefix(names[0], string(c)) {
-		return false // as nearly all records
+		return false // nearly all records end here
 	}
 	f := fields{rec: rec, comma: r.layout.Comma}
 	for i, name := range names {

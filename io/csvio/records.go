@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Records reads the fields of records that are not rows of a table, such as labels in a file of their own.
+// Records reads the fields of records that are not rows, such as the labels in a separate file.
 type Records struct {
 	Fields int // of each record; 0 for any number
 

@@ -12,11 +12,11 @@ import (
 )
 
 // Opening a remote file takes a round trip of tens of milliseconds, longer than reading
-// a small file. So files are opened ahead of their turn.
+// a small file. So files are opened before their turn.
 const (
 	aheadHead  = 256 << 10 // bytes of one file that are read ahead, at most
 	aheadBytes = 4 << 20   // bytes of all files that are open ahead, at most
-	aheadLeast = 64 << 10  // least weight of a file, so that at most 64 are open
+	aheadLeast = 64 << 10  // smallest weight of a file, so that at most 64 are open
 )
 
 // Ahead yields the shards in order, each with its files already open, for ReadFrom.
@@ -64,7 +64,7 @@ func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *S
 	}
 }
 
-// aheadWeight is the weight of a shard. Of two large ones, only one is open.
+// aheadWeight returns the bytes of aheadBytes that an open shard uses up. Two large shards are never open at once.
 func (d *Dataset) aheadWeight(s Shard) int64 {
 	f := &d.Files[s.File]
 	size := min(d.Bytes(s), f.Size)
@@ -77,7 +77,7 @@ func (d *Dataset) aheadWeight(s Shard) int64 {
 	return max(size, aheadLeast)
 }
 
-// Source holds the files of one shard, opened ahead of its turn.
+// Source holds the files of one shard, opened before its turn.
 type Source struct {
 	weight int64
 	files  []*openFile
@@ -93,7 +93,7 @@ type openFile struct {
 	taken  bool
 }
 
-// source opens the files that the reader of a shard opens first.
+// source opens the files that the reader of a shard needs first.
 func (d *Dataset) source(ctx context.Context, s Shard, weight int64) *Source {
 	f := &d.Files[s.File]
 	out := &Source{weight: weight}
@@ -105,7 +105,7 @@ func (d *Dataset) source(ctx context.Context, s Shard, weight int64) *Source {
 	return out
 }
 
-// opening returns the part of a file that the reader of a shard opens first.
+// opening returns the range of a file that the reader of a shard opens first.
 func (d *Dataset) opening(f *File, s Shard) (off, n int64) {
 	format := find(d.Schema.Format)
 	switch {
@@ -130,7 +130,7 @@ func (s *Source) add(ctx context.Context, o storage.Object, off, n, most int64) 
 		f.err = err
 		return
 	}
-	// One byte more than a small file has, to see its end.
+	// One byte more than the size of a small file, to see its end.
 	f.head = make([]byte, max(0, min(most, o.Size-off))+1)
 	got, err := io.ReadFull(r, f.head)
 	f.head = f.head[:got]
@@ -158,14 +158,14 @@ func (s *Source) open(ctx context.Context, o storage.Object, off, n int64) (io.R
 				return nil, f.err
 			}
 			f.taken = true
-			return &begun{f, f.head}, nil
+			return &headReader{f, f.head}, nil
 		}
 		if f.off == 0 && f.n < 0 && f.rest == nil && f.err == nil { // the whole file is in memory
 			part := f.head[min(off, int64(len(f.head))):]
 			if n >= 0 {
 				part = part[:min(n, int64(len(part)))]
 			}
-			return &begun{&openFile{}, part}, nil
+			return &headReader{&openFile{}, part}, nil
 		}
 	}
 	return o.Open(ctx, off, n)
@@ -181,13 +181,13 @@ func (s *Source) Close() {
 	}
 }
 
-// begun reads a file whose beginning is in memory.
-type begun struct {
+// headReader reads a file whose beginning is in memory.
+type headReader struct {
 	file *openFile
 	head []byte
 }
 
-func (b *begun) Read(p []byte) (int, error) {
+func (b *headReader) Read(p []byte) (int, error) {
 	if len(b.head) > 0 {
 		n := copy(p, b.head)
 		b.head = b.head[n:]
@@ -202,4 +202,4 @@ func (b *begun) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-func (b *begun) Close() error { return nil } // the Source closes the file
+func (b *headReader) Close() error { return nil } // the Source closes the file

@@ -22,7 +22,7 @@ func (d *Dataset) Assign(shards []Shard, partitions int) []Assignment {
 	for _, s := range shards {
 		total += float64(d.Bytes(s))
 	}
-	share := make([]int, len(shards)) // partitions that belong to one shard
+	share := make([]int, len(shards)) // number of partitions that read only this shard
 	if len(shards) <= partitions {
 		seats(share, partitions, func(i int) float64 { return float64(d.Bytes(shards[i])) })
 	} else if total > 0 {

@@ -1,13 +1,14 @@
-// Package dataset combines the files that a user names into one table of rows, whatever their
-// format. It recognises formats, checks that the files agree, cuts them into shards, and reads a
-// shard block by block.
+// Package dataset combines the files that a user names into one table of rows, whatever their format.
 //
-// No row is lost silently. The Report of a shard records what its reader saw. Tile
-// checks that the shards of a file join exactly, and Count that every row was either
-// used or set aside with position and reason.
+// Open lists the files, recognises their format and checks that they agree; the result is a
+// Dataset. Dataset.Shards cuts the files into shards. Dataset.ReadFrom returns the Reader of a
+// shard, whose Next fills one block of rows after another.
 //
-// Formats with columns share a TableLayout: the names of the columns, which of them are features, labels,
-// the weight, the id and the time of a row, and how the columns of other files are matched.
+// No row is lost silently. The Report of a shard records what its reader saw. Tile checks that the shards
+// of a file join exactly. Every row is either used or set aside with its position and the reason.
+//
+// A package of a format, such as csvio, registers a Format. Formats with columns share a TableLayout: the names of
+// the columns and their roles, such as feature, label or weight. Its Match finds the same columns in other files.
 package dataset
 
 import (
@@ -24,10 +25,10 @@ import (
 // Options selects what to read and how.
 type Options struct {
 	Data []string `flag:"data,common" placeholder:"FILES" help:"Files to read: names or patterns such as 'train-*.csv', or - for standard input, up to 1 GiB. Can be given several times."`
-	// Objects, unless nil, are the files in place of those that Data names.
+	// Objects, unless nil, are the files to read; Data is then ignored.
 	Objects []storage.Object `json:"-"`
 	Format  string           `flag:"format" default:"auto" placeholder:"NAME" help:"Format of the files: {values}; auto detects it from the content. Compression with gzip or zstd is detected."`
-	As      string           // name to show in place of a single file's; "" for its own
+	As      string           // name to show for a single file; "" shows its own
 	Strict  bool             `flag:"strict" help:"Refuse data that looks incomplete or duplicated: missing shards of a set such as -00003-of-00010, several links to one file, empty files, columns that only some files have. Without --strict these are notes."`
 
 	// Roles of columns, for formats with columns. A column is given by name or 1-based
@@ -36,13 +37,13 @@ type Options struct {
 	Weight  string   `flag:"weight_column" group:"Columns of tables" placeholder:"COLUMN" help:"Column with the weight of each row: a number ≥ 0. The default is the weight column of the model or recipe, if it has one."`
 	ID      string   `flag:"id_column" group:"Columns of tables" placeholder:"COLUMN" help:"Column that identifies each row, by name or position. It is not a feature and is copied to predictions. The default is the id column of the model, if it has one."`
 	Time    string   `flag:"time_column" group:"Columns of tables" placeholder:"COLUMN" help:"Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates need no flag to become features: days, month, weekday and hour."`
-	Group   []string // what groups the row belongs to, together; not features
-	Fold    string   // the number of the row's fold, which is not a feature; "" for none
-	Keys    string   // the role of the columns that keys of rows are made of: group, fold or time; "" for no keys
-	Levels  []string // columns that name the level of a row; they may be features, too
+	Group   []string // columns that together name the group of a row; not features
+	Fold    string   // column with the number of the row's fold, not a feature; "" for none
+	Keys    string   // role of the columns from which row keys are made: group, fold or time; "" for no keys
+	Levels  []string // columns that name the level of a row, such as country and source; may be features, too
 	Columns []string `flag:"columns" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to use, by name, position or pattern such as 'x*', separated by commas, or @FILE with a name on each line. The default is all columns except the label and the columns of --drop, --weight_column, --id_column and --time_column."`
 	Drop    []string `flag:"drop,common" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to leave out, as for --columns (see --help_all)."`
-	Ignore  []string // columns in the paths of files that are none unless another option names them
+	Ignore  []string // name=value directories that are not columns unless another option names them
 
 	// Only, unless nil, chooses rows by their id.
 	Only *Only `json:"-"`
@@ -50,15 +51,15 @@ type Options struct {
 	// Part, unless nil, chooses rows for a test, or the others.
 	Part *Part `json:"-"`
 
-	// LabelText changes the text of labels; the zero value does what Like says.
+	// LabelText changes the text of labels; the zero value takes the changes of Like.
 	LabelText LabelText `group:""`
 
-	// Formats holds options of formats, at most one of each type: csvio.Options{Header:
-	// csvio.Absent}. Options of another format than the data's are an error.
+	// Formats holds options of formats, at most one of each type, such as csvio.Options{Header:
+	// csvio.Absent}. Options of a format that the data does not have are an error.
 	Formats []FormatOptions `group:""`
 
-	// Like is the schema that the data must fit, as a model has it. Columns
-	// with names are matched by name. Label columns are then optional.
+	// Like, unless nil, is the schema of a model, which the data must fit. Columns with
+	// names are matched by name. Label columns are then optional.
 	Like *Schema
 }
 
@@ -91,33 +92,33 @@ func (o Options) Patterns() map[string][]string {
 	return all
 }
 
-// Dataset is a list of files that agree.
+// Dataset is a list of files that have the same format and columns.
 type Dataset struct {
 	Schema  Schema `json:"schema"`
 	Files   []File `json:"files"`
 	Labeled bool   `json:"labeled"` // rows have labels
-	// Targets has the names of the labels, where rows have several.
+	// Targets holds the names of the labels if rows have several.
 	Targets []string `json:"targets,omitempty"`
 	// Weighted says that rows have weights, which readers then store in Block.Weights.
 	Weighted bool `json:"weighted,omitempty"`
 
-	// Key, unless nil, says how the keys of rows are made, which readers then store in Block.Keys.
+	// Key, unless nil, describes the keys of rows, which readers then store in Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`
 
 	// Levels, unless nil, names the levels of the rows, which readers then store in Block.Levels.
 	Levels *Levels `json:"levels,omitempty"`
 
-	// Only, unless nil, chooses the rows that are read.
+	// Only, unless nil, restricts reading to rows with listed ids.
 	Only *Only `json:"only,omitempty"`
 
-	// Part, unless nil, chooses the rows that are read, too.
+	// Part, unless nil, restricts reading to the rows of a test, or to all others.
 	Part *Part `json:"part,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file
-	Label  string   `json:"-"` // name of the first label column, where rows have labels
+	Label  string   `json:"-"` // name of the first label column, if rows have labels
 
-	// Notes list signs that files are missing or read twice: missing shards, links to one file,
-	// empty files, columns of some files.
+	// Notes lists signs that files are missing or read twice: missing shards, links to one file,
+	// empty files, columns that only some files have.
 	Notes []string `json:"-"`
 }
 
@@ -129,12 +130,11 @@ type File struct {
 	Records     int64 `json:"records,omitempty"`      // number of records of a binary format, where known
 	RecordBytes int64 `json:"record_bytes,omitempty"` // record size, for files that are cut between records
 
-	// Cuts are the places where a file of records can be cut, ascending, from its first record
-	// to its end; empty for other files.
+	// Cuts lists the places where a file of records can be cut, in ascending order, from its
+	// first record to its end; empty for other files.
 	Cuts []Cut `json:"cuts,omitempty"`
 
-	// Memory is about the number of bytes that a reader takes besides a block of rows, where
-	// that is much.
+	// Memory is the approximate memory of a reader in bytes, without its block of rows; 0 if it is small.
 	Memory int64 `json:"memory,omitempty"`
 
 	Layout Layout          `json:"-"`                // layout, where it differs from the schema's
@@ -147,10 +147,10 @@ type File struct {
 // Cut is a place between two records of a file.
 type Cut struct {
 	Record int64 `json:"record"` // records before it
-	Byte   int64 `json:"byte"`   // about the number of bytes before it
+	Byte   int64 `json:"byte"`   // approximate number of bytes before it
 }
 
-// bytesAt returns about the number of bytes before a record.
+// bytesAt returns the approximate number of bytes before a record.
 func (f *File) bytesAt(record int64) int64 {
 	i := sort.Search(len(f.Cuts)-1, func(i int) bool { return f.Cuts[i].Record >= record })
 	return f.Cuts[i].Byte
@@ -159,7 +159,7 @@ func (f *File) bytesAt(record int64) int64 {
 // Compressed reports whether the file can only be read from its beginning.
 func (f *File) Compressed() bool { return f.Compression != "" || f.LabelCompression != "" }
 
-// Error is the reason why a file cannot be used.
+// Error says why a file cannot be used.
 type Error struct {
 	Format string
 	Name   string // file name, followed by line and column if a single row is at fault
@@ -213,7 +213,7 @@ func (d *Dataset) Size() (n int64) {
 	return n
 }
 
-// Memory returns about the number of bytes that a reader takes besides a block of rows.
+// Memory returns the approximate number of bytes that a reader needs in addition to a block of rows.
 func (d *Dataset) Memory() (most int64) {
 	for i := range d.Files {
 		most = max(most, d.Files[i].Memory)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// doubt adds notes on signs that files are missing or read twice.
-func (d *Dataset) doubt(files []Seen) {
+// addNotes adds notes on signs that files are missing or read twice.
+func (d *Dataset) addNotes(files []Seen) {
 	var empty, links []string
 	seen := map[string]string{}
 	for i := range d.Files {
@@ -45,7 +45,7 @@ func (d *Dataset) doubt(files []Seen) {
 // mostNamed is the number of names that a note lists.
 const mostNamed = 5
 
-// someOf lists the first few names.
+// someOf joins the first mostNamed names for a message.
 func someOf(names []string) string {
 	if n := len(names) - mostNamed; n > 0 {
 		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("and %d more", n))

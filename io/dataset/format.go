@@ -13,9 +13,9 @@ import (
 // Format is a file format that a package registers: how a file is recognised, how the
 // files of a Dataset are checked to agree, and how a shard is read.
 //
-// A text file is cut at any line. A file of records is cut between records: anywhere, if Join
-// stores their number and size in its File, or at the Cuts that Join stores. A file of a format
-// that Seeks is cut at any byte. Any other file is one shard.
+// Text files can be cut at any line. Files of records are cut between any two records if Join
+// stores their number and size in the File, otherwise at the Cuts that Join stores. Files of a
+// format with Seeks set can be cut at any byte. Any other file is one shard.
 type Format struct {
 	Name    string   // name in options and models
 	Aliases []string // other names for Name
@@ -27,8 +27,8 @@ type Format struct {
 	// one type. It is nil for a format without options.
 	Options func() FormatOptions
 
-	// Layout returns a pointer to an empty Layout, which is read from the member
-	// LayoutKey of a Schema; nil if the format has none.
+	// Layout returns a pointer to an empty Layout, to be decoded from the JSON member
+	// LayoutKey of a Schema; nil if the format has no layout.
 	Layout    func() Layout
 	LayoutKey string
 
@@ -51,16 +51,16 @@ type Format struct {
 	// Read returns the rows of a shard.
 	Read func(ctx context.Context, in *Input) (rows.Reader, error)
 
-	// Seeks means that a binary file can be cut at any byte: Read finds the first record that
-	// begins there or later, unless the shard is Exact, and its Reader is a Seeker.
+	// Seeks means that a binary file can be cut at any byte. Read then finds the first record that begins
+	// at or after the start of the shard, unless the shard is Exact, and returns a Seeker.
 	Seeks bool
 
-	// Range returns the bytes that Read opens first in a binary file, if it does not
-	// read the file from its beginning. May be nil.
+	// Range returns the range of bytes that Read opens first in a binary file, if Read
+	// does not begin at the start of the file. May be nil.
 	Range func(f *File, s Shard) (off, n int64)
 }
 
-// Seeker is the rows.Reader of a format that Seeks.
+// Seeker is the rows.Reader of a format with Format.Seeks.
 type Seeker interface {
 	// Span returns, after io.EOF, where in the file the records of the shard begin and end.
 	Span() (begin, end int64)
@@ -69,22 +69,22 @@ type Seeker interface {
 // Traits describe all data of a format.
 type Traits struct {
 	Text    bool // lines of text in UTF-8
-	Written bool // every field is text, also a number
+	Written bool // every field is text, even a number
 	Columns bool // columns have names or positions; Options.Label is one of them
 	// Scale is the default scaling of the values: 255 divides bytes, none leaves the
 	// values unchanged, "" standardises the columns of a table.
 	Scale string
-	// Exact means that values may have more digits than float32, and that readers
-	// subtract Schema.Centre before rounding.
+	// Exact means that values may have more digits than a float32 holds, so that readers
+	// subtract Schema.Centre before they round.
 	Exact bool
-	// Faint means that the content hardly identifies the format: data for a model with
-	// this format is assumed to have it too.
+	// Faint means that the content hardly identifies the format. Data for a model of this
+	// format is then assumed to have it too.
 	Faint bool
 	// Image returns how a row stores an image, if it does. May be nil.
 	Image func(s *Schema) rows.Image
-	// LabelText means that labels in a file of their own may be a column of text, which Options.Label names.
+	// LabelText means that a separate file of labels may be a text table, whose column Options.Label names.
 	LabelText bool
-	// Unlabeled tells a user who has not named the labels where they are.
+	// Unlabeled is the advice for users who have not said where the labels are.
 	Unlabeled string
 }
 
@@ -99,8 +99,8 @@ type Layout interface {
 	RowLen() int // values per row
 }
 
-// Likeness is how likely a file has a format. The most likely format is chosen; of
-// equals, the first by name.
+// Likeness is how likely it is that a file has a format. Open chooses the most likely
+// format, and the first by name if several are equally likely.
 type Likeness int
 
 const (
@@ -111,7 +111,7 @@ const (
 	Certain           // it begins with the magic bytes of the format
 )
 
-// If returns l if is is true, and Unlike otherwise.
+// If returns l if the condition is true, otherwise Unlike.
 func (l Likeness) If(is bool) Likeness {
 	if is {
 		return l
@@ -119,7 +119,7 @@ func (l Likeness) If(is bool) Likeness {
 	return Unlike
 }
 
-// Seen is what Open has seen of a file.
+// Seen is what Open has learned about one file.
 type Seen struct {
 	Blank bool // the file has no content
 	What  any  // result of Join
@@ -133,7 +133,7 @@ func Register(f Format) { formats.Add(&f, nil, f.Name, f.Aliases...) }
 // Formats returns all formats, sorted by name. Those of this module are registered by package formats.
 func Formats() []*Format { return formats.All() }
 
-// Names returns the names of all formats.
+// Names returns the names of all formats, sorted.
 func Names() []string { return formats.Names() }
 
 // lookup returns the format with that name or alias.
@@ -155,7 +155,7 @@ func find(name string) *Format {
 	return f
 }
 
-// pkg is the package that reads the format; errors begin with it.
+// pkg returns the name of the package that reads the format; errors begin with it.
 func (f *Format) pkg() string {
 	if f.Package != "" {
 		return f.Package
@@ -192,7 +192,7 @@ func OptionsOf[T FormatOptions](o Options) (of T) {
 	return of
 }
 
-// misplaced returns an error if an option is set that the format does not have.
+// misplaced returns an error if an option of another format is set.
 func (o Options) misplaced(f *Format) error {
 	for _, given := range o.Formats {
 		v := reflect.Indirect(reflect.ValueOf(given))
@@ -226,12 +226,12 @@ func optionNames(v reflect.Value) string {
 	return strings.Join(names, ", ")
 }
 
-// Opening is a Dataset while it is opened, for the functions of its format.
+// Opening is a Dataset that Open is still completing. The functions of its Format get it.
 type Opening struct {
 	Data    *Dataset
 	Options Options
 	First   int      // index of the first file with content
-	Path    []string // names of columns that are in the paths of the files
+	Path    []string // names of columns whose values are in the paths of the files
 }
 
 // Error returns an error for file i.

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Input is a shard for a format to read. Closing the Reader closes the files it opens.
+// Input is a shard for a format to read. Closing the Reader closes the files that an Input opens.
 type Input struct {
 	Data   *Dataset
 	File   *File
@@ -21,10 +21,9 @@ type Input struct {
 	reader *Reader
 }
 
-// Sink returns what takes the fields of the feature columns, with columns counted in the
-// order of the layout's features. It is nil for rows of plain numbers. The second result
-// tells that the Sink describes columns and stores nothing: rows are empty then, and the
-// label and other columns of the layout follow the features.
+// Sink returns the Sink of the fields of feature columns; nil for rows of plain numbers. Its columns are
+// numbered in the order of the layout's features. If describes is true, the Sink describes columns and
+// stores no values: rows are then empty, and the label and other columns with roles follow the features.
 func (in *Input) Sink() (sink schema.Sink, describes bool) {
 	switch r, s := in.reader, &in.Data.Schema; {
 	case r.Describe != nil:
@@ -44,8 +43,7 @@ func (in *Input) Layout() Layout {
 	return in.Data.Schema.Layout
 }
 
-// Lines opens a shard of text. With quote, newlines inside quoted fields do not end a
-// line; comma separates fields.
+// Lines opens a shard of text. If quote is set, quoted fields, which comma separates, may hold newlines.
 func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Reader, error) {
 	off, n := in.Data.opening(in.File, in.Shard)
 	r, err := in.Open(ctx, in.File.Object, in.File.Compression, off, n)
@@ -58,7 +56,7 @@ func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Read
 }
 
 // Records opens the records of a shard at the position from Format.Range, or the whole
-// file if it is not cut. It returns their number, −1 if unknown.
+// file if it is not cut. It also returns the number of records, −1 if unknown.
 func (in *Input) Records(ctx context.Context) (r io.Reader, count int64, err error) {
 	count = in.Shard.End - in.Shard.Start
 	if in.Shard.End < 0 {

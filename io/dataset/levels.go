@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Levels says which columns name the level of a row. Rows of a level are summed together.
+// Levels names the columns whose texts together are the level of a row, such as
+// country=DE/source=web. Rows of one level are summed together.
 type Levels struct {
 	Columns []string `json:"columns"`
 }
@@ -14,8 +15,9 @@ type Levels struct {
 // maxLevel limits the text of a column that names levels, in bytes.
 const maxLevel = 200
 
-// Name returns the name of a level, such as country=DE/source=web, from the texts of its columns, or why
-// there is none. Names and texts are escaped as in paths of URLs. They are as rows have them: 01 is not 1.
+// Name returns the name of a level, such as country=DE/source=web, from the texts of its columns,
+// or the reason why there is none. Names and texts are escaped as in paths of URLs, and otherwise
+// unchanged: 01 and 1 are different levels.
 func (l *Levels) Name(text func(i int) []byte) (name, reason string) {
 	var b strings.Builder
 	for i, column := range l.Columns {
@@ -32,36 +34,36 @@ func (l *Levels) Name(text func(i int) []byte) (name, reason string) {
 	return b.String(), ""
 }
 
-// levelNames makes the names of the levels of rows, and keeps them, because they repeat.
+// levelNames returns the names of the levels of rows. It caches them, because they repeat.
 type levelNames struct {
-	of    *Levels
-	first int // of the texts of a row's key
-	raw   []byte
-	names map[string]string // by the texts of the columns, each with a zero byte after it
+	levels *Levels
+	first  int // index, among the texts of a row's key, of the first column of the level
+	raw    []byte
+	names  map[string]string // by the texts of the columns, each followed by a zero byte
 }
 
-// mostLevelNames limits the names that a reader keeps.
+// mostLevelNames limits the names that a reader caches.
 const mostLevelNames = 1 << 12
 
 func newLevelNames(d *Dataset) *levelNames {
-	n := &levelNames{of: d.Levels, names: map[string]string{}}
+	n := &levelNames{levels: d.Levels, names: map[string]string{}}
 	if d.Key != nil {
 		n.first = len(d.Key.Columns)
 	}
 	return n
 }
 
-// name returns the name of the level of a row, given the texts of its key, or why there is none.
+// name returns the name of the level of a row, given the texts of its key, or the reason why there is none.
 func (n *levelNames) name(key func(i int) []byte) (name, reason string) {
 	n.raw = n.raw[:0]
-	for i := range n.of.Columns {
+	for i := range n.levels.Columns {
 		n.raw = append(append(n.raw, key(n.first+i)...), 0)
 	}
 	name, known := n.names[string(n.raw)]
 	if known {
 		return name, ""
 	}
-	if name, reason = n.of.Name(func(i int) []byte { return key(n.first + i) }); reason != "" {
+	if name, reason = n.levels.Name(func(i int) []byte { return key(n.first + i) }); reason != "" {
 		return "", reason
 	}
 	if len(n.names) == mostLevelNames {

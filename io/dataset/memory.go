@@ -2,15 +2,15 @@ package dataset
 
 import "github.com/bochner-ml/bochner/io/rows"
 
-// InMemory returns an Input without a file, for rows that a program has in memory. Of d, which
-// needs no Files, the Schema, Targets and Weighted are used.
+// InMemory returns an Input without a file, for rows that a program has in memory. It uses the
+// Schema, Targets and Weighted of d, which needs no Files.
 func (d *Dataset) InMemory(q Request) *Input {
 	return &Input{Data: d, Labels: q.Label != nil, IDs: q.IDs, reader: &Reader{Request: q, data: d}}
 }
 
-// Rows returns a Reader of the rows of a source, for an Input of InMemory. It treats labels,
-// weights and rows that cannot be used as the Reader of a file does; the lines of rows are those
-// of the source. Only one Reader of an Input may be in use at a time.
+// Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels,
+// weights and bad rows like the Reader of a file; the source gives the line numbers. Only one
+// Reader of an Input may be in use at a time.
 func (in *Input) Rows(source rows.Reader) *Reader {
 	r := &Reader{Request: in.reader.Request, data: in.Data, rows: source, decoder: in.reader.decoder}
 	r.extras, _ = source.(rows.Extras)

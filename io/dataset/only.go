@@ -22,22 +22,21 @@ const (
 	maxIDsBytes = 512 << 20  // bytes of all ids
 )
 
-// IDs is a list of ids of rows, without duplicates, in the order of their bytes.
+// IDs is a list of row ids without duplicates, sorted bytewise.
 type IDs struct {
-	text []byte
-	at   []span
+	text  []byte
+	spans []span
 }
 
-// span is where an id is in the text.
+// span is the range of an id in IDs.text.
 type span struct{ from, to uint32 }
 
-// ReadIDs reads a list of ids, one a line: text that is equal, byte for byte, to the ids of the
-// rows. A byte order mark at the beginning and a carriage return before the end of a line are
-// removed. Repeated ids count once. Errors are about lists without ids, empty lines, and the limits
-// MaxIDs and MaxIDBytes.
+// ReadIDs reads a list of ids, one per line, each equal byte for byte to the id of a row. It removes a byte
+// order mark at the beginning and a carriage return at the end of a line. Repeated ids count once. It
+// returns an error if the list is empty, has an empty line, or exceeds MaxIDs or MaxIDBytes.
 func ReadIDs(r io.Reader) (*IDs, error) { return readIDs(r, false) }
 
-// readIDs reads ids; they are the lines as they are if exact is set.
+// readIDs reads one id per line. If exact is set, an id is the whole line, without any removal.
 func readIDs(r io.Reader, exact bool) (*IDs, error) {
 	l := new(IDs)
 	in := bufio.NewReaderSize(r, MaxIDBytes+8)
@@ -61,38 +60,38 @@ func readIDs(r io.Reader, exact bool) (*IDs, error) {
 			return nil, fmt.Errorf("line %d has more than %d bytes; write one id on each line", number, MaxIDBytes)
 		case len(id) == 0:
 			return nil, fmt.Errorf("line %d is empty; write one id on each line", number)
-		case len(l.at) == MaxIDs:
+		case len(l.spans) == MaxIDs:
 			return nil, fmt.Errorf("has more than %d lines; split the list", MaxIDs)
 		case len(l.text)+len(id) > maxIDsBytes:
 			return nil, fmt.Errorf("line %d: the ids have more than %d bytes; split the list", number, maxIDsBytes)
 		}
 		from := uint32(len(l.text))
 		l.text = append(l.text, id...)
-		l.at = append(l.at, span{from, uint32(len(l.text))})
+		l.spans = append(l.spans, span{from, uint32(len(l.text))})
 	}
-	if len(l.at) == 0 {
+	if len(l.spans) == 0 {
 		return nil, errors.New("has no ids; write one on each line")
 	}
-	slices.SortFunc(l.at, func(a, b span) int { return bytes.Compare(l.of(a), l.of(b)) })
-	l.at = slices.CompactFunc(l.at, func(a, b span) bool { return bytes.Equal(l.of(a), l.of(b)) })
+	slices.SortFunc(l.spans, func(a, b span) int { return bytes.Compare(l.id(a), l.id(b)) })
+	l.spans = slices.CompactFunc(l.spans, func(a, b span) bool { return bytes.Equal(l.id(a), l.id(b)) })
 	return l, nil
 }
 
-func (l *IDs) of(s span) []byte { return l.text[s.from:s.to] }
+func (l *IDs) id(s span) []byte { return l.text[s.from:s.to] }
 
-// Len is the number of ids.
-func (l *IDs) Len() int { return len(l.at) }
+// Len returns the number of ids.
+func (l *IDs) Len() int { return len(l.spans) }
 
-// find returns the place of an id in the list.
+// find returns the index of an id in the list, and whether the list has it.
 func (l *IDs) find(id []byte) (int, bool) {
-	return sort.Find(len(l.at), func(i int) int { return bytes.Compare(id, l.of(l.at[i])) })
+	return sort.Find(len(l.spans), func(i int) int { return bytes.Compare(id, l.id(l.spans[i])) })
 }
 
-// Store writes the list to a file that workers can read, and returns the choice of its rows.
+// Store writes the list to a file that workers can read, and returns the Only that chooses its rows.
 func (l *IDs) Store(ctx context.Context, uri string) (*Only, error) {
-	lines := make([]byte, 0, len(l.text)+len(l.at))
-	for _, s := range l.at {
-		lines = append(append(lines, l.of(s)...), '\n')
+	lines := make([]byte, 0, len(l.text)+len(l.spans))
+	for _, s := range l.spans {
+		lines = append(append(lines, l.id(s)...), '\n')
 	}
 	if err := storage.WriteState(ctx, uri, lines); err != nil {
 		return nil, err
@@ -100,9 +99,8 @@ func (l *IDs) Store(ctx context.Context, uri string) (*Only, error) {
 	return &Only{URI: uri, ids: l}, nil
 }
 
-// Only chooses the rows whose id is in a list. Readers pass over all others, and over rows that
-// cannot be read, whose id is not known. It holds the list, which takes up to a gigabyte: whoever
-// shares a list shares the Only.
+// Only chooses the rows whose id is in a list. Readers skip all others, and also rows that cannot be read, because
+// their ids are unknown. An Only holds the list, up to a gigabyte: share the Only rather than the list.
 type Only struct {
 	URI string `json:"uri"` // of the stored list
 
@@ -110,7 +108,7 @@ type Only struct {
 	ids *IDs // nil until it is read
 }
 
-// list returns the ids.
+// list returns the ids, which it reads from URI on first use.
 func (o *Only) list(ctx context.Context) (*IDs, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -129,8 +127,8 @@ func (o *Only) list(ctx context.Context) (*IDs, error) {
 	return l, nil
 }
 
-// Missing returns how many ids are of no row that the readers used, and the first of these in the order
-// of their bytes, at most most. The reports must be of all shards.
+// Missing returns how many ids of the list belong to no used row, and the first of these ids,
+// at most most, in bytewise order. The reports must cover all shards.
 func (o *Only) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {
 	l, err := o.list(ctx)
 	if err != nil {
@@ -138,7 +136,7 @@ func (o *Only) Missing(ctx context.Context, reports []Report, most int) (n int, 
 	}
 	there := make([]bool, l.Len())
 	for _, r := range reports {
-		if err := each(r.Named, func(i uint64) error {
+		if err := eachIndex(r.Named, func(i uint64) error {
 			if i >= uint64(len(there)) {
 				return errNamed
 			}
@@ -153,35 +151,35 @@ func (o *Only) Missing(ctx context.Context, reports []Report, most int) (n int, 
 			continue
 		}
 		if n++; len(first) < most {
-			first = append(first, string(l.of(l.at[i])))
+			first = append(first, string(l.id(l.spans[i])))
 		}
 	}
 	return n, first, nil
 }
 
-// named are the ids that the rows of a reader have.
-type named struct {
+// idFilter looks up the ids of a reader's rows in a list, and records which of them were used.
+type idFilter struct {
 	ids  *IDs
-	used []int // places of the ids of rows that were used, in the order of the rows
-	last int   // place of the id of the row read last
+	used []int // indices of the ids of used rows, in the order of the rows
+	last int   // index of the id of the last row
 }
 
-// has reports whether an id is in the list, and remembers which.
-func (n *named) has(id []byte) (found bool) {
+// has reports whether an id is in the list, and remembers its index for use.
+func (n *idFilter) has(id []byte) (found bool) {
 	n.last, found = n.ids.find(id)
 	return found
 }
 
-// use notes that the last row was used.
-func (n *named) use() {
+// use records that the last row was used.
+func (n *idFilter) use() {
 	if n != nil {
 		n.used = append(n.used, n.last)
 	}
 }
 
-// encode returns the places of the ids of rows that were used, ascending, as differences: a uvarint each.
-// It takes time as these rows, not as the list.
-func (n *named) encode() (out []byte) {
+// encode returns the indices of the ids of used rows, in ascending order, as differences in
+// uvarints. Its time grows with these rows, not with the list.
+func (n *idFilter) encode() (out []byte) {
 	if n == nil {
 		return nil
 	}
@@ -196,8 +194,8 @@ func (n *named) encode() (out []byte) {
 
 var errNamed = errors.New("dataset: the report of a shard names ids that the list does not have")
 
-// each calls f with the places that encode wrote.
-func each(data []byte, f func(uint64) error) error {
+// eachIndex calls f with each index that idFilter.encode wrote.
+func eachIndex(data []byte, f func(uint64) error) error {
 	next := uint64(0)
 	for len(data) > 0 {
 		d, n := binary.Uvarint(data)

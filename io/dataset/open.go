@@ -17,7 +17,7 @@ import (
 // limits the length of a CSV header.
 const HeadBytes = 1 << 20
 
-// headRead is the number of stored bytes that are read for that. Compressed data is
+// headRead is the number of stored bytes to read for HeadBytes of content. Compressed data is
 // hardly ever longer than its content.
 const headRead = 2 * HeadBytes
 
@@ -73,7 +73,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 			return nil, err
 		}
 	}
-	d.doubt(files)
+	d.addNotes(files)
 	if o.Strict && len(d.Notes) > 0 {
 		return nil, &Error{Name: d.Files[first].Name, Err: errors.New("strict: " + strings.Join(d.Notes, "; "))}
 	}
@@ -93,7 +93,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-// lead returns the first file with content and its beginning.
+// lead returns the index of the first file with content, and the beginning of this file.
 func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) {
 	for i := range d.Files {
 		f := &d.Files[i]
@@ -131,7 +131,7 @@ func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 	return format, format.Begin(ctx, o, head)
 }
 
-// withoutColumns returns an error if an option means a column, which the format does not have.
+// withoutColumns returns an error if an option names a column, because the format has none.
 func (o Options) withoutColumns(format *Format) error {
 	switch {
 	case o.Label != "" && !format.LabelText:
@@ -222,7 +222,7 @@ func (o *Opening) join(ctx context.Context, format *Format, i int) (seen Seen, e
 // compression, "" for none.
 func Peek(ctx context.Context, o storage.Object) (head []byte, kind string, err error) {
 	if o.Size == 0 {
-		return nil, "", nil // of very many files most may be empty
+		return nil, "", nil // saves a request: most of very many files may be empty
 	}
 	r, err := o.Open(ctx, 0, headRead)
 	if err != nil {

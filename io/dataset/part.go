@@ -13,18 +13,18 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Part chooses some rows of a dataset: those that are held out for a test, or all others. Readers pass over
-// the rest, so that nothing that is computed from the rows depends on it. Rows with equal Columns are of the
-// same part. A row that cannot be read is not of the test.
+// Part chooses the rows of a dataset that are held out for a test, or all others. Readers skip the
+// rest, so nothing that is computed from the rows depends on it. Rows with equal Columns are in the
+// same part. A row that cannot be read is never in the test.
 type Part struct {
-	Test  bool    `json:"test,omitempty"` // the rows that are held out
-	Share float64 `json:"share"`          // of the rows to hold out, by a hash
+	Test  bool    `json:"test,omitempty"` // choose the held-out rows, not the others
+	Share float64 `json:"share"`          // share of rows to hold out by hash, from 0 to 1
 	Seed  uint64  `json:"seed"`
-	// Columns are the names of the fields that decide; without any the numbers of the row do.
+	// Columns names the fields that are hashed; if it is empty, the numbers of the row are.
 	Columns []string `json:"columns,omitempty"`
 
-	// Key, unless nil, makes a key of the fields. Rows are held out if the key is among Keys, which are
-	// ascending, or at least From. Only without both does the hash of the key decide.
+	// Key, unless nil, makes a key of the fields. Rows are held out if their key is at least From,
+	// or is one of Keys, which are in ascending order. If both are empty, the hash of the key decides.
 	Key  *schema.Key `json:"key,omitempty"`
 	Keys []uint64    `json:"keys,omitempty"`
 	From uint64      `json:"from,omitempty"`
@@ -36,7 +36,7 @@ func (p Part) Other() *Part {
 	return &p
 }
 
-// holds reports whether a row is held out, given the sum of the hashes of its fields, or its key.
+// holds reports whether a row is held out. sum is the sum of the hashes of its fields, or its key.
 func (p *Part) holds(sum uint64) bool {
 	switch {
 	case p.Key != nil && p.From > 0:
@@ -45,11 +45,11 @@ func (p *Part) holds(sum uint64) bool {
 		_, found := slices.BinarySearch(p.Keys, sum)
 		return found
 	}
-	return float64(mixed(sum, p.Seed)>>11) < p.Share*(1<<53)
+	return float64(hashPair(sum, p.Seed)>>11) < p.Share*(1<<53)
 }
 
-// mixed returns a hash of two numbers.
-func mixed(a, b uint64) uint64 {
+// hashPair returns a hash of two numbers.
+func hashPair(a, b uint64) uint64 {
 	var buffer [16]byte
 	for i := range 8 {
 		buffer[i], buffer[8+i] = byte(a>>(8*i)), byte(b>>(8*i))
@@ -57,31 +57,32 @@ func mixed(a, b uint64) uint64 {
 	return xxhash.Sum64(buffer[:])
 }
 
-// Parting decides about the rows of a shard, one after another or a batch at a time. Taps see their fields.
-type Parting struct {
+// PartFilter decides which rows of a shard are in a Part, one row after another or a batch at a
+// time. Its Taps see the fields of the rows on their way to the sinks of the format.
+type PartFilter struct {
 	*Part
-	At int // the row of the batch that was read last
+	At int // index in the batch of the last row
 
-	taps     []*Tap   // all
-	decisive []*Tap   // of the Part's columns
-	sums     []uint64 // of the rows of the batch
+	taps     []*Tap   // of all fields that have one
+	decisive []*Tap   // of the fields in Part.Columns, in this order
+	sums     []uint64 // sum of the hashes of the fields, for each row of the batch
 }
 
-// parting returns what decides about the rows of the input; nil if all rows are read.
-func (in *Input) parting() *Parting {
+// partFilter creates the filter of the input's rows; nil if all rows are read.
+func (in *Input) partFilter() *PartFilter {
 	p := in.Data.Part
 	if p == nil {
 		return nil
 	}
-	in.reader.part = &Parting{Part: p, decisive: make([]*Tap, len(p.Columns))}
+	in.reader.part = &PartFilter{Part: p, decisive: make([]*Tap, len(p.Columns))}
 	return in.reader.part
 }
 
-// Taps returns the taps of the fields of a record with those columns, nil for those that need none, and what
-// decides by them; nil if all rows are read. sinks are where fields go if they are described: they get only
-// rows of the part.
-func (in *Input) Taps(columns []string, sinks []FieldSink) (*Parting, []*Tap, error) {
-	p := in.parting()
+// Taps returns a PartFilter and, for each of the columns of a record, its Tap, or nil if the column
+// needs none. All are nil if all rows are read. sinks, unless nil, holds the sinks that describe the
+// fields; they get only the rows of the part.
+func (in *Input) Taps(columns []string, sinks []FieldSink) (*PartFilter, []*Tap, error) {
+	p := in.partFilter()
 	if p == nil {
 		return nil, nil, nil
 	}
@@ -110,7 +111,8 @@ func (in *Input) Taps(columns []string, sinks []FieldSink) (*Parting, []*Tap, er
 	return p, taps, nil
 }
 
-// tap puts taps before all sinks of the fields: those that keep fields if these are described.
+// tap puts Taps in front of the sinks of the fields. If the fields are described, the Taps hold them
+// back until it is known whether the row is in the part.
 func (f *Fields) tap(in *Input, describes bool) error {
 	var sinks []FieldSink
 	if describes {
@@ -128,7 +130,7 @@ func (f *Fields) tap(in *Input, describes bool) error {
 }
 
 // Reset forgets the fields of the last batch.
-func (p *Parting) Reset() {
+func (p *PartFilter) Reset() {
 	if p == nil {
 		return
 	}
@@ -138,8 +140,8 @@ func (p *Parting) Reset() {
 	}
 }
 
-// takes reports whether the last row, with these values, is of the part.
-func (p *Parting) takes(x []float32) bool {
+// takes reports whether the last row, whose values are x, is in the part.
+func (p *PartFilter) takes(x []float32) bool {
 	sum := uint64(0)
 	switch {
 	case len(p.Columns) == 0:
@@ -147,7 +149,7 @@ func (p *Parting) takes(x []float32) bool {
 	case p.Key != nil:
 		key, reason := p.Key.Of(func(i int) []byte { return trim(p.decisive[i].text(p.At)) })
 		if reason != "" {
-			return !p.Test // where the row is set aside
+			return !p.Test // the reader of the other rows sets this one aside
 		}
 		sum = key
 	case p.At < len(p.sums):
@@ -156,8 +158,8 @@ func (p *Parting) takes(x []float32) bool {
 	return p.holds(sum) == p.Test
 }
 
-// forward passes the kept fields of the last row on.
-func (p *Parting) forward(row []float32) {
+// forward passes the fields of the last row, which the Taps held back, to their sinks.
+func (p *PartFilter) forward(row []float32) {
 	for _, t := range p.taps {
 		if t.next.Sink != nil {
 			t.forward(row, p.At)
@@ -165,13 +167,13 @@ func (p *Parting) forward(row []float32) {
 	}
 }
 
-// Tap is a Sink before another one. It adds its fields to the hashes of their rows, or keeps them.
+// Tap is a Sink in front of another one. It adds the hash of each field to the sum of its row, or stores the field.
 type Tap struct {
-	part    *Parting
-	column  int       // of the Part; −1 if the field does not decide
-	keeps   bool      // texts, for keys
-	next    FieldSink // gets the fields of rows of the part later
-	through FieldSink // gets all fields at once, unless there is a next
+	part    *PartFilter
+	column  int       // index in Part.Columns; −1 if the field does not decide
+	keeps   bool      // store texts, for keys
+	next    FieldSink // gets the fields of rows in the part later
+	through FieldSink // gets every field at once, if next has no Sink
 
 	n      int // fields since the last Reset
 	kinds  []byte
@@ -193,7 +195,7 @@ func (t *Tap) reset() {
 	t.n, t.kinds, t.values, t.texts, t.ends = 0, t.kinds[:0], t.values[:0], t.texts[:0], t.ends[:0]
 }
 
-// Later reports whether fields are kept for a sink that describes them.
+// Later reports whether fields are stored for a sink that describes them.
 func (t *Tap) Later() bool { return t.next.Sink != nil }
 
 // Number takes a field that is a finite number.
@@ -206,12 +208,12 @@ func (t *Tap) note(value uint64) {
 		for len(p.sums) <= t.n {
 			p.sums = append(p.sums, 0)
 		}
-		p.sums[t.n] += mixed(value, uint64(t.column))
+		p.sums[t.n] += hashPair(value, uint64(t.column))
 	}
 	t.n++
 }
 
-// keep keeps a field.
+// keep stores a field if something needs it later.
 func (t *Tap) keep(kind byte, v float64, text []byte) {
 	if t.Later() || t.keeps {
 		t.kinds, t.values, t.texts = append(t.kinds, kind), append(t.values, v), append(t.texts, text...)
@@ -219,7 +221,7 @@ func (t *Tap) keep(kind byte, v float64, text []byte) {
 	}
 }
 
-// Text takes a text; one that is a number counts as that.
+// Text takes a text. A text that is a number has the hash of the number.
 func (t *Tap) Text(row []float32, _ int, text []byte) (reason string) {
 	plain := trim(text)
 	if v, ok := lines.ParseNumber(plain); ok && rows.Finite(v) {
@@ -263,7 +265,7 @@ func (t *Tap) Null(row []float32, _ int) (reason string) {
 	return t.through.Null(row)
 }
 
-// text returns the kept text of a row of the batch.
+// text returns the stored text of row i of the batch.
 func (t *Tap) text(i int) []byte {
 	switch {
 	case i >= len(t.ends):
@@ -276,10 +278,10 @@ func (t *Tap) text(i int) []byte {
 	return t.texts[t.ends[i-1]:t.ends[i]]
 }
 
-// forward passes a kept field to the sink that describes it.
+// forward passes the stored field of row i to the sink that describes it.
 func (t *Tap) forward(row []float32, i int) {
 	switch {
-	case i >= len(t.kinds): // the record ended before
+	case i >= len(t.kinds): // the record ended before this field
 	case t.kinds[i] == floatField:
 		t.next.Float(row, t.values[i])
 	case t.kinds[i] == textField:

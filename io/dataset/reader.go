@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Label converts the text of a label, of each where a row has several, to a value in a block's
-// Y, or returns the reason why the row cannot be used.
+// Label converts the text of a label to a value of Block.Y, or returns the reason why the row
+// cannot be used. If rows have several labels, it is called for each.
 type Label func(token []byte) (y float64, reason string)
 
 // Mode is what a Reader does with a row that cannot be used.
@@ -24,8 +24,8 @@ type Mode string
 // The modes of a Reader.
 const (
 	FailFast  Mode = "stop"  // stop at the row: no row may be set aside
-	SkipRow   Mode = "aside" // skip the row and count it
-	KeepPlace Mode = "place" // replace the row by zeros and count it
+	SkipRow   Mode = "aside" // set the row aside
+	KeepPlace Mode = "place" // set the row aside, with zeros in its place in the block
 )
 
 // Reader reads the rows of one shard, block by block. Errors are recorded in its
@@ -41,23 +41,23 @@ type Reader struct {
 	text    *lines.Reader
 	first   int64       // lines or records before the shard
 	labels  []float64   // of the last row
-	number  []byte      // scratch of written
-	wide    *row        // already read, but too long for the last block
-	named   *named      // nil unless the dataset has only some rows
+	number  []byte      // scratch of plainNumber
+	wide    *row        // a row already read, but too long for the last block
+	ids     *idFilter   // nil unless the dataset has an Only
 	levels  *levelNames // nil unless rows have levels
-	part    *Parting    // nil unless the dataset has a Part
+	part    *PartFilter // nil unless the dataset has a Part
 	report  Report
 	closer  []io.Closer
 }
 
-// Request says what to read of each row, and how.
+// Request says what to read of each row, and what to do with rows that cannot be used.
 type Request struct {
 	Label Label // converts labels; nil leaves them unread
 	Mode  Mode
-	Lines bool // Block.Lines has the line, or record, of each row in its file
-	IDs   bool // Block.IDs has the identifiers, if the files have such a column
-	// Reject, unless nil, is called for each row that is set aside, also for those that the
-	// Report does not list, with its line and the reason.
+	Lines bool // store in Block.Lines the line, or record, of each row in its file
+	IDs   bool // store in Block.IDs the identifiers, if the files have such a column
+	// Reject, unless nil, is called with the line and the reason for each row that is set
+	// aside, even for rows that the Report does not list.
 	Reject func(line int64, reason string)
 	// Describe, unless nil, takes all fields of formats with columns. Rows then have no
 	// values.
@@ -79,8 +79,8 @@ func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Re
 	return d.ReadFrom(ctx, nil, s, Request{Label: label, Mode: mode})
 }
 
-// ReadFrom opens a shard whose files Ahead has opened. Lines are counted by the reader: they
-// are counted from the beginning of the file if the shard starts there.
+// ReadFrom opens a shard whose files Ahead has opened. Lines are numbered from the beginning of
+// the shard, or of the file if Shard.Line is known.
 func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Request) *Reader {
 	r := &Reader{Request: q, data: d, source: source, name: d.Files[s.File].Name, first: s.Line}
 	r.report.Shard = s
@@ -102,7 +102,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 		r.rows = nil // not an interface that holds a nil pointer
 	}
 	if r.data.Part != nil && r.part == nil && err == nil {
-		r.part = &Parting{Part: r.data.Part}
+		r.part = &PartFilter{Part: r.data.Part}
 		if len(r.part.Columns) > 0 {
 			r.rows = nil
 			return errPart
@@ -118,7 +118,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 			r.rows = nil
 			return listErr
 		}
-		r.named = &named{ids: ids}
+		r.ids = &idFilter{ids: ids}
 	}
 	if keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil; err == nil && keyed && r.Describe == nil && r.extras == nil {
 		r.rows = nil
@@ -159,7 +159,7 @@ func (r *Reader) add(b *rows.Block) bool {
 	if err != nil {
 		return r.stopped(b, from, err)
 	}
-	if r.named != nil && !r.named.has(r.extras.ID()) {
+	if r.ids != nil && !r.ids.has(r.extras.ID()) {
 		b.X = b.X[:from]
 		r.report.Passed++
 		return true
@@ -176,7 +176,7 @@ func (r *Reader) add(b *rows.Block) bool {
 	if r.data.Weighted && r.Describe == nil {
 		var reason string
 		weight := r.extras.Weight()
-		if weight, reason = r.written(weight); reason == "" {
+		if weight, reason = r.plainNumber(weight); reason == "" {
 			now.weight, reason = rows.ParseWeight(weight)
 		}
 		if reason != "" {
@@ -213,7 +213,7 @@ func (r *Reader) add(b *rows.Block) bool {
 		}
 		now.y = r.labels
 	}
-	r.named.use()
+	r.ids.use()
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
 		// All earlier rows would be padded to this length.
 		wide := now // so that only such a row is allocated
@@ -227,15 +227,15 @@ func (r *Reader) add(b *rows.Block) bool {
 	return true
 }
 
-// label converts the labels of the last row, the first of which is given. If one is missing or
-// cannot be used, it returns why.
+// label converts the labels of the last row, the first of which is token. If one is missing or
+// cannot be used, it returns the reason.
 func (r *Reader) label(token []byte) (absent bool, reason string) {
 	r.labels = r.labels[:0]
 	for i := range max(1, len(r.data.Targets)) {
 		if i > 0 {
 			token = r.extras.Target(i)
 		}
-		token, reason = r.written(r.data.Schema.LabelText.clean(token))
+		token, reason = r.plainNumber(r.data.Schema.LabelText.clean(token))
 		if reason != "" {
 			return false, r.ofTarget(i, reason)
 		}
@@ -251,16 +251,16 @@ func (r *Reader) label(token []byte) (absent bool, reason string) {
 	return false, ""
 }
 
-// written returns the text of a label or weight, with a point and without thousands if it is a number
-// that is written otherwise; or why it cannot be used.
-func (r *Reader) written(text []byte) (plain []byte, reason string) {
+// plainNumber returns the text of a label or weight. A number with another decimal separator or with
+// separated thousands becomes a plain one. The reason, unless empty, says why the text cannot be used.
+func (r *Reader) plainNumber(text []byte) (plain []byte, reason string) {
 	if r.data.Schema.Numbers == nil || !r.data.Schema.Traits().Written {
 		return text, ""
 	}
 	return r.data.Schema.Numbers.Number(&r.number, text)
 }
 
-// ofTarget says which of several labels a reason is about.
+// ofTarget adds the name of label i to a reason if rows have several labels.
 func (r *Reader) ofTarget(i int, reason string) string {
 	if len(r.data.Targets) == 0 {
 		return reason
@@ -275,7 +275,7 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 	case err == io.EOF:
 		r.end()
 		return false
-	case errors.As(err, &bad) && (r.named != nil || r.part != nil && r.part.Test):
+	case errors.As(err, &bad) && (r.ids != nil || r.part != nil && r.part.Test):
 		b.X = b.X[:from]
 		r.report.Passed++
 		return true
@@ -289,7 +289,7 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 	return false
 }
 
-// use makes the values in b.X from index from on a row of the block.
+// use makes a row of the values in b.X[from:].
 func (r *Reader) use(b *rows.Block, from int, w row) {
 	r.place(b, w)
 	r.decoder.Use(b.X[from:])
@@ -299,7 +299,7 @@ func (r *Reader) use(b *rows.Block, from int, w row) {
 	r.report.Rows++
 }
 
-// place counts a row of the block and stores what belongs to it beside its values.
+// place counts a row of the block and stores its label, line, weight, key, level and id.
 func (r *Reader) place(b *rows.Block, w row) {
 	b.N++
 	if r.Label != nil {
@@ -324,8 +324,8 @@ func (r *Reader) place(b *rows.Block, w row) {
 	}
 }
 
-// pad makes the rows of the block equally long after a row of d values: rows differ in
-// length only while the dimension of the file is unknown, and missing values are zero.
+// pad makes the rows of the block equally long after a row of d values was added. Rows
+// differ in length only while the dimension of the file is unknown; missing values are zero.
 func pad(b *rows.Block, from, d int) {
 	if d < b.D {
 		b.X = append(b.X, make([]float32, b.D-d)...)
@@ -368,14 +368,13 @@ func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 	return true
 }
 
-// NoLabel is the reason of rows that are set aside because a label is missing, or how that
-// begins where rows have several.
+// NoLabel is the reason why a row without a label is set aside; with several labels, the reason begins with it.
 const NoLabel = "has no label"
 
-// NoWeight is the reason of rows that are set aside because they do not count.
+// NoWeight is the reason why a row of weight 0 is set aside.
 const NoWeight = "has the weight 0"
 
-// setAside lists a row and, if rows keep their places, puts zeros in its place.
+// setAside lists a row in the report. With KeepPlace, it puts zeros in its place.
 func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
 	if r.Reject != nil {
 		r.Reject(r.first+bad.Line, bad.Reason)
@@ -394,7 +393,7 @@ func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
 	}
 }
 
-// missing reports whether a label is one of the texts that mean a missing value.
+// missing reports whether the text of a label means a missing value.
 func missing(label []byte) bool {
 	if len(label) == 0 {
 		return true
@@ -402,7 +401,7 @@ func missing(label []byte) bool {
 	return len(label) <= 4 && slices.Contains(schema.DefaultMissing, strings.ToLower(string(label)))
 }
 
-// end records how far reading came.
+// end records in the report where reading ended.
 func (r *Reader) end() {
 	switch {
 	case r.text != nil:
@@ -423,11 +422,11 @@ func (r *Reader) end() {
 	if r.decoder != nil {
 		r.report.Missing, r.report.Others, r.report.Zones = r.decoder.Nulls(), r.decoder.Others(), r.decoder.Zones()
 	}
-	r.report.Named = r.named.encode()
+	r.report.Named = r.ids.encode()
 	r.rows = nil
 }
 
-// fault records why reading cannot continue.
+// fault records in the report why reading cannot continue.
 func (r *Reader) fault(err error) {
 	var failed *storage.Error
 	if errors.As(err, &failed) {

@@ -47,8 +47,8 @@ func recognise(head []byte, f *File) (*Format, error) {
 	return found, nil
 }
 
-// checkContent returns an error for a file that cannot be read: as text for a text
-// format, or as any format if it is not known yet.
+// checkContent returns an error if a file of a text format is not text. If format is nil,
+// it checks whether any format can read the file.
 func checkContent(format *Format, head []byte) error {
 	if format != nil && !format.Text {
 		return nil // binary numbers may look like anything

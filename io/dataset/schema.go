@@ -9,26 +9,26 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Schema is what a model stores about its input to read other data in the same way.
+// Schema is what a model stores about its training data, so that other data is read in the same way.
 type Schema struct {
 	Format  string   `json:"format"`
 	Dim     int      `json:"dim"`               // row length
 	Columns []string `json:"columns,omitempty"` // names of the values of a row, if they have names
-	// Image is the height and width of the images in the rows, followed by the number
-	// of channels unless it is one, if the file states them.
+	// Image holds the height and width of the images in the rows, and the number of
+	// channels unless it is one. It is empty if the file does not state them.
 	Image []int `json:"image,omitempty"`
-	// Centre, unless nil, holds for each column of an exact format what is subtracted
-	// from its values in float64, before rounding to float32.
+	// Centre, unless nil, holds a number for each column of a format with Traits.Exact.
+	// Readers subtract it in float64, before they round to float32.
 	Centre []float64 `json:"centre,omitempty"`
 	// Table describes how the fields of a format with columns become the values of a row. It
-	// is nil if all of them are numbers without missing values.
+	// is nil if all fields are numbers and none is missing.
 	Table *schema.Table `json:"table,omitempty"`
-	// LabelText says how the text of labels is changed; nil if it is not.
+	// LabelText describes changes to the text of labels; nil if there are none.
 	LabelText *LabelText `json:"label_text,omitempty"`
-	// Numbers says how labels and weights that are numbers are written in formats whose fields are
-	// all text (Traits.Written): as in the Table. Nil is with a point and without thousands.
+	// Numbers are the rules by which labels and weights are written as numbers in formats with
+	// Traits.Written. Nil means a decimal point and no separator of thousands.
 	Numbers *schema.Rules `json:"numbers,omitempty"`
-	// Layout is the layout of the first file; the format names its JSON member.
+	// Layout is the layout of the first file. Its JSON member has the name Format.LayoutKey.
 	Layout Layout `json:"-"`
 }
 
@@ -40,7 +40,7 @@ func (s *Schema) Traits() Traits {
 	return Traits{}
 }
 
-// Shape returns the shape of images in the rows; its height is 0 if they are not known to be images.
+// Shape returns the shape of the images in the rows; its height is 0 if the rows are not known to be images.
 func (s *Schema) Shape() (m rows.Image) {
 	if of := s.Traits().Image; of != nil {
 		m = of(s)
@@ -48,8 +48,7 @@ func (s *Schema) Shape() (m rows.Image) {
 	return m
 }
 
-// SetTable sets the table of a format with columns, and with it the row length and the
-// names of the values.
+// SetTable sets the table of a format with columns, the row length and the names of the values.
 func (s *Schema) SetTable(t *schema.Table) {
 	s.Table, s.Dim, s.Columns = t, t.Width(), t.Names()
 }

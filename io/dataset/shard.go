@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// Shard is the part of a file that one reader reads: a range of bytes for plain text and formats
-// that Seek, of records for binary files, or a whole compressed file.
+// Shard is the part of a file that one reader reads: a range of bytes (plain text, and formats
+// with Format.Seeks), a range of records (other binary files), or a whole compressed file.
 type Shard struct {
 	File  int   `json:"file"`            // index into Dataset.Files
 	Start int64 `json:"start,omitempty"` // in bytes or records
-	End   int64 `json:"end,omitempty"`   // likewise; negative means the end of the file
+	End   int64 `json:"end,omitempty"`   // in the same unit; negative means the end of the file
 	Line  int64 `json:"line,omitempty"`  // lines or records of the file before Start, where known
 	Exact bool  `json:"exact,omitempty"` // Start is known to begin a record
 }
@@ -28,19 +28,18 @@ type Report struct {
 	Lines int64 `json:"lines"`         // lines or records between the two
 	Rows  int64 `json:"rows"`          // rows used
 	Bad   int64 `json:"bad,omitempty"` // rows that cannot be used
-	// Unlabeled is the number of rows whose label is missing, which are set aside too.
+	// Unlabeled counts rows whose label is missing, which are set aside, too.
 	Unlabeled int64 `json:"unlabeled,omitempty"`
-	// Weightless are rows of weight 0, which are set aside too, and not listed.
+	// Weightless counts rows of weight 0, which are set aside, too, but not listed.
 	Weightless int64 `json:"weightless,omitempty"`
-	// Passed are rows that Dataset.Only or Part does not choose, and rows that cannot be read, where there is
-	// such a choice; they are neither used nor set aside.
+	// Passed counts rows that Dataset.Only or Dataset.Part does not choose. If there is such a
+	// choice, rows that cannot be read count here, too. They are neither used nor set aside.
 	Passed int64 `json:"passed,omitempty"`
-	// Named are the ids of Dataset.Only that rows have, encoded; see Only.Missing.
+	// Named encodes which ids of Dataset.Only belong to used rows; see Only.Missing.
 	Named []byte `json:"named,omitempty"`
-	// NotNumbers reports whether a field was found that is not a number, in a table that is read as numbers.
+	// NotNumbers reports whether a table that is read as numbers has a field that is not a number.
 	NotNumbers bool `json:"not_numbers,omitempty"`
-	// Missing and Others count fields of a typed table in the rows used: missing ones, and texts
-	// that are not levels of their category.
+	// Missing and Others count missing values and unknown category values of a typed table in used rows.
 	Missing int64 `json:"missing,omitempty"`
 	Others  int64 `json:"others,omitempty"`
 	// times with a zone where the training data has none, or the reverse
@@ -51,7 +50,7 @@ type Report struct {
 	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row
 	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed
 	Fault    string     `json:"fault,omitempty"`     // why reading stopped early
-	Storage  bool       `json:"storage,omitempty"`   // the fault is the storage's, not the data's
+	Storage  bool       `json:"storage,omitempty"`   // the fault is in the storage, not in the data
 }
 
 // SetAside is a row that cannot be used, with its position and the reason.
@@ -71,10 +70,10 @@ func (s SetAside) Place() string {
 }
 
 // maxListed limits the set-aside rows that a report lists, so that the report of a file
-// in another format stays small. All are counted.
+// in the wrong format stays small. All are counted.
 const maxListed = 1000
 
-// Shards cuts the files into parts of about size bytes. The cuts do not change which rows are read.
+// Shards cuts the files into shards of about size bytes. The cuts do not change which rows are read.
 func (d *Dataset) Shards(size int64) []Shard {
 	var out []Shard
 	for i := range d.Files {
@@ -111,7 +110,7 @@ func (d *Dataset) cut(file int, size int64) []Shard {
 	return out
 }
 
-// cutAt cuts a file of records at some of the cuts.
+// cutAt cuts a file of records into shards of about size bytes, at some of the cuts.
 func cutAt(file int, cuts []Cut, size int64) (out []Shard) {
 	from := cuts[0]
 	for i, c := range cuts[1:] {
@@ -124,12 +123,11 @@ func cutAt(file int, cuts []Cut, size int64) (out []Shard) {
 	return out
 }
 
-// Tile checks that the shards of each file, as read, join without gap or overlap. It
-// returns the files for which they do not: a shard boundary fell on a newline inside a
-// quoted field, which only a reader from before the boundary can detect, so the file
-// must be read again as Whole. For the others it returns the shards with exact bounds
-// and line numbers. If a shard stopped at a bad row, the rest of the file is not
-// checked. Tile sorts the reports, which may be in any order.
+// Tile checks that the shards of each file, as read, join without gap or overlap. They do not join if a
+// shard boundary fell on a newline inside a quoted field, which only a reader from before the boundary can
+// detect. The result again lists these files; they must be read again as Whole. For the other files, exact
+// holds the shards with exact bounds and line numbers. If a shard stopped at a bad row, the rest of its
+// file is not checked. Tile sorts the reports, which may be in any order.
 func Tile(reports []Report) (exact []Shard, again []int) {
 	sort.Slice(reports, func(i, j int) bool { return reports[i].Shard.Before(reports[j].Shard) })
 	for i := 0; i < len(reports); {
@@ -158,5 +156,5 @@ func Tile(reports []Report) (exact []Shard, again []int) {
 	return exact, again
 }
 
-// Whole returns the shard that is all of a file.
+// Whole returns the shard that covers a whole file.
 func Whole(file int) Shard { return Shard{File: file, End: -1, Exact: true} }

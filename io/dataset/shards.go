@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// compressedTwice returns the names that are another file's with the ending of a compression, as
-// a.csv.gz beside a.csv.
+// compressedTwice returns the files that are there both plain and compressed, such as a.csv.gz next to a.csv.
 func compressedTwice(files []string) (twice []string) {
 	there := map[string]bool{}
 	for _, file := range files {
@@ -27,7 +26,7 @@ func compressedTwice(files []string) (twice []string) {
 // shardName matches the name of a file in a set of known size: data-00003-of-00010.csv.
 var shardName = regexp.MustCompile(`^(.*)-(\d{2,9})-of-(\d{2,9})([^/]*)$`)
 
-// missingShards returns a note for each set with missing shards, which lists at most that many of them.
+// missingShards returns a note for each set of files with missing shards. A note lists at most most of them.
 func missingShards(files []string, most int) (notes []string) {
 	type set struct {
 		prefix string

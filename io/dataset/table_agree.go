@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// BeginTable completes the schema from the layout of the first file with content, matched with
-// the model that the data is for, if any.
+// BeginTable completes the schema from the layout of the first file with content. If the data is
+// for a model, the layout is already matched with the model.
 func BeginTable(o *Opening, layout Tabular) {
 	d, t := o.Data, layout.Table()
 	d.Schema.Layout, d.Schema.Dim = layout, len(t.Features)
@@ -39,8 +39,8 @@ func BeginTable(o *Opening, layout Tabular) {
 	}
 }
 
-// FirstLayout returns the layout of the first file with content, whose columns have names, as in
-// the options, or that which matches the model.
+// FirstLayout returns the layout of the first file with content, whose columns have names: as
+// the options choose it, or matched with the model that the data is for.
 func FirstLayout(o *Opening, columns []string) (TableLayout, error) {
 	SetPath(o)
 	choice, like := ChoiceOf(o.Options), SameLayout(o)
@@ -48,7 +48,7 @@ func FirstLayout(o *Opening, columns []string) (TableLayout, error) {
 	if like == nil {
 		return choice.Layout(columns, true)
 	}
-	layout, err := choice.Apart().Layout(columns, true)
+	layout, err := choice.WithoutFeatures().Layout(columns, true)
 	if err != nil {
 		return layout, err
 	}
@@ -65,9 +65,9 @@ func SameLayout(o *Opening) Tabular {
 	return l
 }
 
-// JoinColumns compares the columns of another file, which have names, with the first file's.
-// It reports whether they differ, and returns an error if a position in the options does not
-// mean the same column.
+// JoinColumns compares the columns of another file, which have names, with the columns of the
+// first file. It reports whether they differ, and returns an error if a position in the options
+// means different columns in the two files.
 func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 	first := o.Data.Schema.Layout.(Tabular).Table().Stored()
 	if slices.Equal(columns, first) {
@@ -76,20 +76,20 @@ func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 	return true, ChoiceOf(o.Options).samePlaces(first, columns)
 }
 
-// ErrDiffers returns the error of file i, whose columns do not match the first file's.
+// ErrDiffers returns an error for file i, whose columns do not match those of the first file.
 func ErrDiffers(o *Opening, i int, err error) error {
 	return o.Error(i, fmt.Errorf("its columns differ from those of %s: %s", o.Data.Files[o.First].Name, cause(err)))
 }
 
-// AgreeColumns makes files with different columns, which have names, yield the same rows: columns
-// are matched by name. Seen.What is the layout of a file, an Of, or nil if it has the
-// columns of the first one. The rows do not depend on the order of the files:
+// AgreeColumns makes files with different columns yield the same rows. The columns have names,
+// by which they are matched. Seen.What is the layout of a file, a Tabular, or nil if the file has
+// the columns of the first one. The rows do not depend on the order of the files:
 //
 //   - The columns of a row are those that all files have. At least one file must have
-//     no others; otherwise a file that lacks a column is reported, not one that has more.
+//     only these; otherwise the error names a file that lacks a column, not one that has more.
 //   - They are in the order of the file whose names sort first.
 //
-// With a model, the model's columns make the row, and labels are read if all files have them.
+// If the data is for a model, rows have the columns of the model, and labels are read if all files have them.
 func AgreeColumns(o *Opening, files []Seen) error {
 	d := o.Data
 	base := d.Schema.Layout.(Tabular)
@@ -98,7 +98,7 @@ func AgreeColumns(o *Opening, files []Seen) error {
 	}
 	schema := *base.Table()
 	if SameLayout(o) == nil {
-		common(o, &schema, files)
+		keepCommon(o, &schema, files)
 	}
 	layouts := make([]Layout, len(files))
 	for i := range files {
@@ -109,10 +109,10 @@ func AgreeColumns(o *Opening, files []Seen) error {
 		if slices.Equal(of.Table().Columns, schema.Columns) && of.Table().Path == schema.Path {
 			continue
 		}
-		// columns of the schema's names
+		// columns with the names of the schema
 		layout, err := schema.Match(&TableLayout{Columns: of.Table().Columns, Path: of.Table().Path, Label: -1}, true)
 		if err == nil {
-			err = found(o, i, &schema, &layout)
+			err = checkRoles(o, i, &schema, &layout)
 		}
 		if err != nil {
 			return ErrDiffers(o, i, err)
@@ -125,13 +125,13 @@ func AgreeColumns(o *Opening, files []Seen) error {
 			d.Files[i].Layout = l
 		}
 	}
-	forget(d, &schema)
+	forgetUnread(d, &schema)
 	return nil
 }
 
-// found checks that file i has the label and the roles of the schema. Without a model they
-// are required; with one, what a file lacks is not read from any.
-func found(o *Opening, i int, schema, layout *TableLayout) error {
+// checkRoles checks that file i has the label and the roles of the schema. They are required,
+// unless the data is for a model: then a role that one file lacks is read from no file.
+func checkRoles(o *Opening, i int, schema, layout *TableLayout) error {
 	d := o.Data
 	lacks := func(f int, role, ignored string) error {
 		if o.Options.Like == nil || slices.Contains(levels, role) {
@@ -145,7 +145,7 @@ func found(o *Opening, i int, schema, layout *TableLayout) error {
 		missing := slices.IndexFunc(schema.Labels(), func(f int) bool {
 			return !slices.Contains(layout.Columns, schema.Columns[f])
 		})
-		if err := lacks(schema.Labels()[max(missing, 0)], label, "labels"); err != nil {
+		if err := lacks(schema.Labels()[max(missing, 0)], labelRole, "labels"); err != nil {
 			return err
 		}
 		d.Labeled = false
@@ -164,7 +164,7 @@ func found(o *Opening, i int, schema, layout *TableLayout) error {
 	return nil
 }
 
-// layoutOf returns the layout of a file.
+// layoutOf returns the layout of a file, which is base unless Seen.What says otherwise.
 func layoutOf(f Seen, base Tabular) Tabular {
 	if l, ok := f.What.(Tabular); ok {
 		return l
@@ -172,8 +172,8 @@ func layoutOf(f Seen, base Tabular) Tabular {
 	return base
 }
 
-// common reduces the schema to the columns that all files have.
-func common(o *Opening, schema *TableLayout, files []Seen) {
+// keepCommon reduces the schema to the columns that all files have.
+func keepCommon(o *Opening, schema *TableLayout, files []Seen) {
 	base := o.Data.Schema.Layout.(Tabular)
 	have := map[string]int{} // number of files that have a column
 	var different [][]string
@@ -193,9 +193,9 @@ func common(o *Opening, schema *TableLayout, files []Seen) {
 	}
 	some := func(name string) bool { return have[name] != with }
 	if !slices.ContainsFunc(different, func(columns []string) bool { return !slices.ContainsFunc(columns, some) }) {
-		return // a file lacks a column of the first one, which Match reports, or names a column twice
+		return // a file lacks a column of the first one, or names a column twice; Match reports that
 	}
-	// The smallest of the orders of the common columns.
+	// Of the orders in which files have the common columns, take the smallest.
 	var order []string
 	for _, columns := range different {
 		names := slices.DeleteFunc(slices.Clone(columns), some)
@@ -219,8 +219,8 @@ func common(o *Opening, schema *TableLayout, files []Seen) {
 	}
 }
 
-// keep returns the layout with only the columns of an order, each of which it has once; not
-// ok if the label, a role or all features are missing.
+// keep returns the layout with only the columns in order, each of which it has once. It is
+// not ok if the label, a column with a role or all features are missing.
 func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 	k := TableLayout{Columns: order}
 	labels := make([]int, len(l.Labels()))
@@ -255,9 +255,9 @@ func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 	return k, len(k.Features) > 0 && found == len(labels) && len(k.Roles) == len(l.Roles)
 }
 
-// forget turns off in all files what is not read from some: labels, and roles that the
-// schema does not have.
-func forget(d *Dataset, schema *TableLayout) {
+// forgetUnread removes labels that are not read from every file, and roles that the schema does
+// not have, from the layouts of all files.
+func forgetUnread(d *Dataset, schema *TableLayout) {
 	less := func(l Layout) Layout {
 		of, ok := l.(Tabular)
 		if !ok {

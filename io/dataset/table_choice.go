@@ -12,34 +12,33 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Choice says which columns have which role. Columns are given by name or, where no column
-// has that name, by position: 1 is the first, −1 the last.
+// Choice assigns roles to columns. A column is given by name or, if no column has that name,
+// by position: 1 is the first, −1 the last.
 type Choice struct {
-	// Label gives the label, or several, separated by commas; they may be patterns. "" is none.
+	// Label names one or more labels, separated by commas; names may be patterns. "" means none.
 	Label            string
 	Weight, ID, Time string   // "" if there is none
-	Fold             string   // likewise
-	Group            []string // what a row belongs to, of all columns together
-	Levels           []string // the level of a row, of all columns together
+	Fold             string   // "" if there is none
+	Group            []string // columns that together name the group of a row
+	Levels           []string // columns that together name the level of a row
 	Columns          []string // features; may be patterns, in which * is any text. Empty: all other columns
-	Drop             []string // not features; likewise
-	Path             []string // columns in the path of a file that has names
+	Drop             []string // columns that are not features; may be patterns
+	Path             []string // names of columns whose values are in the path of the file
 }
 
-// ChoiceOf returns the choice in the options of a Dataset.
+// ChoiceOf returns the choice that options make.
 func ChoiceOf(o Options) Choice {
 	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Fold: o.Fold, Group: o.Group,
 		Levels: o.Levels, Columns: o.Columns, Drop: o.Drop}
 }
 
-// Apart returns the choice of the columns that are not features.
-func (c Choice) Apart() Choice {
+// WithoutFeatures returns the choice of the labels and roles only.
+func (c Choice) WithoutFeatures() Choice {
 	c.Columns, c.Drop = nil, nil
 	return c
 }
 
-// labels returns what gives each label: all of Label if a column has that name, else its
-// fields as a record of CSV.
+// labels returns the name of each label: all of Label if a column has that name, otherwise its fields as CSV.
 func (c Choice) labels(columns []string) []string {
 	if c.Label == "" {
 		return nil
@@ -49,12 +48,12 @@ func (c Choice) labels(columns []string) []string {
 	}
 	parts, err := csv.NewReader(strings.NewReader(c.Label)).Read()
 	if err != nil {
-		return []string{c.Label} // which no column has
+		return []string{c.Label} // no column has this name
 	}
 	return parts
 }
 
-// JoinNames returns a text that gives several columns, as Choice.Label takes it.
+// JoinNames joins the names of columns in the form of Choice.Label.
 func JoinNames(names []string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -63,15 +62,14 @@ func JoinNames(names []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// given returns all texts of the choice, for some columns.
+// given returns all names, positions and patterns in the choice.
 func (c Choice) given(columns []string) []string {
 	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time, c.Fold}, c.Group,
 		c.Levels, c.Columns, c.Drop),
 		func(s string) bool { return s == "" })
 }
 
-// ByName reports whether a column is given by what cannot be a position, nor the name that a column
-// without one gets, such as c2.
+// ByName reports whether a column is given by a real name, not by a position or a generated name such as c2.
 func (c Choice) ByName() bool {
 	return slices.ContainsFunc(c.given(nil), func(s string) bool {
 		_, err := strconv.Atoi(strings.TrimPrefix(s, "c"))
@@ -79,8 +77,8 @@ func (c Choice) ByName() bool {
 	})
 }
 
-// Layout returns the layout of records with the columns, which have names or generated ones, and
-// with the columns of the path if they have names. Features are in the order of the columns.
+// Layout returns the layout of records with these columns, whose names are generated unless named is set.
+// The columns of Path are added if the others have names. Features are in the order of the columns.
 func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 	l := TableLayout{Columns: columns, Label: -1}
 	if named {
@@ -94,7 +92,7 @@ func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 		return TableLayout{}, err
 	}
 	for _, f := range l.Labels() {
-		what[f] = label
+		what[f] = labelRole
 	}
 	given := []struct{ name, given string }{{WeightRole, c.Weight}, {IDRole, c.ID}, {TimeRole, c.Time}, {FoldRole, c.Fold}}
 	for _, several := range []struct {
@@ -171,11 +169,11 @@ func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 	return l, nil
 }
 
-// layLabels sets the labels of l.
+// layLabels sets the labels of l to the chosen ones.
 func (c Choice) layLabels(l *TableLayout, p *places) error {
 	var fields []int
 	for _, given := range c.labels(l.Columns) {
-		found, pattern, err := p.all(label, given)
+		found, pattern, err := p.all(labelRole, given)
 		if err != nil {
 			return err
 		}
@@ -199,8 +197,8 @@ func (c Choice) layLabels(l *TableLayout, p *places) error {
 	return nil
 }
 
-// samePlaces returns an error if the choice gives a position that means another column in
-// another file, so that the result would depend on the order of the files. Both have names.
+// samePlaces returns an error if a position in the choice means different columns in two files
+// with named columns, because the result would then depend on the order of the files.
 func (c Choice) samePlaces(first, other []string) error {
 	here, there := placesOf(other, true), placesOf(first, true)
 	labels := c.labels(first)
@@ -210,7 +208,7 @@ func (c Choice) samePlaces(first, other []string) error {
 		}
 		what := "column"
 		if slices.Contains(labels, given) {
-			what = label
+			what = labelRole
 		}
 		f, err := there.find(what, given)
 		if err != nil {
@@ -227,7 +225,7 @@ func (c Choice) samePlaces(first, other []string) error {
 	return nil
 }
 
-// places finds columns.
+// places finds columns by name, position or pattern.
 type places struct {
 	columns []string
 	named   bool
@@ -243,8 +241,8 @@ func placesOf(columns []string, named bool) *places {
 	return p
 }
 
-// all returns the fields that a name, position or pattern means. The name of a list means all its elements, except
-// as a label.
+// all returns the fields that a name, position or pattern means. The name of a list means all of
+// its elements, unless it is the label. what is the role, for errors.
 func (p *places) all(what, given string) (fields []int, pattern bool, err error) {
 	if _, exact := p.at[given]; !exact && p.named {
 		for i := 0; ; i++ { // the elements of a list, as formats with lists name them
@@ -254,7 +252,7 @@ func (p *places) all(what, given string) (fields []int, pattern bool, err error)
 			}
 			fields = append(fields, f)
 		}
-		if len(fields) > 0 && what != label {
+		if len(fields) > 0 && what != labelRole {
 			return fields, true, nil
 		}
 		fields = nil
@@ -274,7 +272,7 @@ func (p *places) all(what, given string) (fields []int, pattern bool, err error)
 	return fields, true, err
 }
 
-// matches reports whether a name is the pattern with any text for each *.
+// matches reports whether a name matches a pattern, in which * is any text.
 func matches(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	name, ok := strings.CutPrefix(name, parts[0])
@@ -327,8 +325,7 @@ func (p *places) find(what, given string) (int, error) {
 
 var errOutside = errors.New("position is outside the row")
 
-// ColumnPosition returns the field, from 0, that a 1-based position means in a record of n
-// fields; −1 is the last.
+// ColumnPosition returns the 0-based field at a position in a record of n fields: 1 is the first, −1 the last.
 func ColumnPosition(s string, n int) (int, error) {
 	i, err := strconv.Atoi(s)
 	switch {

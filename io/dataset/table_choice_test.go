@@ -129,7 +129,7 @@ func TestRolesAreMatchedLikeTheLabel(t *testing.T) {
 			map[string]int{WeightRole: 2, IDRole: 0}, []int{1, 3}},
 		{"features alone", []string{"c1", "c2"}, Choice{}, false, nil, []int{0, 1}},
 	} {
-		file, err := c.choice.Apart().Layout(c.columns, c.named)
+		file, err := c.choice.WithoutFeatures().Layout(c.columns, c.named)
 		if err != nil {
 			t.Fatal(err)
 		}

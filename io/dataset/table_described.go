@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Described returns the fields that a sink takes when it describes columns, in the order of
-// its columns: the features, and then the labels, the Weight, the ID and the Time, where there are any.
+// Described returns the fields that a sink gets when it describes columns, in the order of its
+// columns: the features, then the labels, the weight, the id and the time, if there are any.
 func (l *TableLayout) Described() []int {
 	fields := slices.Concat(l.Features, l.Labels())
 	for _, role := range []string{WeightRole, IDRole, TimeRole} {
@@ -19,14 +19,13 @@ func (l *TableLayout) Described() []int {
 	return fields
 }
 
-// Described is what Layout.Described lists, by names and roles: "" is a feature.
+// Described is a column that TableLayout.Described lists. The Role of a feature is "".
 type Described struct {
 	Name, Role string
 	Feature    int // index of a feature, −1 for other columns
 }
 
-// DescribedBy returns the columns that describe the rows of a dataset whose format has columns,
-// in the order of a sink that describes them; nil for other formats.
+// DescribedBy returns the columns of a dataset as a sink describes them; nil if the format has no columns.
 func DescribedBy(d *Dataset) (columns []Described) {
 	of, ok := d.Schema.Layout.(Tabular)
 	if !ok {
@@ -39,7 +38,7 @@ func DescribedBy(d *Dataset) (columns []Described) {
 		case i < len(l.Features):
 			c.Feature = i
 		case l.isLabel(f):
-			c.Role = label
+			c.Role = labelRole
 		default:
 			c.Role = roles[slices.IndexFunc(roles, func(role string) bool { return l.Role(role) == f })]
 		}
@@ -48,7 +47,7 @@ func DescribedBy(d *Dataset) (columns []Described) {
 	return columns
 }
 
-// RoleName returns the name of the column of a dataset with a role; "" if there is none.
+// RoleName returns the name of the column that has a role in a dataset; "" if there is none.
 func RoleName(d *Dataset, role string) string {
 	if of, ok := d.Schema.Layout.(Tabular); ok {
 		if l := of.Table(); l.Role(role) >= 0 {
@@ -58,13 +57,12 @@ func RoleName(d *Dataset, role string) string {
 	return ""
 }
 
-// KeepFeatures makes a dataset whose format has columns keep only some features, by their ascending
-// indices.
+// KeepFeatures drops all features but those with the given ascending indices, if the format has columns.
 func KeepFeatures(d *Dataset, features []int) {
 	if len(features) == len(d.Schema.Layout.(Tabular).Table().Features) {
 		return
 	}
-	change(d, func(t *TableLayout) {
+	changeLayouts(d, func(t *TableLayout) {
 		all := t.Features
 		t.Features = nil
 		for _, i := range features {
@@ -77,16 +75,16 @@ func KeepFeatures(d *Dataset, features []int) {
 	}
 }
 
-// SetTimeLayout says how the times of the Time of a dataset whose format has columns are written.
+// SetTimeLayout sets the layout of the time column of a dataset whose format has columns.
 func SetTimeLayout(d *Dataset, name string) {
 	if d.Key != nil && d.Key.By == TimeRole {
 		d.Key = &schema.Key{By: TimeRole, Columns: d.Key.Columns, Layout: name}
 	}
-	change(d, func(t *TableLayout) { t.TimeLayout = name })
+	changeLayouts(d, func(t *TableLayout) { t.TimeLayout = name })
 }
 
-// change changes the layouts of the dataset and its files, each a copy.
-func change(d *Dataset, to func(t *TableLayout)) {
+// changeLayouts replaces the layouts of the dataset and its files by changed copies.
+func changeLayouts(d *Dataset, to func(t *TableLayout)) {
 	changed := func(l Layout) Layout {
 		o, ok := l.(Tabular)
 		if !ok {
@@ -102,9 +100,8 @@ func change(d *Dataset, to func(t *TableLayout)) {
 	}
 }
 
-// FindColumns returns the indices, as of DescribedBy, of columns given by name, position or pattern.
-// Columns that are not described, such as dropped ones, are passed over if a pattern matches
-// them and otherwise an error.
+// FindColumns returns the indices, into the result of DescribedBy, of columns given by name, position or pattern. A
+// column that is not described, such as a dropped one, is skipped if a pattern matches it, and otherwise an error.
 func FindColumns(d *Dataset, what string, given []string) (columns []int, err error) {
 	of, ok := d.Schema.Layout.(Tabular)
 	if !ok {

@@ -7,28 +7,28 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// FieldSink is where the values of a column go; a nil Sink means that they are not read.
+// FieldSink is a column of a Sink, which takes the values of a field. A nil Sink leaves the field unread.
 type FieldSink struct {
 	Sink   schema.Sink
 	Column int
-	whole  bool // texts keep the spaces around them
+	whole  bool // do not trim spaces from texts
 }
 
-// Decoder returns what stores the values in rows; nil if something else takes them.
+// Decoder returns the decoder that stores the values in rows; nil if the Sink is something else.
 func (t *FieldSink) Decoder() *schema.Decoder {
 	switch s := t.Sink.(type) {
 	case *schema.Decoder:
 		return s
-	case plain:
+	case plainDecoder:
 		return s.Decoder
 	}
 	return nil
 }
 
-// exactInteger is the largest integer up to which float64 has all.
+// exactInteger is the number up to which float64 represents every integer exactly.
 const exactInteger = 1 << 53
 
-// Text passes a text, from which spaces are cut unless it is an identifier.
+// Text passes a text, without the spaces around it unless it is an identifier.
 func (t *FieldSink) Text(row []float32, text []byte) (reason string) {
 	if !t.whole {
 		text = trim(text)
@@ -44,8 +44,7 @@ func (t *FieldSink) Float(row []float32, v float64) (reason string) {
 	return t.Sink.Float(row, t.Column, v)
 }
 
-// Float32 passes a number that is stored as float32: the one with the shortest decimal
-// digits that are rounded to it.
+// Float32 passes a number that is stored as float32, as the shortest decimal number that rounds to it.
 func (t *FieldSink) Float32(row []float32, v float32) (reason string) {
 	wide := float64(v)
 	if wide != math.Trunc(wide) || math.Abs(wide) >= 1<<24 {
@@ -83,7 +82,7 @@ func (t *FieldSink) Bool(row []float32, v bool) (reason string) {
 	return t.Sink.Text(row, t.Column, truth[0])
 }
 
-// trim cuts spaces and tabs from both ends, as readers of text do.
+// trim removes spaces and tabs from both ends, as readers of text do.
 func trim(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
@@ -94,10 +93,9 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// Texts is a Sink that keeps the texts of a column, one after another, and passes values on if they
-// have a further target.
+// Texts is a Sink that stores the texts of a column and passes the fields on to the next Sink, if there is one.
 type Texts struct {
-	null string // in place of a missing text
+	null string // stored for a missing value
 	text []byte
 	ends []int
 	next FieldSink
@@ -108,7 +106,7 @@ var _ schema.Sink = (*Texts)(nil)
 // Reset forgets all texts.
 func (t *Texts) Reset() { t.text, t.ends = t.text[:0], t.ends[:0] }
 
-// Text keeps a text.
+// Text stores a text.
 func (t *Texts) Text(row []float32, _ int, text []byte) string {
 	t.text = append(t.text, text...)
 	t.ends = append(t.ends, len(t.text))
@@ -118,7 +116,7 @@ func (t *Texts) Text(row []float32, _ int, text []byte) string {
 	return ""
 }
 
-// Float keeps the text that stands for a number; NaN is missing.
+// Float stores the text of a number, from schema.AppendFloat; NaN is missing.
 func (t *Texts) Float(row []float32, _ int, v float64) string {
 	if v != v {
 		return t.Null(row, 0)
@@ -131,7 +129,7 @@ func (t *Texts) Float(row []float32, _ int, v float64) string {
 	return ""
 }
 
-// Null keeps the text of what is missing, which is empty except for identifiers.
+// Null stores the text of a missing value, which is empty except for identifiers.
 func (t *Texts) Null(row []float32, _ int) string {
 	t.text = append(t.text, t.null...)
 	t.ends = append(t.ends, len(t.text))
@@ -141,7 +139,7 @@ func (t *Texts) Null(row []float32, _ int) string {
 	return ""
 }
 
-// At returns text i; nil, which means no column, only if t is nil.
+// At returns text i. The result is nil only if t is nil, which means that there is no such column.
 func (t *Texts) At(i int) []byte {
 	if t == nil {
 		return nil
@@ -164,31 +162,31 @@ func (t *Texts) Key(i int) []byte {
 	return nil
 }
 
-// plain is the Sink of rows of plain numbers.
-type plain struct{ *schema.Decoder }
+// plainDecoder is the Sink of rows of plain numbers: missing values and texts cannot be used.
+type plainDecoder struct{ *schema.Decoder }
 
 func newPlain(l *TableLayout, centre []float64) schema.Sink {
 	t := new(schema.Table)
 	for _, name := range l.Names() {
 		t.Columns = append(t.Columns, schema.Column{Name: name, Type: schema.Number})
 	}
-	return plain{schema.NewDecoder(t, centre)}
+	return plainDecoder{schema.NewDecoder(t, centre)}
 }
 
 const isMissing = "is missing"
 
-func (p plain) Text(row []float32, column int, text []byte) string {
+func (p plainDecoder) Text(row []float32, column int, text []byte) string {
 	if len(text) == 0 {
 		return isMissing
 	}
 	return p.Decoder.Text(row, column, text)
 }
 
-func (p plain) Float(row []float32, column int, v float64) string {
+func (p plainDecoder) Float(row []float32, column int, v float64) string {
 	if v != v {
 		return isMissing
 	}
 	return p.Decoder.Float(row, column, v)
 }
 
-func (p plain) Null([]float32, int) string { return isMissing }
+func (p plainDecoder) Null([]float32, int) string { return isMissing }

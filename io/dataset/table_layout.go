@@ -12,51 +12,51 @@ import (
 // MaxColumns is the largest number of fields of a record.
 const MaxColumns = rows.MaxDim + 1
 
-// isName tells that the texts of a column with the role name a row or what it belongs to. They are
-// kept as they are, beside what else the column may be for a model.
+// isName reports whether the texts of a column with this role are names: of the row, its group, fold
+// or level. They are stored unchanged. The column may be a feature as well.
 func isName(role string) bool {
 	return role == IDRole || slices.Contains(groups, role) || slices.Contains(levels, role)
 }
 
 // The roles of columns that are neither features nor the label.
 const (
-	WeightRole = "weight" // how much the row counts
+	WeightRole = "weight" // weight of the row
 	IDRole     = "id"     // copied to predictions
-	TimeRole   = "time"   // when the row was; rows can be scored apart by it
+	TimeRole   = "time"   // time of the row; rows of different times can be scored separately
 	FoldRole   = "fold"   // the number of the row's fold
-	GroupRole  = "group"  // what the row belongs to; of several columns the others are group2, group3 and so on
-	LevelRole  = "level"  // the level of the row; likewise
+	GroupRole  = "group"  // group of the row; if several columns name it, the others are group2, group3, …
+	LevelRole  = "level"  // level of the row; further columns are level2, level3, …
 )
 
-const label = "label" // the role of a label
+const labelRole = "label" // the role of a label
 
 var roles = slices.Concat([]string{WeightRole, IDRole, TimeRole, FoldRole}, groups, levels)
 
-// groups are the roles of columns that together say what a row belongs to.
+// groups are the roles of the columns that together name the group of a row.
 var groups = []string{GroupRole, GroupRole + "2", GroupRole + "3", GroupRole + "4"}
 
-// levels are the roles of columns that together name the level of a row.
+// levels are the roles of the columns that together name the level of a row.
 var levels = []string{LevelRole, LevelRole + "2", LevelRole + "3", LevelRole + "4"}
 
-// TableLayout says what the fields of a record are. It is plain data and part of a model; call
-// Validate on a Layout read from a file. It is the layout of formats in which all columns
-// have names; other formats embed it.
+// TableLayout says which fields of a record are features, labels or have another role. It is
+// plain data and part of a model; call Validate on one that was read from a file. It is the
+// Layout of formats in which all columns have names; other formats embed it.
 type TableLayout struct {
 	Columns []string `json:"columns"` // names of all fields; c1, c2, … for fields without a name
-	// Path is the number of columns, the last ones, that are not in the file but in its path.
+	// Path is the number of columns, the last ones, whose values are in the path of the file.
 	Path  int `json:"path,omitempty"`
 	Label int `json:"label"` // 0-based field of the label; −1 if there is none
-	// Targets holds the 0-based fields of all labels, where there are several: Label is the first.
+	// Targets holds the 0-based fields of all labels if there are several; Label is the first.
 	Targets  []int `json:"targets,omitempty"`
 	Features []int `json:"features"` // 0-based fields of the features, in the order of the row
-	// Roles holds the 0-based fields of a Weight, an ID and a Time, where there are any.
+	// Roles maps roles, such as WeightRole, to 0-based fields.
 	Roles map[string]int `json:"roles,omitempty"`
-	// TimeLayout is how the texts of the Time are written, as in schema.Column; "" if they are
-	// numbers, or not known.
+	// TimeLayout is the layout of the texts of the time column, as schema.Column.Layout; "" if
+	// they are numbers, or if the layout is not known.
 	TimeLayout string `json:"time_layout,omitempty"`
 }
 
-// Tabular is a layout of a format with columns.
+// Tabular is the Layout of a format with columns.
 type Tabular interface {
 	Layout
 	// Table returns the columns.
@@ -125,8 +125,7 @@ func (l *TableLayout) Role(role string) int {
 	return -1
 }
 
-// KeyFields returns the fields that the keys of a dataset's rows are made of, and then those that name
-// their levels.
+// KeyFields returns the fields of the keys of a dataset's rows, followed by those that name their levels.
 func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
 	switch {
 	case d.Key == nil:
@@ -145,7 +144,7 @@ func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
 	return fields
 }
 
-// RoleNames returns the columns that are neither features nor labels, each after its role.
+// RoleNames returns the columns with other roles than feature and label, each name after its role.
 func (l *TableLayout) RoleNames() (names []string) {
 	for _, role := range roles {
 		f := l.Role(role)
@@ -161,7 +160,7 @@ func (l *TableLayout) RoleNames() (names []string) {
 	return names
 }
 
-// Uses returns for each field whether it is a feature, the label or has a role.
+// Uses reports, for each field, whether it is a feature or a label or has another role.
 func (l *TableLayout) Uses() []bool {
 	uses := make([]bool, len(l.Columns))
 	for _, f := range l.Features {
@@ -214,7 +213,7 @@ func (l *TableLayout) Validate() error {
 		case used[f] != "":
 			return fmt.Errorf("table: layout: field %d is two labels", f)
 		}
-		used[f] = label
+		used[f] = labelRole
 	}
 	for _, role := range slices.Sorted(maps.Keys(l.Roles)) {
 		f := l.Roles[role]

@@ -8,22 +8,22 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// A column of lists of numbers, such as an embedding, becomes a column for each element, which is missing in a
-// row without a list.
+// A column of lists of numbers, such as an embedding, becomes one column for each element. In a
+// row without a list these are missing.
 
-// ListLength returns the length of the lists of a column, some of which have so many elements together: the mean,
-// unless the total shows that many lists are longer or shorter.
+// ListLength returns the length of the lists of a column, given how many elements some of the lists
+// have together. It is not ok if the total shows that the lists differ in length.
 func ListLength(elements, lists int64) (n int, ok bool) {
 	mean := math.Round(float64(elements) / float64(max(1, lists)))
 	off := math.Abs(float64(elements) - mean*float64(lists))
 	return int(mean), 1 <= mean && mean <= rows.MaxDim && 10*off <= float64(elements)
 }
 
-// ElementName returns the name of the column of an element.
+// ElementName returns the name of the column for element i of a list.
 func ElementName(list string, i int) string { return fmt.Sprintf("%s_%d", list, i) }
 
-// WithLists returns columns in which those that are lists are replaced by their elements. The lengths of other
-// columns are 0.
+// WithLists returns the columns with each list replaced by its elements. lengths holds the length
+// of each list, and 0 for other columns.
 func WithLists(names []string, lengths []int) ([]string, error) {
 	var all []string
 	elements := map[string]string{}
@@ -48,7 +48,7 @@ func WithLists(names []string, lengths []int) ([]string, error) {
 	return all, nil
 }
 
-// ListAt returns the number of elements of a list whose columns begin at a field; 0 if there are none.
+// ListAt returns the number of columns, from a field on, that are elements of a list; 0 if there are none.
 func (l *TableLayout) ListAt(field int, list string) (n int) {
 	for columns := l.Stored(); field+n < len(columns) && columns[field+n] == ElementName(list, n); n++ {
 	}
@@ -68,10 +68,10 @@ func OtherLength(k, n int) string {
 	return fmt.Sprintf("has a list of %d %s, want %d", k, Plural(k, "value"), n)
 }
 
-// IsNested is the reason why a row whose value has parts, where others have none, cannot be used.
+// IsNested is the reason why a row cannot be used whose value has parts while others have none.
 const IsNested = "is an object or an array, and nested values are not supported"
 
-// Uses reports whether some of n fields from one on are read.
+// Uses reports whether any of n fields is read, beginning with field.
 func (f *Fields) Uses(field, n int) bool {
 	return slices.ContainsFunc(f.To[field:field+n], func(to FieldSink) bool { return to.Sink != nil })
 }

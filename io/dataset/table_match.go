@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Match returns the layout with which another file yields the same rows. l is a valid
-// layout, usually the model's, and file is the other file's.
+// Match returns the layout with which another file yields the same rows as l. l is a valid
+// layout, usually that of a model; file is the layout of the other file.
 //
-// If both are named, features are found by name: their order may differ, and further columns
-// are ignored. Otherwise they are found by position, and file must have all of l's
-// columns, or all but the labels. The labels are file's if it has any, else l's; the
-// result has none if file does not hold them all. The same holds for each role.
+// If both are named, features are found by name: their order may differ, and other columns are
+// ignored. Otherwise they are found by position, and file must have all columns of l, or all
+// except the labels. The labels are those of file if it has any, otherwise those of l; the result
+// has none if the file lacks one of them. The same applies to each role.
 func (l *TableLayout) Match(file *TableLayout, named bool) (TableLayout, error) {
 	m := TableLayout{Columns: file.Columns, Path: file.Path, Roles: maps.Clone(file.Roles), TimeLayout: l.TimeLayout}
 	m.setLabels(file.Labels())
@@ -32,7 +32,7 @@ func (l *TableLayout) Match(file *TableLayout, named bool) (TableLayout, error) 
 	return l.matchPositions(m)
 }
 
-// orderLabels puts the labels in the order of l's, if they have the same names.
+// orderLabels puts the labels of m in the order of l, if both have labels of the same names.
 func (m *TableLayout) orderLabels(l *TableLayout) {
 	mine, fields := m.names(m.Labels()), make([]int, 0, len(m.Targets))
 	for _, name := range l.names(l.Labels()) {
@@ -45,7 +45,7 @@ func (m *TableLayout) orderLabels(l *TableLayout) {
 	}
 }
 
-// matchPositions completes m, which has no names.
+// matchPositions completes m, whose columns have no names.
 func (l *TableLayout) matchPositions(m TableLayout) (TableLayout, error) {
 	if len(m.Columns) == len(l.Columns) && (m.Label < 0 || slices.Equal(m.Labels(), l.Labels())) {
 		m.Features = slices.Clone(l.Features)
@@ -63,7 +63,7 @@ func (l *TableLayout) matchPositions(m TableLayout) (TableLayout, error) {
 		}
 	}
 	if len(free) != len(others) {
-		// The file may have the features only.
+		// The file may have only the features.
 		others = slices.Sorted(slices.Values(l.Features))
 	}
 	if len(free) != len(others) {
@@ -82,7 +82,7 @@ func (l *TableLayout) matchPositions(m TableLayout) (TableLayout, error) {
 	return m, l.matchRoles(&m, at)
 }
 
-// matchRoles gives m the roles of l that it does not have, where at finds their fields.
+// matchRoles gives m the roles of l that it lacks. The function at returns the field of m for a field of l.
 func (l *TableLayout) matchRoles(m *TableLayout, at func(f int) int) error {
 	for _, role := range roles {
 		f, ok := l.Roles[role]
@@ -123,7 +123,7 @@ func (l *TableLayout) NamedIn(columns []string) bool {
 	return !slices.ContainsFunc(l.Features, func(f int) bool { return !there[l.Columns[f]] })
 }
 
-// labelPlace describes the positions of labels in a file without a header.
+// labelPlace describes the positions of the labels of a file without a header, for messages.
 func (l *TableLayout) labelPlace() string {
 	switch {
 	case l.Label < 0:

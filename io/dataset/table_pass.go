@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// How times are written.
+// Layouts in which FieldSink.Time writes times.
 const (
 	DateLayout  = "2006-01-02"
 	ClockLayout = "15:04:05.999999999"
 	StampLayout = DateLayout + " " + ClockLayout
 )
 
-// Time passes a time in UTC as text, in one of the ways above.
+// Time passes a time in UTC as text, in one of the layouts above.
 func (t *FieldSink) Time(row []float32, at time.Time, layout string) (reason string) {
 	var text [48]byte
 	return t.Sink.Text(row, t.Column, at.UTC().AppendFormat(text[:0], layout))

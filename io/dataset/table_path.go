@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// hiveMissing is what Hive and its followers write for a missing value.
+// hiveMissing stands for a missing value in paths that Hive and Spark write.
 const hiveMissing = "__HIVE_DEFAULT_PARTITION__"
 
 // PathValues returns the values of the directories of a path that are written as name=value.
@@ -32,9 +32,9 @@ func PathValues(path string) map[string]string {
 	return values
 }
 
-// SetPath finds the columns whose values are in the paths of all files: the columns of the model that the
-// data is for; without a model, those that an option names, and those that have several values and
-// are not to be ignored.
+// SetPath finds the columns whose values are in the paths of all files. If the data is for a model,
+// these are the columns of the model. Otherwise they are the columns that an option names, and those
+// that have several values and are not in Options.Ignore.
 func SetPath(o *Opening) {
 	first := PathValues(o.Data.Files[0].Name)
 	several := map[string]bool{}
@@ -60,14 +60,14 @@ func SetPath(o *Opening) {
 	})
 }
 
-// withPath returns the columns of a file, first the ones stored in it, then the ones in its path, and how many
-// the latter are. A stored column wins.
+// withPath returns the columns of a file: the stored ones, followed by those in its path, whose number
+// is inPath. If both have a name, the stored column counts.
 func withPath(stored, path []string) (columns []string, inPath int) {
 	more := slices.DeleteFunc(slices.Clone(path), func(name string) bool { return slices.Contains(stored, name) })
 	return slices.Concat(stored, more), len(more)
 }
 
-// Stored returns the names of the columns that are stored in the file, not in its path.
+// Stored returns the names of the columns in the file itself, not in its path.
 func (l *TableLayout) Stored() []string { return l.Columns[:len(l.Columns)-l.Path] }
 
 // PathTexts returns the values of the columns that are in the path of a file.

@@ -7,23 +7,23 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Fields says where the fields of a shard's records go.
+// Fields holds the sinks for the fields of a shard's records.
 type Fields struct {
-	To    []FieldSink // of each field
+	To    []FieldSink // sink of each field
 	Used  []int       // fields that are read, ascending
 	Width int         // values of a row
 	Plain bool        // rows are plain numbers: missing values and texts cannot be used
 
-	Labels       []*Texts // of the labels; nil if they are not read
-	Weights, IDs *Texts   // of the columns with these roles; likewise
-	Keys         []*Texts // of the columns that keys are made of; likewise
+	Labels       []*Texts // texts of the labels; nil if they are not read
+	Weights, IDs *Texts   // texts of the columns with these roles; nil if they are not read
+	Keys         []*Texts // texts of the columns from which keys are made; nil if they are not read
 
 	columns []string
-	part    *Parting // nil if all rows are read
-	Path    [][]byte // values of the last fields, which are in the path of the file
+	part    *PartFilter // nil if all rows are read
+	Path    [][]byte    // values of the last fields, which are in the path of the file
 }
 
-// NewFields returns where the fields of a layout go.
+// NewFields returns the sinks for the fields of a layout.
 func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 	f := &Fields{To: make([]FieldSink, len(l.Columns)), columns: l.Columns, Path: l.PathTexts(in.File)}
 	sink, describes := in.Sink()
@@ -77,14 +77,14 @@ func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 	return f, nil
 }
 
-// Read notes which row of a batch is read.
+// Read says which row of a batch is read next, for its Part.
 func (f *Fields) Read(i int) {
 	if f.part != nil {
 		f.part.At = i
 	}
 }
 
-// SetPath stores what is in the path of the file in a row, and calls bad for what cannot be used.
+// SetPath stores the values from the path of the file in a row. It calls bad for a value that cannot be used.
 func (f *Fields) SetPath(row []float32, bad func(field int, reason string)) {
 	for i, text := range f.Path {
 		if at := len(f.To) - len(f.Path) + i; f.To[at].Sink != nil {
@@ -93,7 +93,7 @@ func (f *Fields) SetPath(row []float32, bad func(field int, reason string)) {
 	}
 }
 
-// ResetTexts forgets the texts of all columns that are not features, and the fields that taps have kept.
+// ResetTexts forgets the stored texts of labels and other roles, and the fields that Taps have stored.
 func (f *Fields) ResetTexts() {
 	f.part.Reset()
 	for _, t := range slices.Concat(f.Labels, f.Keys, []*Texts{f.Weights, f.IDs}) {
@@ -111,7 +111,7 @@ func (f *Fields) Label(column, i int) []byte {
 	return f.Labels[column].At(i)
 }
 
-// Bad returns the error of a record whose field cannot be used for a reason.
+// Bad returns an error for a record in which a field cannot be used.
 func (f *Fields) Bad(line int64, field int, reason string) *rows.BadRow {
 	return &rows.BadRow{Line: line, Column: field + 1, Reason: InColumn(f.columns[field], reason), NotNumber: f.Plain}
 }
@@ -124,7 +124,7 @@ type Record struct {
 	number int64     // of this record
 	x      []float32 // with the record's values at its end
 	row    []float32 // these values
-	field  int       // of the first reason
+	field  int       // field of the first reason
 	reason string
 }
 
@@ -142,22 +142,22 @@ func (r *Record) Begin(x []float32) {
 	r.ResetTexts()
 }
 
-// Field starts a field that is used and returns where it goes and its row. Not ok means that
-// the record has had it.
+// Field starts a field that is used, and returns its sink and the row to pass to the sink. It is
+// not ok if the record has already had this field.
 func (r *Record) Field(field int) (to *FieldSink, row []float32, ok bool) {
 	ok = r.marks[field] != r.number
 	r.marks[field] = r.number
 	return &r.To[field], r.row, ok
 }
 
-// Check notes a reason why the record cannot be used, unless it is empty; the first one counts.
+// Check records the reason why the record cannot be used, unless it is empty. The first reason counts.
 func (r *Record) Check(field int, reason string) {
 	if reason != "" && r.reason == "" {
 		r.field, r.reason = field, reason
 	}
 }
 
-// Need notes the reason for the first field that is used and that the record did not have, if there is one.
+// Need records the reason for the first used field that the record lacks, if there is one.
 func (r *Record) Need(reason string) {
 	for _, field := range r.Used {
 		if r.marks[field] != r.number {
@@ -166,8 +166,8 @@ func (r *Record) Need(reason string) {
 	}
 }
 
-// End returns what rows.Reader.Append does for the x that Begin got. A field that the record did
-// not have is missing.
+// End ends the record and returns the results of rows.Reader.Append for the x of Begin. A used
+// field that the record lacks is a missing value.
 func (r *Record) End(x []float32, line int64) ([]float32, []byte, error) {
 	for _, field := range r.Used {
 		if r.marks[field] != r.number {
@@ -187,7 +187,7 @@ func (r *Record) Target(i int) []byte { return r.Label(i, 0) }
 // Weight returns the text of the record's weight.
 func (r *Record) Weight() []byte { return r.Weights.At(0) }
 
-// Key returns text i of those that the record's key is made of.
+// Key returns text i of the texts from which the key of the record is made.
 func (r *Record) Key(i int) []byte { return r.Keys[i].Key(0) }
 
 // ID returns the text of the record's identifier.

@@ -9,7 +9,7 @@ import (
 // BeginStored completes the schema from the names of the columns of the first file with content,
 // for formats in which files store the names and the types of their columns.
 func BeginStored(o *Opening, names []string) error {
-	layout, err := TableLayout{}, limited(names)
+	layout, err := TableLayout{}, checkCount(names)
 	if err == nil {
 		layout, err = FirstLayout(o, names)
 	}
@@ -20,11 +20,11 @@ func BeginStored(o *Opening, names []string) error {
 	return nil
 }
 
-// JoinStored compares the columns that file i stores with the first file's. The result is
-// what Agree takes: a layout with the file's columns, if they differ, or nil. It is an error if a
-// column that is used cannot be read; unreadable returns the reason for that, or nil.
+// JoinStored compares the columns that file i stores with those of the first file. It returns the
+// Seen.What for AgreeColumns: a layout with the columns of the file, or nil if they do not differ.
+// It is an error if a used column cannot be read; unreadable returns the reason, or nil.
 func JoinStored(o *Opening, i int, names []string, unreadable func(column int) error) (any, error) {
-	if err := limited(names); err != nil {
+	if err := checkCount(names); err != nil {
 		return nil, o.Error(i, err)
 	}
 	used := o.Data.Schema.Layout.(Tabular).Table().Used()
@@ -45,8 +45,8 @@ func JoinStored(o *Opening, i int, names []string, unreadable func(column int) e
 	return &other, nil
 }
 
-// limited returns an error unless a file has columns, and not too many.
-func limited(names []string) error {
+// checkCount returns an error unless a file has columns, at most MaxColumns.
+func checkCount(names []string) error {
 	if n := len(names); n == 0 || n > MaxColumns {
 		return fmt.Errorf("has %d columns; there must be 1 to %d", n, MaxColumns)
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Quote quotes a text for a message, of which it keeps the first 40 characters.
+// Quote quotes the first 40 characters of a text for a message.
 func Quote(s string) string { return strconv.Quote(shorten(s)) }
 
 // shorten keeps the first 40 characters of s.
@@ -22,7 +22,7 @@ func shorten(s string) string {
 	return s
 }
 
-// NotUTF8 returns the reason why a text is not UTF-8, "" if it is.
+// NotUTF8 returns the reason why a text is not valid UTF-8, "" if it is.
 func NotUTF8(b []byte) string {
 	if utf8.Valid(b) {
 		return ""
@@ -48,7 +48,7 @@ func Plural(n int, noun string) string {
 // InColumn puts the name of a column before a reason.
 func InColumn(name, reason string) string { return fmt.Sprintf("column %s: %s", Quote(name), reason) }
 
-// NameList shows names, the first twenty of them.
+// NameList joins the first twenty names for a message.
 func NameList(names []string) string {
 	const most = 20
 	s := make([]string, 0, most)

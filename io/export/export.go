@@ -68,19 +68,19 @@ func (f File) Head() ([]byte, error) {
 // Format is a format of files.
 type Format struct {
 	Name string
-	// Arrays means that files hold numbers alone, in a single block whose rows all have values.
+	// Arrays means that files hold only numbers, in a single block whose rows all have values.
 	Arrays bool
 	// Lines means that a file is text, a header and then lines, and a file without rows is the
 	// header. So files of consecutive rows can be joined.
 	Lines bool
 	// Files returns the files of a table.
 	Files func(columns []Column) []File
-	// Join writes a file with the rows of files, at least one, in a format that is not one of Lines; nil if
-	// that cannot be done.
+	// Join writes one file with the rows of at least one file, for formats without Lines; nil if
+	// files of the format cannot be joined.
 	Join func(w io.Writer, files []Part) error
 }
 
-// Part is a file of consecutive rows that will be joined.
+// Part is a file of consecutive rows, to be joined with others.
 type Part struct {
 	Size int64
 	Open func(off, n int64) (io.ReadCloser, error) // reads n bytes from an offset; all the rest if n is negative

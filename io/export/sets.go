@@ -2,9 +2,9 @@ package export
 
 import "strings"
 
-// Sets are values of a column with Levels: a set of these for each row. Its text has the levels one
-// after the other, separated by |, with a backslash before each | and backslash within one. In JSON it is
-// an array.
+// Sets holds the values of a column with Levels: a set of levels for each row. The text of a set is its
+// levels, separated by |, with a backslash before each | and each backslash within a level. In JSON a set
+// is an array.
 type Sets struct {
 	Ends  []int   // of the sets, in Items
 	Items []int32 // indices of levels

@@ -1,4 +1,4 @@
-// Package foreign names files that are not supported by what they begin with, and says how to convert them.
+// Package foreign recognises files of unsupported formats by their first bytes, and says how to convert them.
 package foreign
 
 import (

@@ -46,10 +46,9 @@ func Open(images, labels io.Reader) (*Reader, error) {
 	return newReader(images, labels, h, lh, 0, h.records()), nil
 }
 
-// newReader returns a reader of the records [first, first+count) of a file whose header
-// is h. Both streams are already positioned at record first, at the offset from
-// [Header.Range]. labels may be nil; lh is then ignored. NewReader panics if the file
-// has no such records, or if Check(h, lh) fails.
+// newReader returns a reader of the records [first, first+count) of a file whose header is h. Both streams are
+// already positioned at record first, at the offset from [Header.Range]. labels may be nil; lh is then ignored.
+// newReader panics if the file has no such records, or if check(h, lh) fails.
 //
 // A stream that ends early is an error, and so are bytes after the file's last record.
 func newReader(images, labels io.Reader, h, lh Header, first, count int64) *Reader {

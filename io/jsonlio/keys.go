@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/lines"
 )
 
-// keys are the keys of objects, and what is known of their order.
+// keys collects the keys of objects, and what is known about their order.
 type keys struct {
 	names  []string
 	index  map[string]int
@@ -106,8 +106,8 @@ func (k *keys) add(name string) int {
 	return i
 }
 
-// same reports whether another file has the same keys in the same order, no nested value
-// that this one has not, and no lists.
+// same reports whether another file has the same keys in the same order, no lists, and
+// nested values only where this file has them.
 func (k *keys) same(o *keys) bool {
 	if !slices.Equal(k.names, o.names) || len(k.before) != len(o.before) {
 		return false
@@ -139,8 +139,8 @@ func (k *keys) merge(o *keys) {
 	}
 }
 
-// columns returns the names of the columns in their order. What is always null is a list if it is one in like, the
-// layout of the model, which may be nil.
+// columns returns the names of the columns in their order. A key that is always null is a list if it is
+// one in like, the layout of the model, which may be nil.
 func (k *keys) columns(like dataset.Tabular) ([]string, error) {
 	names := k.order()
 	lengths := make([]int, len(names))
@@ -155,9 +155,8 @@ func (k *keys) columns(like dataset.Tabular) ([]string, error) {
 	return dataset.WithLists(names, lengths)
 }
 
-// order returns the names so that each comes after those that it follows in an object. What
-// that leaves open is decided by the names, so the order depends only on the objects, not
-// on their order.
+// order sorts the names so that each comes after the names that it follows in an object, and by name
+// where that leaves a choice. So the result does not depend on the order of the objects.
 func (k *keys) order() []string {
 	after := make([][]int, len(k.names))
 	waits := make([]int, len(k.names))

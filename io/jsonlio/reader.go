@@ -24,7 +24,7 @@ type reader struct {
 	*dataset.Record
 	lines    Source
 	layout   *Layout
-	complete bool           // an object without a column that is used is not a row
+	complete bool           // an object that lacks a used column is not a row
 	index    map[string]int // of each column
 	lists    map[string]listOf
 	scan     scanner
@@ -178,7 +178,7 @@ func (r *reader) value(f int) {
 	r.Check(f, reason)
 }
 
-// written returns the text that the value of a field would have in CSV: with --decimal , the number 1.5 is 1,5.
+// written returns the text of a value as in CSV: if the decimal separator is a comma, 1.5 becomes 1,5.
 func (r *reader) written(f int) []byte {
 	if r.member.kind != number || r.decimal == nil || r.decimal[f] == 0 {
 		return r.member.text

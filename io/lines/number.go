@@ -149,8 +149,8 @@ func ParseNumber(b []byte) (v float32, ok bool) {
 	return v, n > 0 && n == len(b)
 }
 
-// CutFraction returns a text without the fraction of a whole number, as "1.0" has it; other texts are
-// returned as they are. point begins the fraction; 0 is a point.
+// CutFraction returns a whole number such as "1.0" without its fraction, and other texts unchanged.
+// point begins the fraction; 0 means '.'.
 func CutFraction(text []byte, point byte) []byte {
 	n := len(text)
 	for n > 1 && text[n-1] == '0' {
@@ -169,12 +169,12 @@ func CutFraction(text []byte, point byte) []byte {
 	return text[:n]
 }
 
-// ParseFloat64 returns the float64 nearest to the number b, which is valid for Parse.
+// ParseFloat64 returns the float64 nearest to the number b, which ParseNumber must accept.
 func ParseFloat64(b []byte) float64 {
 	v, _ := strconv.ParseFloat(unsafe.String(&b[0], len(b)), 64)
 	return v
 }
 
-// NumberMinus returns the number b, valid for Parse, minus c: both are rounded to float64, and
+// NumberMinus returns b − c for a number b that ParseNumber accepts. b is rounded to float64, and
 // the difference to float32.
 func NumberMinus(b []byte, c float64) float32 { return float32(ParseFloat64(b) - c) }

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Units are the signs with which numbers can be written, before or after them.
+// Units are the signs that may precede or follow a number.
 var Units = [...]string{"$", "€", "£", "¥", "%"}
 
-// CutUnit returns a number that may have a unit without it, in scratch memory, and which unit that
-// is, −1 for none.
+// CutUnit returns a number without its unit, in scratch memory, and the index of the unit in Units,
+// −1 if there is none.
 func CutUnit(scratch *[]byte, text []byte) (number []byte, unit int) {
 	if len(text) == 0 {
 		return text, -1
@@ -36,8 +36,8 @@ func CutUnit(scratch *[]byte, text []byte) (number []byte, unit int) {
 	return text, -1
 }
 
-// PlainNumber rewrites a number with a decimal point and without thousands, in scratch memory. Thousands that
-// are separated have groups of three digits, after one of one to three digits that does not begin with 0.
+// PlainNumber rewrites a number with a decimal point and without separators of thousands, in scratch memory.
+// Separated groups must have three digits, except that the first has one to three and does not begin with 0.
 func PlainNumber(scratch *[]byte, text []byte, decimal, thousands byte) (plain []byte, ok bool) {
 	if (decimal == 0 || decimal == '.') && thousands == 0 {
 		return text, true
@@ -76,8 +76,8 @@ func PlainNumber(scratch *[]byte, text []byte, decimal, thousands byte) (plain [
 	return b, whole()
 }
 
-// separator returns the first character of a text and its length: a space for one that does not break the
-// line or is thin, and ' for an apostrophe, as programs for texts write them between thousands.
+// separator returns the first character of a text and its length. Word processors separate thousands by
+// no-break or thin spaces and typographic apostrophes, which it returns as a plain space and apostrophe.
 func separator(text []byte) (c byte, n int) {
 	if text[0] >= utf8.RuneSelf {
 		switch r, n := utf8.DecodeRune(text); r {
@@ -90,8 +90,8 @@ func separator(text []byte) (c byte, n int) {
 	return text[0], 1
 }
 
-// NearestFloat32 returns the float32 nearest to the shortest decimal number that v stands for, so
-// that a number stored in binary is read as the same number in text.
+// NearestFloat32 returns the float32 nearest to the shortest decimal number that rounds to v, so that a
+// number stored in binary has the same value as the same number in text.
 func NearestFloat32(v float64) float32 {
 	x := float32(v)
 	// Only midpoints of two float32, which have one bit set of the 29 that float32

@@ -22,15 +22,15 @@ type Message struct {
 	ID         string            `json:"id,omitempty"`
 	Data       []byte            `json:"data"`
 	Attributes map[string]string `json:"attributes,omitempty"`
-	// Published is when it was, or what its attribute says; zero if unknown.
+	// Published is the time of publication, or the time in Settings.TimeAttribute; zero if unknown.
 	Published time.Time `json:"published,omitzero"`
 }
 
 // Names of the attributes of messages that are made from another. They all begin with Prefix.
 const (
 	Prefix         = "bochner_"
-	IDAttribute    = Prefix + "message_id" // of the other: equal in all copies
-	FromAttribute  = Prefix + "source"     // where it was received
+	IDAttribute    = Prefix + "message_id" // identifier of the other message, equal in all copies
+	FromAttribute  = Prefix + "source"     // source of the other message
 	ModelAttribute = Prefix + "model"      // digest of the model
 	ErrorAttribute = Prefix + "error"      // why it has no predictions, or not for all rows
 	CutAttribute   = Prefix + "cut"        // bytes that its content had before the end was cut off
@@ -40,7 +40,7 @@ const (
 func (m *Message) From(source string, data []byte, more ...string) *Message {
 	a := map[string]string{}
 	for name, value := range m.Attributes {
-		if !strings.HasPrefix(name, Prefix) { // of a stream before
+		if !strings.HasPrefix(name, Prefix) { // drop attributes that an earlier stream has added
 			a[name] = value
 		}
 	}
@@ -69,37 +69,38 @@ type Settings struct {
 type Service interface {
 	// Check returns an error unless the name is a source's, or, if sink is set, a sink's.
 	Check(name string, sink bool) error
-	// Subscription returns the subscription of a source: itself, or of a topic one that is made for
-	// the reader unless it exists. It has what is published from then on, also while nothing reads.
+	// Subscription returns the subscription of a source. If the source is a topic, it creates a
+	// subscription for the reader unless one exists, which gets all messages that are published
+	// from then on, even while nothing reads.
 	Subscription(ctx context.Context, source, reader string) (string, error)
 	// Receive begins to receive the messages of a subscription.
 	Receive(ctx context.Context, subscription string, s Settings) (Source, error)
-	// Publisher returns what publishes to a topic.
+	// Publisher returns the Sink of a topic.
 	Publisher(ctx context.Context, topic string) (Sink, error)
 }
 
 // Source is where messages come from. Its methods are for one goroutine at a time.
 type Source interface {
-	// Next returns messages, at most n, as soon as there are any, and none if none came in that time.
+	// Next returns at most n messages as soon as there are any, or none after the time wait.
 	Next(ctx context.Context, n int, wait time.Duration) ([]Received, error)
-	// Waiting is the number of messages that were received and not returned.
+	// Waiting returns the number of messages that were received but not yet returned.
 	Waiting() int
-	// Close gives back messages that were not acknowledged, and waits until those that were are.
+	// Close gives back unacknowledged messages, and waits until acknowledgements have arrived.
 	Close() error
 }
 
 // Received is a message that must be acknowledged or given back.
 type Received struct {
 	Message
-	// End acknowledges the message, after which it is not delivered again as a rule; or gives it back,
-	// after which it is.
+	// End acknowledges the message if done is true; it is then normally not delivered again.
+	// Otherwise End gives the message back, to be delivered again.
 	End func(done bool)
 }
 
 // Sink is a topic. Its methods may be called at the same time.
 type Sink interface {
-	// Publish publishes messages, and returns when the service has answered for all of them. It returns
-	// for each what went wrong: nil if it is stored. After an error it may be.
+	// Publish publishes messages, and returns when the service has answered for all of them. It
+	// returns an error for each message, nil if it is stored. After an error it may be stored, too.
 	Publish(ctx context.Context, all []Message) []error
 	Close() error
 }
@@ -136,8 +137,8 @@ func ServiceOf(name string) (Service, error) {
 // longestName is the length from which the name of a file is a digest.
 const longestName = 180
 
-// FileName returns the name of the files about a message: its identifier, in which characters other
-// than letters, digits and -_~. are written as in URLs; of a long one, the end is a digest of it.
+// FileName returns the name of the files about a message: its identifier, with characters other
+// than letters, digits and -_~. escaped as in URLs. A long name is cut and ends in a digest.
 func FileName(id string) string {
 	name := url.PathEscape(id)
 	name = strings.NewReplacer("*", "%2A", "[", "%5B", "]", "%5D", ":", "%3A", "@", "%40", "$", "%24", "&", "%26", "+",

@@ -85,7 +85,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	return nil, nil
 }
 
-// joinLabels compares the number of labels with that of the rows. column is theirs, if they are text.
+// joinLabels compares the number of labels with the number of rows. column is the column of labels in text.
 func joinLabels(ctx context.Context, f *dataset.File, column string) error {
 	head, compression, err := dataset.Peek(ctx, *f.Labels)
 	if err != nil {
@@ -144,7 +144,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	return r, err
 }
 
-// open opens some records of an array: alone, or after its header if the whole file is read.
+// open opens some records of an array. If the whole file is read, it first reads the header.
 func open(ctx context.Context, in *dataset.Input, o storage.Object, compression string, whole bool, first,
 	count int64) (*array, error) {
 	r, err := in.Open(ctx, o, compression, 0, -1)
@@ -174,12 +174,12 @@ func open(ctx context.Context, in *dataset.Input, o storage.Object, compression 
 	return newArray(r, h, first, count, whole), nil
 }
 
-// columnsBytes is about what a reader of columns holds: a shard of usual size.
+// columnsBytes is the approximate memory of a reader of columns in bytes: a shard of usual size.
 const columnsBytes = 32 << 20
 
 // byRows reads some records of an array whose columns are one after another.
 func byRows(ctx context.Context, o storage.Object, h Header, first, count int64) (io.Reader, error) {
-	if err := h.checkSize(o.Size); err != nil { // which bounds the memory
+	if err := h.checkSize(o.Size); err != nil { // this bounds the memory
 		return nil, err
 	}
 	size, width := int64(h.Size), h.recordBytes()

@@ -1,5 +1,5 @@
-// Package npyio reads arrays that NumPy has saved: .npy files of numbers with two dimensions, a row of the
-// table each. Labels are a second file of one dimension, of numbers, truth values or texts.
+// Package npyio reads arrays that NumPy has saved: .npy files with two dimensions of numbers, in which each row
+// is a row of the table. Labels are a second file with one dimension of numbers, truth values or texts.
 //
 // See https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 package npyio
@@ -45,7 +45,7 @@ func (h Header) rowLen() int64 {
 	return h.Dims[1]
 }
 
-// Range returns where some records are.
+// Range returns the offset and the number of bytes of the records [first, first+count).
 func (h Header) Range(first, count int64) (off, n int64) {
 	return h.At + first*h.recordBytes(), count * h.recordBytes()
 }
@@ -187,7 +187,7 @@ func (h *Header) parseShape(shape string) error {
 // isText reports whether elements are texts.
 func (h Header) isText() bool { return h.Kind == 'U' || h.Kind == 'S' }
 
-// checkData refuses an array that is not a table.
+// checkData returns an error for an array that is not a table of numbers.
 func (h Header) checkData() error {
 	switch {
 	case h.isText():
@@ -198,7 +198,7 @@ func (h Header) checkData() error {
 	return nil
 }
 
-// checkLabels refuses an array that is not one label for each of n rows.
+// checkLabels returns an error for an array that does not hold one label for each of n rows.
 func (h Header) checkLabels(n int64) error {
 	switch {
 	case len(h.Dims) == 2 && h.Dims[1] != 1:

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/lines"
 )
 
-// Labels says where labels are in a text with a line for each row. It is the dataset.Layout of a file with such labels.
+// Labels says where labels are in a text file with a line for each row. It is the dataset.Layout of such a file.
 type Labels struct {
 	Comma  byte `json:"comma"`
 	Header bool `json:"header"` // the first line has names of columns
@@ -21,7 +21,7 @@ type Labels struct {
 	Fields int  `json:"fields"`
 }
 
-// Validate checks what a damaged state may have.
+// Validate returns an error for values that only damaged files have.
 func (l *Labels) Validate() error {
 	if l.Field < 0 || l.Field >= l.Fields || csvio.CheckComma(l.Comma) != nil {
 		return fmt.Errorf("npyio: labels are field %d of %d, separated by %q", l.Field, l.Fields, l.Comma)
@@ -32,7 +32,7 @@ func (l *Labels) Validate() error {
 // RowLen returns the number of fields.
 func (l *Labels) RowLen() int { return l.Fields }
 
-// findLabels finds the labels of the rows of f in a text that begins with head: in a column, or in its only one.
+// findLabels finds the labels of the rows of f in a text that begins with head: in the named or only column.
 func findLabels(ctx context.Context, f *dataset.File, head []byte, column string) (*Labels, error) {
 	stored, err := f.Labels.Open(ctx, 0, -1)
 	if err != nil {

@@ -22,7 +22,7 @@ type array struct {
 	first int64
 	left  int64
 	done  int64
-	whole bool // in has all bytes up to the end of the file
+	whole bool // in reads to the end of the file
 }
 
 const bufferSize = 256 << 10

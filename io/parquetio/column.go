@@ -31,7 +31,7 @@ type columnReader struct {
 	dict     dictionary
 	number   number // how numbers are stored, if that is simple
 
-	// open, unless nil, sets the levels of a page of lists, which b begins with, and returns the rest.
+	// open, unless nil, reads the levels at the beginning of a page b of lists, and returns the rest.
 	open func(h *header, b []byte) ([]byte, error)
 }
 
@@ -43,7 +43,7 @@ type scratch struct {
 	bytes  [batchRows][]byte
 }
 
-// bad is called with a row of the batch that cannot be used.
+// bad is a function that is called for a row of the batch that cannot be used.
 type bad func(row, field int, reason string)
 
 // begin begins the chunk of a row group.
@@ -81,8 +81,7 @@ func (c *columnReader) next() error {
 		c.stream.skip(h.stored)
 		switch h.kind {
 		case pageDictionary:
-			// The content of a page that is not compressed lies in the stream's memory, which
-			// later pages overwrite.
+			// The content of an uncompressed page is in the memory of the stream, which later pages overwrite.
 			c.dict.content, err = h.content(c.dict.content, body, c.codec, c.codecs)
 			if err == nil && c.codec == codecNone {
 				c.dict.own = append(c.dict.own[:0], c.dict.content...)
@@ -172,7 +171,7 @@ func (c *columnReader) openPage(h *header, b []byte) (err error) {
 	return c.index.set(b[1:], int(b[0]))
 }
 
-// prefixed returns what b begins with after its length, and the rest.
+// prefixed splits b, which begins with a length in 4 bytes, into the bytes of this length and the rest.
 func prefixed(b []byte) (first, rest []byte, err error) {
 	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
 		return nil, nil, errPage
@@ -301,7 +300,7 @@ func (v *values) at(i int) (fixed uint64, b []byte) {
 	return 0, v.bytes[i]
 }
 
-// dictionary holds the values of a dictionary page, and what they store in a row.
+// dictionary holds the values of a dictionary page, and the decoded values that they store in a row.
 type dictionary struct {
 	content []byte
 	own     []byte
@@ -363,7 +362,7 @@ func (d *dictionary) set(e *element, encoding, n int64) error {
 	return nil
 }
 
-// convert stores what entries of numbers store in a row, except those that need care.
+// convert decodes all entries of numbers, except those that need care.
 func (d *dictionary) convert(n *number) {
 	for i := range d.known {
 		fixed, _ := d.at(uint32(i))

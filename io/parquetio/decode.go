@@ -77,7 +77,7 @@ func (d *decoders) open(e *element, encoding int64, b []byte) (decoder, error) {
 	return nil, fmt.Errorf("has a page of encoding %d, which is not supported for %s", encoding, e.what())
 }
 
-// plain decodes values that lie one after another.
+// plain decodes values that are stored one after another (PLAIN).
 type plain struct {
 	b    []byte
 	size int // as fixedSize
@@ -127,7 +127,7 @@ func (p *plain) next(n int, v *values) (int, error) {
 	return n, nil
 }
 
-// truths decodes runs of booleans.
+// truths decodes booleans (RLE).
 type truths decoders
 
 func (t *truths) next(n int, v *values) (int, error) {
@@ -138,7 +138,7 @@ func (t *truths) next(n int, v *values) (int, error) {
 	return n, err
 }
 
-// integers decodes differences.
+// integers decodes integers from their differences (DELTA_BINARY_PACKED).
 type integers decoders
 
 func (d *integers) next(n int, v *values) (int, error) {
@@ -152,7 +152,7 @@ func (d *integers) next(n int, v *values) (int, error) {
 	return n, nil
 }
 
-// lengths decodes texts after all their lengths.
+// lengths decodes texts that follow all of their lengths (DELTA_LENGTH_BYTE_ARRAY).
 type lengths struct {
 	sizes delta
 	b     []byte
@@ -178,7 +178,7 @@ func (l *lengths) next(n int, v *values) (int, error) {
 	return n, nil
 }
 
-// front decodes texts that begin like the one before them.
+// front decodes texts that share a prefix with the text before them (DELTA_BYTE_ARRAY).
 type front struct {
 	shared delta
 	rest   lengths
@@ -187,7 +187,7 @@ type front struct {
 	text   []byte // of the batch
 }
 
-// frontBytes is how long the texts of a batch get: they may be much longer than what is stored.
+// frontBytes limits the bytes of the texts of a batch, which may be much longer than the stored ones.
 const frontBytes = 1 << 20
 
 func (f *front) set(b []byte) error {
@@ -229,7 +229,7 @@ func (f *front) next(n int, v *values) (int, error) {
 	return n, nil
 }
 
-// split decodes numbers whose first bytes come first, then all second bytes, and so on.
+// split decodes numbers whose first bytes come first, then all second bytes, and so on (BYTE_STREAM_SPLIT).
 type split struct {
 	b       []byte
 	size, n int

@@ -10,7 +10,7 @@ import (
 
 const magic = "PAR1"
 
-// tail is the number of bytes at the end of a file that are read first; most footers fit.
+// tail is the number of bytes at the end of a file that are read first. Most footers fit in it.
 const tail = 64 << 10
 
 // footer is the metadata of a file.
@@ -26,13 +26,13 @@ type column struct {
 	name     string
 	element  element
 	leaf     int  // index of its chunk in a row group
-	nested   bool // it has fields, or values that repeat, that cannot be columns
+	nested   bool // it has fields or repeated values that cannot become columns
 	optional bool
-	list     *list // whose element it is; nil for a plain column
-	item     int   // the index of the element
+	list     *list // list of which the column is an element; nil for a plain column
+	item     int   // index of the element
 }
 
-// element is what the schema says of a column.
+// element is an entry of the schema, about a column or a group of columns.
 type element struct {
 	physical  int64 // −1 for a group
 	length    int64 // of FIXED_LEN_BYTE_ARRAY
@@ -63,8 +63,8 @@ type chunk struct {
 	content  int64 // bytes after decompression
 }
 
-// footerSize returns the number of bytes at the end of the file that hold the footer, from
-// the last ones of a file of that size.
+// footerSize returns the number of bytes of the footer, which ends the file. end holds the last
+// bytes of the file, size is its size.
 func footerSize(end []byte, size int64) (int64, error) {
 	if n := len(end); n < 8 || size < 12 || string(end[n-4:]) != magic {
 		if n >= 4 && string(end[n-4:]) == "PARE" {
@@ -275,7 +275,7 @@ func (f *footer) schema(elements []element) (leaves int, err error) {
 // a dictionary, and what its entries store, of 1 MiB each.
 const commonPages = 3 << 20
 
-// memory estimates what a reader of the used columns takes. Writers may make larger pages.
+// memory estimates the bytes that a reader of the used columns needs. Some writers make larger pages.
 func (f *footer) memory(used map[string]bool) (most int64) {
 	for i := range f.groups {
 		var stored, pages, columns int64
@@ -295,8 +295,8 @@ func (f *footer) memory(used map[string]bool) (most int64) {
 // rowsPerByte limits the rows of a row group, whose values may take almost no space.
 const rowsPerByte = 1 << 16
 
-// check checks the row groups of a file of that size, and forgets those without rows: where their
-// columns are, which nothing reads, is not within the file as some writers write it.
+// check checks the row groups of a file of that size. It drops groups without rows, because some
+// writers place their columns, which nothing reads, outside of the file.
 func (f *footer) check(leaves int, size int64) error {
 	f.groups = slices.DeleteFunc(f.groups, func(g group) bool { return g.rows == 0 })
 	total, stored := int64(0), int64(0)

@@ -1,9 +1,9 @@
-// Package parquetio reads rows from Parquet files: the columns that are needed, row group by
-// row group. Nested and repeated columns are not supported; they may be in a file if they
-// are not used.
+// Package parquetio reads rows from Parquet files: the needed columns, row group by row group.
+// Lists of numbers become a column for each element; a file may have other nested columns if
+// they are not used. A reader has a columnReader or listReader for each column, which reads
+// its pages through a stream and decodes them with a decoder.
 //
-// It is written for damaged files: sizes are checked before memory is allocated, and nothing
-// is decoded without bounds checks.
+// Files may be damaged: sizes are checked before memory is allocated, and all decoding is bounds-checked.
 package parquetio
 
 import (
@@ -71,7 +71,7 @@ func begin(ctx context.Context, o *dataset.Opening, _ []byte) error {
 	return dataset.BeginStored(o, f.names)
 }
 
-// join notes where a file can be cut, and returns its columns if they differ from the first file's.
+// join stores where a file can be cut, and returns its columns if they differ from those of the first file.
 func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
 	if len(head) == 0 {
 		return nil, nil

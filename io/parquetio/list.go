@@ -13,8 +13,8 @@ import (
 // name_0 to name_n−1 are its elements.
 type list struct {
 	empty int // definition level of an empty list; lower ones mean that there is no list
-	full  int // of an element that is not null
-	n     int // elements; 0 as long as it is not known
+	full  int // definition level of an element that is not null
+	n     int // number of elements; 0 while it is unknown
 }
 
 // logicalList is the member of the union LogicalType for lists; convertedList the older type.
@@ -68,7 +68,8 @@ func (e *element) isNumber() bool {
 	return false
 }
 
-// expand makes columns of the elements of lists. Those of a file without rows are as long as in like, which may be nil.
+// expand replaces lists by columns of their elements. In a file without rows, lists are as long as in
+// like, which may be nil.
 func (f *footer) expand(like *dataset.TableLayout) (err error) {
 	var plain []string
 	lengths := make([]int, len(f.columns))
@@ -120,7 +121,7 @@ type listReader struct {
 	at    int
 }
 
-// items are elements of lists, or what stands for a list without any.
+// items holds the elements of lists. An empty or missing list has one item without a value.
 type items struct {
 	n        int
 	rep, def [batchRows]uint32
@@ -130,7 +131,7 @@ type items struct {
 	valueAt  [batchRows]int
 }
 
-// take makes the reader store an element.
+// take makes the reader store an element of the list in a column.
 func (l *listReader) take(c *column, field int, to *dataset.FieldSink) {
 	l.to[c.item], l.fields[c.item] = to, field
 	l.numbers[c.item].set(&c.element, to)
@@ -204,7 +205,7 @@ func (l *listReader) fill() error {
 	return l.decode(present)
 }
 
-// decode decodes so many values.
+// decode decodes n values.
 func (l *listReader) decode(n int) error {
 	in := &l.lists
 	in.halves = l.element.physical == fixedArray
@@ -259,7 +260,7 @@ func (l *listReader) readOne(row []float32, i int, bad bad) error {
 		}
 		if starts := l.lists.rep[l.at] == 0; starts != first {
 			if first {
-				return errPage // a row begins with what belongs to the row before
+				return errPage // the page begins inside a list, but no row has begun
 			}
 			break
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// number says how a column of numbers is stored in rows without a call for each value.
+// number describes a column of numbers that can be stored in rows without a call for each value.
 type number struct {
-	kind   int // 0 if it cannot be; otherwise one of the kinds below
+	kind   int // one of the kinds below; 0 if the column needs a call for each value
 	slot   int
 	centre float64
 }
@@ -21,7 +21,7 @@ const (
 	fromInt64
 )
 
-// set finds out whether the numbers of a column can be stored so.
+// set finds out whether the numbers of a column can be stored in this way.
 func (n *number) set(e *element, to *dataset.FieldSink) {
 	d := to.Decoder()
 	if d == nil {

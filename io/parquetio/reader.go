@@ -188,7 +188,7 @@ func (r *reader) fill() error {
 	return nil
 }
 
-// note notes the first reason why a row of the batch cannot be used.
+// note records the first reason why a row of the batch cannot be used.
 func (r *reader) note(row, field int, reason string) {
 	if r.bad[row] == nil || r.bad[row].Column > field+1 {
 		r.bad[row] = r.Bad(r.line+int64(row)+1, field, reason)
@@ -221,7 +221,7 @@ func (r *reader) Target(i int) []byte { return r.Label(i, r.at-1) }
 // Weight returns the text of the last row's weight.
 func (r *reader) Weight() []byte { return r.Weights.At(r.at - 1) }
 
-// Key returns text i of those that the last row's key is made of.
+// Key returns text i of the texts from which the key of the last row is made.
 func (r *reader) Key(i int) []byte { return r.Keys[i].Key(r.at - 1) }
 
 // ID returns the text of the last row's identifier.

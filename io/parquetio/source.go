@@ -18,7 +18,7 @@ type source struct {
 	from   int64  // where it begins
 }
 
-// Memory for what is read of a row group, and the least and the most for one column.
+// Bytes of memory for the chunks of a row group, and the least and the most for one column.
 const (
 	groupBytes  = 16 << 20
 	leastWindow = 64 << 10
@@ -100,7 +100,7 @@ type stream struct {
 	end    int64
 	buf    []byte
 	pos    int
-	own    []byte // memory of buf, unless it is the source's
+	own    []byte // memory of buf, unless buf is in the memory of the source
 }
 
 // begin begins a chunk.

@@ -38,7 +38,7 @@ const (
 	logicalFloat16   = 15
 )
 
-// logicalOf are the members that stand for the older converted types.
+// logicalOf maps the older converted types to logical types.
 var logicalOf = map[int64]element{
 	0: {logical: logicalString}, 4: {logical: logicalEnum}, 5: {logical: logicalDecimal}, 6: {logical: logicalDate},
 	7: {logical: logicalTime, unit: 1}, 8: {logical: logicalTime, unit: 2},
@@ -70,7 +70,7 @@ func (c *column) put() (put, error) {
 		dataset.Quote(c.name), e.what())
 }
 
-// what names a type in a message.
+// what returns the name of a type for messages.
 func (e *element) what() string {
 	names := []string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
 	name := "an unknown type"

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Options says what to read of rows besides the columns of a schema.
+// Options says what to read of rows in addition to the columns of a schema.
 type Options struct {
 	// Label converts labels; nil leaves them unread. LabelColumns are the names of their columns:
 	// one, or the columns of several targets.
@@ -21,7 +21,7 @@ type Options struct {
 	// Weighted says that rows have weights, in the column WeightColumn.
 	Weighted     bool
 	WeightColumn string
-	// Missing makes plain numbers that are missing NaN. Otherwise rows that lack one cannot be used.
+	// Missing turns missing plain numbers into NaN. Otherwise rows that lack one cannot be used.
 	Missing bool
 }
 
@@ -95,9 +95,9 @@ func Numbers(names []string) *schema.Table {
 	return t
 }
 
-// Read makes b the rows of items, as many as rows.Rows says at most; the others are not read. The
-// item of row i is b.Lines[i]−1. reject is called for each item that cannot be used.
-// The error is about the type of an item, which lacks a column.
+// Read fills b with the rows of items, at most as many as rows.Rows says; it does not read the
+// others. The item of row i is b.Lines[i]−1. Read calls reject for each item that cannot be used. It
+// returns an error if the type of an item lacks a column.
 func (r *Reader) Read(b *rows.Block, items []reflect.Value, reject func(item int, reason string)) error {
 	for _, item := range items {
 		if _, err := r.binding(item.Type()); err != nil {

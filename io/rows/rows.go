@@ -1,5 +1,5 @@
-// Package rows holds the block of rows that every reader fills and every
-// feature map takes, and the interface between them.
+// Package rows holds Block, the block of rows that every reader fills and every
+// feature map takes, and Reader, the interface of the readers of all formats.
 package rows
 
 import (
@@ -26,7 +26,8 @@ const (
 // take more than 16 MiB, but at least one.
 func Rows(d int) int { return fitting(d, maxBlockValues) }
 
-// OfFeatures returns how many rows of d features a block holds, likewise up to 64 MiB.
+// OfFeatures returns how many rows of d features a block holds: MaxRows, or fewer if they
+// would take more than 64 MiB, but at least one.
 func OfFeatures(d int) int { return fitting(d, maxFeatureValues) }
 
 func fitting(d, values int) int { return max(1, min(MaxRows, values/max(d, 1))) }
@@ -35,7 +36,7 @@ func fitting(d, values int) int { return max(1, min(MaxRows, values/max(d, 1))) 
 type Block struct {
 	N, D int
 	X    []float32 // row-major N×D
-	// Y has a class index or targets for each row, as many for each; it is empty without labels.
+	// Y has a class index or the same number of targets for each row; it is empty without labels.
 	Y []float64
 
 	// Weights has length N, or is empty if all rows have weight 1. Weights are finite and ≥ 0.
@@ -52,8 +53,8 @@ type Block struct {
 	// them. Otherwise it is empty.
 	Levels []string
 
-	// IDs are the identifiers of the rows, with the spaces around them, if a reader was asked
-	// for them. Otherwise it is empty.
+	// IDs are the untrimmed identifiers of the rows, if a reader was asked for them. Otherwise
+	// it is empty.
 	IDs []string
 
 	// Lines are the positions of the rows in their file, if a reader records them.
@@ -61,7 +62,7 @@ type Block struct {
 	Lines []int64
 }
 
-// NoID is the identifier of a row in which it is null. No text is the same, since texts are UTF-8.
+// NoID is the identifier of a row whose identifier is null. It is not UTF-8, so no text equals it.
 const NoID = "\xff"
 
 // Row returns row i of the block, sharing its memory.
@@ -108,16 +109,16 @@ type Reader interface {
 	Line() int64
 }
 
-// Extras is implemented by Readers of formats that can have further columns for each row.
+// Extras is implemented by Readers of formats that can have additional columns for each row.
 type Extras interface {
-	// Target returns the text of label column i of the last row, where rows have several
+	// Target returns the text of label column i of the last row, if rows have several
 	// targets; the first of them is the label that Append returns.
 	Target(i int) []byte
 	// Weight and ID return the texts of the last row's weight and identifier, valid until
 	// the next call of Append; nil if the file has no such column.
 	Weight() []byte
 	ID() []byte
-	// Key returns text i of those that the last row's key is made of, likewise.
+	// Key returns text i of the texts from which the last row's key is made, valid as long.
 	Key(i int) []byte
 }
 

@@ -26,8 +26,7 @@ func CheckWeight(w float64) string {
 	return ""
 }
 
-// ParseWeight returns the weight that a text says, rounded to float32, or the reason why it is
-// none.
+// ParseWeight returns the weight in a text, rounded to float32, or the reason why it is not a weight.
 func ParseWeight(text []byte) (w float64, reason string) {
 	if len(text) == 0 {
 		return 0, "the weight is missing (write 0 for a row that is not to count)"

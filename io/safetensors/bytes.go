@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Encode returns the bytes that [Write] writes. It panics where Write has an
-// error, which is of names and metadata.
+// Encode returns the bytes that [Write] writes. It panics if Write returns an error,
+// which is about names and metadata.
 func Encode(meta map[string]string, tensors ...Tensor) []byte {
 	var b bytes.Buffer
 	if err := Write(&b, meta, tensors); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// npyTypes are NumPy's names of the types that NPY files are written of.
+// npyTypes are NumPy's names of the types that can be written to NPY files.
 var npyTypes = map[DType]string{F32: "<f4", F64: "<f8", I32: "<i4", U64: "<u8"}
 
 // WriteNPY writes an NPY file of a tensor of float32, float64, int32 or uint64, whose name it does not

@@ -93,8 +93,7 @@ func Read(r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// readAt fills b. A file that ends before the size it was said to have is an
-// unexpected EOF.
+// readAt fills b. The error is io.ErrUnexpectedEOF if the file is shorter than the size that Read was given.
 func readAt(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	switch {

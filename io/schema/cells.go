@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Cells count numbers in intervals, all of the same width on the scale of orderOf. They are
-// as narrow as a bound on their number allows. Which these are depends on the numbers alone,
-// because numbers that are added only make intervals wider.
+// Cells is a histogram of float64 numbers. All intervals have the same width on the scale of
+// orderOf, as narrow as a limit on their number allows. Adding numbers only ever widens the
+// intervals, so the histogram depends on the numbers alone, not on their order.
 type Cells struct {
 	shift uint   // an interval has 1<<shift float64
 	table []cell // by hash of the key; a power of two of them, more than half of them empty
@@ -48,7 +48,7 @@ func (c *Cells) count(key uint64, n int64) {
 	}
 }
 
-// rebuild makes a table of so many places, with intervals 1<<more times as wide.
+// rebuild makes a table of size places, with intervals 1<<more times as wide.
 func (c *Cells) rebuild(size int, more uint) {
 	old := c.table
 	c.table, c.used, c.shift = make([]cell, size), 0, c.shift+more
@@ -129,8 +129,7 @@ func (c *Cells) pieces(lo, hi float64) []Piece {
 	return all
 }
 
-// quantile returns the value below which a share q of the numbers lies, and the most that it
-// may be off.
+// quantile returns the value below which a share q of the numbers lies, and a bound on its error.
 func quantile(all []Piece, q float64) (value, within float64) {
 	slices.SortFunc(all, func(a, b Piece) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
@@ -139,7 +138,7 @@ func quantile(all []Piece, q float64) (value, within float64) {
 	for _, p := range all {
 		total += p.N
 	}
-	rank := int64(math.Floor(q * float64(total-1))) // of the value, from 0
+	rank := int64(math.Floor(q * float64(total-1))) // 0-based
 	for _, p := range all {
 		if rank < p.N {
 			return p.From/2 + p.To/2, p.To/2 - p.From/2
@@ -152,7 +151,7 @@ func quantile(all []Piece, q float64) (value, within float64) {
 // Len returns the number of intervals.
 func (c *Cells) Len() int { return c.used }
 
-// code codes the intervals of so many numbers, at most limit, in ascending order.
+// code codes at most limit intervals, which count that many numbers, in ascending order.
 func (c *Cells) code(w *wire.Coder, limit int, numbers uint64) {
 	c.shift = uint(w.Byte(int(c.shift), 63))
 	all, last := c.sorted(), uint64(0)

@@ -12,8 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Sink takes the fields of records from the reader of a format. Columns count from 0 as in the Table; row holds the values of the
-// record, which a Decoder stores and others ignore. The reason, unless empty, says why the record cannot be used.
+// Sink takes the fields of records from the reader of a format. Columns are numbered from 0 as in
+// the Table. row holds the values of the record: a Decoder stores them, other Sinks ignore row. The
+// reason, unless empty, says why the record cannot be used.
 type Sink interface {
 	// Text takes a field as text, without spaces around it. It may keep nothing of text.
 	Text(row []float32, column int, text []byte) (reason string)
@@ -32,7 +33,7 @@ type Decoder struct {
 	thousands byte
 	text      []byte // scratch
 	unit      []byte // likewise
-	counted   int64  // fields that are missing, of another level or of another zone, also of rows that are not used
+	counted   int64  // see Counted
 	nulls     int64
 	others    int64
 	zones     int64
@@ -49,8 +50,8 @@ type decoding struct {
 	centre float64
 }
 
-// NewDecoder returns a Decoder for a valid table. centre, unless nil, has for each value
-// of a row what is subtracted from a number in float64, before it is rounded to float32.
+// NewDecoder returns a Decoder for a valid table. centre, unless nil, holds a number for each
+// value of a row, which is subtracted in float64 before the value is rounded to float32.
 func NewDecoder(t *Table, centre []float64) *Decoder {
 	d := &Decoder{missing: newMissing(t.Missing), decimal: t.Decimal, thousands: t.Thousands}
 	slot := 0
@@ -64,7 +65,7 @@ func NewDecoder(t *Table, centre []float64) *Decoder {
 			for j, l := range c.Levels {
 				c.levels[l] = int32(j)
 			}
-			for j, l := range c.Levels { // a level may be written in a schema file, as 1.0
+			for j, l := range c.Levels { // a schema file may have 1.0 for the level 1
 				if whole := string(lines.CutFraction([]byte(l), t.Decimal)); whole != l {
 					if _, is := c.levels[whole]; !is {
 						c.levels[whole] = int32(j)
@@ -88,15 +89,15 @@ func (d *Decoder) Slot(column int) int { return d.columns[column].slot }
 // SlotWidth returns the number of values of a column in a row.
 func (d *Decoder) SlotWidth(column int) int { return d.columns[column].Width() }
 
-// Simple reports whether the column is a number that is written with a point and without thousands, and that no number means a missing
-// value; then it may be parsed by lines.NumberPrefix. It also returns what is subtracted from the number.
+// Simple reports whether lines.NumberPrefix can parse the column: its numbers have a decimal point and no separator
+// of thousands, and none of them means a missing value. It also returns the centre to subtract from a number.
 func (d *Decoder) Simple(column int) (centre float64, ok bool) {
 	c := &d.columns[column]
 	return c.centre, c.Type == Number && c.Unit == "" && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 &&
 		len(d.missing.values) == 0
 }
 
-// Use counts the missing values and the other levels of a row that is used; nil counts nothing.
+// Use counts the missing values and the unknown category values of a used row. It may be called on nil.
 func (d *Decoder) Use(row []float32) {
 	if d == nil || d.counted == 0 {
 		return
@@ -111,16 +112,17 @@ func (d *Decoder) Use(row []float32) {
 	}
 }
 
-// Others returns how many categories of rows that are used had a text that is not a level.
+// Others returns the number of unknown category values in used rows.
 func (d *Decoder) Others() int64 { return d.others }
 
-// Zones returns how many times named a zone although no time of the described data did, or named none although all did.
+// Zones returns how many times had a zone although no time of the described data has one, or had
+// none although all of them have one.
 func (d *Decoder) Zones() int64 { return d.zones }
 
-// Counted returns how many fields were missing, of another level or of another zone, also in rows that are not used.
+// Counted returns the number of missing values, unknown category values and times of Zones, in all rows.
 func (d *Decoder) Counted() int64 { return d.counted }
 
-// Nulls returns how many fields of rows that are used were missing.
+// Nulls returns the number of missing values in used rows.
 func (d *Decoder) Nulls() int64 { return d.nulls }
 
 // Null stores a missing value.
@@ -207,14 +209,14 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 	return ""
 }
 
-// What reasons say of a text, after it or, of NotTime, before the layout.
+// Parts of reasons. They follow the quoted text; NotTime also precedes the name of the layout.
 const (
 	NotNumber  = "is not a number"
 	NotBoolean = "is neither true nor false"
 	NotTime    = "is not a time of layout"
 )
 
-// notNumber says what may be wrong with a text that is not a number.
+// notNumber returns the reason for a text that is not a number, with advice if the text is a number in another form.
 func (d *Decoder) notNumber(text []byte) string {
 	var may []string
 	for _, f := range forms[:2] { // a comma before the fraction, or between thousands
@@ -247,7 +249,7 @@ func (d *Decoder) level(c *decoding, text []byte) float32 {
 	return float32(len(c.Levels))
 }
 
-// Float stores a number, or the text that it has in the shortest decimal form. NaN is a missing value.
+// Float stores a number: in a column of another type as its shortest decimal text. NaN is a missing value.
 func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
 	c := &d.columns[column]
 	switch {
@@ -304,7 +306,7 @@ func parseBool(text []byte) (v float32, ok bool) {
 	return 0, false
 }
 
-// quote quotes a text, of which it keeps the first 40 characters.
+// quote quotes the first 40 characters of a text.
 func quote(text []byte) string {
 	n := 0
 	for i := range string(text[:min(len(text), 200)]) {

@@ -79,15 +79,14 @@ func (d *Description) With(role Role) (columns []int) {
 	return columns
 }
 
-// plain reports whether the features are read as they are without a schema: as numbers, of
-// which the data that was described had none missing.
+// Plain reports whether the features can be read without a schema: as numbers, of which none was missing.
 func (d *Description) Plain() bool {
 	return d.Table().plain() && !slices.ContainsFunc(d.Fields, func(f Field) bool {
 		return f.Role == Feature && f.Summary != nil && f.Summary.Missing > 0
 	})
 }
 
-// Check returns an error unless tables can be read as described, once open columns are completed.
+// Check returns an error unless tables can be read as described once Complete has completed the open columns.
 func (d *Description) Check() error {
 	if len(d.Fields) > rows.MaxDim+1 {
 		return fmt.Errorf("schema: %d columns; there may be at most %d", len(d.Fields), rows.MaxDim+1)
@@ -108,7 +107,7 @@ func (d *Description) Check() error {
 	return d.Rules.Validate()
 }
 
-// Check returns an error unless the column can be read as described, once it is completed if it is open.
+// Check returns an error unless the column can be read as described. A column that Complete can complete is no error.
 func (f *Field) Check() error {
 	switch {
 	case !slices.Contains(Roles, f.Role):
@@ -131,7 +130,7 @@ func (f *Field) Check() error {
 	return c.validate()
 }
 
-// settle makes the median that Fill asks for a number, and finds units and zones, as far as the column is known.
+// settle replaces Fill = Median by the median, and finds the unit and the zones, if a Summary is known.
 func (f *Field) settle() {
 	if f.Summary != nil && f.Type == Number && f.Unit == "" {
 		f.Unit = f.Summary.unit()
@@ -155,8 +154,8 @@ func (d *Description) Validate() error {
 	return d.Table().Validate()
 }
 
-// Open returns the columns that Complete must complete: categories without levels and
-// buckets, times without a layout, and a When without a type.
+// Open returns the positions of the columns that Complete must complete: categories without levels
+// and buckets, times without a layout, and a column of the role When without a type.
 func (d *Description) Open() (columns []int) {
 	for i := range d.Fields {
 		switch f := &d.Fields[i]; {
@@ -169,9 +168,8 @@ func (d *Description) Open() (columns []int) {
 	return columns
 }
 
-// Complete takes the summaries of columns from a survey, and finds levels and layouts where the
-// description has none, as Infer does. at has for each column its column in the survey, or −1;
-// maxLevels is as in Hints.
+// Complete takes the summaries of columns from a survey, and infers missing levels and layouts as
+// Infer does. at holds, for each column, its column in the survey or −1. maxLevels is as in Hints.
 func (d *Description) Complete(s *Survey, at []int, maxLevels int) ([]Note, error) {
 	in := inference{Hints: Hints{Types: map[int]Type{}, MaxLevels: maxLevels}, d: d}
 	for i, column := range at {

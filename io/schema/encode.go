@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// leastColumn is the number of bytes that a column takes at least, without the codes of missing values.
+// leastColumn is the smallest size of an encoded column in bytes, without the codes of missing values.
 const leastColumn = 3 + 1 + 4
 
 // Code codes the rules and the columns. Surveys of the same fields have equal encodings. It allocates at
@@ -75,7 +75,7 @@ func (c *survey) code(w *wire.Coder, cells int) {
 	if c.zeros > 0 {
 		c.rest.code(w, left)
 		left -= uint64(c.rest.n)
-		if n := c.rest.of(isNumber); n > 0 {
+		if n := c.rest.count(isNumber); n > 0 {
 			c.cells.code(w, cells, uint64(n))
 		}
 	}
@@ -88,7 +88,7 @@ func (t *tally) code(w *wire.Coder, limit uint64) {
 	for i, n := range t.counts {
 		t.counts[i] = int64(w.Uvarint(uint64(n), uint64(t.n)))
 	}
-	numbers := t.of(isNumber)
+	numbers := t.count(isNumber)
 	if numbers > 0 {
 		w.Float64(&t.min, &t.max)
 	}
@@ -96,6 +96,6 @@ func (t *tally) code(w *wire.Coder, limit uint64) {
 	w.Text(&t.odd, maxExample)
 	negative := func(v float64) bool { return v == 0 && math.Signbit(v) }
 	w.Check(t.n > 0 && t.min <= t.max && t.max-t.min == t.max-t.min && !negative(t.min) && !negative(t.max) &&
-		t.short >= 1 && t.short <= t.long && (numbers < t.n) == (t.odd != "") && t.of(isWhole) <= numbers &&
-		t.of(hasZeros) <= numbers)
+		t.short >= 1 && t.short <= t.long && (numbers < t.n) == (t.odd != "") && t.count(isWhole) <= numbers &&
+		t.count(hasZeros) <= numbers)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// MaxFile is the size of the largest file that Read reads.
+// MaxFile is the size in bytes of the largest file that ReadDescription reads.
 const MaxFile = 1 << 28
 
 // FileError is a mistake in a schema file.
@@ -24,14 +24,12 @@ type FileError struct {
 func (e *FileError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// ReadDescription reads a description from a schema file, in the part of YAML that Append writes:
-// mappings and lists in lines, lists in brackets on one line, plain and quoted texts on one
-// line, comments. Levels may be in any order. A category without levels and buckets is
-// complete only after schema.Description.Complete has found them in the data, and so is a time without layout.
-// Errors are of type *FileError.
+// ReadDescription reads a description from a schema file. It accepts the part of YAML that AppendDescription
+// writes: block mappings and lists, bracketed lists on one line, plain and quoted scalars on one line, and
+// comments. Levels may be in any order. Categories without levels and buckets, and times without a layout, must be
+// completed by Description.Complete. Errors are of type *FileError.
 //
-// The YAML library takes 500 bytes for each byte of text, so that it is not used for files
-// whose size grows with the data.
+// The YAML library needs 500 bytes of memory for each byte of text, too much for files whose size grows with the data.
 func ReadDescription(data []byte) (*Description, error) {
 	if len(data) > MaxFile {
 		return nil, &FileError{1, fmt.Errorf("the file has %d bytes; at most %d are possible", len(data), MaxFile)}
@@ -39,24 +37,24 @@ func ReadDescription(data []byte) (*Description, error) {
 	r := &reader{rest: string(data), d: new(Description)}
 	r.next()
 	if err := r.file(); err != nil {
-		return nil, &FileError{r.at(), err}
+		return nil, &FileError{r.errorLine(), err}
 	}
 	return r.d, nil
 }
 
-// reader reads a file line by line.
+// reader parses a schema file line by line.
 type reader struct {
 	rest   string
 	number int    // of the line
 	indent int    // of the line; −1 at the end
 	text   string // of the line, without the indentation
 	bad    error  // of the line
-	line   int    // of the last error, if it is not number
+	line   int    // line of the last error; 0 means number
 	d      *Description
 }
 
-// at returns the line of an error.
-func (r *reader) at() int {
+// errorLine returns the line of the last error.
+func (r *reader) errorLine() int {
 	if r.line > 0 {
 		return r.line
 	}
@@ -317,8 +315,8 @@ func end(rest string) error {
 	return nil
 }
 
-// list reads a list of texts: in brackets, or in the lines that follow and are indented by at
-// least as much as the key. It goes to the line after the list.
+// list reads a list of at most most texts: in brackets, or in the following lines that are indented
+// at least as much as the key. It goes to the line after the list.
 func (r *reader) list(value string, indent, most int) (texts []string, err error) {
 	if value != "" {
 		if value[0] != '[' {
@@ -350,7 +348,7 @@ func (r *reader) list(value string, indent, most int) (texts []string, err error
 	return texts, nil
 }
 
-// flow reads a list in brackets after the first one.
+// flow reads the rest of a list in brackets, after the opening bracket.
 func flow(text string, most int) (texts []string, err error) {
 	texts = []string{}
 	for {
@@ -378,5 +376,5 @@ func flow(text string, most int) (texts []string, err error) {
 	}
 }
 
-// quoteFile quotes a text, of which it keeps the first 40 characters.
+// quoteFile quotes the first 40 characters of a text.
 func quoteFile(text string) string { return strconv.Quote(clip(text)) }

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// appendScalar appends a text in YAML: plain if nothing in it has a meaning, else in double
-// quotes.
+// appendScalar appends a text as a YAML scalar, in double quotes unless it is a plain scalar.
 func appendScalar(b []byte, text string) []byte {
 	if plainScalar(text) {
 		return append(b, text...)
@@ -55,7 +54,7 @@ func plainScalar(text string) bool {
 	return true
 }
 
-// scalar reads a text in YAML that text begins with, and returns what follows. Plain texts end
+// scalar reads the YAML scalar at the beginning of text, and returns the rest. A plain scalar ends
 // before a comment or, in a list, before a comma or bracket.
 func scalar(text string, list bool) (value, rest string, err error) {
 	if text == "" {

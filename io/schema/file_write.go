@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// AppendDescription appends a description in YAML, as Read reads it. What is known of the columns and
-// levels is in comments.
+// AppendDescription appends a description as YAML that ReadDescription reads. Comments tell what is
+// known about the columns and levels.
 func AppendDescription(b []byte, d *Description) []byte {
 	b = append(b, `# Columns, in the order of the files.
 # role: feature, label, weight, id, time or ignore. type: number, boolean, category or time.
@@ -98,7 +98,7 @@ func SortedLevels(f *Field) (levels []Level) {
 	return levels
 }
 
-// about says what is known of the fields of a column.
+// about returns what is known about the fields of a column, for a comment.
 func about(f *Field) string {
 	s := f.Summary
 	if s == nil {

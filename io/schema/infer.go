@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Hints are what the user says about a table. Columns are identified by their positions, from 0.
+// Hints are what the user says about a table. Columns are identified by 0-based positions.
 type Hints struct {
 	Names []string     // of the columns; nil if they have none
 	Roles map[int]Role // of some columns; the others are features or ignored
 	Types map[int]Type // of some columns
-	// MaxLevels is the largest number of levels of a category; 0 means 1,000, where
-	// columns with more levels are hashed if those would cover less than nine in ten rows.
+	// MaxLevels is the largest number of levels of a category. 0 means 1,000; a column whose
+	// 1,000 most frequent texts cover less than nine in ten rows is then hashed.
 	MaxLevels int
-	// Fill says what stands for missing numbers: Mean, Median or "".
+	// Fill says what replaces missing numbers: Mean, Median or "".
 	Fill string
 }
 
@@ -27,16 +27,17 @@ const (
 	mostly        = 0.99 // share of texts that decides the type of a column
 	coverage      = 0.9  // share of rows that levels must cover
 	fewValues     = 10   // whole numbers that may stand for categories
-	manyTexts     = 20   // from which on mostly numbers are not codes of categories, and other texts not faults
-	manyOthers    = 0.1  // share of other texts from which on they are not faults if they are that many
+	manyTexts     = 20   // different texts; from here on mostly-numeric columns are numbers, and other texts are no faults
+	manyOthers    = 0.1  // share of texts that are not numbers; from here on, manyTexts of them are no faults
 	minRows       = 20   // from which on a column may be an id
-	unique        = 1.1  // mean count of texts up to which a text is not a category
+	unique        = 1.1  // mean count per text; up to here a column of text is not a category
 	minBuckets    = 1 << 10
 	maxBuckets    = 1 << 16
 )
 
-// Infer describes a table from its survey. The result depends on the fields of the table and the hints alone. It fails if the hints
-// contradict the data, or if nothing is left for features; the notes then still say what was left out.
+// Infer describes a table from its survey. The result depends only on the fields of the table and the
+// hints. It returns an error if the hints contradict the data, or if no column is left as a feature;
+// the notes then still say which columns were left out.
 func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	in := inference{Hints: h, d: &Description{Rules: s.rules}}
 	if h.Names != nil && len(h.Names) != s.Columns() {
@@ -90,7 +91,8 @@ type inference struct {
 	notes []Note
 }
 
-// note adds a note on a column that is a feature, or is not for the reason noted; or on the times of rows.
+// note adds a note on a column that is a feature, that was dropped for the reason noted, or that has
+// the times of the rows. It ignores notes on other columns.
 func (in *inference) note(column int, d *doubt, detail string, args ...any) {
 	f := &in.d.Fields[column]
 	if f.Role != Feature && !d.dropped && !(f.Role == When && d.times) {
@@ -116,7 +118,7 @@ func (in *inference) decideType(i int) error {
 		f.Type, asked = Category, false
 	case float64(s.Numbers) >= mostly*texts: // also if there are none
 		f.Type, asked = Number, false
-	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts && !s.names():
+	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts && !s.numbersAreNames():
 		// A measurement with faulty fields, whose rows must not go unnoticed as levels.
 		f.Type, asked = Number, false
 	case (in.d.Decimal == ',' || in.d.Thousands != 0) && s.Numbers > 0 && s.form() >= 0:
@@ -150,7 +152,7 @@ func (in *inference) decideType(i int) error {
 		case other != "":
 			in.note(i, doubtMonth, "read as %s, not %s", layout, other)
 		case s.zone(layout) == ZoneSome:
-			in.note(i, doubtZones, "%d of %d with a zone", s.tally.of(isZoned), s.Texts)
+			in.note(i, doubtZones, "%d of %d with a zone", s.tally.count(isZoned), s.Texts)
 		case layout == DigitsLayout && !asked:
 			in.note(i, doubtDigits, "%.0f to %.0f", s.Min, s.Max)
 		case !asked:
@@ -167,28 +169,29 @@ func (in *inference) decideType(i int) error {
 	return nil
 }
 
-// form returns in which of the forms nearly all texts are numbers that are not numbers as they are, or -1.
+// form returns the index of the form in which nearly all texts are numbers, although they are not
+// plain numbers; -1 if there is none.
 func (s *Summary) form() int {
 	return slices.IndexFunc(s.tally.counts[firstForm:firstUnit], func(n int64) bool {
 		return float64(n+s.Numbers) >= mostly*float64(s.Texts) && 2*n > s.Texts-s.Numbers
 	})
 }
 
-// names reports whether the texts that are not numbers are so many, and so many different ones, that the numbers
-// among them are names too, such as numbers of tickets and parts.
-func (s *Summary) names() bool {
+// numbersAreNames reports whether the column has so many different texts that are not numbers that
+// its numbers are names, too, such as ticket and part numbers.
+func (s *Summary) numbersAreNames() bool {
 	return s.others > manyTexts && float64(s.Texts-s.Numbers) >= manyOthers*float64(s.Texts)
 }
 
-// codeNames reports whether whole numbers are names too, because texts among them are codes such as 2A103: several
-// different ones that do not mean a missing value. A text occurs several times, unlike a measurement.
+// codeNames reports whether whole numbers are names because other texts of the column are codes such as 2A103:
+// several different ones, none of which means a missing value. Texts must repeat, unlike measurements.
 func (s *Summary) codeNames() bool {
 	return s.codes > 1 && s.codes >= int64(len(s.absent)) && s.Whole == s.Numbers && 2*s.Numbers > s.Texts &&
 		s.repeats() >= 2 && len(s.Times) == 0 &&
 		!slices.ContainsFunc(s.tally.counts[firstForm:firstUnit], func(n int64) bool { return n > 0 })
 }
 
-// texts returns the texts that were told apart.
+// texts returns the texts of Levels.
 func (s *Summary) texts() (all []string) {
 	for _, l := range s.Levels {
 		all = append(all, l.Text)
@@ -245,7 +248,7 @@ func (in *inference) numberNotes(i int, asked bool) {
 	case n > 0:
 		in.note(i, doubtNotNumber, "%d of %d, such as %s", n, s.Texts, quote([]byte(s.odd)))
 	}
-	if n := s.tally.of(isLarge); n > 0 {
+	if n := s.tally.count(isLarge); n > 0 {
 		in.note(i, doubtLarge, "%d of %d, up to %.3g", n, s.Texts, max(s.Max, -s.Min))
 	}
 	switch unit := s.unit(); {
@@ -262,8 +265,8 @@ func (in *inference) numberNotes(i int, asked bool) {
 	}
 }
 
-// indexes reports whether different whole numbers seem to number the rows of a larger table: by the name of the column, and
-// because half of them are below the middle of their range. A first column without a name is c1.
+// indexes reports whether distinct whole numbers seem to be row numbers of a larger table: the name of the column
+// suggests it, and half of the numbers are below the middle of their range. A first column without a name is c1.
 func (in *inference) indexes(i int) bool {
 	f := &in.d.Fields[i]
 	s, name := f.Summary, strings.ToLower(f.Name)
@@ -357,7 +360,8 @@ func (in *inference) decideRole(i int, plain bool) {
 	}
 }
 
-// drop ignores a column, and forgets other notes on it. That numbers are written otherwise explains why there are many different texts.
+// drop gives a column the role Ignore and removes other notes on it. It keeps notes on the form of
+// numbers, which explain why the column has many different texts.
 func (in *inference) drop(i int, d *doubt, detail string, args ...any) {
 	f := &in.d.Fields[i]
 	f.Role, f.Levels, f.Buckets = Ignore, nil, 0

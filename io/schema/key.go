@@ -10,21 +10,21 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Key says how the key of a row is made, by which rows are assigned to folds.
+// Key says how to make the key of a row, by which the row is assigned to a fold.
 type Key struct {
 	By      string   `json:"by"`      // group, fold or time: the role of the columns
 	Columns []string `json:"columns"` // their names
 	// Layout is how times are written; "" if they are numbers.
 	Layout string `json:"layout,omitempty"`
-	// Unnamed says that rows without the name of a group are a group.
+	// Unnamed says that rows without a group name form one group; otherwise they cannot be used.
 	Unnamed bool `json:"unnamed,omitempty"`
 }
 
 // mostFold is the largest number of a fold.
 const mostFold = 1 << 30
 
-// Of returns the key of a row from the texts of its columns, or why it has none. That of a group is a
-// hash, in which numbers count by their value; of a fold it is the number; of a time it grows with the time.
+// Of returns the key of a row from the texts of its columns, or the reason why it has none. The key of a group is a
+// hash, equal for numbers of equal value; the key of a fold is its number; the key of a time grows with the time.
 func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 	if k.By != "group" {
 		v, reason := k.number(text(0))
@@ -57,14 +57,14 @@ func GroupKey(text []byte) uint64 {
 	return d.Sum64()
 }
 
-// addName adds the name of a group to a hash: a number as its shortest text, but with all digits of the data from 2⁵³ on.
+// addName adds the name of a group to a hash: a number as its shortest text, or from 2⁵³ on with all its digits.
 func addName(d *xxhash.Digest, text []byte) {
 	var number [32]byte
 	d.Write(canonicalName(number[:0], text))
 	d.Write([]byte{0})
 }
 
-// canonicalName returns the text of a name: of a number, in the buffer, the one for all ways to write it.
+// canonicalName returns a name, or for a number the same text, in the buffer, however the number is written.
 func canonicalName(buffer, text []byte) []byte {
 	v, err := strconv.ParseFloat(string(text), 64)
 	switch {

@@ -16,8 +16,8 @@ import (
 // mostAlike is the number of texts that look the same, and of such groups, that Alike lists.
 const mostAlike = 5
 
-// Alike lists texts that differ only in case, in Unicode form, in spaces or in invisible characters, quoted with escapes;
-// "" if there are none.
+// Alike lists, for a message, texts that differ only in case, Unicode form, spaces or invisible
+// characters. They are quoted with escapes. The result is "" if there are none.
 func Alike(texts []string) string {
 	looks := map[string][]string{}
 	for _, text := range texts {
@@ -39,7 +39,7 @@ func Alike(texts []string) string {
 
 var invisible = rangetable.Merge(unicode.Cf, unicode.Variation_Selector)
 
-// Look returns what texts have in common that differ only as Alike says.
+// Look returns the normal form of a text: texts that differ only as Alike says have the same.
 func Look(text string) string {
 	visible := runes.Remove(runes.In(invisible)).String(norm.NFKC.String(text))
 	return strings.Join(strings.Fields(norm.NFKC.String(cases.Fold().String(visible))), " ")

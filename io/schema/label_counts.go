@@ -32,7 +32,7 @@ type LabelCounts struct {
 	table    []count
 	overflow bool
 	tally    labelTally  // labels after an overflow
-	weights  []exact.Sum // of the rows of each label in table, where rows have weights
+	weights  []exact.Sum // sum of the weights for each label in table; nil if rows have no weights
 }
 
 type count struct {
@@ -166,12 +166,13 @@ type LabelSummary struct {
 	Overflow bool      `json:"overflow,omitempty"`
 
 	Numeric bool    `json:"numeric"`        // there are labels, and each is a finite decimal number
-	Whole   bool    `json:"whole"`          // and a whole number, from 2⁵³ on in digits
+	Whole   bool    `json:"whole"`          // each is a whole number, written in digits from 2⁵³ on
 	Targets int64   `json:"targets"`        // labels that ParseTarget accepts
 	Min     float64 `json:"min"`            // smallest such target
 	Max     float64 `json:"max"`            // largest such target
 	Text    string  `json:"text,omitempty"` // bytewise smallest label that is not a number, truncated to 64 bytes
-	// Same has two labels that are the same number but not the same code, as one has leading zeros; nil without such.
+	// Same holds two labels that are equal as numbers but different as codes, because one has
+	// leading zeros; nil if there are none.
 	Same []string `json:"same,omitempty"`
 }
 
@@ -222,14 +223,14 @@ func (c *LabelCounts) Summary() LabelSummary {
 	return s
 }
 
-// leadingZero reports whether a label is a number with a zero before other digits, as codes have it.
+// leadingZero reports whether a label is a number with a zero before other digits, such as a code.
 func leadingZero(label string) bool {
 	digits := strings.TrimLeft(strings.TrimSpace(label), "+-")
 	return len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9'
 }
 
-// In returns how many labels are of each class of v, and the labels, as written, that are of none.
-// It is false if labels are not counted separately.
+// In returns the number of labels of each class of v, and the labels, as written, that belong to no
+// class. It is not ok if labels are not counted separately.
 func (c *LabelCounts) In(v *Vocabulary) (counts []int64, others []string, ok bool) {
 	counts = make([]int64, len(v.Classes))
 	for _, e := range c.table {

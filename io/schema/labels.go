@@ -19,8 +19,7 @@ import (
 // Labels are text in files: "1", "1.0" and "+1" are one class if every label is a
 // number, otherwise three. Whole numbers that differ in any digit are different classes.
 //
-// Create it with New, with Counts.Summary or from JSON. It is then read-only and safe
-// for concurrent use.
+// Create it with NewVocabulary, with LabelCounts.Summary or from JSON. It is then read-only and safe for concurrent use.
 type Vocabulary struct {
 	Classes []string `json:"classes"` // by value if Numeric, else bytewise; distinct
 	Numeric bool     `json:"numeric"` // all classes are numbers in canonical form
@@ -90,7 +89,7 @@ func (v *Vocabulary) Index(label []byte) (int, bool) {
 		return i, true
 	}
 	if v.Numeric {
-		if x, ok := labelNumber(label); ok && math.Abs(x) < exactly {
+		if x, ok := labelNumber(label); ok && math.Abs(x) < maxExact {
 			i, ok := v.values[x]
 			return i, ok
 		} else if ok {
@@ -145,7 +144,7 @@ func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 	for i, c := range p.Classes {
 		if p.Numeric {
 			if x, ok := labelNumber([]byte(c)); !ok || canonicalLabel([]byte(c)) != c &&
-				(math.Abs(x) < exactly || shortest(x) != c) {
+				(math.Abs(x) < maxExact || shortest(x) != c) {
 				return fmt.Errorf("labels: vocabulary: class %d: %.80q is not a number in canonical form", i, c)
 			}
 		}
@@ -183,8 +182,8 @@ func isDecimal(t []byte) bool {
 	return true
 }
 
-// exactly is the number up to which float64 tells all whole numbers apart.
-const exactly = 1 << 53
+// maxExact is the number up to which float64 represents every whole number exactly.
+const maxExact = 1 << 53
 
 // canonicalLabel returns the form in which a label becomes a class of a numeric
 // vocabulary: the shortest decimal that reads back as the same float64 ("-2.5"), whole
@@ -195,14 +194,14 @@ func canonicalLabel(label []byte) string {
 	if !ok {
 		return string(label)
 	}
-	if math.Abs(x) >= exactly {
+	if math.Abs(x) >= maxExact {
 		r, _ := new(big.Rat).SetString(string(bytes.Trim(label, " \t")))
 		places, _ := r.FloatPrec()
 		if exact := r.FloatString(places); len(exact) <= MaxLabel {
 			return exact
 		}
 	}
-	if x == math.Trunc(x) && math.Abs(x) < exactly {
+	if x == math.Trunc(x) && math.Abs(x) < maxExact {
 		return strconv.FormatInt(int64(x), 10)
 	}
 	return shortest(x)
@@ -212,7 +211,7 @@ func shortest(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // whole reports whether a label of value x is a whole number; from 2⁵³ on it must be written in digits.
 func whole(label []byte, x float64) bool {
-	return x == math.Trunc(x) && (math.Abs(x) < exactly ||
+	return x == math.Trunc(x) && (math.Abs(x) < maxExact ||
 		!bytes.ContainsAny(lines.CutFraction(bytes.Trim(label, " \t"), '.'), ".eE"))
 }
 

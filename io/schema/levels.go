@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// levels counts texts: a hash table whose keys are kept in one slice of bytes, so that a
-// text that is known costs no allocation.
+// levels counts texts: a hash table whose keys share one slice of bytes, so a known text costs no allocation.
 type levels struct {
 	index   []int32 // 1 + the index in entries, 0 where free; a power of two of them
 	entries []level
 	text    []byte
 }
 
-// level is a text and how often it occurs. Of a long text the first MaxLevelText bytes are
-// stored; long texts that begin alike are told apart by length and hash.
+// level is a text and its count. Only the first MaxLevelText bytes of a long text are stored;
+// long texts with equal beginnings are distinguished by length and hash.
 type level struct {
 	hash uint64
 	n    int64
@@ -50,7 +49,7 @@ func (l *levels) add(hash uint64, stored []byte, size uint32, n int64) (fresh bo
 	}
 }
 
-// rehash makes an index of so many places.
+// rehash makes an index of size places.
 func (l *levels) rehash(size int) {
 	l.index = make([]int32, size)
 	mask := uint64(size - 1)
@@ -94,5 +93,5 @@ func (l *levels) compare(a, b *level) int {
 	return cmp.Or(bytes.Compare(l.stored(a), l.stored(b)), cmp.Compare(a.size, b.size), cmp.Compare(a.hash, b.hash))
 }
 
-// weight is the share of a level in the memory of a survey: about 50 bytes a unit.
+// weight returns the memory that a level takes in a survey, in units of about 50 bytes.
 func (e *level) weight() int64 { return 1 + int64(min(e.size, MaxLevelText))/32 }

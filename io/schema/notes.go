@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// doubt is a kind of decision that may be wrong.
+// doubt is a kind of decision that may be wrong; all Notes of a kind share one.
 type doubt struct {
 	what    string // what was seen and decided
 	option  string // name of the option that changes it
@@ -71,7 +71,7 @@ var (
 	doubtEmpty = &doubt{what: "no values; not used", option: "numeric", effect: "uses the column", dropped: true}
 )
 
-// doubtForm says that numbers have one of the forms.
+// doubtForm holds, for each of the forms, the doubt about numbers of this form.
 var doubtForm = func() (all [formCount]*doubt) {
 	for i, f := range forms {
 		thousands := "thousands " + strings.NewReplacer(" ", "' '", "'", `"'"`).Replace(string(f.thousands))
@@ -88,13 +88,13 @@ var doubtForm = func() (all [formCount]*doubt) {
 	return all
 }()
 
-// Note is a decision on a column that may be wrong.
+// Note describes a decision about a column that may be wrong.
 type Note struct {
 	Column int    // position, from 0
 	Name   string // of the column
 	Detail string // numbers or examples; may be empty
 	*doubt
-	words, missing []string // that may mean a missing value, and that do
+	words, missing []string // words that may mean a missing value, and those that do
 }
 
 // Kind says what was seen and decided, which is the same for other columns.
@@ -103,7 +103,7 @@ func (n Note) Kind() string { return n.what }
 // Option is the name of the option that changes the decision, without dashes.
 func (n Note) Option() string { return n.option }
 
-// Bad reports whether rows cannot be used because of what was decided.
+// Bad reports whether the decision makes rows unusable.
 func (n Note) Bad() bool { return n.bad }
 
 // String returns the note as a sentence that names the flag that changes the decision.
@@ -158,7 +158,7 @@ func merged(notes []Note) string {
 	return b.String()
 }
 
-// missingWords returns all texts that mean a missing value, with the words that may mean one; nil if there are none.
+// missingWords returns all texts that mean, or may mean, a missing value; nil if no word may mean one.
 func missingWords(notes []Note) (all []string) {
 	for _, n := range notes {
 		for _, word := range n.words {

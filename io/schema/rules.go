@@ -14,10 +14,10 @@ import (
 
 // Rules say how the fields of all columns are written.
 type Rules struct {
-	// Missing are the texts that mean a missing value, in any case, beside the empty text.
+	// Missing lists the texts that mean a missing value, in addition to the empty text. Case does not matter.
 	Missing []string `json:"missing,omitempty"`
-	// Decimal separates the fraction of a number; 0 is a point. Thousands may separate groups of three
-	// digits before it; 0 is nothing.
+	// Decimal separates the fraction of a number; 0 means a point. Thousands may separate groups
+	// of three digits before it; 0 means that nothing does.
 	Decimal   byte `json:"decimal,omitempty"`
 	Thousands byte `json:"thousands,omitempty"`
 }
@@ -39,9 +39,9 @@ func (r *Rules) Validate() error {
 	return nil
 }
 
-// Number returns a number that is written as the rules say with a point and without thousands, in
-// scratch memory. It returns any other text as it is, but gives a reason why not if that would be
-// another number without the rules.
+// Number converts a number in the form of the rules to one with a point and without thousands, in
+// scratch memory. It returns any other text unchanged. If that text would be a different number
+// without the rules, the reason says why it cannot be used.
 func (r *Rules) Number(scratch *[]byte, text []byte) (plain []byte, reason string) {
 	trimmed := bytes.Trim(text, " \t")
 	if plain, ok := lines.PlainNumber(scratch, trimmed, r.Decimal, r.Thousands); ok {
@@ -94,7 +94,7 @@ func newMissing(codes []string) *missing {
 	return m
 }
 
-// find returns the index of the code that a text, which is not empty, is; -1 if it is none.
+// find returns the index of the code that equals a nonempty text; -1 if there is none.
 func (m *missing) find(text []byte) int {
 	if len(text) > m.longest || !m.first[text[0]] {
 		return -1
@@ -128,9 +128,9 @@ func (m *missing) value(v float64) int {
 	return -1
 }
 
-// absent are words that programs write for a missing value, in lower case. Those that are in DefaultMissing are read so;
-// of the others a note says how to.
-var absent = []string{
+// absentWords are words that programs write for a missing value, in lower case. Words that are not in
+// DefaultMissing are not read as missing; a note then tells how to change that.
+var absentWords = []string{
 	"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", "--", ".", "\\n", "nat", "(null)",
 	"n.a.", "missing", "unknown",
 	"inf", "-inf", "#value!", "#div/0!", "#ref!",
@@ -138,5 +138,5 @@ var absent = []string{
 
 // meansMissing reports whether a text is a word for a missing value.
 func meansMissing(text []byte) bool {
-	return len(text) <= len("unknown") && slices.Contains(absent, strings.ToLower(string(text)))
+	return len(text) <= len("unknown") && slices.Contains(absentWords, strings.ToLower(string(text)))
 }

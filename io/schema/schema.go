@@ -2,14 +2,16 @@
 // becomes one or more numbers of a row. It infers the description from the content of the
 // data, reads and writes it as a file that people can edit, and decodes fields with it.
 //
-// A number is a float32, and NaN if it is missing. A category is the index of its level; what
-// these indices become as features is decided by package preprocess of features. A schema is
-// plain data and part of a model, so the same field has the same value in every job.
+// A number is a float32, and NaN if it is missing. The values of a category are called its levels; a field has the
+// index of its level. Package features/preprocess decides how these indices become features. A Table is plain data
+// and part of a model, so the same field has the same value in every job.
 //
-// A Description is what people edit: ReadDescription and AppendDescription read and write it as YAML.
-// A Vocabulary has the classes of labels in their order. A TimeLayout is a way to write times. A Key says
-// from which columns the key of a row is made, by which it is assigned to a fold. Cells count numbers in
-// intervals, as many as memory allows, for their quantiles.
+// A Survey counts the fields of all columns; surveys of parts of the data can be merged. Infer turns
+// it into a Description, which people can edit as YAML (ReadDescription, AppendDescription).
+// Description.Table returns the Table of the features, and a Decoder stores fields in rows by it.
+//
+// A Vocabulary holds the classes of labels in their order. A TimeLayout is a way to write times. A Key makes the
+// key of a row, by which the row is assigned to a fold. Cells is a histogram of bounded size for quantiles.
 package schema
 
 import (
@@ -49,25 +51,24 @@ var TimeParts = []string{"days", "month", "weekday", "hour"}
 type Column struct {
 	Name string `json:"name"`
 	Type Type   `json:"type"`
-	// Levels are the texts of a category whose values are told apart, ascending and
-	// distinct. All other texts have the value len(Levels).
+	// Levels are the known texts of a category, ascending and distinct. All other texts have the value len(Levels).
 	Levels []string `json:"levels,omitempty"`
 	// Buckets, unless 0, says that a category has too many levels to list: its value is XXH64 of its text, modulo Buckets.
 	Buckets int `json:"buckets,omitempty"`
-	// Layout is the layout of a Time; see Layouts.
+	// Layout is the name of the layout of a Time; see TimeLayouts.
 	Layout string `json:"layout,omitempty"`
-	// Zone says whether the times of the data had zones: ZoneAll, ZoneSome or ZoneNone; "" if that is not known.
+	// Zone says whether the times of the data have zones: ZoneAll, ZoneSome or ZoneNone; "" if unknown.
 	Zone string `json:"zone,omitempty"`
-	// Unit is one of lines.Units, with which a Number may be written; "" if there is none.
+	// Unit is one of lines.Units, which may follow a Number; "" if there is none.
 	Unit string `json:"unit,omitempty"`
 	// Encode says how a Category becomes numbers: one of Encodings; "" leaves it to the options of the encoding.
 	Encode string `json:"encode,omitempty"`
-	// Fill is the number in place of a missing value of a Number, in its units; "" is the mean. A
-	// Description that is not complete may have Median.
+	// Fill is the number that replaces a missing value of a Number; "" means the mean. In an
+	// incomplete Description it may be Median.
 	Fill string `json:"fill,omitempty"`
 }
 
-// Encodings are how a category can become numbers.
+// Encodings are the values of Column.Encode.
 var Encodings = []string{"onehot", "count", "target"}
 
 // Values of Column.Zone.
@@ -99,7 +100,7 @@ const (
 	MaxCodes     = 100     // texts that mean a missing value
 )
 
-// FillNumber returns the number of Fill; not ok if it is none, or does not fit in float32.
+// FillNumber returns Fill as a number. It is not ok if Fill is not a number or does not fit in float32.
 func (c *Column) FillNumber() (v float64, ok bool) {
 	v, err := strconv.ParseFloat(c.Fill, 64)
 	return v, err == nil && rows.Finite(float32(v))
@@ -113,8 +114,8 @@ func (c *Column) Width() int {
 	return 1
 }
 
-// Values returns how many different values a category has, missing ones not counted: its
-// levels and all others, or its buckets. It is 0 for other types.
+// Values returns the number of different values of a category, not counting missing ones: its
+// levels and one for all other texts, or its buckets. It is 0 for other types.
 func (c *Column) Values() int {
 	switch {
 	case c.Type != Category:
@@ -133,7 +134,8 @@ func (t *Table) Width() (n int) {
 	return n
 }
 
-// Names returns the names of the values of a row: of a column its name, and for a time the name followed by a point and the part.
+// Names returns the names of the values of a row: the name of the column, followed for a time by a
+// point and the part, such as date.month.
 func (t *Table) Names() []string {
 	var names []string
 	for _, c := range t.Columns {
@@ -148,7 +150,7 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// Owners returns the name of the column of each value of a row.
+// Owners returns, for each value of a row, the name of its column.
 func (t *Table) Owners() []string {
 	var names []string
 	for i := range t.Columns {
@@ -159,7 +161,7 @@ func (t *Table) Owners() []string {
 	return names
 }
 
-// Firsts returns the place of the first value of its column of each value of a row.
+// Firsts returns, for each value of a row, the index of the first value of the same column.
 func (t *Table) Firsts() (first []int) {
 	for i := range t.Columns {
 		at := len(first)
@@ -170,7 +172,7 @@ func (t *Table) Firsts() (first []int) {
 	return first
 }
 
-// String returns how many columns there are of each type: 6 numbers and 8 categories of 99 levels.
+// String counts the columns of each type, such as "6 numbers and 8 categories of 99 levels".
 func (t *Table) String() string {
 	count := map[Type]int{}
 	levels, buckets := 0, 0

@@ -34,10 +34,9 @@ type Summary struct {
 	Times map[string]int64 `json:"times,omitempty"`
 	Units map[string]int64 `json:"units,omitempty"`
 
-	Min float64 `json:"min"` // of the numbers
+	Min float64 `json:"min"` // smallest number
 	Max float64 `json:"max"`
-	// Median is a value that half of the numbers do not exceed. Its error is at most
-	// Within, which is 0 if all texts were told apart.
+	// Median is the median of the numbers. Its error is at most Within, which is 0 if Exact is true.
 	Median float64 `json:"median"`
 	Within float64 `json:"within,omitempty"`
 
@@ -47,15 +46,15 @@ type Summary struct {
 	// from a sample of them with a relative standard error of about 1/√len(Levels).
 	Distinct int64 `json:"distinct"`
 	Exact    bool  `json:"exact"`
-	// Levels are the texts that were told apart, by falling counts, then by text. Counts are
-	// exact. If Exact is false they are those texts whose hash is small.
+	// Levels are the texts that were counted one by one, by falling counts, then by text. Counts
+	// are exact. If Exact is false, Levels is a sample: the texts whose hash is small.
 	Levels []Level `json:"-"`
 
 	longTexts int64 // texts too long for a level
-	others    int64 // different texts that are not numbers, of those that were told apart
-	codes     int64 // of these, those that do not mean a missing value; coded have a digit too
+	others    int64 // texts in Levels that are not numbers
+	codes     int64 // those of others that do not mean a missing value; coded counts those with a digit
 	coded     int64
-	absent    []string // the others: words for a missing value, as they are written
+	absent    []string // those of others that are words for a missing value, as written
 	tally     tally
 	odd       string
 }
@@ -109,8 +108,8 @@ func (s *Survey) Column(column int) *Summary {
 		return cmp.Or(cmp.Compare(b.Rows, a.Rows), strings.Compare(a.Text, b.Text))
 	})
 	sum.Texts = all.n
-	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.of(isNumber), all.of(isWhole), all.of(hasZeros),
-		all.of(isBoolean)
+	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.count(isNumber), all.count(isWhole), all.count(hasZeros),
+		all.count(isBoolean)
 	sum.tally = all
 	slices.Sort(sum.absent)
 	sum.Times, sum.Units = all.named(firstLayout, TimeLayoutNames()), all.named(firstUnit, lines.Units[:])
@@ -141,7 +140,7 @@ func (s *Survey) Column(column int) *Summary {
 	return sum
 }
 
-// named returns the counts of traits from the first on by their names, without traits that no text has.
+// named maps names to the counts of traits, beginning with the trait first. It omits zero counts.
 func (t *tally) named(first int, names []string) (counts map[string]int64) {
 	for i, name := range names {
 		if n := t.counts[first+i]; n > 0 {
@@ -164,9 +163,9 @@ func (s *Summary) unit() (unit string) {
 	return unit
 }
 
-// zone says which times name their zone.
+// zone returns which times of the layout have a zone, as Column.Zone.
 func (s *Summary) zone(layout string) string {
-	switch zoned := s.tally.of(isZoned); {
+	switch zoned := s.tally.count(isZoned); {
 	case layout != "iso" || s.Times[layout] == 0:
 		return ""
 	case zoned == 0:
@@ -177,7 +176,7 @@ func (s *Summary) zone(layout string) string {
 	return ZoneAll
 }
 
-// different returns the number of different texts, as well as it is known: 12, or about 12000.
+// different returns the number of different texts for a message: 12, or about 12000.
 func (s *Summary) different() string {
 	if s.Exact {
 		return fmt.Sprint(s.Distinct)
@@ -185,7 +184,7 @@ func (s *Summary) different() string {
 	return fmt.Sprintf("about %d", s.Distinct)
 }
 
-// repeats returns how often a text occurs, in the mean over those that were told apart; 0 if none were.
+// repeats returns the mean count of the texts in Levels; 0 if there are none.
 func (s *Summary) repeats() float64 {
 	if len(s.Levels) == 0 {
 		return 0
@@ -197,7 +196,8 @@ func (s *Summary) repeats() float64 {
 	return float64(n) / float64(len(s.Levels))
 }
 
-// layout returns the layout that most texts have, the share of texts that have it, and another one that as many have.
+// layout returns the layout that most texts have, the share of texts that have it, and another layout
+// that equally many texts have, if there is one.
 func (s *Summary) layout() (name string, share float64, other string) {
 	var most int64
 	for _, l := range TimeLayouts {
@@ -211,7 +211,7 @@ func (s *Summary) layout() (name string, share float64, other string) {
 	return name, float64(most) / float64(max(s.Texts, 1)), other
 }
 
-// Span returns the texts of the first and the last time of a layout; not ok unless all texts were told apart and some have the layout.
+// Span returns the first and the last time in a layout as texts. It is not ok unless Exact, and a text has the layout.
 func (s *Summary) Span(layout string) (first, last string, ok bool) {
 	l := timeLayoutOf(layout)
 	if l == nil || !s.Exact {

@@ -17,15 +17,13 @@ const (
 	maxCells        = 1 << 19 // intervals of all columns, 32 to 64 bytes each
 )
 
-// Survey sums up the fields of all columns of a table: which texts occur and how often, what
-// they can be read as, and how many are missing. It is an exact function of the fields of
-// each column, whatever their order and however the table was cut.
+// Survey summarises the fields of all columns of a table: which texts occur and how often, what
+// they can be read as, and how many are missing. It is an exact function of the fields of each
+// column, whatever their order and however the table was cut.
 //
-// All texts of a column are counted one by one if that takes little memory. In other columns
-// only those are whose hash has some number of leading zero bits; their counts are exact, and
-// they are a sample of the distinct texts. The rest is summed up. The memory of all columns
-// together is bounded at about 50 MB; columns with few distinct texts keep all of theirs
-// first.
+// A column with few distinct texts counts all of them one by one. Other columns count one by one only the texts whose
+// hash begins with a certain number of zero bits: a sample of the distinct texts, with exact counts. A tally summarises
+// the rest. All columns together take at most about 50 MB; columns with few distinct texts keep theirs first.
 //
 // A Survey is not safe for concurrent use. Create it with NewSurvey.
 type Survey struct {
@@ -41,22 +39,22 @@ type Survey struct {
 
 var _ Sink = (*Survey)(nil)
 
-// survey is what is known of a column.
+// survey holds the counts of one column.
 type survey struct {
 	fields int64
-	null   int64   // fields that are stored as missing
+	null   int64   // fields that a format stores as missing
 	empty  int64   // empty texts
 	codes  []int64 // texts that mean a missing value, by index of the code
 	levels levels
 	weight int64 // of levels
-	// Levels are the texts whose hash has zeros leading zero bits; with 0 all.
+	// The texts in levels are those whose hash has at least zeros leading zero bits.
 	zeros uint
-	rest  tally // of other texts
-	cells Cells // of the numbers among them
+	rest  tally // other texts
+	cells Cells // the numbers among them
 }
 
-// NewSurvey returns an empty Survey of a table with so many columns, at most rows.MaxDim+1.
-// Codes of missing values that are equal but for case count as the first of them.
+// NewSurvey returns an empty Survey of a table with that many columns, at most rows.MaxDim+1.
+// Codes of missing values that differ only in case count as the first of them.
 func NewSurvey(columns int, rules Rules) *Survey {
 	if columns < 1 || columns > rows.MaxDim+1 {
 		panic("schema: survey of no or too many columns")
@@ -79,7 +77,7 @@ func (s *Survey) Columns() int { return len(s.columns) }
 // Rules returns how fields are written.
 func (s *Survey) Rules() Rules { return s.rules }
 
-// maxCells returns the number of intervals of a column.
+// maxCells returns the largest number of intervals of a column.
 func (s *Survey) maxCells() int { return min(max(maxCells/len(s.columns), 16), 1024) }
 
 // Null counts a missing value.
@@ -138,7 +136,7 @@ func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
 // keeps reports whether texts with that hash are levels.
 func (c *survey) keeps(hash uint64) bool { return hash>>(64-c.zeros) == 0 }
 
-// spill adds a text to those that are summed up.
+// spill adds a text to the tally of a column.
 func (s *Survey) spill(c *survey, stored []byte, size uint32, n int64) {
 	var is traits
 	var value float64
@@ -166,13 +164,13 @@ func (s *Survey) grown(c *survey) {
 // share returns the weight of all texts of a column, at most limit.
 func (s *Survey) share(c *survey) int64 {
 	if c.zeros > 0 {
-		return s.limit // its texts are more than that
+		return s.limit // the spilled texts exceeded it
 	}
 	return min(c.weight, s.limit)
 }
 
-// bound lowers the limit of columns until all of them are within theirs. The limit is a
-// function of the fields: the weight of all texts of a column is known as far as the limit.
+// bound lowers the limit of columns until all of them together are within maxWeight. The limit is
+// a function of the fields alone, because the weight of a column's texts is known up to the limit.
 func (s *Survey) bound() {
 	for s.total > maxWeight && s.limit > 1 {
 		s.limit /= 2
@@ -191,7 +189,7 @@ func (s *Survey) tighten(c *survey) {
 	}
 }
 
-// widen keeps the levels whose hash has so many leading zero bits.
+// widen keeps the levels whose hash has at least zeros leading zero bits, and spills the others.
 func (s *Survey) widen(c *survey, zeros uint) {
 	if zeros <= c.zeros {
 		return
@@ -208,7 +206,7 @@ func (s *Survey) widen(c *survey, zeros uint) {
 	})
 }
 
-// Bytes is about the size in memory of a survey of so many times as many rows, whose texts are as different.
+// Bytes estimates the memory, in bytes, of a survey of times as many rows with equally varied texts.
 func (s *Survey) Bytes(times float64) int64 {
 	var weight, used float64
 	for i := range s.columns {
@@ -219,7 +217,8 @@ func (s *Survey) Bytes(times float64) int64 {
 	return int64(50*min(weight*times, maxWeight) + 48*min(used*times, maxCells)) // tables are a quarter to half full
 }
 
-// Merge adds the fields that t has seen, and does not change t. It panics unless both have the same number of columns and the same rules.
+// Merge adds the fields that t has counted. It does not change t. It panics unless both have the same
+// number of columns and the same rules.
 func (s *Survey) Merge(t *Survey) {
 	if len(s.columns) != len(t.columns) || !slices.Equal(s.rules.Missing, t.rules.Missing) ||
 		s.rules.Decimal != t.rules.Decimal || s.rules.Thousands != t.rules.Thousands {

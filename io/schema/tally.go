@@ -8,16 +8,16 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// traits are what a text can be read as, one bit each. The bits from firstLayout on are for
-// layouts, and likewise for forms and Units.
+// traits is a set of bits for what a text can be read as. The bits from firstLayout on stand for
+// TimeLayouts, and further bits for forms and lines.Units.
 type traits uint64
 
 const (
 	isNumber  traits = 1 << iota // a decimal number, under the rules of the survey, perhaps with a unit
 	isWhole                      // a number without a fraction
 	hasZeros                     // a number with leading zeros, such as 007
-	isBoolean                    // what parseBool takes
-	isAbsent                     // what MeansMissing takes
+	isBoolean                    // parseBool accepts it
+	isAbsent                     // meansMissing is true for it
 	isLarge                      // a number beyond float32
 	isZoned                      // a time with a zone
 
@@ -38,7 +38,7 @@ var forms = [formCount]struct{ decimal, thousands byte }{
 // maxExample is the length to which an example is cut.
 const maxExample = 64
 
-// tally sums up texts without telling them apart.
+// tally summarises texts without storing them.
 type tally struct {
 	n           int64 // texts
 	counts      [traitCount]int64
@@ -95,8 +95,8 @@ func (t *tally) merge(u *tally) {
 	}
 }
 
-// of returns how many of the texts have a trait.
-func (t *tally) of(is traits) int64 { return t.counts[bits.TrailingZeros64(uint64(is))] }
+// count returns the number of texts that have a trait.
+func (t *tally) count(is traits) int64 { return t.counts[bits.TrailingZeros64(uint64(is))] }
 
 // traitsOf returns what a text that is not missing can be read as, and its value if it is a number.
 func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
@@ -130,7 +130,8 @@ func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 // mayBeNumber reports whether a number can begin with a byte.
 func mayBeNumber(c byte) bool { return c-'0' < 10 || c == '-' || c == '+' || c == '.' }
 
-// numberOf returns what a text without a unit is as a number, or which forms it has otherwise.
+// numberOf returns the traits and the value of a text without a unit. If it is not a number under
+// the rules, the traits are the forms in which it is one.
 func (s *Survey) numberOf(text []byte) (is traits, value float64) {
 	if plain, ok := lines.PlainNumber(&s.scratch, text, s.rules.Decimal, s.rules.Thousands); ok {
 		is, value = numberOf(plain)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Text returns the text of a value of the column, the first one in a row, of which number is the text if the column is a
-// Number. A time is in UTC, and a hash bucket has its number.
+// Text returns the text of a column whose first value in a row is v. number is the text to return if
+// the column is a Number. A time is in UTC; a hash bucket has its number.
 func (c *Column) Text(v float64, number string) string {
 	switch {
 	case v != v:

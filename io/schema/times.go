@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TimeLayout is a way to write times: a date, which a time of day may follow after a space, or a time of day alone. A
-// time of day has 24 hours, or AM or PM after it.
+// TimeLayout is a way to write times: a date, optionally followed by a space and a time of day, or a
+// time of day alone. A time of day has 24 hours, or ends in AM or PM.
 type TimeLayout struct {
 	Name  string
 	order string // of year, month and day; b is the name of a month; "" is a time of day alone
@@ -17,8 +17,7 @@ type TimeLayout struct {
 	short bool   // a year may have two digits
 }
 
-// TimeLayouts are the known ways to write times. Those that a text may have at the same time are
-// in order of preference.
+// TimeLayouts are the known ways to write times. If a text fits several, the first is preferred.
 var TimeLayouts = [...]TimeLayout{
 	{Name: "iso", order: "ymd", sep: '-', iso: true},
 	{Name: "d.m.y", order: "dmy", sep: '.', short: true},
@@ -34,7 +33,7 @@ var TimeLayouts = [...]TimeLayout{
 	{Name: ClockLayout},
 }
 
-// DigitsLayout is the layout of dates that are also whole numbers, such as 20240229. Their years are from 1900 to 2100.
+// DigitsLayout is the layout of dates that are also whole numbers, such as 20240229, in the years 1900 to 2100.
 const DigitsLayout = "yyyymmdd"
 
 // ClockLayout is the layout of times of day without a date.
@@ -57,8 +56,8 @@ func timeLayoutOf(name string) *TimeLayout {
 	return &TimeLayouts[i]
 }
 
-// Parse returns the time that a text means, and whether it has the layout. A time of day alone is one of 1970-01-01. Years
-// of two digits are those from 1969 to 2068.
+// Parse returns the time of a text, and whether the text has the layout. A time of day alone is on
+// 1970-01-01. Years of two digits are from 1969 to 2068.
 func (l *TimeLayout) Parse(text []byte) (t time.Time, ok bool) {
 	if len(text) < 4 || len(text) > 40 || (text[0]-'0' >= 10) != (l.order == "bdy") {
 		return t, false
@@ -112,8 +111,8 @@ func TimeText(seconds float64) string {
 	return t.Format(time.DateTime)
 }
 
-// separated skips what stands before a part of a date: sep, or next to the name of a month spaces, a hyphen, a
-// point, a slash or a comma.
+// separated skips the separator before a part of a date: sep or, next to the name of a month, spaces,
+// a hyphen, a point, a slash or a comma.
 func (l *TimeLayout) separated(c *clock) bool {
 	if l.order[0] != 'b' && l.order[1] != 'b' {
 		return l.sep == 0 || c.skip(l.sep)
@@ -127,8 +126,8 @@ func (l *TimeLayout) separated(c *clock) bool {
 	return len(c.rest) < had
 }
 
-// likeTime reports whether a text looks like a date or a time, of whatever layout: it has digits, and the name of a month or a year
-// that a hyphen follows.
+// likeTime reports whether a text looks like a date or a time in any layout: it has digits, and the
+// name of a month or a year followed by a hyphen.
 func likeTime(text []byte) bool {
 	if !bytes.ContainsAny(text, "0123456789") {
 		return false
@@ -146,7 +145,7 @@ func likeTime(text []byte) bool {
 	return year.digits(4, 4)-1000 < 2000 && year.skip('-') && !year.bad
 }
 
-// zoned reports whether a text that has the layout names its zone.
+// zoned reports whether a text in the layout has a zone.
 func (l *TimeLayout) zoned(text []byte) bool {
 	return l.iso && bytes.LastIndexAny(text, "Z+-") > len("2006-01-")
 }
@@ -162,7 +161,7 @@ func (l *TimeLayout) least() int {
 // yearMonth is how the month of a time is written.
 const yearMonth = "2006-01"
 
-// MonthOf returns the month of a text of a layout, as 2024-02, and whether the text has the layout.
+// MonthOf returns the month of a text, such as 2024-02, and whether the text has the layout.
 func MonthOf(text []byte, layout string) (name string, ok bool) {
 	l := timeLayoutOf(layout)
 	if l == nil {
@@ -172,7 +171,7 @@ func MonthOf(text []byte, layout string) (name string, ok bool) {
 	return t.UTC().Format(yearMonth), ok
 }
 
-// Month returns the month of the TimeParts of a time, as 2024-02.
+// Month returns the month, such as 2024-02, of a time given by its TimeParts.
 func Month(parts []float32) string {
 	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(math.Floor(float64(parts[0]))))
 	if float32(t.Month()) != parts[1] {

@@ -1,6 +1,6 @@
 package schema
 
-// clock reads the parts of a time.
+// clock parses the parts of a time from left to right. After an error, bad is set.
 type clock struct {
 	rest []byte
 	bad  bool
@@ -15,7 +15,7 @@ func (c *clock) skip(b byte) bool {
 	return true
 }
 
-// want skips a byte that must be the next.
+// want skips a byte, which must be the next.
 func (c *clock) want(b byte) { c.bad = !c.skip(b) || c.bad }
 
 // year reads four digits, or two if the layout has them.

@@ -36,7 +36,7 @@ type Watch struct {
 	asked   time.Time         // when Done was called
 }
 
-// seen is how a file was listed.
+// seen is the state in which a file was last listed.
 type seen struct {
 	size     int64     // -1 for a file of which only Done tells
 	modified int64     // or when it was done
@@ -47,7 +47,7 @@ type seen struct {
 // moment, it would take long to ask again whether each is done.
 const forgetAfter = 10 * time.Minute
 
-// changed tells whether a file is another one than it was.
+// changed reports whether a file is not the same as before.
 func (s seen) changed(o Object, now time.Time) bool {
 	if s.size < 0 {
 		return o.Modified > s.modified && o.Modified <= now.UnixNano()
@@ -62,7 +62,7 @@ type ArrivedFile struct {
 	Path string
 }
 
-// Found is the result of a look at the patterns.
+// Found is the result of Watch.Next.
 type Found struct {
 	Files     []ArrivedFile // new and whole, those that were written first before others
 	Backlog   int           // other files that are new and whole
@@ -209,7 +209,7 @@ func (w *Watch) ask(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// Again has Next return a file again that it has returned.
+// Again makes Next return a file once more.
 func (w *Watch) Again(path string) { delete(w.given, path) }
 
 // list returns the objects that match, by URI, and why others that match cannot be read, by name.
@@ -236,7 +236,7 @@ func Base(patterns []string) (string, error) {
 			return "", err
 		}
 		if at := strings.IndexAny(abs, `*?[\`); at >= 0 {
-			abs = abs[:at] // the last part of which is not the name of a directory
+			abs = abs[:at] // its last part may be incomplete, and is cut off below
 		}
 		parts := strings.Split(abs[:max(0, strings.LastIndexByte(abs, '/'))], "/")
 		if i == 0 {

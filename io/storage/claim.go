@@ -32,7 +32,7 @@ func ClaimName(name string) string {
 // AcquireClaim takes the claim on a name and makes the directories above it. If another run has
 // the claim, the error names that run.
 func AcquireClaim(ctx context.Context, name string) (*Claim, error) {
-	c, err := on("claim", name, func(s Store, abs string) (Claimed, error) { return s.Claim(ctx, abs) })
+	c, err := withStore("claim", name, func(s Store, abs string) (Claimed, error) { return s.Claim(ctx, abs) })
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// teller is told of what cannot be listed, as by ListReadable; nil if the first fault ends the listing.
+// teller is called for entries that cannot be listed, as by ListReadable. If it is nil, the first such entry
+// ends the listing with an error.
 type teller func(name, why string)
 
 // meta are the special characters of patterns.
@@ -140,8 +141,8 @@ func (w *globbing) inside(name string) error {
 	return fail("stat", name, err)
 }
 
-// fault tells of an error that concerns an entry, unless any ends the listing. An entry that has
-// vanished is none.
+// fault reports the error of an entry to bad, or returns it if bad is nil. It ignores an entry that has
+// vanished.
 func (bad teller) fault(name string, err error) error {
 	if err == nil || bad == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// changed tells when the content or the attributes of a file changed last, in
-// nanoseconds. Unlike the time of modification, nobody can set it.
+// changed returns the time of the last change of the content or attributes of a file, in
+// nanoseconds since 1970. Unlike the time of modification, programs cannot set it.
 func changed(fi fs.FileInfo) int64 {
 	if s, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return s.Ctim.Nano()
@@ -15,8 +15,8 @@ func changed(fi fs.FileInfo) int64 {
 	return 0
 }
 
-// identity names the file that a name stands for: two names with the same identity
-// are links to one file. It is empty where that is not known.
+// identity identifies the file behind a name: two names with the same identity are links
+// to one file. It is empty if unknown.
 func identity(fi fs.FileInfo) string {
 	if s, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return strconv.FormatUint(s.Dev, 36) + "." + strconv.FormatUint(s.Ino, 36)

@@ -4,7 +4,7 @@ package storage
 
 import "io/fs"
 
-// What the system tells beyond size and time of modification is asked on Linux only.
+// Only Linux is asked for more than size and time of modification.
 func changed(fs.FileInfo) int64 { return 0 }
 
 func identity(fs.FileInfo) string { return "" }

@@ -43,8 +43,8 @@ func (l local) Create(ctx context.Context, p string, _ int64, wait bool, write f
 	return nil
 }
 
-// replace writes a file under a temporary name and renames it. With durable its content is
-// then on the disk, but not yet its name. Otherwise it is state, which is private in a private directory.
+// replace writes a file under a temporary name and renames it. If durable is set, its content, but not
+// yet its name, is then on the disk. Otherwise it is state, which is private in a private directory.
 func replace(ctx context.Context, p string, write func(io.Writer) error, durable bool) error {
 	private, err := mkdirAll(filepath.Dir(p), !durable)
 	if err != nil {
@@ -61,8 +61,8 @@ func replace(ctx context.Context, p string, write func(io.Writer) error, durable
 	return err
 }
 
-// MakePrivate makes a directory, unless it is there, that only its owner may use, and with it the
-// state in it. Buckets have no such directories.
+// MakePrivate makes a directory that only its owner may use, and so the state in it, unless the directory
+// exists. Buckets have no such directories.
 func MakePrivate(ctx context.Context, name string) error {
 	return act("create", name, func(s Store, p string) error {
 		if s != (local{}) {
@@ -76,8 +76,8 @@ func MakePrivate(ctx context.Context, name string) error {
 	})
 }
 
-// mkdirAll makes a directory and those above it, and syncs each before it is used. It tells whether
-// state in the directory is private; directories made for state in a private one are.
+// mkdirAll makes a directory and those above it, and syncs each before it is used. It reports whether state
+// in the directory is private. Directories that it makes for state in a private directory are private, too.
 func mkdirAll(dir string, state bool) (private bool, err error) {
 	fi, err := disk.Now().Stat(dir)
 	switch {
@@ -94,7 +94,7 @@ func mkdirAll(dir string, state bool) (private bool, err error) {
 	return mkdir(dir, private)
 }
 
-// mkdir makes a directory in one that is there.
+// mkdir makes a directory in an existing one.
 func mkdir(dir string, private bool) (bool, error) {
 	if err := disk.Now().Mkdir(dir, private); err != nil {
 		if fi, statErr := disk.Now().Stat(dir); statErr == nil && fi.IsDir() {

@@ -40,7 +40,7 @@ type Store interface {
 	Exists(ctx context.Context, name string) (bool, error)
 	Names(ctx context.Context, dir string) ([]string, error)
 	Remove(ctx context.Context, name string) error
-	// RemoveEmpty is as the function of that name, for a directory that was just empty.
+	// RemoveEmpty is like the function of that name, for a directory that was empty a moment ago.
 	RemoveEmpty(ctx context.Context, dir, but string) error
 	// Vacant returns ErrOccupied if the name is taken.
 	Vacant(ctx context.Context, dir string) error
@@ -106,8 +106,8 @@ var importPaths = map[string]string{
 	"s3": "github.com/bochner-ml/bochner/io/storage/s3",
 }
 
-// at returns the Store of a name.
-func at(name string) (Store, error) {
+// storeOf returns the Store of a name.
+func storeOf(name string) (Store, error) {
 	scheme, _, found := strings.Cut(name, "://")
 	if !found || scheme == "" {
 		return local{}, nil
@@ -124,9 +124,9 @@ func at(name string) (Store, error) {
 	return readOnly{s, scheme}, nil
 }
 
-// on has the store of a name do an operation under its absolute name.
-func on[T any](op, name string, do func(s Store, abs string) (T, error)) (result T, err error) {
-	s, err := at(name)
+// withStore calls do with the store of a name and the absolute name.
+func withStore[T any](op, name string, do func(s Store, abs string) (T, error)) (result T, err error) {
+	s, err := storeOf(name)
 	abs := ""
 	if err == nil {
 		abs, err = s.Abs(name)
@@ -137,9 +137,9 @@ func on[T any](op, name string, do func(s Store, abs string) (T, error)) (result
 	return result, fail(op, name, err)
 }
 
-// act is on for an operation that returns nothing.
+// act is withStore for an operation that returns nothing.
 func act(op, name string, do func(s Store, abs string) error) error {
-	_, err := on(op, name, func(s Store, abs string) (struct{}, error) { return struct{}{}, do(s, abs) })
+	_, err := withStore(op, name, func(s Store, abs string) (struct{}, error) { return struct{}{}, do(s, abs) })
 	return err
 }
 

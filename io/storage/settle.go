@@ -47,7 +47,7 @@ func (s *settler) run() {
 	}
 }
 
-// now returns what is closed when all is done, nil if it is.
+// now returns a channel that is closed when all files are synced, nil if they are.
 func (s *settler) now() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -51,7 +51,7 @@ func ReadState(ctx context.Context, uri string, max int64) ([]byte, error) {
 // CheckState returns the error that ReadState would: nil, fs.ErrNotExist, ErrDamaged
 // or another. Only files of the local disk are read: a bucket keeps objects whole.
 func CheckState(ctx context.Context, uri string) error {
-	if b, err := at(uri); err == nil && b != (local{}) {
+	if b, err := storeOf(uri); err == nil && b != (local{}) {
 		_, err := Stat(ctx, uri)
 		return err
 	}

@@ -6,10 +6,10 @@
 // is complete, a directory when all of its files are. Buckets have no directories: there
 // a directory exists once its last file does, the manifest.
 //
-// A Watch finds files as they appear under patterns. It has no state that lasts: the files that the work
-// has left tell what is done. In memory it has the names that match now or did in the last ten minutes,
-// and no others. So a file whose name is gone for longer and comes back is returned again, and whoever
-// does the work asks first whether it is done.
+// A Watch finds files as they appear under patterns. It stores no state: the outputs of the work show
+// which files are done. It remembers only names that match now or did in the last ten minutes. So a
+// file that vanishes for longer and comes back is returned again, and its user must check whether it
+// is done.
 package storage
 
 import (
@@ -40,11 +40,11 @@ type Object struct {
 	// no links.
 	Identity string `json:"-"`
 
-	content []byte // of one that is in memory, not nil
+	content []byte // content of an object in memory; nil for files
 }
 
-// InMemory returns an object whose content is data, which must not change. Only the object itself
-// leads to it: it has no URI.
+// InMemory returns an object whose content is data, which must not change. It has no URI, so it can
+// only be opened through the object itself.
 func InMemory(name string, data []byte) Object {
 	if data == nil {
 		data = []byte{}
@@ -174,7 +174,7 @@ func Directory(name string) error {
 
 // Abs returns the name by which every process on every worker reaches the file.
 func Abs(name string) (string, error) {
-	return on("resolve", name, func(_ Store, abs string) (string, error) { return abs, nil })
+	return withStore("resolve", name, func(_ Store, abs string) (string, error) { return abs, nil })
 }
 
 // Join returns the name of an entry below a directory.
@@ -231,19 +231,19 @@ func Split(name string) (dir, base string) {
 // pattern that names a directory, and a directory or link that cannot be read: nothing is
 // skipped silently.
 func List(ctx context.Context, pattern string) (objects []Object, err error) {
-	b, err := at(pattern)
+	b, err := storeOf(pattern)
 	if err == nil {
 		objects, err = b.List(ctx, pattern)
 	}
 	return objects, fail("list", pattern, err)
 }
 
-// ListReadable is List for a reader that comes back. What is wrong with an entry concerns that
-// entry alone, and bad is told why it is not in the list: a link without a target or out of the
-// directory before the first wildcard, what is not a regular file, a directory that cannot be read.
-// An entry that vanishes and a pattern without a match are no errors.
+// ListReadable is List for a caller that lists again later. It skips entries that cannot be read, and
+// calls bad with the name and the reason: a link without a target or out of the directory before the
+// first wildcard, an entry that is not a regular file, a directory that cannot be read. An entry that
+// vanishes and a pattern without a match are no errors.
 func ListReadable(ctx context.Context, pattern string, bad func(name, why string)) (objects []Object, err error) {
-	b, err := at(pattern)
+	b, err := storeOf(pattern)
 	if _, isLocal := b.(local); isLocal {
 		objects, err = local{}.list(ctx, pattern, bad)
 	} else if err == nil {
@@ -261,7 +261,7 @@ func ListReadable(ctx context.Context, pattern string, bad func(name, why string
 
 // Stat returns the file of that name. A directory is an error (syscall.EISDIR).
 func Stat(ctx context.Context, name string) (o Object, err error) {
-	b, err := at(name)
+	b, err := storeOf(name)
 	if err == nil {
 		o, err = b.Stat(ctx, name)
 	}
@@ -270,7 +270,7 @@ func Stat(ctx context.Context, name string) (o Object, err error) {
 
 // Exists reports whether a file or directory of that name exists.
 func Exists(ctx context.Context, name string) (there bool, err error) {
-	return on("stat", name, func(s Store, abs string) (bool, error) { return s.Exists(ctx, abs) })
+	return withStore("stat", name, func(s Store, abs string) (bool, error) { return s.Exists(ctx, abs) })
 }
 
 // Empty reports whether a directory is empty or does not exist. Unfinished files that
@@ -284,7 +284,7 @@ func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
 // Names returns the names in a directory, in any order, with one listing. There are none
 // if the directory does not exist.
 func Names(ctx context.Context, dir string) (names []string, err error) {
-	return on("list", dir, func(s Store, abs string) ([]string, error) { return s.Names(ctx, abs) })
+	return withStore("list", dir, func(s Store, abs string) ([]string, error) { return s.Names(ctx, abs) })
 }
 
 // Open reads n bytes of the file from offset off; n < 0 reads to the end. Reading past
@@ -309,7 +309,7 @@ func (o Object) open(ctx context.Context, off, n int64) (io.ReadCloser, int64, e
 		}
 		return io.NopCloser(bytes.NewReader(o.content[off : off+n])), size, nil
 	}
-	b, err := at(o.URI)
+	b, err := storeOf(o.URI)
 	if err != nil {
 		return nil, 0, fail("open", o.Name, err)
 	}

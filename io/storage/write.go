@@ -43,7 +43,7 @@ func Publish(ctx context.Context, dir string, files []File) error {
 		return err
 	}
 	defer c.Drop(ctx)
-	_ = c.Clear(ctx) // what cannot be removed does not hurt
+	_ = c.Clear(ctx) // files that cannot be removed do no harm
 	return c.Publish(ctx, files)
 }
 
@@ -121,5 +121,5 @@ func RemoveEmpty(ctx context.Context, dir, but string) error {
 // the next process that wants it sees within seconds that it is not renewed. It is an error
 // if another process holds the lock.
 func Lock(ctx context.Context, uri string) (unlock func(), err error) {
-	return on("lock", uri, func(s Store, abs string) (func(), error) { return s.Lock(ctx, abs) })
+	return withStore("lock", uri, func(s Store, abs string) (func(), error) { return s.Lock(ctx, abs) })
 }

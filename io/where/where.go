@@ -1,4 +1,4 @@
-// Package where has the language of conditions on named values, such as
+// Package where implements the language of conditions on named values, such as
 //
 //	country=DE and dt>=2026-01 and not (source in (web, 'old app'))
 //
@@ -58,8 +58,8 @@ func Parse(text string) (*Condition, error) {
 // String returns the text of the condition.
 func (c *Condition) String() string { return c.text }
 
-// Holds tells whether the condition holds for these values. The error names one that the condition
-// needs and that is not there.
+// Holds reports whether the condition holds for these values. The error names a missing value that the
+// condition needs.
 func (c *Condition) Holds(value map[string]string) (bool, error) {
 	for _, name := range c.names {
 		if _, ok := value[name]; !ok {
@@ -83,7 +83,7 @@ type parser struct {
 	at     int    // where the token after this one may begin
 	begin  int    // of the token
 	token  string // "" at the end
-	quoted bool   // the token is a name or value, whatever it looks like
+	quoted bool   // the token is a name or value, not an operator or a word such as and
 	broken error
 	names  []string
 	values []value
@@ -251,10 +251,10 @@ func (p *parser) value(name string) (v value, err error) {
 // value is a value of a condition.
 type value struct {
 	name, text string
-	quoted     bool // it is no number
+	quoted     bool // it is not a number
 }
 
-// comparisons tell, by operator, whether it holds for values that compare so.
+// comparisons reports for each operator whether it holds for an order of −1, 0 or 1.
 var comparisons = map[string]func(order int) bool{
 	"=": func(c int) bool { return c == 0 }, "==": func(c int) bool { return c == 0 },
 	"!=": func(c int) bool { return c != 0 },
@@ -302,8 +302,8 @@ var periods = []struct {
 	{time.RFC3339, 0, 0, 0, time.Second},
 }
 
-// Period returns when the period of a date begins and ends: of 2026-01 the month. It is not ok for other
-// texts. Dates without a zone are in UTC.
+// Period returns when the period of a date begins and ends; the period of 2026-01 is the month. It is
+// not ok for other texts. Dates without a zone are in UTC.
 func Period(text string) (from, to time.Time, ok bool) {
 	for _, f := range periods {
 		if t, err := time.Parse(f.layout, text); err == nil {

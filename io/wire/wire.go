@@ -1,6 +1,6 @@
-// Package wire encodes sums that one worker makes and another adds up. A type has one method
-// Code that names what it consists of; it serves to write and to read, so the two cannot differ.
-// Numbers are little-endian.
+// Package wire encodes sums that one worker computes and another adds up. A type has one method,
+// Code, which passes its fields to a Coder. The Coder writes or reads them, so that encoding and
+// decoding cannot differ. Marshal and Unmarshal run it. Numbers are little-endian.
 package wire
 
 import (
@@ -12,18 +12,17 @@ import (
 	"slices"
 )
 
-// Coded is a sum that has an encoding. Code passes each of its fields to c, in an order that
-// depends on nothing but the fields before, and calls Check with what must be true of them. It
-// may change fields only while c reads.
+// Coded is a sum that has an encoding. Code passes each of its fields to c, in an order that depends only on
+// earlier fields, and calls Check with conditions on them. It may change fields only while c reads.
 type Coded interface{ Code(c *Coder) }
 
-// Part is a part of a sum with an encoding of its own, which says where it ends.
+// Part is a part of a sum with its own encoding, which shows where it ends.
 type Part interface {
 	AppendBinary(b []byte) ([]byte, error)
 	Decode(b []byte) (rest []byte, err error)
 }
 
-// Coder writes the fields that it is given, or reads them. What it reads after damage is zero.
+// Coder writes or reads the fields that it is given. Once the encoding turns out to be damaged, it reads zeros.
 type Coder struct {
 	b       []byte
 	reading bool
@@ -37,8 +36,8 @@ func Marshal(sum Coded) []byte {
 	return c.b
 }
 
-// Unmarshal sets dst, which must be zero, to the sum that is encoded in all of b. It fails if that
-// is not what Marshal returns; dst is of no use then.
+// Unmarshal decodes b into dst, which must be zero. It returns an error, and leaves dst unusable, if
+// Marshal would not return b.
 func Unmarshal(dst Coded, b []byte) error {
 	c := Coder{b: b, reading: true}
 	dst.Code(&c)
@@ -48,13 +47,13 @@ func Unmarshal(dst Coded, b []byte) error {
 	return nil
 }
 
-// Reading tells whether c reads, and has not met damage.
+// Reading reports whether c reads, and has not found damage.
 func (c *Coder) Reading() bool { return c.reading && !c.bad }
 
 // Left returns how many bytes are still to be read.
 func (c *Coder) Left() int { return len(c.b) }
 
-// Check tells c what must be true of the fields before. What is read is damaged otherwise.
+// Check tells c whether a condition on the earlier fields holds. If it does not, the encoding is damaged.
 func (c *Coder) Check(ok bool) {
 	if c.reading && !ok {
 		c.b, c.bad = nil, true
@@ -187,7 +186,7 @@ func (c *Coder) Text(v *string, most int) {
 	}
 }
 
-// Raw codes n bytes: v, or what it returns, which shares the memory of the encoding.
+// Raw codes n bytes. It writes v, or returns the read bytes, which share the memory of the encoding.
 func (c *Coder) Raw(v []byte, n int) []byte {
 	b := c.bytes(n)
 	if !c.reading {
@@ -219,7 +218,7 @@ func (c *Coder) Part(parts ...Part) {
 	}
 }
 
-// Optional codes whether *v is nil, and what is not, by code.
+// Optional codes whether *v is nil, and if it is not, calls code with it.
 func Optional[T any](c *Coder, v **T, code func(*T)) {
 	there := *v != nil
 	if c.Bool(&there); !there {
@@ -231,12 +230,12 @@ func Optional[T any](c *Coder, v **T, code func(*T)) {
 	code(*v)
 }
 
-// Each codes the number of elements of v, and each by code.
+// Each codes the number of elements of v, at most most, and calls code with each.
 func Each[T any](c *Coder, v *[]T, most int, code func(*T)) {
 	Items(c, v, c.Int(len(*v), most), code)
 }
 
-// Items codes the n elements of v, each by code.
+// Items calls code with each of the n elements of v. It does not code n.
 func Items[T any](c *Coder, v *[]T, n int, code func(*T)) {
 	for i := 0; i < n && !c.bad; i++ {
 		if c.reading {

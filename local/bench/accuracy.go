@@ -19,10 +19,10 @@ type method struct {
 	about   string
 	flags   []string // of train
 	boosted string   // method of boosted.py, instead
-	step    bool     // a step of the search alone
+	step    bool     // only a step of the search
 }
 
-// methods are in the order of the columns; the last is what the others are compared with.
+// methods has the columns in order. The last one is the method that others are compared with.
 var methods = []method{
 	{name: "none", about: "without a search", flags: []string{"--search", "none"}},
 	{name: "laplace", about: "Laplace kernel", flags: []string{"--search", "none", "--kernel", "laplace"}, step: true},
@@ -32,7 +32,7 @@ var methods = []method{
 	{name: "tuned", about: "LightGBM, best of 8", boosted: "tuned"},
 }
 
-// figure is a cell: what a method comes to on a table.
+// figure is a cell: the result of a method on a table.
 type figure struct {
 	Table   string   `json:"table"`
 	Method  string   `json:"method"`
@@ -44,14 +44,14 @@ type figure struct {
 	Steps  map[string]float64 `json:"steps,omitempty"`  // of its search: see stepsOf
 }
 
-// accuracies measures the methods on the tables. Every figure is kept in work and measured again only
+// accuracies measures the methods on the tables. It stores every figure in work, and measures it again only
 // when the program, its flags, the scripts or the rows have changed.
 func (o options) accuracies(show func(string, ...any), data, work, sets, only string,
 	steps bool) (accuracyTable, error) {
 	if err := os.MkdirAll(filepath.Join(work, "figures"), 0o777); err != nil {
 		return accuracyTable{}, err
 	}
-	tables, err := datasets(show, data, work, named(sets))
+	tables, err := datasets(show, data, work, nameFilter(sets))
 	if err != nil {
 		return accuracyTable{}, err
 	}
@@ -61,7 +61,7 @@ func (o options) accuracies(show func(string, ...any), data, work, sets, only st
 	}
 	all := accuracyTable{tables: tables}
 	for _, m := range methods {
-		if !named(only)(m.name) || m.step && !steps && only == "" {
+		if !nameFilter(only)(m.name) || m.step && !steps && only == "" {
 			continue
 		}
 		if m.boosted != "" && !executable(o.python) {
@@ -98,8 +98,9 @@ func (o options) accuracies(show func(string, ...any), data, work, sets, only st
 	return all, os.WriteFile(filepath.Join(work, "accuracy.json"), append(text, '\n'), 0o666)
 }
 
-// named returns whether a name is in a list with commas; all are in an empty one.
-func named(list string) func(string) bool {
+// nameFilter returns a function that reports whether a name is in a list separated by commas. The empty list
+// has all names.
+func nameFilter(list string) func(string) bool {
 	return func(name string) bool { return list == "" || slices.Contains(strings.Split(list, ","), name) }
 }
 
@@ -108,7 +109,7 @@ func executable(name string) bool {
 	return err == nil && info.Mode()&0o111 != 0
 }
 
-// accuracy returns a figure, and whether it was kept from an earlier run.
+// accuracy returns a figure, and whether it was stored by an earlier run.
 func (o options) accuracy(t dataset, m method, work string) (f figure, again bool, err error) {
 	key, err := o.key(t, m)
 	if err != nil {
@@ -134,7 +135,7 @@ func (o options) accuracy(t dataset, m method, work string) (f figure, again boo
 	return f, false, os.WriteFile(kept, text, 0o666)
 }
 
-// key is a digest of all that decides a figure.
+// key returns a digest of everything that a figure depends on.
 func (o options) key(t dataset, m method) ([]byte, error) {
 	h := sha256.New()
 	files := append([]string{o.program}, t.Train...)
@@ -225,7 +226,7 @@ func (o options) ourFigure(t dataset, m method, work string) (f figure, err erro
 	return f, nil
 }
 
-// trained is what train --json prints, as far as it is looked at.
+// trained has the part of the output of train --json that is used.
 type trained struct {
 	Lambda float64
 	Path   []struct {
@@ -239,7 +240,7 @@ type trained struct {
 	}
 }
 
-// heldOut returns the held-out error of the λ that was chosen, nil where none was printed.
+// heldOut returns the held-out error of the chosen λ, nil if none was printed.
 func (r trained) heldOut(task string) *float64 {
 	for _, row := range r.Path {
 		if row.Lambda != r.Lambda || task == "classification" && row.Rows == 0 {

@@ -24,10 +24,10 @@ type dataset struct {
 	Test   []string `json:"test"`
 	Label  string   `json:"label,omitempty"`
 	Header bool     `json:"header"`
-	flags  []string // of train, beside the ones that name files
-	images bool     // too many columns to tune trees
-	ours   bool     // for the program alone: trees do not have what the flags set
-	large  bool     // measured only where it is named
+	flags  []string // further flags of train
+	images bool     // too many columns to tune boosted trees
+	ours   bool     // only for our program: boosted trees do not support the flags
+	large  bool     // measured only if it is named
 
 	// Drop are columns that the program has other uses for than features. A table with isTest has no columns
 	// without in its files, and its test rows are those for which isTest returns true.

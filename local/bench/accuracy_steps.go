@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// steps are what a search tries beside the default, in the order of the table.
+// steps are the variations of the default that a search tries, in the order of the table.
 var steps = []string{"width", "kernel", "view", "diagonal metric", "full metric", "two columns", "hats"}
 
 // trial is a trial of a search, as search.json of a model has it.
@@ -29,9 +29,9 @@ type candidate struct {
 	Hats   bool    `json:"hats"`
 }
 
-// stepsOf returns the least held-out loss of each step's trials, as a ratio to the loss of the
-// default candidate tried on as many rows; of what stands beside a kernel, to the loss of the same
-// candidate without it. It is nil if the model has no search.
+// stepsOf returns the least held-out loss of each step's trials, as a ratio to the loss of the default
+// candidate on as many rows. For features added to a kernel, it is the ratio to the loss of the same candidate
+// without them. It is nil if the model has no search.
 func stepsOf(model string) (map[string]float64, error) {
 	text, err := os.ReadFile(filepath.Join(model, "search.json"))
 	if os.IsNotExist(err) {
@@ -69,8 +69,8 @@ func stepsOf(model string) (map[string]float64, error) {
 	return best, nil
 }
 
-// stepFrom names the one thing that a candidate changes, and the candidate to compare it with; the
-// name is empty if it changes several. A metric may change view, kernel and width too.
+// stepFrom returns the name of the only property that a candidate changes, and the candidate to compare it
+// with. The name is empty if it changes several. A metric may also change view, kernel and width.
 func stepFrom(standard, c candidate) (name string, beside candidate) {
 	beside = standard
 	switch {

@@ -66,7 +66,7 @@ func (a *accuracyTable) summarize() {
 	}
 }
 
-// faultless tells whether a method has no error on a table, so that errors have no ratios.
+// faultless reports whether a method has no errors on a table, so that ratios of errors are not defined.
 func (a *accuracyTable) faultless(table string) bool {
 	return slices.ContainsFunc(a.Figures, func(f figure) bool { return f.Table == table && f.Error == 0 })
 }

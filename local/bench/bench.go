@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command bench measures the kernels beside the kernels of OpenBLAS, scikit-learn and gonum, and
-// training from end to end beside scikit-learn:
+// Command bench compares our linear algebra with OpenBLAS, scikit-learn and gonum, and training from end to end
+// with scikit-learn:
 //
 //	go run ./local/bench -python build/bench/bin/python              the table
 //	go run ./local/bench -python build/bench/bin/python -only gram    some rows of it
@@ -9,10 +9,9 @@
 //	go run ./local/bench -python build/bench/bin/python -learners     learners on equal features
 //	go run ./local/bench -python build/boosted/bin/python -accuracy   test errors beside boosted trees
 //
-// Both sides of a row run in processes of their own that take turns, each warm,
-// in the order A B A B … and then B A B A …; a figure is the median of the
-// turns. On one thread it is CPU time; on several it is wall-clock time, which
-// means something only on a machine that has nothing else to do.
+// Both sides of a row run in separate processes that take turns, after a warm-up, in the order A B A B … and
+// then B A B A …. A figure is the median of the turns. On one thread it is CPU time. On several it is
+// wall-clock time, which is meaningful only on an idle machine.
 package main
 
 import (
@@ -31,14 +30,14 @@ func main() {
 	}
 }
 
-// settings are the options and what is to be measured.
+// settings has the options and what to measure.
 type settings struct {
 	options
 	json    bool
 	train   bool
 	big     bool
 	learn   bool
-	threads int // of this process, which serves another
+	threads int // threads of this process, if it serves another
 
 	accurate                bool
 	steps                   bool
@@ -74,7 +73,7 @@ func parse() (o settings, err error) {
 	return o, nil
 }
 
-// report is what was measured.
+// report has the results.
 type report struct {
 	Machine  machine        `json:"machine"`
 	Rows     []result       `json:"rows,omitempty"`

@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// duel is a learner in rounds against scikit-learn's on the same features, which
-// this program has written for it: only the learners differ.
+// duel compares an iterative learner with one of scikit-learn on the same features, which this program writes
+// for it.
 type duel struct {
 	Name      string  `json:"name"`
 	Ours      outcome `json:"ours"`
 	Theirs    outcome `json:"theirs"`
 	Gap       float64 `json:"gap,omitempty"`       // of ours, by its certificate
-	Certified bool    `json:"certified,omitempty"` // theirs is not below what ours proves to be the least
+	Certified bool    `json:"certified,omitempty"` // their objective is not below our proven lower bound
 }
 
-// outcome is what a learner came to. Their seconds are of the fit alone, ours of the whole
-// training: reading, mapping, every round.
+// outcome is the result of a learner. Their seconds are for the fit only, ours for the whole training run:
+// reading, mapping and all rounds.
 type outcome struct {
 	Seconds   float64 `json:"seconds"`
 	Objective float64 `json:"objective"`

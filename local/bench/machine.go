@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// machine says what figures are of.
+// machine describes the machine of the figures.
 type machine struct {
 	CPU      string   `json:"cpu"`
 	Cores    int      `json:"cores"`

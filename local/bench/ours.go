@@ -24,7 +24,8 @@ const (
 	mapWidth = 4096
 )
 
-// work is what is timed: call, after prepare, which is not; prepare may be nil.
+// work has a function to time, call, and a function that runs before it and is not timed, prepare, which may be
+// nil.
 type work struct{ prepare, call func() }
 
 // serve runs cases on request, as theirs.py does.
@@ -64,10 +65,10 @@ func serve(in io.Reader, out io.Writer, threads int) error {
 	return lines.Err()
 }
 
-// timed returns the time of that many calls, after one that does not count.
+// timed returns the time of count calls, after one call to warm up.
 func (w work) timed(count int) (cpu, wall time.Duration) {
 	if w.prepare == nil {
-		// One look at the clock, which costs as much as a short call.
+		// Time all calls at once, because reading the clock costs as much as a short call.
 		w.call()
 		c, t := cpuTime(), time.Now()
 		for range count {
@@ -92,17 +93,17 @@ var cases = map[string]func(n, threads int) work{
 		if threads > 1 {
 			panic("bench: Apply runs on one thread")
 		}
-		return of(func() { m.Apply(dst, x, mapRows) })
+		return withoutPrepare(func() { m.Apply(dst, x, mapRows) })
 	},
 	"gemm": func(d, threads int) work {
 		w := blas.Pack(normals(mapWidth*d), nil, mapWidth, d)
 		x, dst := normals(mapRows*d), ones[float32](mapRows*mapWidth)
-		return of(func() { w.Mul(dst, x, mapRows, threads) })
+		return withoutPrepare(func() { w.Mul(dst, x, mapRows, threads) })
 	},
 	"gram": func(dim, threads int) work {
 		z, tiles := blas.NewBytes(dim), filledTiles(dim)
 		z.Quantize(normals(blas.MaxRows*dim), blas.MaxRows, 3, threads)
-		return of(func() { blas.Gram(tiles, z, threads) })
+		return withoutPrepare(func() { blas.Gram(tiles, z, threads) })
 	},
 	"mapgram":        func(d, threads int) work { return mapGram(d, threads, fourier.Offset) },
 	"mapgram-paired": func(d, threads int) work { return mapGram(d, threads, fourier.Paired) },
@@ -124,26 +125,24 @@ var cases = map[string]func(n, threads int) work{
 	},
 	"dot": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
-		return of(func() { blas.Dot(x, y) })
+		return withoutPrepare(func() { blas.Dot(x, y) })
 	},
 	"axpy": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
-		return of(func() { blas.Axpy(1e-9, x, y) })
+		return withoutPrepare(func() { blas.Axpy(1e-9, x, y) })
 	},
-	// What the learners take, where several outputs learn from the rows of a batch: one
-	// axpy for each row and output.
+	// As in learners, where several outputs learn from the rows of a batch: one axpy for each row and output.
 	"axpys": func(n, threads int) work {
 		x, g, c := ones[float32](batchRows*n), ones[float32](batchOutputs*n), tiny(batchRows*batchOutputs)
-		return of(func() { blas.Gradient(g, c, x, batchRows, n, batchOutputs, threads) })
+		return withoutPrepare(func() { blas.Gradient(g, c, x, batchRows, n, batchOutputs, threads) })
 	},
-	// As many bytes as there are in two vectors of n numbers, looked through for one
-	// that is not there.
+	// Search as many bytes as two vectors of n numbers have for a byte that does not occur.
 	"read": func(n, _ int) work {
 		x := make([]byte, 8*n)
 		for i := range x {
 			x[i] = byte(i) | 1
 		}
-		return of(func() {
+		return withoutPrepare(func() {
 			if bytes.IndexByte(x, 0) >= 0 {
 				panic("bench: there is no zero")
 			}
@@ -151,15 +150,15 @@ var cases = map[string]func(n, threads int) work{
 	},
 	"gonum-dot": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
-		return of(func() { gonum.Implementation{}.Sdot(n, x, 1, y, 1) })
+		return withoutPrepare(func() { gonum.Implementation{}.Sdot(n, x, 1, y, 1) })
 	},
 	"gonum-axpy": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
-		return of(func() { gonum.Implementation{}.Saxpy(n, 1e-9, x, 1, y, 1) })
+		return withoutPrepare(func() { gonum.Implementation{}.Saxpy(n, 1e-9, x, 1, y, 1) })
 	},
 	"gonum-axpys": func(n, _ int) work {
 		x, g, c := ones[float32](batchRows*n), ones[float32](batchOutputs*n), tiny(batchRows*batchOutputs)
-		return of(func() {
+		return withoutPrepare(func() {
 			for i := range batchRows {
 				for o := range batchOutputs {
 					gonum.Implementation{}.Saxpy(n, c[i*batchOutputs+o], x[i*n:][:n], 1, g[o*n:][:n], 1)
@@ -169,10 +168,10 @@ var cases = map[string]func(n, threads int) work{
 	},
 }
 
-// A batch of a learner with ten classes.
+// batchRows is the size of a batch of a learner with ten classes.
 const batchRows, batchOutputs = 32, 10
 
-// tiny returns n numbers that change no sum much.
+// tiny returns n numbers that hardly change a sum.
 func tiny(n int) []float32 {
 	x := ones[float32](n)
 	for i := range x {
@@ -184,15 +183,15 @@ func tiny(n int) []float32 {
 func mapGram(d, threads int, form fourier.Form) work {
 	m, x := gaussian(d, form), normals(mapRows*d)
 	z, tiles := features.NewGrid(mapWidth, features.ByteSteps), filledTiles(mapWidth)
-	return of(func() {
+	return withoutPrepare(func() {
 		m.Quantize(z, x, mapRows, threads)
 		blas.Gram(tiles, (*blas.Bytes)(z), threads)
 	})
 }
 
-// structured is the kernel of a structured map: rows of d numbers, filled up to a
-// power of two, are taken mapWidth frequencies at a time through three sign flips
-// and three Hadamard transforms (Yu et al. 2016, Orthogonal random features).
+// structured computes the frequencies of a structured map. Rows of d numbers are padded to a power of two and
+// multiplied, for mapWidth frequencies at a time, by three sign flips and three Hadamard transforms (Yu et al.
+// 2016, Orthogonal random features).
 func structured(d, threads int) work {
 	side := 1
 	for side < d {
@@ -204,7 +203,7 @@ func structured(d, threads int) work {
 		signs[i] -= float32(i * i % 3 % 2 * 2)
 	}
 	offsets := ones[float32](mapWidth)
-	return of(func() {
+	return withoutPrepare(func() {
 		for i := range mapRows {
 			for block := 0; block < mapWidth; block += side {
 				s := signs[3*block:][:3*side]
@@ -222,7 +221,7 @@ func structured(d, threads int) work {
 	})
 }
 
-func of(call func()) work { return work{call: call} }
+func withoutPrepare(call func()) work { return work{call: call} }
 
 func gaussian(d int, form fourier.Form) features.Gridded {
 	m, err := fourier.Gaussian{In: d, Out: mapWidth, Width: 10, Seed: 1, Form: form}.New()
@@ -241,7 +240,7 @@ func normals(n int) []float32 {
 	return s
 }
 
-// ones returns memory that has been touched: fresh pages are all the same one.
+// ones returns memory that has been written to, because untouched pages all share one physical page.
 func ones[T float32 | float64](n int) []T {
 	s := make([]T, n)
 	for i := range s {

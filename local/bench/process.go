@@ -26,7 +26,7 @@ type process struct {
 	hello
 }
 
-// hello is what a process says first: which kernels serve, on how many threads.
+// hello is the first line of a process: which kernels it uses, on how many threads.
 type hello struct {
 	Cores    []string
 	Threads  int
@@ -156,7 +156,7 @@ func (s *side) turn() error {
 	return nil
 }
 
-// alternate gives both sides their turns, and the other the first turn halfway.
+// alternate gives both sides their turns, and changes the order halfway.
 func alternate(turns int, a, b func() error) error {
 	for i := range turns {
 		if i == turns/2 {

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// contest is training on MNIST: this program, which chooses one of six λ by five
-// folds and writes a model, against scikit-learn, which fits one λ.
+// contest compares training on MNIST: our program chooses one of six λ by five folds and writes a model,
+// scikit-learn fits one λ.
 type contest struct {
 	Features     int     `json:"features"`
 	Ours         float64 `json:"ours_seconds"`
 	Theirs       float64 `json:"theirs_seconds"`
 	OursMemory   float64 `json:"ours_peak_mb"`
 	TheirsMemory float64 `json:"theirs_peak_mb"`
-	Report       string  `json:"report"` // what ours printed at last, with --timings
+	Report       string  `json:"report"` // last output of our program, with --timings
 }
 
 const contestTurns = 3
@@ -68,7 +68,7 @@ func (o options) contest(d int) (contest, error) {
 	return c, nil
 }
 
-// cost is what a process has taken.
+// cost has the resources that a process has used.
 type cost struct {
 	Seconds float64 `json:"seconds"`     // on the wall
 	CPU     float64 `json:"cpu_seconds"` // of user and system

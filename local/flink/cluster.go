@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// options are the size of a cluster.
+// options has the size of a cluster.
 type options struct {
 	dir                          string
 	managers, slots, parallelism int
 	memory, offHeap              string // as Flink writes sizes
 	attempts                     int
 	checkpoints                  time.Duration // interval; 0 for none
-	pool                         bool          // workers come from a pool beside the task manager
+	pool                         bool          // a pool next to the task manager starts workers
 }
 
 func (o options) lib() string      { return filepath.Join(o.dir, "lib") }
 func (o options) bootFile() string { return filepath.Join(o.dir, "boot") }
 
-// cluster is one that runs.
+// cluster is a running cluster.
 type cluster struct {
 	options
 	run  string   // directory of configuration, logs and process numbers
@@ -43,10 +43,10 @@ type cluster struct {
 	running []*role
 }
 
-// ready is how long the processes may take to start on a busy machine.
+// ready is the longest time that processes may take to start on a busy machine.
 const ready = 3 * time.Minute
 
-// start starts a cluster, and returns when its slots are there.
+// start starts a cluster, and returns when its slots are available.
 func start(ctx context.Context, o options) (*cluster, error) {
 	c := &cluster{options: o, run: filepath.Join(o.dir, "run")}
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -83,7 +83,7 @@ func (c *cluster) bringUp() error {
 	if err != nil {
 		return err
 	}
-	if _, err := manager.says(c.ctx, `(Rest endpoint listening)`, ready); err != nil {
+	if _, err := manager.waitForLine(c.ctx, `(Rest endpoint listening)`, ready); err != nil {
 		return err
 	}
 	for i := range c.managers {
@@ -91,16 +91,15 @@ func (c *cluster) bringUp() error {
 			return err
 		}
 	}
-	if c.jobs, err = server.says(c.ctx, `JobService started on (\S+)`, ready); err != nil {
+	if c.jobs, err = server.waitForLine(c.ctx, `JobService started on (\S+)`, ready); err != nil {
 		return err
 	}
-	// A manager that is started again does not count twice: each registers once
-	// before the first job.
-	_, err = manager.says(c.ctx, fmt.Sprintf(`(?s)((?:Registering task executor.*){%d})`, c.managers), ready)
+	// A restarted manager does not count twice, because each registers once before the first job.
+	_, err = manager.waitForLine(c.ctx, fmt.Sprintf(`(?s)((?:Registering task executor.*){%d})`, c.managers), ready)
 	return err
 }
 
-// lock keeps the directory for this process as long as it runs.
+// lock locks the directory for as long as this process runs.
 func (c *cluster) lock() error {
 	f, err := os.Create(filepath.Join(c.dir, "lock"))
 	if err != nil {
@@ -114,10 +113,10 @@ func (c *cluster) lock() error {
 	return nil
 }
 
-// poolPort is where Beam's pool of workers listens, which nothing changes.
+// poolPort is the port of Beam's pool of workers, which cannot be changed.
 const poolPort = 50000
 
-// flags are what a job takes to run on the cluster.
+// flags returns the flags of a job that runs on the cluster.
 func (c *cluster) flags() []string {
 	kind, config := "EXTERNAL", fmt.Sprint("localhost:", poolPort)
 	if !c.pool {
@@ -185,7 +184,7 @@ func (c *cluster) pod(name string) (roles []*role, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := pool.says(c.ctx, `(starting Process server)`, ready); err != nil {
+		if _, err := pool.waitForLine(c.ctx, `(starting Process server)`, ready); err != nil {
 			return nil, err
 		}
 		roles = append(roles, pool)
@@ -218,7 +217,7 @@ func (c *cluster) stop() {
 	c.held.Close()
 }
 
-// free returns a port of this machine that nobody listens at.
+// free returns a free port of this machine.
 func free() (int, error) {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -228,8 +227,7 @@ func free() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// classPath returns the jars of lib but those whose names begin with one of the
-// words.
+// classPath returns the jars in lib, except for those whose names begin with one of the words.
 func (c *cluster) classPath(without ...string) string {
 	jars, _ := filepath.Glob(filepath.Join(c.lib(), "*.jar"))
 	var path []string

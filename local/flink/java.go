@@ -32,9 +32,8 @@ func (c *cluster) configure() error {
 		"io.tmp.dirs: " + filepath.Join(c.run, "tmp"),
 		"jobmanager.memory.process.size: 1g",
 		"taskmanager.memory.process.size: " + c.memory,
-		// What the worker gets and sends goes through memory beside the heap: the
-		// parts of the sums, and the program, which Beam sends as fast as it can
-		// read it.
+		// The input and output of workers go through off-heap memory: the parts of the sums, and the program, which
+		// Beam sends as fast as it can read it.
 		"taskmanager.memory.task.off-heap.size: " + c.offHeap,
 		"taskmanager.memory.managed.size: 256m", // for sorting parts by their keys
 		fmt.Sprintf("taskmanager.numberOfTaskSlots: %d", c.slots),
@@ -64,7 +63,7 @@ func (c *cluster) configure() error {
 	return os.WriteFile(filepath.Join(c.run, "conf", "flink-conf.yaml"), []byte(strings.Join(settings, "\n")+"\n"), 0o666)
 }
 
-// opens are the packages of Java 17 that Flink reaches into.
+// opens has the packages of Java 17 that Flink accesses by reflection.
 var opens = []string{
 	"java.base/java.io", "java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.net", "java.base/java.nio",
 	"java.base/java.text", "java.base/java.time", "java.base/java.util", "java.base/java.util.concurrent",

@@ -1,5 +1,5 @@
-// Command flink runs a Flink session cluster on this machine, to try and test
-// bochner against: a job manager, task managers, and Beam's job server.
+// Command flink runs a Flink session cluster on this machine, to try and test bochner: a job manager, task
+// managers, and Beam's job server.
 //
 //	go run ./local/flink make test-something   # while a command runs
 //	go run ./local/flink sh                    # to try jobs
@@ -44,7 +44,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code of the command, which has said itself what it means.
+// run returns the exit code of the command, which has printed its own errors.
 func run(ctx context.Context) (code int, err error) {
 	var o options
 	flag.StringVar(&o.dir, "dir", filepath.Join("build", "flink"), "`directory` of the jars and of the logs")
@@ -84,7 +84,7 @@ func run(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	if flag.NArg() > 0 && !*open {
-		return enclosed(ctx)
+		return runInNamespace(ctx)
 	}
 	begun := time.Now()
 	c, err := start(ctx, o)
@@ -118,8 +118,8 @@ func run(ctx context.Context) (code int, err error) {
 	return exitCode(cmd)
 }
 
-// enclosed runs this program with the same arguments in a network of its own.
-func enclosed(ctx context.Context) (code int, err error) {
+// runInNamespace runs this program with the same arguments in a network namespace of its own.
+func runInNamespace(ctx context.Context) (code int, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err
@@ -147,7 +147,7 @@ func exitCode(cmd *exec.Cmd) (code int, err error) {
 	return 0, err
 }
 
-// quoted writes words so that a shell reads them again.
+// quoted quotes words for a shell.
 func quoted(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// role is a process of the cluster. All that it starts is of its process group.
+// role is a process of the cluster, with its process group.
 type role struct {
 	name string
 	cmd  *exec.Cmd
@@ -43,7 +43,7 @@ func launch(dir, name string, cmd *exec.Cmd) (*role, error) {
 	return r, os.WriteFile(filepath.Join(dir, name+".pid"), []byte(pid+"\n"), 0o666)
 }
 
-// stop ends the process and all of its group: with a word first, then without.
+// stop ends the process and its group, first with a signal that it can handle.
 func (r *role) stop() {
 	group := -r.cmd.Process.Pid
 	syscall.Kill(group, syscall.SIGTERM)
@@ -55,9 +55,8 @@ func (r *role) stop() {
 	<-r.done
 }
 
-// says waits until the log has a line that fits, and returns what the pattern's
-// group finds in it.
-func (r *role) says(ctx context.Context, pattern string, patience time.Duration) (string, error) {
+// waitForLine waits until a line of the log matches, and returns the group of the pattern.
+func (r *role) waitForLine(ctx context.Context, pattern string, patience time.Duration) (string, error) {
 	expr := regexp.MustCompile(pattern)
 	deadline := time.After(patience)
 	for {
@@ -84,7 +83,7 @@ func (r *role) says(ctx context.Context, pattern string, patience time.Duration)
 	}
 }
 
-// ended tells whether the process has ended.
+// ended reports whether the process has ended.
 func (r *role) ended() bool {
 	select {
 	case <-r.done:

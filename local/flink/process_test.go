@@ -16,7 +16,7 @@ func TestStopEndsAllThatAProcessHasStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := r.says(t.Context(), `child (\d+)`, time.Minute)
+	text, err := r.waitForLine(t.Context(), `child (\d+)`, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestSaysTellsWhyAProcessEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.says(t.Context(), `ready (\d+)`, time.Minute)
+	_, err = r.waitForLine(t.Context(), `ready (\d+)`, time.Minute)
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "no memory") {
 		t.Errorf("error %v", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// digests has for each job, VARIANT/SET, the digest of each output, "COMMAND FILE". Of variants
-// other than base it has only what differs from base, and "" for what is missing.
+// digests has for each job, VARIANT/SET, the digest of each output, "COMMAND FILE". For variants other than
+// base it has only digests that differ from those of base, and "" for missing outputs.
 type digests map[string]map[string]string
 
 func readDigests(name string) (digests, error) {
@@ -52,7 +52,7 @@ func (d digests) size() (n int) {
 
 const missing = "missing"
 
-// whole returns all outputs of a job.
+// whole returns the digests of all outputs of a job.
 func (d digests) whole(job string) map[string]string {
 	variant, set, _ := strings.Cut(job, "/")
 	outputs := map[string]string{}
@@ -64,7 +64,7 @@ func (d digests) whole(job string) map[string]string {
 	return outputs
 }
 
-// changes says what is other than it was, of the jobs that ran.
+// changes describes the differences in the jobs that ran.
 func (d digests) changes(found digests) (lines []string) {
 	for _, job := range slices.Sorted(maps.Keys(found)) {
 		was := d.whole(job)
@@ -86,7 +86,7 @@ func (d digests) changes(found digests) (lines []string) {
 	return lines
 }
 
-// replaced returns the digests, with new ones for the jobs that ran.
+// replaced returns d with the digests of the jobs that ran replaced.
 func (d digests) replaced(found digests) digests {
 	merged := maps.Clone(d)
 	for job, outputs := range found {

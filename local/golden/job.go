@@ -65,7 +65,7 @@ func (r *runner) serve(ctx context.Context) (stop func(), err error) {
 	}
 }
 
-// job is all commands on a data set in a variant.
+// job runs all commands on a data set in a variant.
 type job struct {
 	*runner
 	variant
@@ -107,7 +107,7 @@ func (j *job) run(ctx context.Context, lines []line) error {
 	return nil
 }
 
-// words returns the words of a command for the set.
+// words returns the words of a command line, with the parts for the set filled in.
 func (j *job) words(l line) []string {
 	var words []string
 	for _, w := range l.words {
@@ -145,7 +145,7 @@ func (j *job) command(ctx context.Context, words []string) (out string, code int
 	return stdout.String(), code, nil
 }
 
-// look digests the files that are new or were changed since the last look.
+// look computes the digests of files that are new or have changed since the last call.
 func (j *job) look(command string) error {
 	return filepath.WalkDir(j.dir(), func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(p, ".output") || d.Name() == ".retrain-lock" {
@@ -181,9 +181,9 @@ func (j *job) look(command string) error {
 
 func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:16] }
 
-// changing is what differs from run to run: times of day, how long things take, and names that
-// depend on versions of files.
-var changing = []*regexp.Regexp{
+// volatileTexts matches texts that differ from run to run: times of day, durations, and names that depend on
+// versions of files.
+var volatileTexts = []*regexp.Regexp{
 	regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]?\d\d:?\d\d:?\d\d(?:\.\d+)?Z?`),
 	regexp.MustCompile(`"(?:version|digest|modified|seen|id|sha256)": "?[\w.]+"?`),
 	regexp.MustCompile(`\b(2026-11-0\d|total|probe)-[0-9a-f]{8,16}\b`), // of retrain's models and sums
@@ -192,18 +192,18 @@ var changing = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)\b\d+\.\d *(?:<- chosen)?$`), // of the table of sizes
 }
 
-// normal returns a text without what changes from run to run.
+// normal returns a text without the volatileTexts.
 func (j *job) normal(text string) string {
 	if dir, err := filepath.Abs(j.dir()); err == nil {
 		text = strings.ReplaceAll(text, dir, "")
 	}
-	for _, r := range changing {
+	for _, r := range volatileTexts {
 		text = r.ReplaceAllString(text, "$1")
 	}
 	return text
 }
 
-// refusals records the exit codes of the commands of refusals.txt, and what help --json writes.
+// refusals records the exit codes of the commands in refusals.txt, and the output of help --json.
 func (j *job) refusals(ctx context.Context, s *set) error {
 	j.found, j.times = map[string]string{}, map[string]string{}
 	if err := s.write(j.dir(), 1); err != nil {

@@ -1,13 +1,13 @@
-// Command golden runs bochner on data sets and compares all that it writes with digests that were
-// recorded before, so that a change of the code which should change nothing is seen to change nothing.
+// Command golden runs bochner on data sets and compares everything that it writes with recorded digests. It
+// shows that a change of the code does not change results.
 //
 //	go run ./local/golden -binary build/bochner            # compare with digests.txt
 //	go run ./local/golden -binary build/bochner -update    # record instead
 //
 // The commands are in commands.txt. They run on each data set on the direct runner with the fastest
-// instructions of the machine. On the sets that are generated they run again with slower instructions, with
-// the rows in three files, and on a job server with one and with three readers; there only what differs
-// is recorded. The refusals of refusals.txt are recorded by their exit codes.
+// instructions of the machine. On generated sets they run again with slower instructions, with the rows in
+// three files, and on a job server with one and with three readers. For these variants only differences are
+// recorded. For the commands in refusals.txt, exit codes are recorded.
 package main
 
 import (
@@ -34,11 +34,11 @@ func main() {
 	}
 }
 
-// variant is a way to run all commands that should not change what they write.
+// variant is a way to run all commands that must not change what they write.
 type variant struct {
 	name    string
 	env     string // such as BOCHNER_CPU=go
-	files   int    // that the training rows are in
+	files   int    // number of files with the training rows
 	readers int    // on a job server; 0 is the direct runner
 }
 
@@ -97,8 +97,8 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// runAll runs the commands on every set in every variant that the pattern takes, and the refusals,
-// two at a time.
+// runAll runs the commands on each set in each variant that matches the pattern, and the refusals, two at a
+// time.
 func runAll(ctx context.Context, r *runner, sets []*set, pattern *regexp.Regexp) (digests, error) {
 	lines, err := commands()
 	if err != nil {
@@ -169,7 +169,7 @@ func commands() ([]line, error) {
 	return lines, nil
 }
 
-// on tells whether the command is one for data of the kinds.
+// on reports whether the command is for data of these kinds.
 func (l line) on(kinds []string) bool {
 	return len(l.kinds) == 0 || slices.ContainsFunc(l.kinds, func(k string) bool { return slices.Contains(kinds, k) })
 }

@@ -24,19 +24,19 @@ type set struct {
 	tables    []table  // one, or images and their labels
 }
 
-// written is the modification time of all files of rows.
-var written = time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)
+// modTime is the modification time of all files with rows.
+var modTime = time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)
 
-// table is what a file is made of.
+// table has the rows of a file.
 type table struct {
-	flag        string // that names the file
+	flag        string // flag that names the file
 	ext         string
-	head        func(rows int) []byte // what stands before the rows
+	head        func(rows int) []byte // text before the rows
 	train, test [][]byte
 }
 
-// write writes the training rows to files train-*, the test rows to test-0, either half of the
-// training rows to a-0 and b-0, five of them to gone-0, and a third to each of three days.
+// write writes the training rows to files train-*, the test rows to test-0, each half of the training rows to
+// a-0 and b-0, five of them to gone-0, and a third of them to each of three days.
 func (s *set) write(dir string, files int) error {
 	for _, t := range s.tables {
 		n := len(t.train)
@@ -54,7 +54,7 @@ func (s *set) write(dir string, files int) error {
 			}
 			err := os.WriteFile(p, append(t.head(len(rows)), bytes.Join(rows, nil)...), 0o666)
 			if err == nil {
-				err = os.Chtimes(p, written, written) // retrain names models after them
+				err = os.Chtimes(p, modTime, modTime) // names of models in a retraining depend on it
 			}
 			if err != nil {
 				return err
@@ -64,7 +64,7 @@ func (s *set) write(dir string, files int) error {
 	return nil
 }
 
-// flags returns the flags that a word stands for.
+// flags returns the flags for a word of a command.
 func (s *set) flags(word string) (flags []string, ok bool) {
 	name, ok := map[string]string{"TRAIN": "train-*", "TEST": "test-*", "A": "a-*", "B": "b-*", "FORGET": "gone-*",
 		"NIGHTS": "days/dt=YYYY-MM-DD/*"}[word]
@@ -82,7 +82,7 @@ const (
 	testRows  = 500
 )
 
-// dataSets makes the sets that are generated, and reads the first rows of the others from the folder of data.
+// dataSets makes the generated sets, and reads the first rows of the other sets from folder.
 func dataSets(ctx context.Context, r *runner, folder string) ([]*set, error) {
 	friedman, err := generated(ctx, r.program, filepath.Join(r.dir, "friedman.csv"))
 	if err != nil {
@@ -141,7 +141,7 @@ func generated(ctx context.Context, program, file string) (table, error) {
 	return lines(text, ".csv", true), err
 }
 
-// typed is a table with numbers, missing values, categories, flags, dates, free text, weights and groups.
+// typed returns a table with numbers, missing values, categories, flags, dates, free text, weights and groups.
 func typed() table {
 	r := rand.New(rand.NewPCG(1, 2))
 	var text bytes.Buffer
@@ -165,7 +165,7 @@ func typed() table {
 	return lines(text.Bytes(), ".csv", true)
 }
 
-// images is MNIST's first 5,000 training images and 500 of its test images.
+// images returns the first 5,000 training images and 500 test images of MNIST.
 func images(folder string) (*set, error) {
 	s := &set{name: "mnist", kinds: []string{"classes", "image"}}
 	for _, kind := range []struct {

@@ -3,7 +3,7 @@
 //
 //	go run ./local/man -binary build/bochner -out build/share
 //
-// The pages say what `bochner help --json` says: OUT/man/man1/bochner.1 and one page for each command. The
+// The pages are made from `bochner help --json`: OUT/man/man1/bochner.1 and one page for each command. The
 // scripts are OUT/completions/bochner.bash, .zsh and .fish.
 package main
 
@@ -60,7 +60,7 @@ func run(binary, out string) error {
 	return nil
 }
 
-// command is what `bochner help --json` says of a command.
+// command is a command in the output of `bochner help --json`.
 type command struct {
 	Name, Usage, Short, Long, Examples string
 	Flags                              []struct {
@@ -70,7 +70,7 @@ type command struct {
 	Commands []command
 }
 
-// file is the name of the page: bochner, or bochner-train.
+// file returns the name of the page: bochner, or bochner-train.
 func (c command) file() string {
 	if len(c.Commands) > 0 {
 		return c.Name
@@ -116,7 +116,7 @@ func (c command) page(root command) string {
 	return b.String()
 }
 
-// paragraphs writes prose. Lines that begin with a space stay as they are.
+// paragraphs formats prose. Lines that begin with a space stay as they are.
 func paragraphs(text string) string {
 	var b strings.Builder
 	for _, p := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
@@ -138,7 +138,7 @@ func lines(text string) string {
 	return strings.Join(all, "\n")
 }
 
-// escape returns a line as roff prints it unchanged.
+// escape returns a line in a form that roff prints unchanged.
 func escape(line string) string {
 	var b strings.Builder
 	for i, r := range line {

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// classes is how many digits there are.
+// classes is the number of digits.
 const classes = 10
 
 // digits are rows of MNIST.
@@ -55,7 +55,7 @@ func (e experiment) allRows(ctx context.Context) (train, test digits, err error)
 	return train, test, err
 }
 
-// split returns every fifth row, and the rows between.
+// split returns every fifth row, and the other rows.
 func (d digits) split() (rest, held digits) {
 	in := len(d.x) / len(d.class)
 	for i, c := range d.class {
@@ -82,9 +82,9 @@ func (d digits) sum(m features.Gridded) *ridge.Sum {
 	return s
 }
 
-// loss is how far a fit is from the truth.
+// loss has the errors of a fit.
 type loss struct {
-	wrong   int     // rows in a wrong class
+	wrong   int     // number of misclassified rows
 	squares float64 // mean over the rows of Σ (score − code)²
 }
 
@@ -124,15 +124,14 @@ func (d digits) losses(m features.Map, fits []*ridge.Solution) []loss {
 	return out
 }
 
-// chosen is the test error of ridge regression with the λ that held-out rows chose.
+// chosen has the test error of ridge regression with the λ that held-out rows chose.
 type chosen struct {
 	lambda  float64
 	percent float64 // of the test rows
 }
 
-// holdOut chooses λ by every fifth row of train, fits to all of them and returns
-// the errors on test: with the λ of the fewest held-out errors, and with the λ of the least squared
-// error, the greatest if several are equal in it.
+// holdOut chooses λ by every fifth row of train, fits to all rows, and returns the errors on test: with the λ
+// of the fewest held-out errors, and with the λ of the least squared error. It breaks ties by the largest λ.
 func holdOut(r features.Recipe, lambda []float64, train, test digits) (byErrors, bySquares chosen, err error) {
 	made, err := r.New()
 	if err != nil {

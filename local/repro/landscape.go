@@ -14,12 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/models/align"
 )
 
-// landscape draws what Figure 1a of the paper shows of its windmill, for ours: by the number
-// of frequencies found so far the rows, larger the larger their dual weights are; the Fourier
-// potential under these weights with the frequencies found (the last round's as squares); and
-// the scores of a support vector machine on the features, with lines at 0 and ±1.
+// landscape draws Figure 1a of the paper for our windmill. For several numbers of learned frequencies it shows
+// the rows, with sizes by their dual weights; the Fourier potential under these weights with the frequencies
+// (those of the last round as squares); and the scores of a support vector machine on the features, with lines
+// at 0 and ±1.
 func (e experiment) landscape(ctx context.Context, g game) error {
-	g = g.or(ofWindmill)
+	g = g.or(windmillDefaults)
 	train, test, err := sets(ctx, "windmill", 2000, 1)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 			return err
 		}
 		last := r.Reports[len(r.Reports)-1]
-		accuracy, scores, err := g.judged(r.W, train, test)
+		accuracy, scores, err := g.fitAndDraw(r.W, train, test)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 	return os.WriteFile(name, data, 0o666)
 }
 
-// weighedRows shows the rows as large as their dual weights.
+// weighedRows draws the rows with sizes by their dual weights.
 func weighedRows(d digits, dual *align.Dual) picture.Heat {
 	p := picture.Heat{Half: 1.05, X: "x1", Y: "x2"}
 	alpha, _ := dual.Row(0)
@@ -81,8 +81,8 @@ func weighedRows(d digits, dual *align.Dual) picture.Heat {
 	return p
 }
 
-// potential shows the potential under the last dual weights, and the frequencies found with
-// those opposite, `latest` of them in the last round.
+// potential draws the potential under the last dual weights, and the learned frequencies and their opposites;
+// the last round found latest of them.
 func potential(d digits, r *align.Result, latest int) picture.Heat {
 	radians := make([]float64, len(r.W))
 	for i, w := range r.W {
@@ -102,7 +102,7 @@ func potential(d digits, r *align.Result, latest int) picture.Heat {
 	align.NewField(d.x, r.Dual.N, 2).Sums(cs, turns, len(turns)/2, a, 1, runtime.GOMAXPROCS(0))
 	for j := range len(turns) / 2 {
 		c, s := cs[2*j]/n, cs[2*j+1]/n
-		p.Values = append(p.Values, math.Sqrt(c*c+s*s)) // the root shows low peaks too
+		p.Values = append(p.Values, math.Sqrt(c*c+s*s)) // the square root makes low peaks visible
 	}
 	for _, ends := range [][2]int{{0, len(r.W)/2 - latest}, {len(r.W)/2 - latest, len(r.W) / 2}} {
 		spots := picture.Spots{}
@@ -115,9 +115,9 @@ func potential(d digits, r *align.Result, latest int) picture.Heat {
 	return p
 }
 
-// judged fits a support vector machine to features of the frequencies, with C = 1 on features that
-// are not scaled by their number, and returns its test accuracy in percent and a picture of its scores.
-func (g game) judged(w []float32, train, test digits) (accuracy float64, p picture.Heat, err error) {
+// fitAndDraw fits a support vector machine with C = 1 to features of the frequencies that are not scaled by
+// their number. It returns its test accuracy in percent, and a picture of its scores.
+func (g game) fitAndDraw(w []float32, train, test digits) (accuracy float64, p picture.Heat, err error) {
 	n := len(w) / 2
 	r, err := recipeOf(&learned.Frequencies{In: 2, Count: n, W: w})
 	if err != nil {

@@ -32,17 +32,17 @@ var paperLearned = map[string]map[int][3]float64{
 	"CIFAR auto-deer":  {100: {84.65, 84.85, 92.40}, 500: {90.00, 89.75, 93.60}, 1000: {91.85, 91.05, 93.55}},
 }
 
-// paperTrials is how many trials the paper's figures are means of.
+// paperTrials is the number of trials over which the paper's figures are means.
 const paperTrials = 10
 
-// methods of the table, in its order.
+// methods has the methods in the order of the table.
 var methods = []string{"RBF", "LKRF", "learned"}
 
-// game is what the flags say of the game, and of the machines that judge the features.
+// game has the options of the game, and of the machines that judge its features.
 type game struct {
 	parts                 string
-	rows                  []int   // of generated sets; empty for the part's own
-	chains, steps, sample int     // of the search; 0, as for rate, for the part's own
+	rows                  []int   // numbers of rows of generated sets; empty for the default of the part
+	chains, steps, sample int     // of the search; 0, as for rate, for the default of the part
 	rate                  float64 // of the dual weights
 	alternations          int     // of a projection; 0 for exact ones
 	c                     float64 // of the classifiers
@@ -80,8 +80,8 @@ func (g *game) register(fs *flag.FlagSet) {
 	fs.StringVar(&g.pick, "pick", "top", "of learned: how weighed frequencies are taken: top or draw")
 }
 
-// ofTables are the constants of the game on images, where the flags say nothing.
-var ofTables = game{chains: 100, steps: 40, sample: 2048, rate: 1}
+// imageDefaults has the constants of the game on images, if flags do not set them.
+var imageDefaults = game{chains: 100, steps: 40, sample: 2048, rate: 1}
 
 // or returns g with the constants of the part where g has none.
 func (g game) or(part game) game {
@@ -90,7 +90,7 @@ func (g game) or(part game) game {
 	return g
 }
 
-// learnedCell is our figure beside the paper's.
+// learnedCell has our figure and the paper's.
 type learnedCell struct {
 	Task     string    `json:"task"`
 	Features int       `json:"features"`
@@ -104,7 +104,7 @@ type learnedCell struct {
 	Apart float64 `json:"apart,omitempty"`
 }
 
-// generated tells whether all parts make their data themselves.
+// generated reports whether all parts generate their data.
 func (g game) generated() bool {
 	for name := range strings.SplitSeq(g.parts, ",") {
 		if name != "windmill" && name != "checkerboard" && name != "landscape" {
@@ -114,7 +114,7 @@ func (g game) generated() bool {
 	return true
 }
 
-// learned repeats the experiments of the paper, those parts that the flags name.
+// learned repeats those experiments of the paper that the flags name.
 func (e experiment) learned(ctx context.Context, g game) error {
 	parts := map[string]func(context.Context, game) error{
 		"windmill": e.windmill, "checkerboard": e.checkerboard, "mnist": e.digitPairs, "cifar": e.imagePairs,
@@ -140,7 +140,7 @@ func (e experiment) digitPairs(ctx context.Context, g game) error {
 	if err != nil {
 		return err
 	}
-	g = g.or(ofTables)
+	g = g.or(imageDefaults)
 	fmt.Printf("\nMNIST, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error (trials) | paper (apart, in "+
 		"standard errors)\n", g.c, g)
 	for _, pair := range [][2]int32{{1, 7}, {4, 9}, {5, 6}} {
@@ -153,14 +153,14 @@ func (e experiment) digitPairs(ctx context.Context, g game) error {
 	return nil
 }
 
-// imagePairs compares the methods on pairs of the CIFAR-10 images that there are, as
-// histograms of oriented gradients. In every trial other rows, a fifth of all, are the test.
+// imagePairs compares the methods on pairs of classes of the available CIFAR-10 images, as histograms of
+// oriented gradients. Each trial tests on another fifth of the rows.
 func (e experiment) imagePairs(ctx context.Context, g game) error {
 	all, err := e.images(ctx)
 	if err != nil {
 		return err
 	}
-	g = g.or(ofTables)
+	g = g.or(imageDefaults)
 	fmt.Printf("\nCIFAR-10, a part of its images, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error "+
 		"(trials) | paper, with all images\n", g.c, g)
 	for _, p := range []struct {
@@ -197,7 +197,7 @@ func (e experiment) table(ctx context.Context, g game, task string,
 		width := medianDistance(train.x, in)
 		most := slices.Max(mine) / 2
 		for _, method := range methods {
-			var w []float32 // of all sizes, where the larger begin with the smaller
+			var w []float32 // frequencies of all sizes: larger sets begin with the smaller ones
 			var q []float64
 			var err error
 			switch method {
@@ -252,12 +252,12 @@ func (e experiment) table(ctx context.Context, g game, task string,
 	return e.write(strings.ReplaceAll(task, " ", "-")+".json", out)
 }
 
-// compare fills in what follows from the accuracies on so many rows.
+// compare sets the fields that follow from the accuracies on that many test rows.
 func (c *learnedCell) compare(paper float64, tested int) {
 	c.Mean, c.Paper = stat.Mean(c.Accuracy, nil), paper
 	p := c.Mean / 100
 	sampling := 100 * math.Sqrt(p*(1-p)/float64(tested)) // of an accuracy on the test rows
-	// The paper prints no deviations; a trial there is taken to vary as the test rows do.
+	// The paper prints no deviations. Assume that its trials vary as samples of test rows do.
 	theirs := sampling / math.Sqrt(paperTrials)
 	c.Error = sampling
 	if n := len(c.Accuracy); n > 1 {

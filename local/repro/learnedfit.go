@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 )
 
-// pair returns the rows of two classes, over the given number; the first is class 1.
+// pair returns the rows of two classes, at most the given number. The first class is class 1.
 func (d digits) pair(of [2]int32, divide float32) (out digits) {
 	in := len(d.x) / len(d.class)
 	for i, c := range d.class {
@@ -38,7 +38,7 @@ func (d digits) pair(of [2]int32, divide float32) (out digits) {
 	return out
 }
 
-// fifth returns all rows but every fifth, from one that the trial says, and those.
+// fifth returns every fifth row, from a start that depends on the trial, and the other rows.
 func (d digits) fifth(trial int) (rest, held digits) {
 	shift := trial % 5
 	in := len(d.x) / len(d.class)
@@ -47,7 +47,7 @@ func (d digits) fifth(trial int) (rest, held digits) {
 	return turned.split()
 }
 
-// images reads the CIFAR-10 images that there are, as histograms of 512 numbers.
+// images reads the available CIFAR-10 images, as histograms of 512 numbers.
 func (e experiment) images(ctx context.Context) (d digits, err error) {
 	names := filepath.Join(e.data, "cifar10", "*.bin*")
 	files, err := dataset.Open(ctx, dataset.Options{Data: []string{names}, Format: "cifar10"})
@@ -84,7 +84,7 @@ func (e experiment) images(ctx context.Context) (d digits, err error) {
 	return d, nil
 }
 
-// medianDistance is the median distance of two of the first rows.
+// medianDistance returns the median distance between two of the first rows.
 func medianDistance(x []float32, in int) float64 {
 	n := min(len(x)/in, 1000)
 	width, err := kernel.MedianWidth(x[:n*in], n, in, kernel.Euclidean)
@@ -94,7 +94,7 @@ func medianDistance(x []float32, in int) float64 {
 	return width
 }
 
-// options returns the options of the game for so many rows.
+// options returns the options of the game for that many rows.
 func (g game) options(n int, width float64, frequencies int, seed uint64) align.Options {
 	o := align.Paper(1/(g.gameC*float64(n)), g.width*width, frequencies, seed)
 	o.Search.Chains, o.Search.Steps, o.Sample = g.chains, g.steps, g.sample
@@ -102,7 +102,7 @@ func (g game) options(n int, width float64, frequencies int, seed uint64) align.
 	return o
 }
 
-// play returns frequencies that the game finds.
+// play returns the frequencies that the game finds.
 func (g game) play(d digits, classes int, width float64, frequencies int, seed uint64) ([]float32, error) {
 	in := len(d.x) / len(d.class)
 	r, err := align.Learn(d.x, in, d.class, classes, g.options(len(d.class), width, frequencies, seed),
@@ -113,7 +113,7 @@ func (g game) play(d digits, classes int, width float64, frequencies int, seed u
 	return r.W, nil
 }
 
-// weighed returns drawn frequencies and their weights (Sinha & Duchi 2016).
+// weighed returns drawn frequencies and their weights (Sinha and Duchi 2016).
 func (g game) weighed(d digits, width float64, proposals int, seed uint64) (w []float32, q []float64, err error) {
 	n := len(d.class)
 	in := len(d.x) / n
@@ -123,7 +123,7 @@ func (g game) weighed(d digits, width float64, proposals int, seed uint64) (w []
 	return w, q, err
 }
 
-// chosen returns n of the frequencies w (m×d) by their weights.
+// chosen returns n of the frequencies w (m×d), chosen by their weights.
 func (g game) chosen(w []float32, q []float64, d, n int, seed uint64) *learned.Frequencies {
 	index, weight := align.Top(q, n)
 	if g.pick == "draw" {
@@ -132,7 +132,7 @@ func (g game) chosen(w []float32, q []float64, d, n int, seed uint64) *learned.F
 	return align.Choice(w, d, index, weight)
 }
 
-// recipeOf returns paired features of the frequencies.
+// recipeOf returns the recipe of paired features of the frequencies.
 func recipeOf(f *learned.Frequencies) (features.Recipe, error) {
 	data, err := learned.Encode(f)
 	if err != nil {
@@ -141,7 +141,7 @@ func recipeOf(f *learned.Frequencies) (features.Recipe, error) {
 	return learned.RecipeOf(data, fourier.Paired, 1)
 }
 
-// heldOutC returns the C, of some, of the fewest errors on every fifth row, the first of equal ones.
+// heldOutC returns the C with the fewest errors on every fifth row, the first of equal ones.
 func heldOutC(r features.Recipe, d digits, c []float64) (best float64, err error) {
 	rest, held := d.split()
 	most := -1.0
@@ -175,8 +175,8 @@ func judge(r features.Recipe, train, test digits, c float64) (float64, error) {
 	return 100 * float64(right) / float64(n), nil
 }
 
-// hinge fits a support vector machine of two classes, C the weight of a row's loss against ½‖w‖²,
-// to 0.2% of its objective.
+// hinge fits a support vector machine for two classes, to within 0.2% of its optimal objective. C is the weight
+// of a row's loss relative to ½‖w‖².
 func hinge(r features.Recipe, d digits, c float64) (*linear.Machine, error) {
 	m, err := r.New()
 	if err != nil {

@@ -42,10 +42,10 @@ func generated(ctx context.Context, name string, n int64, seed uint64) (d digits
 	return d, nil
 }
 
-// testRows is how many rows of a generated set test, as in the paper.
+// testRows is the number of test rows of a generated set, as in the paper.
 const testRows = 50000
 
-// sets returns so many rows to learn from, and others to test.
+// sets returns that many training rows, and test rows.
 func sets(ctx context.Context, name string, n int64, seed uint64) (train, test digits, err error) {
 	if train, err = generated(ctx, name, n, 2*seed-1); err != nil {
 		return train, test, err
@@ -54,18 +54,17 @@ func sets(ctx context.Context, name string, n int64, seed uint64) (train, test d
 	return train, test, err
 }
 
-// ofWindmill are the constants of the game on the windmill, where the flags say nothing: in the
-// plane a search on all rows is cheap. The paper finds its dual steps by trying, and the proof's
-// steps too small (Appendix A.1). On windmills of other seeds, 8,000 rows, 1,000 frequencies had
-// accuracies of 98.6% with a rate of 1, 99.0 to 99.3 with 3, 99.3 with 5, 99.3 to 99.4 with 10 and
-// with 30; but 100 had 98.4 to 98.5 with 3, 98.5 to 99.0 with 5, 98.5 to 98.6 with 10 and 96.3 with
-// 30.
-var ofWindmill = game{chains: 200, steps: 50, sample: math.MaxInt, rate: 5}
+// windmillDefaults are the constants of the game on the windmill, where the flags say nothing: in the plane a
+// search on all rows is cheap. The paper finds its dual steps by trying, and the proof's steps too small
+// (Appendix A.1). On windmills of other seeds, 8,000 rows, 1,000 frequencies had accuracies of 98.6% with a
+// rate of 1, 99.0 to 99.3 with 3, 99.3 with 5, 99.3 to 99.4 with 10 and with 30; but 100 had 98.4 to 98.5 with
+// 3, 98.5 to 99.0 with 5, 98.5 to 98.6 with 10 and 96.3 with 30.
+var windmillDefaults = game{chains: 200, steps: 50, sample: math.MaxInt, rate: 5}
 
-// windmill compares learned and drawn frequencies on a windmill of our own: the paper, which has
-// 2,000 rows of its windmill, does not say how it was made.
+// windmill compares learned and drawn frequencies on a windmill of our own: the paper, whose windmill has 2,000
+// rows, does not say how it was made.
 func (e experiment) windmill(ctx context.Context, g game) error {
-	g = g.or(ofWindmill)
+	g = g.or(windmillDefaults)
 	fmt.Printf("\nwindmill, 50,000 rows to test, hinge loss, %s; accuracy in %%, mean ± standard error (seeds) with C "+
 		"= %g on features of norm √T, as in the paper (the paper's, on 2,000 rows), then with C or ten times C, by rows held out\n", g, g.c)
 	sizes := g.rows
@@ -80,7 +79,7 @@ func (e experiment) windmill(ctx context.Context, g game) error {
 	return nil
 }
 
-// windmills is windmill for a number of rows.
+// windmills runs the comparison of windmill with a given number of rows.
 func (e experiment) windmills(ctx context.Context, g game, n int64) error {
 	var cells []*learnedCell
 	for _, kind := range []struct {
@@ -152,7 +151,7 @@ func (e experiment) windmills(ctx context.Context, g game, n int64) error {
 	return e.write(fmt.Sprintf("windmill-%d.json", n), cells)
 }
 
-// checkerboard chooses of the first 1,000 spherical harmonics.
+// checkerboard selects among the first 1,000 spherical harmonics.
 func (e experiment) checkerboard(ctx context.Context, g game) error {
 	n := 2000
 	if len(g.rows) > 0 {
@@ -198,7 +197,7 @@ func (e experiment) allDigits(ctx context.Context, g game) error {
 	if err != nil {
 		return err
 	}
-	g = g.or(ofTables)
+	g = g.or(imageDefaults)
 	fmt.Printf("\nMNIST, ten digits, ridge, λ by held-out errors, %s; test error in %%\n", g)
 	for _, x := range [][]float32{train.x, test.x} {
 		for i := range x {

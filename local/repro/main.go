@@ -1,5 +1,5 @@
-// Command repro repeats experiments of the papers that bochner is made after, on
-// real data, and prints our figures beside theirs.
+// Command repro repeats experiments of the papers that bochner implements, on real data, and prints our figures
+// next to theirs.
 //
 //	BOCHNER_DATA=… go run ./local/repro maxout
 //	BOCHNER_DATA=… go run ./local/repro compositional
@@ -89,7 +89,7 @@ func counts(flag, text string) (out []int, err error) {
 	return out, nil
 }
 
-// experiment is what the flags say.
+// experiment has the flags.
 type experiment struct {
 	data, out    string
 	seeds, large int
@@ -97,7 +97,7 @@ type experiment struct {
 	searches     bool // for features that are not given
 }
 
-// seedsOf returns how many seeds a number of features gets.
+// seedsOf returns the number of seeds for a number of features.
 func (e experiment) seedsOf(features int) int {
 	if features > 1000 {
 		return e.large
@@ -114,7 +114,7 @@ func (e experiment) write(name string, cells any) error {
 	return os.WriteFile(filepath.Join(e.out, name), append(data, '\n'), 0o666)
 }
 
-// mnist names the files of a part of MNIST.
+// mnist returns the options for the files of a part of MNIST.
 func (e experiment) mnist(part string) dataset.Options {
 	dir := filepath.Join(e.data, "mnist")
 	return dataset.Options{

@@ -22,7 +22,7 @@ var paperMaxout = map[int]map[int][2]float64{
 	16: {100: {20.57, 0.76}, 500: {8.19, 0.21}, 1000: {5.66, 0.15}, 5000: {2.87, 0.12}, 10000: {2.58, 0.04}},
 }
 
-// maxoutCell is our figure beside the paper's.
+// maxoutCell has our figure and the paper's.
 type maxoutCell struct {
 	Q        int       `json:"q"`
 	Units    int       `json:"units"`

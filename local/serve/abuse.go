@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// abuse measures what hostile clients can do.
+// abuse measures the effect of hostile clients.
 func abuse(ctx context.Context, program, dir string) error {
 	s, err := startBochner(ctx, program, dir, "--timeout", "5s")
 	if err != nil {
@@ -59,7 +59,7 @@ func abuse(ctx context.Context, program, dir string) error {
 	return nil
 }
 
-// huge sends a body of 1 GB, and returns how much of it was sent and the answer.
+// huge sends a body of 1 GB. It returns how much of it was sent, and the answer.
 func huge(address string, known bool) (sent int64, status string, taken time.Duration) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -99,8 +99,8 @@ func huge(address string, known bool) (sent int64, status string, taken time.Dur
 	return sent, <-answered, time.Since(began)
 }
 
-// trickle sends a byte each half second, of a header or of a body, for at most a minute. It reports whether
-// the server ended the connection.
+// trickle sends a byte of a header or a body each half second, for at most a minute. It reports whether the
+// server closed the connection.
 func trickle(address string, header bool) (cut bool) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {

@@ -36,7 +36,7 @@ func body(n int, r *rand.Rand) string {
 	return b.String() + "]}"
 }
 
-// client sends requests over one connection, and does as little as it can besides.
+// client sends requests over one connection, with as little overhead as possible.
 type client struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -84,7 +84,7 @@ func (c *client) do(request []byte) error {
 	return err
 }
 
-// result is what clients have measured.
+// result has the measurements of clients.
 type result struct {
 	taken []time.Duration // sorted
 	total time.Duration
@@ -93,7 +93,8 @@ type result struct {
 
 func (r *result) quantile(q float64) time.Duration { return r.taken[int(q*float64(len(r.taken)-1))] }
 
-// load has clients send requests of n rows one after another, until the time or number is over.
+// load has clients send requests of n rows one after another, until the time or the number of requests is
+// reached.
 func load(s *server, clients, n int, long time.Duration, most int) (*result, error) {
 	bodies := make([][]byte, 64)
 	for i := range bodies {
@@ -142,7 +143,7 @@ func load(s *server, clients, n int, long time.Duration, most int) (*result, err
 	return r, failed
 }
 
-// latency measures both servers in turn, for each number of clients.
+// latency measures both servers in turn, with each number of clients.
 func latency(ctx context.Context, program, dir string) error {
 	own, err := startBochner(ctx, program, dir)
 	if err != nil {
@@ -184,7 +185,7 @@ func latency(ctx context.Context, program, dir string) error {
 	return nil
 }
 
-// memory measures how much a server has after many requests.
+// memory measures the memory of a server after many requests.
 func memory(ctx context.Context, program, dir string) error {
 	s, err := startBochner(ctx, program, dir)
 	if err != nil {

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command serve measures bochner serve on this machine: latency and throughput at 1, 16 and 256 clients
-// beside LightGBM behind the same HTTP form, memory over a million requests, slow clients, and bodies
-// that are too large. It uses the loopback device only.
+// Command serve measures bochner serve on this machine: latency and throughput with 1, 16 and 256 clients,
+// compared with LightGBM behind the same HTTP interface, memory over a million requests, slow clients, and
+// bodies that are too large. It uses only the loopback device.
 //
 //	go run ./local/serve -binary build/bochner -python build/served/bin/python
 package main
@@ -72,13 +72,13 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// server is a server that runs.
+// server is a running server.
 type server struct {
 	cmd     *exec.Cmd
 	address string
 }
 
-// start starts a server on a free port, which args returns the command for, and waits until it is ready.
+// start starts a server on a free port and waits until it is ready. args returns its command line.
 func start(ctx context.Context, dir string, args func(port string) []string) (*server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// used returns the CPU time of the server and its workers so far.
+// used returns the CPU time that the server and its workers have used.
 func (s *server) used() time.Duration {
 	ticks := 0
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -135,7 +135,7 @@ func (s *server) used() time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// resident returns the memory that the server has, and the most it had, in MB.
+// resident returns the resident memory of the server, and its maximum, in MB.
 func (s *server) resident() (now, peak float64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	for line := range strings.Lines(string(text)) {

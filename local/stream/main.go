@@ -1,8 +1,8 @@
 //go:build unix
 
-// Command stream runs bochner predict --stream for as long as wished, while it and its job server
-// are killed, models change under it, and a model, a file and a row are bad. Then it counts every
-// row of the output.
+// Command stream tests bochner predict --stream for a given time. It kills the stream and its job server,
+// replaces the model, and adds a bad model, a bad file and a bad row. Finally it counts every row of the
+// output.
 //
 //	go run ./local/stream -binary bochner -rows 10000000 -time 1h
 package main

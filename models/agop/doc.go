@@ -2,16 +2,17 @@
 //
 //	M = (1/n) Σ_i Σ_k ∇f_k(x_i) ∇f_k(x_i)ᵀ,
 //
-// from the sums that the model was fitted to, without another pass over the rows, and makes the metric
-// of the next kernel from it (Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature
-// learning in neural networks and backpropagation-free machine learning models", Science 383, 2024:
-// recursive feature machines). The metric stretches the directions in which the prediction changes and
-// shrinks those that do not matter.
+// from the sums that the model was fitted to, without another pass over the rows. From M it makes the
+// metric of the next kernel (recursive feature machines: Radhakrishnan, Beaglehole, Pandit and Belkin,
+// "Mechanism for feature learning in neural networks and backpropagation-free machine learning models",
+// Science 383, 2024). The metric stretches the directions in which the prediction changes and shrinks the
+// others. WavesOf returns the frequencies of a recipe, Waves.Outer or Waves.Diagonal returns M, and
+// Root.Full or Root.Diagonal the metric.
 //
 // # From the Gram matrix
 //
-// With cosines c_ij and sines s_ij of row i and frequency ω_j, in the size of the features, and weights
-// a_jk and b_jk of cosines and sines,
+// With cosines c_ij and sines s_ij of row i and frequency ω_j, scaled like the features, and their weights
+// a_jk and b_jk,
 //
 //	∇f_k(x_i) = Σ_j (b_jk c_ij − a_jk s_ij) ω_j
 //	M = (1/n) Ωᵀ P Ω,   P_jl = α_jl Σ_i s_ij s_il + β_jl Σ_i c_ij c_il − γ_jl Σ_i s_ij c_il − γ_lj Σ_i c_ij s_il

@@ -5,18 +5,18 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
-// Metric is that in which the features of a recipe measure distances: ‖A(x−z)‖.
+// Metric is the metric ‖A(x−z)‖ in which the features of a recipe measure distances.
 type Metric struct {
 	Dim int       // d: length of the rows
 	A   []float64 // d×d, row-major, of a full metric; nil if it is diagonal
 	D   []float64 // the diagonal of a diagonal metric; nil if it is full
-	// Before is the chain of steps that makes those rows of the rows that the recipe takes.
+	// Before is the chain of steps from the rows of the recipe to the rows of the metric.
 	Before []features.Recipe
 }
 
-// MetricOf returns the metrics that directly precede the features of a recipe, composed; nil if it has
-// none. In a join they are taken from the part with the most features, the first of several: other
-// parts may be features of some columns alone, whose weights say nothing about the others.
+// MetricOf returns the composition of the metrics directly before the features of a recipe; nil if there
+// are none. In a join it uses the part with the most features, the first of several. Other parts may be
+// features of only some columns, whose weights say nothing about the others.
 func MetricOf(r features.Recipe) (*Metric, error) {
 	steps := []features.Recipe{r}
 	if c, ok := r.(features.Chain); ok {
@@ -73,7 +73,7 @@ func metricOf(steps []features.Recipe) (*Metric, error) {
 	return m, nil
 }
 
-// scale puts a diagonal metric after m.
+// scale applies a diagonal metric after m.
 func (m *Metric) scale(a []float32) {
 	d := len(a)
 	switch {
@@ -95,7 +95,7 @@ func (m *Metric) scale(a []float32) {
 	}
 }
 
-// multiply puts a full metric after m.
+// multiply applies a full metric after m.
 func (m *Metric) multiply(by *preprocess.MetricMatrix) {
 	d := by.Dim
 	a := make([]float64, d*d)
@@ -122,8 +122,7 @@ func (m *Metric) multiply(by *preprocess.MetricMatrix) {
 	m.Dim, m.A, m.D = d, a, nil
 }
 
-// Diagonal returns the diagonal of M = AᵀA: the squared length of what the metric makes of a unit
-// in each number.
+// Diagonal returns the diagonal of M = AᵀA: the squared lengths of the unit vectors in the metric.
 func (m *Metric) Diagonal() []float64 {
 	diagonal := make([]float64, m.Dim)
 	for j, v := range m.D {
@@ -135,7 +134,7 @@ func (m *Metric) Diagonal() []float64 {
 	return diagonal
 }
 
-// Outer returns M = AᵀA, d×d, of a full metric.
+// Outer returns M = AᵀA, d×d. The metric must be full.
 func (m *Metric) Outer() []float64 {
 	d := m.Dim
 	outer := make([]float64, d*d)

@@ -6,13 +6,13 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// strip is the number of frequencies whose rows of P are computed at once.
+// strip is the number of frequencies whose rows of P are computed together.
 const strip = 16
 
-// Outer returns M (d×d, row-major) of a model with weights w (k×D, row-major, D the features of the sum)
-// on the rows of the sum, weighted if they have weights. Step and ranges are the step and ranges of
-// the sum's grid, as ridge.GridOf has them. Outputs count alike: targets in units of half their
-// range, classes from −1 to 1. It panics if lengths do not fit, and returns zeros for no rows.
+// Outer returns M (d×d, row-major) of a model with weights w (k×D, row-major, D the features of the sum) on
+// the rows of the sum, weighted if they have weights. step and ranges describe the sum's grid, as from
+// ridge.GridOf. All outputs have the same influence: targets in units of half their range, classes from −1
+// to 1. It panics if lengths do not fit, and returns zeros if there are no rows.
 func (v *Waves) Outer(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ranges, threads int) []float64 {
 	d, m := v.In, v.Count
 	t := v.times(sum, w, step, ranges, threads)
@@ -51,7 +51,7 @@ func (v *Waves) times(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ra
 		step *= ranges.Half[v.First]
 	}
 	k := len(w) / dim
-	cosines, sines := make([]float64, m*k), make([]float64, m*k) // weights, by frequency
+	cosines, sines := make([]float64, m*k), make([]float64, m*k) // weights by frequency
 	for c := range k {
 		of := w[c*dim+v.First:][:2*m]
 		for j := range m {
@@ -94,7 +94,7 @@ func (v *Waves) times(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ra
 	return t
 }
 
-// gramRows stores in dst (n×D, row-major) rows first … first+n−1 of the whole Gram matrix Σ zzᵀ.
+// gramRows stores in dst (n×D, row-major) rows first … first+n−1 of the full Gram matrix Σ zzᵀ.
 func gramRows(dst []float64, s *ridge.Sum, first, n int) {
 	d := s.Shape().Dim
 	for i, t := 0, 0; i*blas.TileDim < d; i++ {
@@ -105,11 +105,11 @@ func gramRows(dst []float64, s *ridge.Sum, first, n int) {
 			for r := max(first, top); r < min(first+n, top+rows); r++ {
 				to := dst[(r-first)*d+left:][:cols]
 				if i == j {
-					to = to[:r-top+1] // above the diagonal a tile holds nothing
+					to = to[:r-top+1] // a tile has nothing above the diagonal
 				}
 				copy(to, tile[(r-top)*cols:])
 			}
-			// Columns of the tile are rows of what lies above the diagonal.
+			// Columns of the tile are, by symmetry, rows above the diagonal.
 			from, to := max(first, left), min(first+n, left+cols)
 			for a := 0; a < rows && from < to; a++ {
 				for c := from; c < to && c < top+a; c++ {

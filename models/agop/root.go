@@ -10,12 +10,12 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 )
 
-// Root says how a metric follows from M. It is scaled to a mean eigenvalue of 1; each eigenvalue w then
-// becomes ((max(w, 0) + Floor)/(1 + Floor))^Power, and A is a root of the result: AᵀA = M. All roots have
-// the same distances.
+// Root says how a metric is made from M. M is scaled to a mean eigenvalue of 1; each eigenvalue w becomes
+// ((max(w, 0) + Floor)/(1 + Floor))^Power; and A is a root of the result, AᵀA = M. All roots give the same
+// distances.
 type Root struct {
-	Floor float64 // ε > 0: no direction is lost; 0.001 is good
-	Power float64 // p: ½, 1 or 2; 1 is good
+	Floor float64 // ε > 0, so that no direction is lost; 0.001 works well
+	Power float64 // p: ½, 1 or 2; 1 works well
 }
 
 func (r Root) validate() error {
@@ -25,8 +25,8 @@ func (r Root) validate() error {
 	return nil
 }
 
-// Diagonal returns the metric of the diagonal of M, which is d numbers ≥ 0. It returns an error if they
-// are not finite, or all 0: then the prediction does not depend on the rows.
+// Diagonal returns the diagonal metric of the diagonal of M, d numbers ≥ 0. It fails if they are not
+// finite, or all 0: then the prediction does not depend on the rows.
 func (r Root) Diagonal(diagonal []float64) (preprocess.DiagonalMetric, error) {
 	scale, err := r.scale(diagonal)
 	if err != nil {
@@ -39,9 +39,8 @@ func (r Root) Diagonal(diagonal []float64) (preprocess.DiagonalMetric, error) {
 	return preprocess.DiagonalMetric{A: a}, nil
 }
 
-// Full returns the metric of M (d×d), with the same errors as Diagonal. With Power 1, A is the
-// transpose of the Cholesky factor, otherwise the symmetric root, which takes much longer for d in
-// the hundreds.
+// Full returns the metric of M (d×d), with the same errors as Diagonal. With Power 1, A is the transpose of
+// the Cholesky factor. Otherwise it is the symmetric root, which takes much longer if d is in the hundreds.
 func (r Root) Full(outer []float64, threads int) (*preprocess.MetricMatrix, error) {
 	d := int(math.Round(math.Sqrt(float64(len(outer)))))
 	if d*d != len(outer) {
@@ -83,7 +82,7 @@ func (r Root) Full(outer []float64, threads int) (*preprocess.MetricMatrix, erro
 		}
 		return root, nil
 	}
-	// M is positive semidefinite but for rounding, far below the floor.
+	// Apart from rounding, which is far below Floor, M is positive semidefinite.
 	for i := range m {
 		m[i] /= 1 + r.Floor
 	}
@@ -102,7 +101,7 @@ func (r Root) Full(outer []float64, threads int) (*preprocess.MetricMatrix, erro
 	return root, nil
 }
 
-// value returns what an eigenvalue becomes.
+// value returns the new value of an eigenvalue.
 func (r Root) value(w float64) float64 {
 	w = (max(w, 0) + r.Floor) / (1 + r.Floor)
 	switch r.Power {

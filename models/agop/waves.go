@@ -13,26 +13,26 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Waves are the Fourier features of a recipe: for each of Count frequencies a cosine and a sine, or in the
-// offset form a cosine.
+// Waves are the Fourier features of a recipe: a cosine and a sine for each of Count frequencies; in the
+// offset form only a cosine.
 type Waves struct {
-	In    int // length d of the rows in whose coordinates gradients are
+	In    int // d, the length of the rows in which gradients are taken
 	Count int // number of frequencies m
 	First int // index of the first cosine among the features; the sines follow the cosines
 	// W holds the frequencies in radians, column by column: d×m.
 	W []float64
-	// Offsets are those of the offset form in turns, one for each frequency; nil in the paired form.
+	// Offsets are the offsets of the offset form in units of 2π, one for each frequency; nil in the paired
+	// form.
 	Offsets []float32
 	// Amplitude is the largest value of the features of each frequency.
 	Amplitude []float32
-	// Before is the chain of steps that makes those rows of the rows that the recipe takes.
+	// Before is the chain of steps from the rows of the recipe to the rows in which gradients are taken.
 	Before []features.Recipe
 }
 
-// WavesOf returns the waves of a recipe: of Fourier features in the paired form, alone, after other steps
-// or as the one such part of a join, whose other parts gradients leave out. The coordinates are those
-// before the metrics that precede the features directly, so that a metric which takes the place of
-// these can be learned.
+// WavesOf returns the waves of a recipe: Fourier features in the paired form, possibly after other steps or
+// as the only such part of a join; gradients ignore the other parts. The coordinates are those before the
+// metrics directly before the features, so that a metric can be learned that replaces these.
 func WavesOf(r features.Recipe) (*Waves, error) {
 	steps := []features.Recipe{r}
 	if c, ok := r.(features.Chain); ok {
@@ -63,8 +63,8 @@ func WavesOf(r features.Recipe) (*Waves, error) {
 	return w, nil
 }
 
-// WavesAfter returns the waves of Fourier features in either form that come after other steps, in the coordinates
-// that WavesOf describes. The error is ErrNoWaves if the last step is another recipe.
+// WavesAfter returns the waves of Fourier features of either form after other steps, in the coordinates of
+// WavesOf. The error is ErrNoWaves if the last step is another recipe.
 func WavesAfter(steps []features.Recipe) (*Waves, error) {
 	last := steps[len(steps)-1]
 	w := &Waves{}
@@ -94,8 +94,8 @@ func WavesAfter(steps []features.Recipe) (*Waves, error) {
 	return w, nil
 }
 
-// partOf returns the steps of the one part of a join that ends in Fourier features, and where its features
-// begin.
+// partOf returns the steps of the only part of a join that ends in Fourier features, and the index of its
+// first feature.
 func partOf(j preprocess.Join) (steps []features.Recipe, first int, err error) {
 	at := 0
 	for _, p := range j.Parts {
@@ -124,7 +124,7 @@ func partOf(j preprocess.Join) (steps []features.Recipe, first int, err error) {
 // ErrNoWaves is returned for features that are not waves.
 var ErrNoWaves = errors.New("use Fourier features in the paired form")
 
-// paired reports whether a recipe is of Fourier features in the paired form.
+// paired reports whether a recipe has Fourier features in the paired form.
 func paired(r features.Recipe) bool {
 	switch r := r.(type) {
 	case learned.Recipe:
@@ -143,7 +143,8 @@ type drawn interface {
 	Dims() (in, out int)
 }
 
-// turns returns the frequencies of a recipe in turns, row by row, and sets their offsets and amplitudes.
+// turns returns the frequencies of a recipe in units of 2π, row by row, and sets their offsets and
+// amplitudes.
 func (w *Waves) turns(r features.Recipe) (turns []float32, err error) {
 	switch r := r.(type) {
 	case learned.Recipe:
@@ -164,8 +165,7 @@ func (w *Waves) turns(r features.Recipe) (turns []float32, err error) {
 	return nil, fmt.Errorf("agop: gradients of features of a %T do not follow from their sums; %w", r, ErrNoWaves)
 }
 
-// through changes the frequencies to those in the coordinates before the step, if that is a metric:
-// ω·Ax = (Aᵀω)·x.
+// through converts the frequencies to the coordinates before the step, if that is a metric: ω·Ax = (Aᵀω)·x.
 func (w *Waves) through(step features.Recipe) (done bool, err error) {
 	m := w.Count
 	switch r := step.(type) {
@@ -182,7 +182,7 @@ func (w *Waves) through(step features.Recipe) (done bool, err error) {
 			return false, err
 		}
 		d := w.In
-		rows := make([]float64, m*d) // frequency by frequency
+		rows := make([]float64, m*d) // one frequency per row
 		blas.Transpose(rows, w.W, d, m)
 		at := make([]float64, d*d)
 		for k := range d {

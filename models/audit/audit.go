@@ -1,5 +1,6 @@
-// Package audit compares exact sums with their rows by a random test, for much less than adding
-// them up again.
+// Package audit compares exact sums with their rows by a random test, which costs much less than adding
+// them up again. Audit.Add adds rows and Audit.Subtract the parts of a sum to a vector of residues;
+// Audit.Wrong says whether they agree.
 package audit
 
 import (
@@ -17,39 +18,38 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), for two inner products of
-// length D a row. For a row z with weight w and labels e (the indicators of the classes; or the
-// targets q and a 1) Add adds w·z·(zᵀr + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are
-// random and the same for all rows. Subtract takes Σwzzᵀ·r + Σwzeᵀ·s of the Sum away again. Then
-// nothing may be left. The head is compared as it is.
+// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), with two inner products of length D
+// per row. For a row z with weight w and labels e (the indicators of the classes; or the targets q and a 1)
+// Add adds w·z·(zᵀr + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are random and the same for all
+// rows. Subtract subtracts Σwzzᵀ·r + Σwzeᵀ·s of the Sum. If both agree, zeros remain. The head is compared
+// directly.
 //
-// A wrong Sum passes with probability at most 1/p < 2⁻⁶⁰. Let Δ = [Σwzzᵀ Σwzeᵀ] of the Sum less
-// that of the rows, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0
-// modulo p, then (Δt)_i = 0 for exactly one of the p values of t_j, whatever the others are. If
-// several folds are wrong, each of them must pass, so all may share t, and one t is enough. Numbers
-// of a Sum are at most 2⁵³ and those of rows below 2⁶⁰ (MaxAudited), so they are equal if they are
-// equal modulo p.
+// A wrong Sum passes with probability at most 1/p < 2⁻⁶⁰. Let Δ = [Σwzzᵀ Σwzeᵀ] of the Sum minus that of
+// the rows, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0 modulo p, then
+// (Δt)_i = 0 for exactly one of the p values of t_j, whatever the others are. If several folds are wrong,
+// each must pass, so all may share one t. Numbers of a Sum are at most 2⁵³ and those of rows below 2⁶⁰
+// (MaxAudited), so they are equal if they are equal modulo p.
 //
-// What is left is Len residues: the head, a number for each feature, and how many numbers of the
-// Sum rows cannot have. Those of rows in several places add up, residue by residue.
+// The result has Len residues: the head, a number for each feature, and a count of numbers in the Sum that
+// no rows can give. Results for rows in several places are added residue by residue.
 type Audit struct {
 	Shape  ridge.Shape
 	Random []uint64 // t, RandomLen residues
 }
 
-// MaxAudited is the largest sum of weights of rows that an Audit can tell apart from others.
+// MaxAudited is the largest sum of weights of rows for which an Audit is reliable.
 const MaxAudited = (1<<60 - 1) / (features.MaxSteps * blas.MaxTarget)
 
-// Len returns how many residues an audit leaves.
+// Len returns the number of residues of an audit's result.
 func Len(s ridge.Shape) int { return ridge.LayoutOf(s).Len(0) + s.Dim + 1 }
 
-// RandomLen returns how many random residues an Audit takes.
+// RandomLen returns the number of random residues that an Audit needs.
 func RandomLen(s ridge.Shape) int {
 	_, width, _ := ridge.LayoutOf(s).Cross(ridge.NumParts(s) - 1)
 	return s.Dim + width
 }
 
-// Add adds rows to what is left, as Sum.Add does to a Sum.
+// Add adds rows to the residues left, as Sum.Add does to a Sum.
 func (a Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
 	head := ridge.NewPartSum(a.Shape, 0, 1)
 	head.Add(z, y, grid, weights, threads)
@@ -83,7 +83,7 @@ func (a Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Gri
 	})
 }
 
-// Subtract takes part i of a Sum away from what is left.
+// Subtract subtracts part i of a Sum from the residues left.
 func (a Audit) Subtract(left []uint64, i int, part []float64) {
 	l, last := ridge.LayoutOf(a.Shape), len(left)-1
 	for _, v := range part {
@@ -131,7 +131,7 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 	}
 }
 
-// Wrong names what differs between a Sum and the rows, by what is left; "" if nothing does.
+// Wrong describes the difference between a Sum and the rows, given the residues left; "" if there is none.
 func (a Audit) Wrong(left []uint64) string {
 	labels, features, others := false, []string(nil), false
 	for j, v := range left {

@@ -1,7 +1,7 @@
-// Package falkon solves ridge regression on many features by preconditioned conjugate
-// gradients, in the way of Falkon (Rudi, Carratino and Rosasco 2017) and of sketched
-// preconditioners for random features (Avron, Clarkson and Woodruff 2017). No D×D matrix is
-// formed: a pass over the rows takes time and memory proportional to D.
+// Package falkon solves ridge regression on many features by preconditioned conjugate gradients, like
+// Falkon (Rudi, Carratino and Rosasco 2017) and sketched preconditioners for random features (Avron,
+// Clarkson and Woodruff 2017). No D×D matrix is formed: a pass over the rows takes time and memory
+// proportional to D.
 //
 // The objective is as in package ridge: for rows of features φ_i with codes t_i and weights
 // c_i of mean 1,
@@ -13,19 +13,19 @@
 //
 //	A p = (1/n) Σ_i z_i [c_i (z_i·p − μ·p)] + λp
 //
-// Here z are the features on a grid of 16 bits for each column, and the brackets are rounded to
-// a grid whose unit the driver sets before the pass. So the sums are sums of integers, exact in
-// any order, and weights do not depend on files, readers or partitions.
+// Here z are the features on a grid of 16 bits for each column, and the brackets are rounded to a grid
+// whose unit the driver sets before the pass. So the sums are sums of integers, exact in any order, and
+// weights do not depend on files, readers or partitions.
 //
 // The preconditioner is P = (1/m) Z_mᵀZ_m + μI for the features Z_m of m sampled rows, applied by
 // Woodbury's formula through their m×m kernel. The rounds are
 //
-//	scaling     the largest feature of each column, which makes the grid
+//	scaling     the largest feature of each column, which determines the grid
 //	moments     Σ c z and Σ c t z, which give μ and r
 //	direction   A p, and a step of conjugate gradients
-//	verify      r − A w for the published float32 weights, anew from the rows
+//	verify      r − A w for the published float32 weights, recomputed from the rows
 //
-// A verification that finds the residual above the tolerance starts the directions again.
+// If a verification finds the residual above the tolerance, the directions start again.
 package falkon
 
 import (
@@ -41,13 +41,13 @@ import (
 // Options are the options of the learner. Equal options and rows give equal weights.
 type Options struct {
 	loss.Problem
-	// Path has all values of λ that are fitted in the same rounds, Problem.Lambda among them.
+	// Path has all values of λ that are fitted in the same rounds, including Problem.Lambda.
 	Path []float64 `json:"path"`
-	// Tolerance, times √λ, is the relative residual ‖r − A w‖/‖r‖ at which an output is done.
+	// An output has converged if its relative residual ‖r − A w‖/‖r‖ is at most Tolerance·√λ.
 	Tolerance float64 `json:"tolerance"`
-	Heaviest  float64 `json:"heaviest"` // the largest weight of a row, in units of their mean
+	Heaviest  float64 `json:"heaviest"` // largest weight of a row, in units of the mean weight
 	Planned   int     `json:"planned"`  // most rounds
-	// Sample is the file of the rows of the preconditioner, as iterative.EncodeSample wrote it.
+	// Sample is the file with the rows of the preconditioner (iterative.EncodeSample).
 	Sample string `json:"sample_file,omitempty"`
 }
 
@@ -57,7 +57,7 @@ const (
 	squared     = "squared" // the loss
 )
 
-// Learner is a iterative.Learner. Create it with New.
+// Learner is an iterative.Learner. Create it with New.
 type Learner struct {
 	Options
 	files iterative.Files
@@ -69,8 +69,8 @@ var (
 	_ iterative.Threaded = (*worker)(nil)
 )
 
-// New returns the learner for the options. The error names the invalid option. Only Update reads the
-// sample.
+// New returns the learner for the options. The error names the invalid option. The sample is read only by
+// Update.
 func New(o Options, files iterative.Files) (*Learner, error) {
 	_, err := o.Validate()
 	switch {
@@ -88,14 +88,14 @@ func New(o Options, files iterative.Files) (*Learner, error) {
 	return &Learner{o, files}, nil
 }
 
-// columns is the number of systems; column q is output q % Outputs of λ q / Outputs.
+// columns returns the number of systems. System q is for output q % Outputs and λ number q / Outputs.
 func (o *Options) columns() int { return o.Outputs * len(o.Path) }
 
 func (o *Options) lambda(q int) float64 { return o.Path[q/o.Outputs] }
 
 func (o *Options) tolerance(q int) float64 { return o.Tolerance * math.Sqrt(o.lambda(q)) }
 
-// code returns the target of output c for a row with the label y.
+// code returns the target of output c for a row with label y.
 func (o *Options) code(y float32, c int) float64 {
 	switch {
 	case o.Regression:

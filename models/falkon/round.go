@@ -13,38 +13,39 @@ import (
 )
 
 const (
-	gridBits = 15 // of a feature on its grid, without the sign
-	sumBits  = 62 // of a sum of products, in an int64
-	// blockBits bounds sums of products over flushRows rows, which float64 holds exactly.
+	gridBits = 15 // bits of a feature on its grid, without the sign
+	sumBits  = 62 // bits of a sum of products in an int64
+	// blockBits limits sums of products over flushRows rows, so that float64 holds them exactly.
 	blockBits = 52
 	flushRows = 1024
 )
 
-// factorBits returns the bits of the factor of each of n rows, without the sign. The sum over all
-// rows stays below 2⁶², and that over flushRows rows below 2⁵².
+// factorBits returns the number of bits of the factor of each of n rows, without the sign. The sum over all
+// rows stays below 2⁶², and the sum over flushRows rows below 2⁵².
 func factorBits(n int64) int {
 	return max(1, min(sumBits-gridBits-bits.Len64(uint64(n)), blockBits-gridBits-bits.Len64(flushRows)))
 }
 
-// vector is what the features are multiplied by in a pass, and the grid of the factors of the rows.
+// vector is a vector that the features are multiplied by in a pass, with the grid of the resulting factors
+// of the rows.
 type vector struct {
-	column int     // or the output, in moments, where −1 stands for the constant 1
+	column int     // index of the system; in moments of the output, or −1 for the constant 1
 	off    float64 // μ·v
 	step   float64 // of the grid: a power of two
 }
 
-// round is a state and what its workers share.
+// round is a state with the data that its workers share.
 type round struct {
 	*Learner
 	*state
 	vectors []vector
-	scaled  []float32 // vectors×D: v in units of the grid; none in moments
-	// A feature on the grid is φ·inverse + magic − magic: the sum rounds it.
+	scaled  []float32 // vectors×D: v in units of the grid; nil in moments
+	// A feature is rounded to the grid by φ·inverse + magic − magic.
 	inverse, ones, shift, back []float32
-	published                  *linear.Model // of all columns, in verify
+	published                  *linear.Model // in verify: the model of all columns
 }
 
-// magic is a float32 to which small numbers are added as whole ones.
+// magic is a float32 whose spacing is 1, so that adding it rounds small numbers to whole ones.
 const magic = 1.5 * (1 << 23)
 
 func newRound(l *Learner, s *state) *round {
@@ -63,7 +64,7 @@ func newRound(l *Learner, s *state) *round {
 			} else if r.rests(q) {
 				continue
 			}
-			// |(z−μ)·v| is at most the product of their norms.
+			// |(z−μ)·v| is at most the product of the norms.
 			bound := float64((s.radius[0] + math.Sqrt(blas.Dot64(s.mean, s.mean))) * math.Sqrt(blas.Dot64(v, v)))
 			r.vectors = append(r.vectors, vector{column: q, off: blas.Dot64(s.mean, v), step: r.step(bound)})
 			for j, x := range v {
@@ -83,20 +84,20 @@ func newRound(l *Learner, s *state) *round {
 	return r
 }
 
-// rests tells that a column needs no more steps. Rounding its weights to float32 will add to the residual.
+// rests reports whether a column needs no more steps. The margin is for rounding its weights to float32.
 func (r *round) rests(q int) bool { return r.found[q] <= r.tolerance(q)/2 }
 
-// step returns the unit of a grid of factors whose size is at most bound, times the weight of a row.
+// step returns the unit of a grid for factors of size at most bound times the largest weight of a row.
 func (r *round) step(bound float64) float64 {
 	weight := r.Heaviest
 	if r.Weights != nil {
 		weight *= slices.Max(r.Weights)
 	}
-	_, e := math.Frexp(float64(bound * weight * (1 + 1e-3))) // scores are rounded
+	_, e := math.Frexp(float64(bound * weight * (1 + 1e-3))) // the margin is for rounding of scores
 	return math.Ldexp(1, e-factorBits(r.Rows))
 }
 
-// published returns x as a model has it, in float32.
+// published returns x rounded to float32, as in a model.
 func published(x []float64) []float64 {
 	v := make([]float64, len(x))
 	for j := range v {
@@ -105,7 +106,7 @@ func published(x []float64) []float64 {
 	return v
 }
 
-// model returns the linear model of some columns, with their intercepts t̄ − w·φ̄.
+// model returns the linear model of n columns from first on, with their intercepts t̄ − w·φ̄.
 func (r *round) model(first, n int) *linear.Model {
 	m := &linear.Model{K: n, D: r.Dim}
 	for q := first; q < first+n; q++ {
@@ -127,7 +128,7 @@ func (r *round) Done() bool { return r.phase[0] == done }
 // Model implements iterative.Fitted: the model of the best λ.
 func (r *round) Model() *linear.Model { return r.model(r.best()*r.Outputs, r.Outputs) }
 
-// best is the index of the λ with the least error on held-out rows, the first of several.
+// best returns the index of the λ with the least held-out error, the first of several.
 func (r *round) best() int {
 	best := 0
 	for i := range r.Path {
@@ -138,7 +139,7 @@ func (r *round) best() int {
 	return best
 }
 
-// report is about one λ. The objective follows from A x = r − residual:
+// report returns the report on λ number i. The objective follows from A x = r − residual:
 //
 //	f(x) = ½Σ c t²/n − ½ x·(r + residual)
 func (r *round) report(i int) iterative.Report {
@@ -163,7 +164,7 @@ func (r *round) report(i int) iterative.Report {
 	return rep
 }
 
-// ended says why the rounds are over.
+// ended says why the rounds have ended.
 func (r *round) ended() string {
 	switch {
 	case r.worst(r.state) <= 1:

@@ -11,20 +11,20 @@ import (
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
-// sample has the rows of the preconditioner. It is safe for concurrent use.
+// sample holds the rows of the preconditioner. It is safe for concurrent use.
 type sample struct {
 	n, d int
-	z    []float32 // n×d: features less their mean over the sample
+	z    []float32 // n×d: features minus their mean over the sample
 	gram []float64 // n×n: ZZᵀ
 
 	mu      sync.Mutex
 	kernels map[float64]kernel // by λ
 }
 
-// sampleStrip is the number of columns whose products are added at a time.
+// sampleStrip is the number of columns whose products are added together.
 const sampleStrip = 2048
 
-// sample returns the sample that the options name; nil for none.
+// sample returns the sample of the options; nil if there is none.
 func (l *Learner) sample() (*sample, error) {
 	if l.Sample == "" {
 		return nil, nil
@@ -40,7 +40,7 @@ func (l *Learner) sample() (*sample, error) {
 	return s, nil
 }
 
-// decodeSample returns the sample of a file that iterative.EncodeSample wrote.
+// decodeSample decodes a file of iterative.EncodeSample.
 func decodeSample(data []byte) (any, error) {
 	file, err := safetensors.Decode(data)
 	if err != nil {
@@ -81,16 +81,16 @@ func decodeSample(data []byte) (any, error) {
 	return s, nil
 }
 
-// kernel is the factor of ZZᵀ + nμI; nil if μ is below the rounding of ZZᵀ.
+// kernel is the factor of ZZᵀ + nμI, or nil if μ is below the rounding error of ZZᵀ.
 type kernel struct {
 	mu     float64
 	factor []float64
 }
 
-// kernel returns the factor for λ. The shift μ is larger than λ: what the rows of the sample have in
-// directions of their own is 1/n of their squares in (1/n) ZᵀZ, while the matrix of all rows has hardly
-// any of it. Half of that is added to λ. It is found from the pivots of the last rows, which are
-// their squared distances from the span of the rows before.
+// kernel returns the factor for λ. The shift μ is larger than λ: the part of a sampled row outside the span
+// of the others has 1/n of its square in (1/n) ZᵀZ, but almost none in the matrix of all rows. Half of that
+// is added to λ. It is estimated from the pivots of the last rows, which are the squared distances from the
+// span of the rows before.
 func (s *sample) kernel(lambda float64) kernel {
 	s.mu.Lock()
 	defer s.mu.Unlock()

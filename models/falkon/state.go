@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Phases of a state: what the round that begins with it does.
+// Phases of a state: what the round does that begins with it.
 const (
 	scaling = iota
 	moments
@@ -21,23 +21,23 @@ const (
 // state is what a round begins with.
 type state struct {
 	round int
-	all   []float64 // which the slices below are parts of
-	// phase, at least ‖φ‖, at least |t|, and the largest residual that a verification has found, in
-	// units of the tolerance; 0 before.
+	all   []float64 // backing array of the slices below
+	// phase; an upper bound of ‖φ‖; an upper bound of |t|; the largest residual of the last verification,
+	// in units of the tolerance, 0 before the first
 	phase, radius, size, last []float64
-	target, spread, norm      []float64 // of each output: the mean of the codes, their variance, ‖r‖
+	target, spread, norm      []float64 // of each output: mean and variance of the codes, ‖r‖
 	rho, found                []float64 // of each column: residual·P⁻¹residual, ‖residual‖/‖r‖
-	// loss.Tally of each λ, of rows to learn from and held out, by the last verification
+	// loss.Tally of training and held-out rows for each λ, by the last verification
 	counts         []float64
-	unit, mean     []float64 // D: of the grid, a power of two; μ
+	unit, mean     []float64 // D: units of the grid, powers of two; μ
 	right          []float64 // outputs×D: r
-	x, residual, p []float64 // columns×D: the weights, r − A x, and the directions, which are float32
+	x, residual, p []float64 // columns×D: weights, r − A x, and directions, rounded to float32
 }
 
-// fields of a loss.Tally.
+// fields is the number of fields of a loss.Tally.
 const fields = 5
 
-// newState returns the state with these numbers; zeros if all is nil.
+// newState returns a state with the numbers of all, or of zeros if all is nil.
 func newState(o *Options, round int, all []float64) *state {
 	s, c, k, d := &state{round: round, all: all}, o.Outputs, o.columns(), o.Dim
 	if all == nil {
@@ -64,7 +64,7 @@ func (o *Options) numbers() int {
 	return 4 + 3*c + 2*k + 2*fields*len(o.Path) + (2+c+3*k)*o.Dim
 }
 
-// tally returns the rows of a λ: side 0 are those to learn from, 1 those held out.
+// tally returns the tally for a λ: side 0 is the training rows, side 1 the held-out rows.
 func (s *state) tally(lambda, side int) loss.Tally {
 	c := s.counts[(2*lambda+side)*fields:]
 	return loss.Tally{Rows: int64(c[0]), Errors: int64(c[1]), Loss: c[2], Weight: c[3], Wrong: c[4]}
@@ -94,12 +94,12 @@ func decodeState(o *Options, data []byte) (*state, error) {
 
 // partial is the partial result of a worker. All of its sums are exact.
 type partial struct {
-	most []float32 // scaling: the largest |φ| of each column, and the largest |t|
-	// sums are vectors×D, then Σ of each vector's factors, then the rows, and of each λ and side
-	// rows and errors.
+	most []float32 // in scaling: the largest |φ| of each column, and the largest |t|
+	// sums has vectors×D sums of features, the sum of each vector's factors, the number of rows, and rows
+	// and errors for each λ and side.
 	sums []int64
-	// exact are Σ c t², and of each λ and side the sums of the losses, of the weights, and of the
-	// errors' weights.
+	// exact has Σ c t² and, for each λ and side, the sums of the losses, of the weights, and of the weights
+	// of errors.
 	exact []exact.Sum
 }
 
@@ -111,7 +111,7 @@ func newPartial(r *round) *partial {
 	return f
 }
 
-// totals are the part of sums behind the sums of features; rows are the part with counts.
+// totals returns sums after the sums of features; rows returns the counts after the factors.
 func (f *partial) totals(r *round) []int64 { return f.sums[len(r.vectors)*r.Dim:] }
 func (f *partial) rows(r *round) []int64   { return f.totals(r)[len(r.vectors):] }
 
@@ -125,7 +125,7 @@ func (f *partial) encode() []byte {
 		safetensors.Of("exact", sums, len(sums)))
 }
 
-// merge adds the partial result that encode wrote.
+// merge adds the partial result in an encoding.
 func (f *partial) merge(data []byte) error {
 	rec := loss.OpenRecord(data, partialKind)
 	most, sums, raw := loss.Array[float32](rec, "most", len(f.most)), loss.Array[int64](rec, "sums", len(f.sums)),

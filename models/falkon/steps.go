@@ -35,7 +35,7 @@ func (r *round) setMoments(s *state, f *partial) error {
 	for c := range k {
 		sum := float64(float64(totals[c]) * r.vectors[c].step)
 		s.target[c] = sum / total
-		squares := total // of codes ±1
+		squares := total // for codes ±1
 		if r.Regression {
 			squares = f.exact[0].Float64()
 		}
@@ -47,14 +47,14 @@ func (r *round) setMoments(s *state, f *partial) error {
 	for q := range r.columns() {
 		copy(s.residual[q*d:][:d], s.right[q%k*d:])
 	}
-	if s.phase[0] = direction; blas.Dot64(s.x, s.x) > 0 { // given weights, whose residual is not known
+	if s.phase[0] = direction; blas.Dot64(s.x, s.x) > 0 { // given weights, whose residual must be computed
 		s.phase[0] = verify
 		return nil
 	}
 	return r.turn(s, s.residual)
 }
 
-// centred stores (1/n) Σ (z−μ) t for the sums Σ zt and Σ t of vector v, in units of the grids.
+// centred stores (1/n) Σ (z−μ) t in dst, from the sums Σ zt and Σ t of vector v in units of the grids.
 func (r *round) centred(dst []float64, s *state, f *partial, v int) {
 	n, step := float64(r.Rows), r.vectors[v].step
 	total := float64(float64(f.totals(r)[v]) * step)
@@ -63,9 +63,9 @@ func (r *round) centred(dst []float64, s *state, f *partial, v int) {
 	}
 }
 
-// descend takes a step of conjugate gradients in the directions that a pass has multiplied by A.
-// Directions are rounded to float32, so steps are exact line searches along them, and β is Polak
-// and Ribière's.
+// descend takes a step of conjugate gradients along the directions that the pass has multiplied by A.
+// Directions are rounded to float32, so each step is an exact line search, and β is that of Polak and
+// Ribière.
 func (r *round) descend(s *state, f *partial) error {
 	d := r.Dim
 	ap := make([]float64, d)
@@ -97,8 +97,8 @@ func (o *Options) worst(s *state) (worst float64) {
 	return worst
 }
 
-// turn sets the next direction of every column: z + βp with z = P⁻¹·residual and
-// β = z·(residual − before)/ρ; z alone where ρ is 0.
+// turn sets the next direction of every column: z + βp with z = P⁻¹·residual and β = z·(residual −
+// before)/ρ; only z if ρ is 0.
 func (r *round) turn(s *state, before []float64) error {
 	d, k := r.Dim, r.Outputs
 	sample, err := r.sample()
@@ -122,8 +122,8 @@ func (r *round) turn(s *state, before []float64) error {
 	return nil
 }
 
-// verified takes the residuals of the published weights, computed from the rows, and ends the rounds
-// if they are small, if they have hardly fallen since the last time, or if no rounds are left.
+// verified takes the residuals of the published weights, recomputed from the rows. It ends the rounds if
+// they are small, if they have hardly fallen since the last verification, or if no rounds are left.
 func (r *round) verified(s *state, f *partial) error {
 	d := r.Dim
 	ax := make([]float64, d)
@@ -154,7 +154,7 @@ func (r *round) verified(s *state, f *partial) error {
 	return r.turn(s, s.residual)
 }
 
-// relative is ‖v‖/norm, 0 where v is 0, and else 1 where the norm is 0.
+// relative returns ‖v‖/norm; 0 if v is 0, and 1 if only the norm is 0.
 func relative(v []float64, norm float64) float64 {
 	length := math.Sqrt(blas.Dot64(v, v))
 	return length / cmp.Or(norm, length, 1)

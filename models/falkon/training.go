@@ -29,8 +29,7 @@ func init() {
 	})
 }
 
-// Training holds the options of training by this learner. NewTraining returns the defaults of
-// the command line.
+// Training holds the options of the learner cg. Use NewTraining for the defaults.
 type Training struct {
 	iterative.Shared
 	Tolerance float64 `flag:"tolerance" help:"For cg: relative residual of the equations of ridge at which an output is done, in units of the square root of lambda; 0 is 0.01, which leaves an error far below the held-out error."`
@@ -44,8 +43,8 @@ func NewTraining() *Training { return &Training{Shared: iterative.Defaults()} }
 
 const (
 	mostSampled  = 1 << 13
-	sampleRows   = 4096      // by default
-	sampleValues = 256 << 20 // features of the sample: 1 GiB
+	sampleRows   = 4096      // default number of rows of the sample
+	sampleValues = 256 << 20 // most features of the sample: 1 GiB
 )
 
 // Validate returns errors that do not depend on the data.
@@ -81,15 +80,15 @@ func (t *Training) Complete() iterative.Iterative {
 // DefaultLoss is squared.
 func (t *Training) DefaultLoss(bool) string { return squared }
 
-// Samples returns the rows of the preconditioner.
+// Samples returns the number of rows of the preconditioner.
 func (t *Training) Samples(features int) int {
 	return cmp.Or(t.Sample, max(1, min(sampleRows, features, sampleValues/features)))
 }
 
-// Resumes reports that the equations determine the result, wherever a run began.
+// Resumes returns true: the equations determine the result, wherever a run starts.
 func (t *Training) Resumes() bool { return true }
 
-// Seal returns the Options of the problem. Values of λ are compared at ten times the tolerance.
+// Seal returns the Options of the problem. To compare values of λ, ten times the tolerance is enough.
 func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	o := Options{Problem: p, Path: s.Path, Tolerance: t.Tolerance, Heaviest: max(1, s.Heaviest), Planned: t.Rounds}
 	if s.Trial {
@@ -100,8 +99,7 @@ func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	return o, err
 }
 
-// Memory returns the memory of a training: the sums of each partition, the state, and the
-// preconditioner.
+// Memory returns the memory for training: the sums of each partition, the state, and the preconditioner.
 func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	lambdas := int64(max(1, s.Lambdas))
 	d, k, m := int64(s.Features), int64(max(1, s.Outputs))*lambdas, int64(t.Samples(s.Features))

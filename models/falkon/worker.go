@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
-// worker adds up the rows of a partition. Nothing in its result depends on their order.
+// worker adds up the rows of a partition. Its result does not depend on their order.
 type worker struct {
 	*round
 	*partial
@@ -16,10 +16,10 @@ type worker struct {
 	z       []float32 // some rows, on the grid
 	scores  []float32
 	factors []float64
-	sums64  []float64 // vectors×D, of the last rows
+	sums64  []float64 // vectors×D, over at most flushRows rows
 }
 
-// stripRows is the number of rows that are put on the grid at a time, few enough for the cache.
+// stripRows is the number of rows that are rounded to the grid together, so that they fit in the cache.
 const stripRows = 32
 
 // Worker implements iterative.Round.
@@ -59,7 +59,7 @@ func (w *worker) Fold(b iterative.Block) error {
 	return nil
 }
 
-// measure finds the largest features, and the largest code.
+// measure finds the largest feature of each column and the largest code.
 func (w *worker) measure(b iterative.Block) error {
 	for i := range b.N {
 		for j, x := range b.Phi[i*b.D:][:b.D] {
@@ -110,7 +110,7 @@ func (w *worker) add(b iterative.Block, first, n int) {
 	}
 }
 
-// score counts the errors of the published weights of each λ, on features that are not rounded.
+// score counts the errors of the published weights for each λ, with features that are not rounded.
 func (w *worker) score(b iterative.Block) error {
 	k, rows, side := w.columns(), w.rows(w.round)[1:], 0
 	if b.HeldOut {

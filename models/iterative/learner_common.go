@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Shared has the options of every iterative learner. A learner embeds it in its own
-// options, and has default methods with it.
+// Shared has the options of every iterative learner, and default methods. A learner embeds it in its own
+// options.
 type Shared struct {
 	Objective
 	Init    string `flag:"init" placeholder:"DIR" help:"Directory of a model with the same features and classes, or an alias such as DIR@champion; its weights are the initial weights."`
@@ -24,12 +24,11 @@ type Shared struct {
 // Defaults returns the default options.
 func Defaults() Shared { return Shared{Running: Running{Keep: DefaultKeep}} }
 
-// Common returns s. It and the methods below make options Iterative that embed
-// Shared and have none of their own.
+// Common returns s. It and the methods below are defaults for Iterative, for options that embed Shared.
 func (s *Shared) Common() *Shared { return s }
 
-// Chosen returns a copy with that many rounds where none are given, which Iterative.Complete fills
-// in. How the rounds run is for Running.Complete.
+// Chosen returns a copy with the given rounds if the user set none, for Iterative.Complete.
+// Running.Complete completes the options of Running.
 func (s *Shared) Chosen(rounds int) Shared {
 	c := *s
 	c.Rounds = cmp.Or(c.Rounds, rounds)
@@ -39,14 +38,14 @@ func (s *Shared) Chosen(rounds int) Shared {
 // Samples returns 0.
 func (s *Shared) Samples(int) int { return 0 }
 
-// Resumes returns false: each λ starts from nothing and has as many rounds as the others.
+// Resumes returns false: each λ starts from zero weights and has as many rounds as the others.
 func (s *Shared) Resumes() bool { return false }
 
 // Steps returns 0.
 func (s *Shared) Steps() float64 { return 0 }
 
-// Memory returns what a learner takes that holds ten arrays of the size of its weights, in
-// float32, or five in float64.
+// Memory assumes a learner that holds ten float32 arrays of the size of its weights, or five float64
+// arrays.
 func (s *Shared) Memory(size Size) Memory {
 	weights := 4 * int64(size.Outputs) * int64(size.Features)
 	return Memory{Worker: 10 * weights, Partition: 10 * weights, Update: 10 * weights}
@@ -67,7 +66,7 @@ func (s *Shared) Validate() error {
 	return s.Running.Validate()
 }
 
-// Running holds the options of how rounds run.
+// Running has the options that say how rounds run.
 type Running struct {
 	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader (--lanes) that has a shard; to learn features it is 8. A parameter of the model: give it to get the same model on any runner."`
 	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; 0 is 20 on Dataflow, where a job takes minutes to start, and 1 elsewhere; to learn features it is 5. Does not change results."`
@@ -77,12 +76,12 @@ type Running struct {
 // DefaultKeep is the default of Running.Keep.
 const DefaultKeep = 1 << 30
 
-// startedRounds is the default of Running.PerJob where each job starts machines: 100 rounds then wait
-// for machines six times, which takes less than half an hour.
+// startedRounds is the default of Running.PerJob if each job starts machines. 100 rounds then wait for
+// machines six times, which takes less than half an hour.
 const startedRounds = 20
 
-// Complete fills in partitions for that many readers, and rounds per job where each job starts
-// machines, or not.
+// Complete sets defaults: partitions for that many readers, and rounds per job, depending on whether each
+// job starts machines.
 func (r *Running) Complete(readers int, starts bool) {
 	r.Partitions = cmp.Or(r.Partitions, max(1, min(readers, MaxPartitions)))
 	if starts {
@@ -104,8 +103,8 @@ func (r *Running) Validate() error {
 	return nil
 }
 
-// defaultEpsilon is the default ε of epsilon_insensitive and huber, in units of the spread
-// of the targets: scikit-learn's for standardised targets.
+// defaultEpsilon is the default ε of epsilon_insensitive and huber, in units of the spread of the targets.
+// It is scikit-learn's for standardised targets.
 const defaultEpsilon = 0.1
 
 // Objective selects the loss to minimise.
@@ -115,9 +114,8 @@ type Objective struct {
 	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
 }
 
-// Problem returns the problem of a learner on n rows of dim features. counts are the
-// numbers of rows of the classes, or the sums of their weights; without classes, labels are
-// targets.
+// Problem returns the problem for n rows of dim features. counts are the numbers of rows of the classes, or
+// the sums of their weights. Without classes, labels are targets. byDefault is the loss if none is set.
 func (o Objective) Problem(byDefault string, classes []string, counts []float64, dim int, n int64,
 	lambda float64) (loss.Problem, error) {
 	p := loss.Problem{Loss: cmp.Or(o.Loss, byDefault), Epsilon: o.Epsilon, Regression: classes == nil,
@@ -130,10 +128,9 @@ func (o Objective) Problem(byDefault string, classes []string, counts []float64,
 	return p, err
 }
 
-// ClassWeights returns the weight of each class that the option class_weight chooses, nil if
-// it is not given. Balanced weights give every class the same share: n/(k·n_c), where counts
-// are the n_c, numbers of rows or sums of their weights. Nil classes mean that labels are
-// targets.
+// ClassWeights returns the weight of each class by the option class_weight, or nil if it is not given.
+// Balanced weights give every class the same share: n/(k·n_c), where the n_c are counts, numbers of rows or
+// sums of their weights. Nil classes mean that labels are targets.
 func ClassWeights(given, classes []string, counts []float64) ([]float64, error) {
 	const name = "class_weight"
 	if len(given) == 0 {
@@ -177,14 +174,14 @@ func ClassWeights(given, classes []string, counts []float64) ([]float64, error) 
 	return weights, nil
 }
 
-// Solvers of ridge: the Gram matrix of the features, or the learner cg.
+// Solvers of ridge: exact sums (the Gram matrix of the features), or the learner cg.
 const (
 	AutoSolver = "auto"
 	Gram       = "gram"
 	CG         = "cg"
 )
 
-// ValidSolver returns an error unless s is a solver, or "", which is auto.
+// ValidSolver returns an error unless s is the name of a solver, or "" for auto.
 func ValidSolver(s string) error {
 	if !slices.Contains([]string{"", AutoSolver, Gram, CG}, s) {
 		return option.Errorf("solver", "must be %s, %s or %s (have %q)", AutoSolver, Gram, CG, s)

@@ -17,22 +17,22 @@ import (
 type FitResult struct {
 	*linear.Machine
 	Options any      // what Seal returned
-	History []Report // of the state of each round, up to the one that was used
+	History []Report // reports on the state of each round, up to the one that was used
 	Ended   string   // why the training stopped
 }
 
-// Last returns the report on the weights of the machine.
+// Last returns the report on the weights of the model.
 func (r *FitResult) Last() Report { return r.History[len(r.History)-1] }
 
-// heldOut: with patience, one row in heldOut is held out.
+// heldOut is the number of rows of which one is held out, with patience.
 const heldOut = 5
 
-// Fit trains an iterative learner on rows in memory, with one λ, on all cores. Features of
-// all rows are in memory, 4 bytes each. Training on a file of these rows with the same
-// options gives the same weights, byte for byte.
+// Fit trains an iterative learner on rows in memory, with one λ, on all cores. The features of all rows are
+// in memory, 4 bytes each. Training on a file of these rows with the same options gives the same weights,
+// byte for byte.
 //
-// Options of files and of several partitions (Init, Curve, Partitions above 1) are an
-// error. With Patience one row in five is held out, chosen by content.
+// Options about files and about several partitions (Init, Curve, Partitions above 1) are an error. With
+// Patience one row in five is held out, chosen by content.
 func Fit(d *linear.Data, lambda float64, options Iterative) (*FitResult, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*FitResult, error) 
 		return nil, fmt.Errorf("%s: Init, Curve and Partitions are for trainings of files", name)
 	}
 	_, dim := d.Map.Dims()
-	sampled, survey := options.Samples(dim), 0 // the rows of a profile
+	sampled, survey := options.Samples(dim), 0 // number of rows for the profile
 	if DefinitionOf(options).Joint {
 		survey = sampled
 	}
@@ -70,7 +70,7 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*FitResult, error) 
 	if err != nil {
 		return nil, err
 	}
-	var file any // of the sample
+	var file any // the decoded sample file
 	l, err := OpenLearner(name, data, func(_ string, decode func([]byte) (any, error)) (_ any, err error) {
 		if file == nil {
 			file, err = decode(EncodeSample(s.Sample))
@@ -88,7 +88,7 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*FitResult, error) 
 		History: r.History, Ended: r.Ended}, nil
 }
 
-// seed draws the folds, the sample and the order of steps, where a training has one.
+// seed is the seed of folds, samples and steps, which is an option when training on files.
 const seed = 1
 
 // memory holds the rows of a Fit as iterative learners need them.
@@ -97,13 +97,13 @@ type memory struct {
 	in, dim, n int
 	outputs    int
 	byClass    []float64          // sum of the weights of each class
-	mean       float64            // weight of the rows to learn from; 0 if rows have equal weights
+	mean       float64            // mean weight of the training rows; 0 if all weights are equal
 	most       float64            // the largest weight
-	grid       *linear.TargetGrid // by which targets are scaled; nil for classes
+	grid       *linear.TargetGrid // scales the targets; nil for classes
 	heldOut    []bool             // of each row; nil if none are held out
-	learned    int64              // rows that are not, nor have weight 0
-	sum        *profile.Sum       // of the sample of those, with their labels
-	span       *linear.TargetGrid // of the labels of the sample
+	learned    int64              // number of training rows: not held out, of weight above 0
+	sum        *profile.Sum       // sample of the training rows, with their labels
+	span       *linear.TargetGrid // range of the labels of the sample
 }
 
 func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
@@ -141,7 +141,7 @@ func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
 	return m, nil
 }
 
-// survey takes a sample of the rows to learn from, and holds out others.
+// survey samples the training rows, after it has held out others if hold is set.
 func (m *memory) survey(hold bool, byFold []uint64, sample int) {
 	m.sum = profile.New(profile.Options{Sample: sample})
 	if hold {
@@ -187,7 +187,7 @@ func (m *memory) grids() linear.Grids {
 	return linear.Grids{*m.grid}
 }
 
-// heaviest returns the largest weight of a row to learn from, in units of their mean.
+// heaviest returns the largest weight of a training row, in units of the mean weight.
 func (m *memory) heaviest() float64 {
 	if m.mean == 0 {
 		return 1
@@ -195,7 +195,7 @@ func (m *memory) heaviest() float64 {
 	return m.most / m.mean
 }
 
-// label returns the label of a row as learners take it.
+// label returns the label of row i, scaled as learners take it.
 func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
 	if grid == nil {
 		return float32(m.Class[i])
@@ -203,14 +203,14 @@ func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
 	return grid.Scaled(m.Target[i])
 }
 
-// blocks returns the rows as features, those to learn from and those held out apart, both
-// in their order.
+// blocks maps all rows to features. Training rows and held-out rows are in separate blocks, both in their
+// order.
 func (m *memory) blocks() []Block {
 	limit := min(rows.Rows(m.in), rows.OfFeatures(m.dim))
 	var (
 		all   []Block
-		sides [2]Block     // rows to learn from, and rows held out
-		x     [2][]float32 // of them
+		sides [2]Block     // training rows, held-out rows
+		x     [2][]float32 // their values
 	)
 	flush := func(side int) {
 		b := &sides[side]

@@ -7,11 +7,11 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// SampleRows is the number of rows of a small sample: a thousand, with at most 256 MB of features.
+// SampleRows returns the size of a small sample: a thousand rows, with at most 256 MB of features.
 func SampleRows(features int) int { return max(1, min(1000, (64<<20)/features)) }
 
-// SampleSpread returns the grid by which targets are scaled, from a sample of rows whose
-// last column is the target as a fraction of span.
+// SampleSpread returns the grid that scales targets, from a sample of rows whose last column is the target
+// on the grid span.
 func SampleSpread(sum *profile.Sum, span linear.TargetGrid) *linear.TargetGrid {
 	x, n, width := sum.Sample()
 	targets := make([]float32, n)
@@ -21,9 +21,8 @@ func SampleSpread(sum *profile.Sum, span linear.TargetGrid) *linear.TargetGrid {
 	return linear.SpreadGrid(targets, span)
 }
 
-// SampleFeatures maps a sample of rows whose last column is the label to features. Unless
-// to is nil, labels are targets scaled by from, and are scaled by to instead. It takes at most that
-// many rows.
+// SampleFeatures returns the features of at most most rows of a sample, whose last column is the label.
+// Unless to is nil, labels are targets, which are converted from the grid from to the grid to.
 func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGrid, most int) Block {
 	x, n, width := sum.Sample()
 	_, dim := m.Dims()
@@ -39,7 +38,7 @@ func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGri
 	return b
 }
 
-// EncodeSample returns a file with the features of a sample, as the n×d array "features".
+// EncodeSample returns a file with the features of a sample, as an n×D array "features".
 func EncodeSample(b Block) []byte {
 	return safetensors.Encode(nil, safetensors.Of("features", b.Phi[:b.N*b.D], b.N, b.D))
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// MaxPartitions is the largest number of partitions that rows are assigned to.
+// MaxPartitions is the largest number of partitions.
 const MaxPartitions = 1 << 14
 
-// Files reads a file that the options of a learner name and returns the result of
-// decode. An implementation may cache results.
+// Files reads a file that the options of a learner name and returns the result of decode. It may cache
+// results.
 type Files func(uri string, decode func([]byte) (any, error)) (any, error)
 
 // Opener makes a learner from its options in JSON.
@@ -31,8 +31,8 @@ func OpenerOf[O any, L Learner](make func(O) (L, error)) Opener {
 
 var openers = option.NewRegistry[Opener]("kind of learner")
 
-// RegisterOpener registers a kind of learner, so that workers can open it. Packages call it
-// from init. It panics if the name is empty or already registered.
+// RegisterOpener registers a kind of learner, so that workers can open it. Packages call it from init. It
+// panics if the kind is empty or taken.
 func RegisterOpener(kind string, open Opener) { openers.Add(open, nil, kind) }
 
 // OpenLearner makes the learner of a kind from its options in JSON.

@@ -11,15 +11,14 @@ import (
 // RunResult is the result of Run.
 type RunResult struct {
 	Model   *linear.Model
-	History []Report // of the state of each round, up to the one that was used
+	History []Report // reports on the state of each round, up to the one that was used
 	Ended   string   // why the run stopped
 }
 
-// run runs a learner of one partition over blocks of rows in memory, in their order,
-// until stop says that it is enough, with that many threads. It begins from nothing.
+// run runs a learner with one partition over blocks of rows in memory, in their order, from an empty state
+// until stop is met, with that many threads.
 //
-// It is the loop that a training over files runs on a Beam runner, and gives the same
-// bytes for the same blocks.
+// Training on files runs the same loop on a Beam runner, with the same bytes for the same blocks.
 func run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) {
 	state, err := l.Start(nil)
 	if err != nil {
@@ -27,9 +26,9 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) 
 	}
 	var (
 		history  []Report
-		own      []byte // of the partition, after the round before
-		best     []byte // the state that held-out rows like best,
-		bestAt   int    // which comes from this round
+		own      []byte // carried state of the partition
+		best     []byte // state with the least held-out error
+		bestAt   int    // number of its round
 		finished bool
 		begun    = time.Now()
 	)
@@ -75,7 +74,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) 
 	}
 }
 
-// pass runs one round over the blocks and makes the next state.
+// pass runs one round over the blocks. It returns the next state, and the carried state of the partition.
 func pass(r Round, blocks []Block, own []byte, threads int) (next []byte, report Report, kept []byte, err error) {
 	w, err := r.Worker(0, own)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Linear has the methods of a Round whose state is a linear model, that takes rows in every
-// round and sets no end.
+// Linear has the methods of a Round whose state is a linear model, that reads rows in every round and never
+// ends by itself.
 type Linear struct{ State *linear.Model }
 
 // Model returns the state.
@@ -21,8 +21,8 @@ func (Linear) Reads() bool { return true }
 // Done returns false.
 func (Linear) Done() bool { return false }
 
-// FirstState returns a state that is a linear model in JSON: init, or zeros if it is nil. The
-// errors are as from CheckInit.
+// FirstState returns a linear model in JSON as a state: init, or zeros if it is nil. Errors are as from
+// CheckInit.
 func FirstState(init *linear.Model, outputs, dim int) ([]byte, error) {
 	if init == nil {
 		init = &linear.Model{K: outputs, D: dim, W: make([]float32, outputs*dim), B: make([]float32, outputs)}
@@ -33,8 +33,8 @@ func FirstState(init *linear.Model, outputs, dim int) ([]byte, error) {
 	return json.Marshal(init)
 }
 
-// Partial is the partial result of a learner that goes by the gradient of the loss: tallies
-// of rows, and the sum of their gradients. A Worker that embeds it has End.
+// Partial is the partial result of a learner that needs the gradient of the loss: tallies of rows, and the
+// sum of their gradients. A Worker may embed it for its method End.
 type Partial struct {
 	Learn, HeldOut loss.Tally
 	Gradient       []float64 // outputs×features
@@ -45,8 +45,8 @@ func (p *Partial) Clear(of loss.Problem) {
 	*p = Partial{Gradient: make([]float64, of.Outputs*of.Dim)}
 }
 
-// Add counts a row of a block, and adds its gradient, unless it is held out: slopes are the
-// derivatives of its loss in the scores. It multiplies both by the weight of the row.
+// Add counts a row of a block and, unless it is held out, adds its gradient. slopes are the derivatives of
+// its loss with respect to the scores. Both are multiplied by the weight of the row.
 func (p *Partial) Add(b Block, row int, loss float64, wrong bool, slopes []float32) {
 	weight := b.Weight(row)
 	if b.HeldOut {
@@ -59,7 +59,7 @@ func (p *Partial) Add(b Block, row int, loss float64, wrong bool, slopes []float
 		slope = float32(weight * float64(slope))
 		sum := p.Gradient[c*b.D:][:b.D]
 		for j, x := range phi {
-			sum[j] += float64(slope) * float64(x) // exact: no compiler can round it otherwise
+			sum[j] += float64(slope) * float64(x) // the product is exact, so compilers cannot round it differently
 		}
 	}
 }
@@ -70,8 +70,7 @@ func (p *Partial) End() (partial, carried []byte, err error) {
 	return partial, nil, err
 }
 
-// MergePartials adds up the partial results that Partial.End returned, in the order of the
-// partitions.
+// MergePartials adds the partial results of Partial.End, in the order of the partitions.
 func MergePartials(next func() ([]byte, error), of loss.Problem) (*Partial, error) {
 	all := new(Partial)
 	all.Clear(of)
@@ -94,9 +93,9 @@ func MergePartials(next func() ([]byte, error), of loss.Problem) (*Partial, erro
 	return all, err
 }
 
-// NewReport returns the report on a state whose objective is the mean loss and a penalty.
+// NewReport returns the report on a state whose objective is the mean loss plus a penalty.
 func NewReport(learn, heldOut loss.Tally, penalty float64) Report {
-	mean := learn.Loss / float64(max(learn.Rows, 1)) // weights are in units of their mean
+	mean := learn.Loss / float64(max(learn.Rows, 1)) // weights have mean 1
 	r := Report{
 		Rows: learn.Rows, Objective: mean + penalty, Loss: mean, Errors: learn.Errors,
 		HeldOutRows: heldOut.Rows, HeldOutLoss: heldOut.Mean(), HeldOutErrors: heldOut.Errors,

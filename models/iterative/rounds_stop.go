@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Stop holds the stopping conditions; the first that is met ends the rounds.
+// Stop holds the stopping conditions. The first that is met ends the rounds.
 type Stop struct {
 	Rounds   int           `flag:"rounds" help:"Most rounds of an iterative learner, each one pass over the data; 0 is 1000 for svm, 500 for cg and 100 for sgd. They stop earlier when they have converged."`
 	Gap      float64       `flag:"gap" help:"Stop when the duality gap (a bound on the distance of the objective from its optimum) is at most this share of the objective; 0 is 1e-3 for svm unless --rounds is given."`
@@ -16,8 +16,8 @@ type Stop struct {
 	Time     time.Duration `flag:"max_time" help:"Time limit for all rounds, such as 90s or 2h. The values of lambda that are tried and the final fit share it: each stops after the round in which its share is used up, and what has not started by then is skipped, with a note. With a limit the model depends on the clock; 0 disables."`
 }
 
-// BetterReport reports whether a has a lower held-out error than b: misclassified rows for
-// classes, by weight where rows have weights; loss for numbers.
+// BetterReport reports whether a has a lower held-out error than b: the number of wrong classes, or their
+// weight if rows have weights; the loss for targets.
 func BetterReport(a, b Report) bool {
 	if a.HeldOutError != b.HeldOutError {
 		return a.HeldOutError < b.HeldOutError
@@ -28,10 +28,9 @@ func BetterReport(a, b Report) bool {
 	return a.HeldOutLoss < b.HeldOutLoss
 }
 
-// Reached tells whether the rounds that the history reports are enough, which state is
-// to be taken (the last round's, or, where patience counts, the one with the least held-out error),
-// and why there are to be no more. Done says that the learner itself is at its end. It goes by the
-// first report that says so, however many follow.
+// Reached reports whether the rounds in the history are enough, which state to take, and why no more are
+// needed. The state is the last one or, with patience, the one with the least held-out error. done says
+// that the learner ends. The first report at which a condition is met decides, however many follow.
 func (s Stop) Reached(history []Report, done bool) (taken int, why string, reached bool) {
 	best := 0
 	for i, r := range history {
@@ -71,8 +70,8 @@ func (s Stop) near(r Report) bool {
 	return s.Gap > 0 && known && gap <= s.Gap*math.Abs(r.Objective)
 }
 
-// Compared returns the number of states among which the one that Reached takes was chosen for the
-// least held-out error; 0 if something else chose it.
+// Compared returns the number of states among which the taken one had the least held-out error; 0 if it was
+// not chosen that way.
 func (s Stop) Compared(history []Report, taken int) int {
 	n := min(len(history), taken+s.Patience+1)
 	better := func(r Report) bool { return BetterReport(r, history[taken]) }

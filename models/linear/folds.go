@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// FoldHashes returns the hash of each row that decides its fold, the hash modulo k: by content, or
-// by Groups. They are the hashes that training on a file of the rows uses, unless that has few
-// different rows. It is an error if there are fewer groups than folds.
+// FoldHashes returns for each row the hash whose remainder modulo k is its fold: by content, or by Groups.
+// They are the same as in training on a file of the rows, unless it has few different rows. It fails if
+// there are fewer groups than folds.
 func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
 	in, _ := d.Map.Dims()
 	b := &rows.Block{N: d.Rows(), D: in, X: d.X}
@@ -20,7 +20,7 @@ func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
 			b.Keys = append(b.Keys, schema.GroupKey([]byte(group)))
 		}
 		counts := new(profile.FoldKeys)
-		used := &rows.Block{} // rows of weight 0 are in no file
+		used := &rows.Block{} // rows of weight 0 are ignored
 		for i, key := range b.Keys {
 			if d.Weight(i) > 0 {
 				used.Keys = append(used.Keys, key)

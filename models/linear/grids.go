@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Grids are the grids of the targets of a regression, in the order of the outputs; nil where
-// rows have classes. In JSON one grid is an object, and several are an array.
+// Grids are the grids of the targets of a regression, one per output; nil for classes. In JSON one grid is
+// an object, several are an array.
 type Grids []TargetGrid
 
 // Validate returns an error unless all grids are valid.
@@ -23,8 +23,7 @@ func (g Grids) Validate() error {
 	return nil
 }
 
-// Append appends the points of the grids nearest to y, row-major with a target for each grid,
-// to dst.
+// Append appends to dst the grid points nearest to y, which is row-major with a target for each grid.
 func (g Grids) Append(dst []int32, y []float64) []int32 {
 	for i, c := 0, 0; i < len(y); i++ {
 		dst = append(dst, g[c].Quantize(y[i]))
@@ -35,7 +34,7 @@ func (g Grids) Append(dst []int32, y []float64) []int32 {
 	return dst
 }
 
-// Unscaled stores in dst the targets of scores, both row-major with a number for each grid.
+// Unscaled stores in dst the targets for scores. Both are row-major with a number for each grid.
 func (g Grids) Unscaled(dst []float64, scores []float32) {
 	for i, c := 0, 0; i < len(scores); i++ {
 		dst[i] = g[c].Unscaled(scores[i])
@@ -45,7 +44,7 @@ func (g Grids) Unscaled(dst []float64, scores []float32) {
 	}
 }
 
-// MarshalJSON returns an object for one grid, and otherwise an array.
+// MarshalJSON returns an object for one grid, otherwise an array.
 func (g Grids) MarshalJSON() ([]byte, error) {
 	if len(g) == 1 {
 		return json.Marshal(g[0])

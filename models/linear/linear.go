@@ -1,4 +1,6 @@
-// Package linear is the linear model that learners fit.
+// Package linear has the linear model that learners fit (Model), labelled rows in memory to fit it to
+// (Data), and the grids that targets are rounded to (TargetGrid). A Machine is a Model together with its
+// feature map.
 package linear
 
 import (
@@ -7,9 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Model is a fitted linear model of K outputs on D features: the scores of a
-// row of features φ are W·φ + B. It is safe for concurrent use; its fields must
-// not change once Scores was called.
+// Model is a fitted linear model of K outputs on D features: the scores of a row of features φ are W·φ + B.
+// It is safe for concurrent use. Its fields must not change after the first call of Scores.
 type Model struct {
 	W    []float32 // K×D, row-major: one output's weights are contiguous
 	B    []float32 // length K

@@ -12,32 +12,31 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Data holds labelled rows in memory: Class or Target has a label for each row.
+// Data holds labelled rows in memory. Class or Target has the label of each row.
 type Data struct {
-	Map features.Map // takes rows to features
-	X   []float32    // row-major: as many numbers for each row as the map takes
+	Map features.Map // from rows to features
+	X   []float32    // row-major, with as many numbers per row as Map takes
 
-	Class  []int32   // classes, which are the numbers 0 to K−1; or
-	Target []float64 // values to predict, row-major: as many for each row as Targets says
-	// Targets is the number of targets of a row; 0 is 1.
+	Class  []int32   // classes, numbered 0 to K−1; or
+	Target []float64 // targets, row-major, Targets numbers per row
+	// Targets is the number of targets of a row; 0 means 1.
 	Targets int
 
-	// Weights has a weight for each row, or is nil if all are 1: a row of weight 3 counts as
-	// three rows, and a row of weight 0 is not used. See package profile.
+	// Weights has a weight for each row, or is nil if all are 1. A row of weight 3 counts as three rows,
+	// and a row of weight 0 is not used. See package profile.
 	Weights []float64
 
-	// Groups names what each row belongs to, or is nil if rows are independent: where rows are held
-	// out, the rows of a group are held out together.
+	// Groups names the group of each row, or is nil if rows are independent. The rows of a group are held
+	// out together.
 	Groups []string
 }
 
 // targets returns the number of targets of a row.
 func (d *Data) targets() int { return max(d.Targets, 1) }
 
-// Validate returns the number of rows and of outputs: the classes, or the targets. It
-// is an error if lengths do not fit each other, if there are no rows or fewer than two
-// classes, if a number is not finite (NaN is a missing value where the map takes them), or if a
-// weight is out of range.
+// Validate returns the number of rows and of outputs: the classes, or the targets. It fails if lengths do
+// not fit each other, if there are no rows or fewer than two classes, if a number is not finite (NaN is a
+// missing value if the map takes it), or if a weight is out of range.
 func (d *Data) Validate() (n, outputs int, err error) {
 	if d.Map == nil {
 		return 0, 0, fmt.Errorf("linear: no map; features/linear.Identity takes rows as they are")
@@ -107,7 +106,7 @@ func (d *Data) Weight(i int) float64 {
 	return float64(float32(d.Weights[i]))
 }
 
-// Names returns the names of the classes, which are their numbers; nil if there are none.
+// Names returns the names of the classes, which are their numbers; nil for a regression.
 func (d *Data) Names(outputs int) []string {
 	if d.Class == nil {
 		return nil
@@ -119,8 +118,8 @@ func (d *Data) Names(outputs int) []string {
 	return names
 }
 
-// Weighed returns the weights of the rows that have one above 0, and the sum of them in each
-// class, or of all rows if there are no classes.
+// Weighed returns the weights of the rows with a weight above 0, and their sum in each class; in a
+// regression, their sum over all rows.
 func (d *Data) Weighed(outputs int) (*profile.Weights, []float64) {
 	var all profile.WeightSum
 	each := make([]exact.Sum, 1)
@@ -149,7 +148,7 @@ func (d *Data) Weighed(outputs int) (*profile.Weights, []float64) {
 // Rows returns the number of rows.
 func (d *Data) Rows() int { return len(d.Class) + len(d.Target)/d.targets() }
 
-// Row returns row i, sharing its memory.
+// Row returns row i, which shares the memory of X.
 func (d *Data) Row(i int) []float32 {
 	in, _ := d.Map.Dims()
 	return d.X[i*in : (i+1)*in]
@@ -164,8 +163,8 @@ func (d *Data) AppendLabel(dst []float64, i int) []float64 {
 	return append(dst, float64(d.Class[i]))
 }
 
-// Grids returns the grid over the range of each target, without the targets of rows of weight 0. It
-// is an error if a range does not fit in float64.
+// Grids returns a grid over the range of each target, ignoring rows of weight 0. It fails if a range does
+// not fit in float64.
 func (d *Data) Grids() (Grids, error) {
 	all := make(Grids, d.targets())
 	for c := range all {
@@ -180,18 +179,17 @@ func (d *Data) Grids() (Grids, error) {
 	return all, all.Validate()
 }
 
-// Machine is a kernel machine: a linear model on the features of a map. It is safe for
-// concurrent use.
+// Machine is a kernel machine: a linear model on the features of a map. It is safe for concurrent use.
 type Machine struct {
 	Map    features.Map
 	Linear *Model
-	// Grid gives targets from scores (Grids.Unscaled); nil for classes.
+	// Grid converts scores to targets (Grids.Unscaled); nil for classes.
 	Grid Grids
 
 	scratch sync.Pool // of *[]float32
 }
 
-// block is the number of rows that are mapped at a time.
+// block is the number of rows that are mapped together.
 const block = 256
 
 // Scores stores in dst (n×K) the scores of the n rows of x. It panics if a slice is too
@@ -221,8 +219,8 @@ func (m *Machine) Classes(dst []int32, x []float32, n int) {
 	m.Linear.Classes(dst, scores, n)
 }
 
-// Targets stores in dst (n×K) the predicted targets of the n rows of x. It panics if a
-// slice is too short, or if the machine is one of classes.
+// Targets stores in dst (n×K) the predicted targets of the n rows of x. It panics if a slice is too short,
+// or if the machine predicts classes.
 func (m *Machine) Targets(dst []float64, x []float32, n int) {
 	scores := make([]float32, n*m.Linear.K)
 	m.Scores(scores, x, n)

@@ -10,8 +10,8 @@ import (
 
 const maxTarget = blas.MaxTarget // |q| on the grid
 
-// TargetGrid puts the targets of a regression, known to lie in [Low, High], on
-// 16 bits: y ≈ Mid() + Step()·q with |q| ≤ 32767, off by at most half a step.
+// TargetGrid rounds the targets of a regression, which must be in [Low, High], to 16 bits: y ≈ Mid() +
+// Step()·q with |q| ≤ 32767 and an error of at most half a step.
 type TargetGrid struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -25,24 +25,21 @@ func (g TargetGrid) Validate() error {
 	return nil
 }
 
-// Mid returns the target that q = 0 stands for.
+// Mid returns the target at q = 0.
 func (g TargetGrid) Mid() float64 { return g.Low + (g.High-g.Low)/2 }
 
-// Half returns half the range: targets are Mid() ± Half(). It is 0 if all
-// targets are equal.
+// Half returns half the range: targets are Mid() ± Half(). It is 0 if all targets are equal.
 func (g TargetGrid) Half() float64 { return (g.High - g.Low) / 2 }
 
-// Step returns the distance of neighbours on the grid, in the units of the
-// targets.
+// Step returns the distance between neighbouring grid points, in the units of the targets.
 func (g TargetGrid) Step() float64 { return g.Half() / maxTarget }
 
-// Value returns the target that q stands for.
+// Value returns the target at grid point q.
 func (g TargetGrid) Value(q int32) float64 {
 	return g.Mid() + float64(g.Step()*float64(q))
 }
 
-// Scaled returns y as a fraction of the range: -1 at its low end, 1 at its high
-// end, 0 if all targets are equal.
+// Scaled returns y scaled to the range: −1 at its low end, 1 at its high end, 0 if all targets are equal.
 func (g TargetGrid) Scaled(y float64) float32 {
 	if g.Half() == 0 {
 		return 0
@@ -50,7 +47,7 @@ func (g TargetGrid) Scaled(y float64) float32 {
 	return float32((y - g.Mid()) / g.Half())
 }
 
-// Unscaled returns the target whose fraction of the range is s.
+// Unscaled returns the target that Scaled maps to s.
 func (g TargetGrid) Unscaled(s float32) float64 {
 	return g.Mid() + float64(g.Half()*float64(s))
 }
@@ -60,8 +57,7 @@ func (g TargetGrid) Contains(y float64) bool {
 	return y >= g.Low && y <= g.High
 }
 
-// Quantize returns the point of the grid nearest to v, the even one of two; of a
-// v outside the range, the end of the grid.
+// Quantize returns the grid point nearest to v, the even one of two. It clips v to the range.
 func (g TargetGrid) Quantize(v float64) int32 {
 	switch {
 	case v < g.Low:
@@ -72,20 +68,20 @@ func (g TargetGrid) Quantize(v float64) int32 {
 		return 0
 	}
 	r := math.RoundToEven((v - g.Mid()) / g.Step())
-	// Rounding of the quotient can pass the last point by a fraction.
+	// The quotient may exceed the last point by a rounding error.
 	return int32(max(-maxTarget, min(maxTarget, r)))
 }
 
-// SpreadGrid returns the grid by which iterative learners scale targets: it reaches from
-// their median by one robust standard deviation, so that losses that have a unit (ε, and λ
-// beside them) do not follow the range, which one target can stretch. The sample is of
-// targets as fractions of the range. Where half of the targets are equal, wider quantiles
-// tell the spread; where nearly all are, the range does.
+// SpreadGrid returns the grid that scales targets for iterative learners: from their median it extends one
+// robust standard deviation to each side. Losses with a unit (ε, and the λ that goes with it) then do not
+// depend on the range, which one target can stretch. scaled is a sample of targets scaled to the range
+// span. If half of the targets are equal, wider quantiles give the spread; if nearly all are, the range
+// does.
 func SpreadGrid(scaled []float32, span TargetGrid) *TargetGrid {
 	s := slices.Sorted(slices.Values(scaled))
 	at := func(q float64) float64 { return float64(s[int(float64(q*float64(len(s)-1))+0.5)]) }
 	spread := 0.0
-	// Distances of quantiles of a normal distribution, in standard deviations.
+	// Distances between quantiles of a normal distribution, in standard deviations.
 	for _, c := range []struct{ tail, deviations float64 }{{0.25, normalQuartiles}, {0.1, 2.5631031310892007},
 		{0.02, 4.1074978212636450}} {
 		if spread = (at(1-c.tail) - at(c.tail)) / c.deviations; spread > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// The functions here compute what package math's do, but give the same bits on every platform.
+// These functions compute the same as those of package math, but give the same bits on every platform.
 
 // Exp is blas.Exp.
 func Exp(x float64) float64 { return blas.Exp(x) }
@@ -51,7 +51,7 @@ func Log(x float64) float64 {
 		ln2Hi = 6.93147180369123816490e-01
 		ln2Lo = 1.90821492927058770002e-10
 	)
-	// 2z = f − z·f, so that f itself enters unrounded.
+	// 2z = f − z·f, so that f is added without rounding.
 	tail := float64(float64(2*z*t)*p) + float64(k*ln2Lo)
 	return float64(k*ln2Hi) + (f - (float64(z*f) - tail))
 }

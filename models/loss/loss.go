@@ -1,5 +1,5 @@
-// Package loss provides the losses that linear models are trained with: value, slope,
-// conjugate and dual step of each.
+// Package loss provides the losses of linear models: the value, slope, conjugate and dual step of each. New
+// returns a Loss by name; a Problem is what a learner minimises.
 //
 //	name                 ℓ(y, s)                   for
 //	squared              ½(s − y)²                 classes, targets
@@ -22,10 +22,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// Loss is a loss of rows of scores. It is created by Of and is immutable.
+// Loss is a loss of rows of scores. Create it with New. It is immutable.
 type Loss struct {
 	Name   string
-	Scalar Scalar // of each output; nil if the outputs are taken together
+	Scalar Scalar // for each output; nil for softmax, which needs all scores of a row
 
 	classes bool
 }
@@ -50,7 +50,7 @@ var table = []entry{
 // DefaultEpsilon is used if epsilon is 0, for targets in [−1, 1].
 const DefaultEpsilon = 0.05
 
-// Names lists the losses for classes, or those for targets.
+// Names lists the losses for classes, or for targets.
 func Names(classes bool) []string {
 	var names []string
 	for _, e := range table {
@@ -94,8 +94,7 @@ func New(name string, classes bool, epsilon float64) (*Loss, error) {
 // Classes reports whether labels are indices of classes. Otherwise they are targets.
 func (l *Loss) Classes() bool { return l.classes }
 
-// Code returns the target of output c for a row with the label y: ±1 for classes, y
-// itself for targets.
+// Code returns the target of output c for a row with label y: ±1 for classes, y itself for targets.
 func (l *Loss) Code(y float32, c int) float64 {
 	switch {
 	case !l.classes:
@@ -106,8 +105,8 @@ func (l *Loss) Code(y float32, c int) float64 {
 	return -1
 }
 
-// Row returns the loss of a row with the label y and stores its slopes with respect to
-// the scores in slopes, unless that is nil. Both slices have a number for each output.
+// Row returns the loss of a row with label y. Unless slopes is nil, it stores the derivatives with respect
+// to the scores there. Both slices have a number for each output.
 func (l *Loss) Row(slopes, scores []float32, y float32) float64 {
 	if l.Scalar == nil {
 		return softmax(slopes, scores, int(y))
@@ -123,11 +122,11 @@ func (l *Loss) Row(slopes, scores []float32, y float32) float64 {
 	return sum
 }
 
-// Smooth returns the Lipschitz constant of the slopes as a function of the scores of a
-// row, in Euclidean norms; +Inf if there is none.
+// Smooth returns the Lipschitz constant of the slopes as a function of the scores of a row, in Euclidean
+// norms; +Inf if there is none.
 func (l *Loss) Smooth() float64 {
 	if l.Scalar == nil {
-		return 0.5 // largest eigenvalue of diag p − ppᵀ
+		return 0.5 // largest possible eigenvalue of diag(p) − ppᵀ
 	}
 	return l.Scalar.Smooth()
 }

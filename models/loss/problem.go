@@ -17,22 +17,22 @@ const (
 //
 //	(1/n) Σ c_i ℓ(y_i, W·φ_i) + (λ/2)‖W‖².
 //
-// c_i is the weight of the row's class times the weight of the row in units of their mean,
-// which learners get with the row.
+// c_i is the weight of the row's class times the weight of the row in units of the mean weight, which is
+// given with the row.
 type Problem struct {
 	Loss       string  `json:"loss"`                 // a name of Names
-	Epsilon    float64 `json:"epsilon,omitempty"`    // of huber and epsilon_insensitive; 0: DefaultEpsilon
-	Regression bool    `json:"regression,omitempty"` // labels are targets, else indices of classes
-	Outputs    int     `json:"outputs"`              // k: the classes; 1 in regression
+	Epsilon    float64 `json:"epsilon,omitempty"`    // of huber and epsilon_insensitive; 0 means DefaultEpsilon
+	Regression bool    `json:"regression,omitempty"` // labels are targets, not indices of classes
+	Outputs    int     `json:"outputs"`              // k, the number of classes or of targets
 	Dim        int     `json:"dim"`                  // D
-	Rows       int64   `json:"rows"`                 // n, training rows
+	Rows       int64   `json:"rows"`                 // n, the number of training rows
 	Lambda     float64 `json:"lambda"`               // λ > 0, on the mean loss; 0 is allowed for sgd
 
-	// Weights holds c_i for the rows of each class; nil means 1 for all.
+	// Weights holds the weight of each class; nil means 1 for all.
 	Weights []float64 `json:"weights,omitempty"`
 }
 
-// Validate returns an error that names the field out of range, and the loss.
+// Validate returns the loss, or an error that names the field out of range.
 func (p Problem) Validate() (*Loss, error) {
 	l, err := New(p.Loss, !p.Regression, p.Epsilon)
 	switch {
@@ -63,7 +63,7 @@ func (p Problem) Validate() (*Loss, error) {
 	return l, nil
 }
 
-// Weight returns c_i of a row with the label y.
+// Weight returns the class weight of a row with label y.
 func (p *Problem) Weight(y float32) float64 {
 	if p.Weights == nil {
 		return 1
@@ -80,8 +80,7 @@ func (p *Problem) Penalty(weights []float32) float64 {
 	return float64(p.Lambda / 2 * sum)
 }
 
-// CheckLabels returns an error unless every label is the index of a class, or a finite
-// target.
+// CheckLabels returns an error unless every label is the index of a class, or a finite target.
 func (p *Problem) CheckLabels(y []float32) error {
 	for i, v := range y {
 		switch {
@@ -94,8 +93,8 @@ func (p *Problem) CheckLabels(y []float32) error {
 	return nil
 }
 
-// Wrong reports whether a row with these scores is assigned another class than y: the
-// class of the largest score, the first of several. Targets are never wrong.
+// Wrong reports whether a row with these scores is assigned to another class than y. Its class has the
+// largest score, the first of several. Targets are never wrong.
 func (p *Problem) Wrong(scores []float32, y float32) bool {
 	if p.Regression {
 		return false
@@ -109,15 +108,15 @@ func (p *Problem) Wrong(scores []float32, y float32) bool {
 	return best != int(y)
 }
 
-// Tally holds the totals over scored rows.
+// Tally holds totals over scored rows.
 type Tally struct {
 	Rows, Errors int64
 	Loss         float64 // Σ w_i c_i ℓ_i
-	Weight       float64 // Σ w_i: Rows if rows have no weights
-	Wrong        float64 // Σ w_i of the errors
+	Weight       float64 // Σ w_i; equals Rows without weights
+	Wrong        float64 // Σ w_i over the errors
 }
 
-// Add counts a row of a weight, 1 without weights, and its loss times all weights.
+// Add counts a row of the given weight (1 without weights). loss is its loss times all weights.
 func (t *Tally) Add(weight, loss float64, wrong bool) {
 	t.Rows++
 	t.Loss += loss

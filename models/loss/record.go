@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
-// Record reads a file of arrays that a learner wrote, and keeps the first error in Err.
+// Record reads the arrays that a learner has stored, and keeps the first error in Err.
 type Record struct {
 	Meta map[string]string
 	Err  error
@@ -17,7 +17,7 @@ type Record struct {
 	file *safetensors.File
 }
 
-// OpenRecord opens the bytes of a record of that kind.
+// OpenRecord opens an encoded record of the given kind.
 func OpenRecord(data []byte, kind string) *Record {
 	f, err := safetensors.Decode(data)
 	if err != nil {
@@ -29,24 +29,23 @@ func OpenRecord(data []byte, kind string) *Record {
 	return &Record{Meta: f.Meta, file: f}
 }
 
-// EncodeRecord returns the bytes of a record of that kind, with more metadata.
+// EncodeRecord encodes a record of the given kind, with additional metadata.
 func EncodeRecord(kind string, meta map[string]string, tensors ...safetensors.Tensor) []byte {
 	all := map[string]string{"kind": kind}
 	maps.Copy(all, meta)
 	return safetensors.Encode(all, tensors...)
 }
 
-// EncodeState returns the bytes of a record of that kind: the state in which a learner
-// with these options begins a round. A run can resume from it only if all options in
-// their JSON are the same.
+// EncodeState encodes the state in which a learner with these options begins a round. A run can resume from
+// it only if all options are the same in JSON.
 func EncodeState(kind string, options any, round int, meta map[string]string, tensors ...safetensors.Tensor) []byte {
 	all := map[string]string{"options": identity(options), "round": strconv.Itoa(round)}
 	maps.Copy(all, meta)
 	return EncodeRecord(kind, all, tensors...)
 }
 
-// OpenState opens what EncodeState returned for the same options, and returns the round,
-// which is below limit.
+// OpenState opens what EncodeState returned for the same options. It returns the round, which must be below
+// limit.
 func OpenState(data []byte, kind string, options any, limit int) (r *Record, round int) {
 	if r = OpenRecord(data, kind); r.Err != nil {
 		return r, 0
@@ -70,8 +69,8 @@ func identity(options any) string {
 	return string(b)
 }
 
-// Array reads an array of that type and shape, of finite numbers; a size of −1 matches
-// any. It is nil if r has an error.
+// Array reads an array of finite numbers with that type and shape; a size of −1 matches any size. It
+// returns nil if r has an error.
 func Array[T safetensors.Value](r *Record, name string, shape ...int) []T {
 	if r.Err != nil {
 		return nil
@@ -81,7 +80,7 @@ func Array[T safetensors.Value](r *Record, name string, shape ...int) []T {
 	return v
 }
 
-// Tensors returns what Tallies reads: the tallies of training rows and of held-out rows.
+// Tensors encodes the tallies of training rows and of held-out rows; Tallies decodes them.
 func Tensors(learn, held Tally) []safetensors.Tensor {
 	return []safetensors.Tensor{
 		safetensors.Of("loss", []float64{learn.Loss, held.Loss}, 2),
@@ -90,7 +89,7 @@ func Tensors(learn, held Tally) []safetensors.Tensor {
 	}
 }
 
-// Tallies reads two tallies from a record.
+// Tallies decodes the two tallies of Tensors from a record.
 func (r *Record) Tallies() (learn, held Tally) {
 	sums, counts := Array[float64](r, "loss", 2), Array[int64](r, "rows", 4)
 	weights := Array[float64](r, "row_weights", 4)

@@ -7,12 +7,12 @@ import "math"
 //
 //	ℓ*(y, u) = sup_s (u·s − ℓ(y, s))
 //
-// its conjugate, ℓ(y, s) + ℓ*(y, u) ≥ u·s for all s and u (Fenchel and Young),
-// and = for u = Slope(y, s).
+// its conjugate, ℓ(y, s) + ℓ*(y, u) ≥ u·s for all s and u (Fenchel and Young), with equality for u =
+// Slope(y, s).
 type Scalar interface {
 	// Value returns ℓ(y, s) ≥ 0.
 	Value(y, s float64) float64
-	// Slope returns ∂ℓ/∂s, at a kink one of the subgradients.
+	// Slope returns ∂ℓ/∂s; at a kink, one of the subgradients.
 	Slope(y, s float64) float64
 	// Conjugate returns ℓ*(y, u), which is +Inf where the supremum is not finite.
 	Conjugate(y, u float64) float64
@@ -20,9 +20,8 @@ type Scalar interface {
 	//
 	//	−ℓ*(y, −a') − (a' − a)·s − ½q·(a' − a)²,   q ≥ 0,
 	//
-	// the step of dual coordinate ascent from a at the score s (Shalev-Shwartz
-	// and Zhang 2013, §4): −a' is in the domain of ℓ*, and at the optimum
-	// a = −Slope(y, s).
+	// the step of dual coordinate ascent from a at the score s (Shalev-Shwartz and Zhang 2013, §4). −a' is
+	// in the domain of ℓ*. At the optimum a = −Slope(y, s).
 	Step(y, s, a, q float64) float64
 	// Smooth returns the Lipschitz constant of Slope in s, +Inf if there is none.
 	Smooth() float64
@@ -72,7 +71,7 @@ func (logistic) Step(y, s, a, q float64) float64 {
 			next = lo + float64((hi-lo)/2)
 		}
 		if d := math.Abs(next - t); d <= 1e-9*(1+math.Abs(t)) {
-			// The method converges quadratically, so one step remains.
+			// Convergence is quadratic, so this is the last step.
 			t = next
 			break
 		}
@@ -104,8 +103,8 @@ func (hinge) Step(y, s, a, q float64) float64 {
 }
 func (hinge) Smooth() float64 { return math.Inf(1) }
 
-// squaredHinge is max(0, 1 − ys)², for classes. There is no ½, as in LIBLINEAR, so that
-// its parameter C is 1/(λn).
+// squaredHinge is max(0, 1 − ys)², for classes. It has no factor ½, as in LIBLINEAR, whose parameter C is
+// then 1/(λn).
 type squaredHinge struct{}
 
 func (squaredHinge) Value(y, s float64) float64 {
@@ -170,8 +169,8 @@ func (l insensitive) Conjugate(y, u float64) float64 {
 	return float64(u*y) + float64(l.Epsilon*math.Abs(u))
 }
 
-// Step: the objective has a kink at a' = 0, so the optimum is to the right of it, to the
-// left, or at it.
+// Step considers three cases: the objective has a kink at a' = 0, and the optimum is to the right of it, to
+// the left, or at it.
 func (l insensitive) Step(y, s, a, q float64) float64 {
 	r := y - s
 	up, down := move(a, r-l.Epsilon, q), move(a, r+l.Epsilon, q)
@@ -185,8 +184,8 @@ func (l insensitive) Step(y, s, a, q float64) float64 {
 }
 func (insensitive) Smooth() float64 { return math.Inf(1) }
 
-// move returns a + g/q, which maximises g·(a'−a) − ½q(a'−a)². It is infinite for q = 0,
-// unless g is 0.
+// move returns a + g/q, the maximiser of g·(a'−a) − ½q(a'−a)² over a'. It is infinite for q = 0, unless g
+// is 0.
 func move(a, g, q float64) float64 {
 	if g == 0 {
 		return a

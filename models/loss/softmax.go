@@ -2,8 +2,8 @@ package loss
 
 import "slices"
 
-// softmax returns log Σ_c exp(s_c − s_y), and in slopes, unless nil, the
-// probabilities less the indicator of class y.
+// softmax returns log Σ_c exp(s_c − s_y). Unless slopes is nil, it stores the probabilities minus the
+// indicator of class y there.
 func softmax(slopes, scores []float32, y int) float64 {
 	top := float64(slices.Max(scores))
 	sum := SumExp(scores, top, 1)
@@ -11,7 +11,7 @@ func softmax(slopes, scores []float32, y int) float64 {
 		for c, s := range scores {
 			slopes[c] = float32(Exp(float64(s)-top) / sum)
 		}
-		// 1 − p by the others, which loses nothing where p is near 1.
+		// Compute 1 − p from the other classes, which is accurate even if p is near 1.
 		var others float64
 		for c, p := range slopes {
 			if c != y {

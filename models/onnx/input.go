@@ -12,8 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// rows adds the inputs, and returns rows of Input.Dim numbers in float32, NaN where a value is
-// missing.
+// rows adds the inputs, and returns rows of Input.Dim float32 numbers, where NaN is a missing value.
 func (g *Graph) rows(m *models.Model) (string, error) {
 	names, centre := m.Manifest.Input.Columns, m.Centre()
 	if t := m.Table(); t != nil {
@@ -44,7 +43,7 @@ func (g *Graph) rows(m *models.Model) (string, error) {
 	return g.concat(columns...), nil
 }
 
-// distinct refuses names that inputs cannot have.
+// distinct returns an error for names that inputs cannot have.
 func distinct(names []string) error {
 	known := map[string]bool{"": true}
 	for _, name := range names {
@@ -56,10 +55,10 @@ func distinct(names []string) error {
 	return nil
 }
 
-// column adds an input for a column, which is a matrix of one column.
+// column adds an input for a column: a matrix with one column.
 func (g *Graph) column(name string, kind Type, about string, only bool) string {
 	v := Value{Name: name, Type: kind, About: about, dims: []int{1}}
-	if !g.byColumn || only { // a data frame of one column is given as a matrix
+	if !g.byColumn || only { // a data frame with one column arrives as a matrix
 		g.Inputs = append(g.Inputs, v)
 		return name
 	}
@@ -68,7 +67,7 @@ func (g *Graph) column(name string, kind Type, about string, only bool) string {
 	return g.add("Reshape", nil, name, constant(g, []int64{-1, 1}, 2))
 }
 
-// typed adds the inputs of a table with types.
+// typed adds the inputs of a table of typed columns.
 func (g *Graph) typed(t *schema.Table, centre []float64) (string, error) {
 	var names, slots []string
 	for i := range t.Columns {
@@ -95,8 +94,7 @@ func (g *Graph) typed(t *schema.Table, centre []float64) (string, error) {
 	return g.concat(slots...), nil
 }
 
-// number adds a column of numbers, less its centre, in which the codes that are numbers are missing
-// values.
+// number adds a numeric column, minus its centre. Numbers that are missing codes become NaN.
 func (g *Graph) number(name string, centre []float64, slot int, codes []string, only bool) string {
 	kind := Float
 	if centre != nil && centre[slot] != 0 {
@@ -124,7 +122,7 @@ func (g *Graph) number(name string, centre []float64, slot int, codes []string, 
 
 var nan = float32(math.NaN())
 
-// encoder is a LabelEncoder: texts with a number each.
+// encoder holds the attributes of a LabelEncoder: texts, each with a number.
 type encoder struct {
 	texts  []string
 	values []float32
@@ -140,8 +138,7 @@ func (e *encoder) add(v float32, texts ...string) {
 	}
 }
 
-// level adds a column of categories or booleans. A text that is no boolean is ∞, which fill
-// refuses.
+// level adds a column of categories or booleans. A text that is no boolean becomes ∞, which fill rejects.
 func (g *Graph) level(c *schema.Column, t *schema.Table, only bool) (string, error) {
 	if c.Buckets > 0 {
 		return "", unsupported("column %q, whose texts are hashed to %d buckets by XXH64,", c.Name, c.Buckets)
@@ -170,7 +167,7 @@ func (g *Graph) level(c *schema.Column, t *schema.Table, only bool) (string, err
 	return g.add("LabelEncoder", a, x), nil
 }
 
-// whole returns texts, and after them those that are whole numbers also with a fraction, as 1.0 and
+// whole returns texts, followed by the whole numbers among them written with a fraction, such as 1.0 and
 // 1.00.
 func whole(texts []string, decimal byte) []string {
 	for _, text := range slices.Clone(texts) {
@@ -184,11 +181,11 @@ func whole(texts []string, decimal byte) []string {
 	return texts
 }
 
-// mostLetters is up to how many letters a word is known in all ways to write them large and small.
-// A longer one is known as it is, small, large, and with a large first letter.
+// mostLetters is the number of letters up to which a word is recognised in every combination of upper and
+// lower case. A longer word is recognised as written, in lower case, in upper case, and capitalised.
 const mostLetters = 8
 
-// cases returns the ways to write a word.
+// cases returns the ways to write a word in upper and lower case.
 func cases(word string) []string {
 	lower, upper := strings.ToLower(word), strings.ToUpper(word)
 	if len(word) > mostLetters || len(lower) != len(word) || len(upper) != len(word) {
@@ -214,8 +211,8 @@ func cases(word string) []string {
 
 const secondsOfDay = 86400
 
-// time adds a column of times: seconds since 1970-01-01 UTC, or of a time of day since midnight,
-// NaN where it is missing. It returns days, month, weekday and hour.
+// time adds a column of times, NaN if missing: seconds since 1970-01-01 UTC or, for a time of day, since
+// midnight. It returns days, month, weekday and hour.
 func (g *Graph) time(c *schema.Column, only bool) []string {
 	about := "time: seconds since 1970-01-01 00:00 UTC"
 	if c.Layout == schema.ClockLayout {
@@ -226,7 +223,7 @@ func (g *Graph) time(c *schema.Column, only bool) []string {
 	past := g.add("Sub", nil, s, g.add("Mul", nil, day, constant(g, []float64{secondsOfDay})))
 	hour := g.add("Div", nil, past, constant(g, []float64{3600}))
 	days := g.add("Add", nil, day, g.add("Div", nil, hour, constant(g, []float64{24})))
-	days = g.add("Where", nil, g.add("IsInf", nil, s), s, days) // so that fill refuses it
+	days = g.add("Where", nil, g.add("IsInf", nil, s), s, days) // fill rejects it
 	date := g.cast(day, Int64)
 	if c.Layout == schema.ClockLayout {
 		date = g.add("Mul", nil, date, constant(g, []int64{0}))
@@ -240,8 +237,8 @@ func (g *Graph) time(c *schema.Column, only bool) []string {
 	return append(parts, g.cast(hour, Float))
 }
 
-// month adds the month, from 1, of days since 1970: years begin with March, and 400 of them have
-// 146,097 days.
+// month adds the month, from 1, of days since 1970. It counts years from March; 400 of them have 146,097
+// days.
 func (g *Graph) month(day string) string {
 	number := func(v int64) string { return constant(g, []int64{v}) }
 	by := func(op, x string, v int64) string { return g.add(op, nil, x, number(v)) }
@@ -255,8 +252,8 @@ func (g *Graph) month(day string) string {
 	return by("Add", by("Mod", by("Add", month, 2), 12), 1)
 }
 
-// fill adds what stands in place of missing values where the recipe has nothing, and returns a
-// column of 0, or NaN for rows that predict would refuse.
+// fill replaces missing values if the recipe does not. It also returns a column that is 0, or NaN for rows
+// that predict would refuse.
 func (g *Graph) fill(m *models.Model, x string) (filled, valid string) {
 	known := x
 	if m.Table() != nil {

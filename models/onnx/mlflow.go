@@ -11,14 +11,14 @@ import (
 // ModelFile is the name of the graph in a directory for MLflow.
 const ModelFile = "model.onnx"
 
-// pythonVersion is what the files for MLflow ask for; MLflow warns if it loads them with another
+// pythonVersion is the version of Python that the files name. MLflow warns if it loads them with another
 // one.
 const pythonVersion = "3.11"
 
 var requirements = []string{"mlflow", "numpy", "onnx", "onnxruntime>=1.17", "pandas<3"}
 
-// mlmodel is MLmodel with the places of the digest of the model and the signature. A graph for
-// MLflow has no time and no version of MLflow, so that equal models give equal bytes.
+// mlmodel is the template of the file MLmodel, with places for the digest and the signature. It has neither
+// a time nor a version of MLflow, so that equal models give equal bytes.
 const mlmodel = `flavors:
   onnx:
     code: null
@@ -52,8 +52,8 @@ type tensorSpec struct {
 	Shape []int  `json:"shape"`
 }
 
-// signature returns values as MLflow writes their names and types, in quotes for YAML. Numbers are
-// double, as data frames hold them; MLflow rounds them where the graph takes float.
+// signature returns values with names and types as MLflow writes them, quoted for YAML. Numbers are double,
+// as in data frames; MLflow rounds them if the graph takes float.
 func signature(values []Value, named bool) (string, error) {
 	var fields []field
 	required := true
@@ -74,8 +74,8 @@ func signature(values []Value, named bool) (string, error) {
 	return "'" + strings.ReplaceAll(string(text), "'", "''") + "'", err
 }
 
-// MLflow returns the files of a directory that MLflow loads, except ModelFile. The graph must be
-// ByColumn. A model whose columns have no names takes a tensor.
+// MLflow returns the files of a directory that MLflow loads, except ModelFile. The graph must be ByColumn.
+// A model whose columns have no names takes a tensor.
 func (g *Graph) MLflow() ([]storage.File, error) {
 	named := len(g.Inputs) > 1 || g.Inputs[0].dims == nil || g.Inputs[0].dims[0] == 1
 	inputs, err := signature(g.Inputs, named)

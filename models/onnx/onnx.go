@@ -1,12 +1,10 @@
-// Package onnx writes a model as an ONNX graph, which ONNX Runtime and others compute without
-// bochner: columns with texts, missing values and times, features, scores, probabilities and the
-// class.
+// Package onnx writes a model as an ONNX graph, which ONNX Runtime and others run without bochner: typed
+// columns with texts, missing values and times, features, scores, probabilities and the class. New builds a
+// Graph, which has nodes but no drawn numbers, and knows its size. Graph.WriteTo draws the numbers of the
+// recipe and writes the file, which is larger than the model.
 //
-// The graph holds the numbers that a recipe draws, so it is larger than the model. New describes it
-// and knows its size; nothing is drawn before WriteTo.
-//
-// A row that predict would refuse, such as one with an infinite number, has NaN scores, and as its
-// class an empty text, or the smallest int64.
+// A row that predict would refuse, such as one with an infinite number, has NaN scores. Its class is an
+// empty text or the smallest int64.
 package onnx
 
 import (
@@ -20,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// ErrUnsupported is wrapped by errors about models that a graph cannot express.
+// ErrUnsupported is wrapped by the errors about models that a graph cannot express.
 var ErrUnsupported = errors.New("cannot be expressed in ONNX")
 
 func unsupported(format string, args ...any) error {
@@ -29,10 +27,10 @@ func unsupported(format string, args ...any) error {
 
 // Options choose the inputs and outputs of a graph.
 type Options struct {
-	// ByColumn gives each column that has a name an input, and each number of a prediction an
-	// output, all of one dimension, as MLflow maps the columns of a data frame. Otherwise inputs
-	// are [N, 1], one for each column, or one [N, d] if all columns are plain numbers; outputs are
-	// label [N], probabilities and scores [N, k], or prediction or coordinates [N, k].
+	// ByColumn makes an input of each named column and an output of each number of a prediction, all
+	// one-dimensional, as MLflow maps data frames. Otherwise inputs are [N, 1], one for each column, or one
+	// [N, d] if all columns are plain numbers; outputs are label [N], probabilities and scores [N, k], or
+	// prediction or coordinates [N, k].
 	ByColumn bool
 }
 
@@ -41,13 +39,13 @@ type Value struct {
 	Name  string `json:"name"`
 	Type  Type   `json:"type"`
 	About string `json:"about,omitempty"` // what it holds
-	dims  []int  // after the first, which is the number of rows
+	dims  []int  // after the first, the number of rows
 }
 
-// mostAbout is how many characters of About are printed.
+// mostAbout is the number of characters of About that String prints.
 const mostAbout = 80
 
-// String describes the value in a line.
+// String describes the value on one line.
 func (v Value) String() string {
 	text := fmt.Sprintf("%s  %v", v.Name, v.Type)
 	if v.Name == "" || strings.ContainsAny(v.Name, " \t\n\"") {
@@ -74,15 +72,15 @@ type Graph struct {
 	tensors  []tensor
 	metadata [][2]string
 	prefix   string // of the names of inner values
-	names    int    // of them, so far
+	names    int    // number of inner names so far
 	byColumn bool
 }
 
 // MaxSize is the largest size of a graph in bytes, a limit of protocol buffers.
 const MaxSize = math.MaxInt32
 
-// New returns the graph of a model, of which the map is not needed. The error is ErrUnsupported if
-// ONNX cannot express a part of the model, or if the graph would be larger than MaxSize.
+// New returns the graph of a model, whose Map may be nil. The error is ErrUnsupported if ONNX cannot
+// express a part of the model, or if the graph would be larger than MaxSize.
 func New(m *models.Model, o Options) (*Graph, error) {
 	recipe, err := m.Manifest.Recipe.Open()
 	if err != nil {
@@ -112,7 +110,7 @@ func New(m *models.Model, o Options) (*Graph, error) {
 	return g, nil
 }
 
-// prefix returns what begins the names of inner values, so that none is the name of a column.
+// prefix returns a prefix for the names of inner values that no column name has.
 func prefix(m *models.Model) string {
 	all := slices.Clone(m.Manifest.Input.Columns)
 	if t := m.Table(); t != nil {
@@ -125,10 +123,10 @@ func prefix(m *models.Model) string {
 	return p
 }
 
-// attrs are the attributes of a node, by name: numbers, texts and lists of these.
+// attrs are the attributes of a node by name: numbers, texts, and lists of these.
 type attrs map[string]any
 
-// add adds a node with one output, which it returns.
+// add adds a node with one output and returns the output's name.
 func (g *Graph) add(op string, a attrs, in ...string) string {
 	out := g.name()
 	g.nodes = append(g.nodes, node(op, a, in, out))
@@ -140,15 +138,15 @@ func (g *Graph) name() string {
 	return fmt.Sprint(g.prefix, g.names)
 }
 
-// cast adds a conversion.
+// cast adds a conversion to another type.
 func (g *Graph) cast(x string, to Type) string { return g.add("Cast", attrs{"to": int64(to)}, x) }
 
-// columns adds the choice of columns of x.
+// columns adds a selection of columns of x.
 func (g *Graph) columns(x string, index []int64) string {
 	return g.add("Gather", attrs{"axis": int64(1)}, x, constant(g, index, len(index)))
 }
 
-// concat adds the join of matrices with the same rows.
+// concat adds a concatenation of matrices along their columns.
 func (g *Graph) concat(parts ...string) string {
 	if len(parts) == 1 {
 		return parts[0]
@@ -156,10 +154,10 @@ func (g *Graph) concat(parts ...string) string {
 	return g.add("Concat", attrs{"axis": int64(1)}, parts...)
 }
 
-// sum adds the sum over columns, which stay one.
+// sum adds the sum over columns, as a matrix with one column.
 func (g *Graph) sum(x string) string { return g.add("ReduceSum", nil, x, constant(g, []int64{1}, 1)) }
 
-// output gives a value of that many columns a name, and makes it an output; a vector has none.
+// output makes x an output named by v, with len(v.dims)+1 dimensions.
 func (g *Graph) output(x string, v Value) {
 	taken := func(w Value) bool { return w.Name == v.Name }
 	for slices.ContainsFunc(g.Inputs, taken) || slices.ContainsFunc(g.Outputs, taken) {
@@ -169,7 +167,8 @@ func (g *Graph) output(x string, v Value) {
 	g.Outputs = append(g.Outputs, v)
 }
 
-// each makes outputs of a matrix whose columns have those names: one if not ByColumn.
+// each makes outputs of a matrix whose columns have the given names: one per column if ByColumn, otherwise
+// a single one.
 func (g *Graph) each(x string, v Value, names []string) {
 	if !g.byColumn {
 		v.dims = []int{len(names)}
@@ -182,7 +181,7 @@ func (g *Graph) each(x string, v Value, names []string) {
 	}
 }
 
-// apply adds the features of rows x by a recipe.
+// apply adds the features of the rows x by a recipe.
 func (g *Graph) apply(r features.Recipe, x string) (string, error) {
 	if chain, ok := r.(features.Chain); ok {
 		var err error

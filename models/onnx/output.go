@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// scores adds the scores of features phi of rows x.
+// scores adds the scores, given the features phi of the rows x.
 func (g *Graph) scores(m *models.Model, phi, x string) string {
 	l, s := m.Linear, m.Manifest.Segments
 	all := g.product(phi, constant(g, l.W, l.K, l.D), l.B)
@@ -101,7 +101,7 @@ func (g *Graph) classify(m *models.Model, scores string) (err error) {
 	return nil
 }
 
-// whole64 returns classes as whole numbers, if all are.
+// whole64 returns the classes as integers if all are integers.
 func whole64(classes []string, numeric bool) (numbers []int64, ok bool) {
 	for _, c := range classes {
 		v, err := strconv.ParseInt(c, 10, 64)
@@ -113,7 +113,7 @@ func whole64(classes []string, numeric bool) (numbers []int64, ok bool) {
 	return numbers, numeric
 }
 
-// probabilities adds the probability of each class, in float64 and rounded.
+// probabilities adds the probability of each class, computed in float64 and rounded.
 func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (string, error) {
 	s := g.cast(scores, Double)
 	switch p.Kind {
@@ -146,7 +146,7 @@ func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (st
 	return g.cast(s, Float), nil
 }
 
-// decide adds the index of the class by the threshold.
+// decide adds the index of the class, by the threshold if there is one.
 func (g *Graph) decide(m *models.Model, scores, p string) string {
 	positive := int64(m.Manifest.PositiveClass())
 	column := func(x string, c int64) string {
@@ -163,8 +163,8 @@ func (g *Graph) decide(m *models.Model, scores, p string) string {
 	return g.add("Where", nil, enough, constant(g, []int64{positive}), constant(g, []int64{1 - positive}))
 }
 
-// largest adds the index of the class with the largest probability, of several the one with the
-// largest score, or of the largest score if there are no probabilities.
+// largest adds the index of the class with the largest probability; of several, the one with the largest
+// score. Without probabilities the largest score decides.
 func (g *Graph) largest(by *models.Probabilities, scores, p string) string {
 	if p != "" {
 		value := g.cast(p, Double)

@@ -2,12 +2,12 @@ package onnx
 
 import "github.com/bochner-ml/bochner/features/patches"
 
-// patches adds a layer of patches. Contrast is normalised after the convolution: the response of a
-// patch p to a filter f is (⟨f, p⟩ − mean p·Σf)/√(var p + floor) + b.
+// patches adds a layer of patches. Contrast is normalised after the convolution: the response of a patch p
+// to a filter f is (⟨f, p⟩ − mean p·Σf)/√(var p + floor) + b.
 func (g *Graph) patches(r patches.Recipe, x string) string {
 	s, size, count := r.Shape, r.Patch, len(r.Bias)
 	length := size * size * s.Channels
-	// Convolutions take one plane for each channel; patches store the channels of a pixel side by side.
+	// Convolutions take a plane per channel; patches store the channels of a pixel next to each other.
 	planes := func(f []float32) []float32 {
 		out := make([]float32, 0, len(f))
 		for at := 0; at < len(f); at += length {
@@ -55,7 +55,7 @@ func (g *Graph) patches(r patches.Recipe, x string) string {
 	return g.reshape(pooled, -1, cells*2*count)
 }
 
-// reshape adds the value x with other dimensions; -1 stands for the number of rows.
+// reshape adds x with other dimensions; −1 stands for the number of rows.
 func (g *Graph) reshape(x string, dims ...int) string {
 	to := make([]int64, len(dims))
 	for i, d := range dims {

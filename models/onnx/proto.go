@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Versions that graphs are written for: ONNX Runtime reads them since 1.12.
+// Versions of the format. ONNX Runtime reads them since 1.12.
 const (
 	irVersion = 8
 	opset     = 17
@@ -20,7 +20,7 @@ const (
 	mlDomain  = "ai.onnx.ml"
 )
 
-// Type is a type of elements, with the numbers of TensorProto.DataType.
+// Type is an element type, with the numbers of TensorProto.DataType.
 type Type int32
 
 // Types of inputs and outputs.
@@ -31,7 +31,7 @@ const (
 	Double Type = 11
 )
 
-// String returns the name that ONNX has for the type.
+// String returns the ONNX name of the type.
 func (t Type) String() string {
 	return map[Type]string{Float: "float", Int64: "int64", Text: "string", Double: "double"}[t]
 }
@@ -39,7 +39,7 @@ func (t Type) String() string {
 // MarshalText returns the name.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// message is an encoded message of protocol buffers. The numbers of fields are those of onnx.proto.
+// message is an encoded protocol buffer. Field numbers are those of onnx.proto.
 type message []byte
 
 func (m *message) varint(field protowire.Number, v int64) {
@@ -110,14 +110,14 @@ func attribute(name string, value any) (m message) {
 	return m
 }
 
-// tensor is a TensorProto: numbers that the graph holds.
+// tensor is a TensorProto: numbers stored in the graph.
 type tensor struct {
 	head  message
-	size  int64 // bytes of the numbers that follow
+	size  int64 // bytes of the numbers, which follow
 	write func(w io.Writer) error
 }
 
-// newTensor begins a tensor; of texts, data has them all.
+// newTensor returns the header of a tensor; for texts, the whole tensor.
 func newTensor(name string, kind Type, dims []int, texts []string) (t tensor) {
 	for _, d := range dims {
 		t.head.varint(1, int64(d))
@@ -144,7 +144,7 @@ func row[T float32 | float64 | int64](g *Graph, values []T) string {
 	return constant(g, values, 1, len(values))
 }
 
-// stored adds numbers that write writes when the graph is written.
+// stored adds numbers that write produces when the graph is written.
 func (g *Graph) stored(kind Type, dims []int, write func(w io.Writer) error) string {
 	name, size := g.name(), int64(8)
 	if kind == Float {
@@ -188,7 +188,7 @@ func (v *Value) encode() (m message) {
 	return m
 }
 
-// parts returns the file as pieces, each with the numbers that follow it.
+// parts returns the file in pieces, each followed by its numbers.
 func (g *Graph) parts() (pieces []tensor, size int64) {
 	var nodes, values message
 	for _, n := range g.nodes {
@@ -239,7 +239,7 @@ func (g *Graph) Size() int64 {
 	return size
 }
 
-// WriteTo draws what the graph holds and writes the file. Equal models give equal bytes.
+// WriteTo draws the stored numbers and writes the file. Equal models give equal bytes.
 func (g *Graph) WriteTo(w io.Writer) (n int64, err error) {
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	count := &counter{w: buffer}

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
-// features adds the features of a kernel, or of recipes side by side.
+// features adds the features of a kernel, or the concatenated features of several recipes.
 func (g *Graph) features(r features.Recipe, x string) (string, error) {
 	switch r := r.(type) {
 	case preprocess.Join:
@@ -69,7 +69,7 @@ func (g *Graph) features(r features.Recipe, x string) (string, error) {
 	return "", unsupported("features of the kind %s", sealed.Kind)
 }
 
-// product adds x·wᵀ + b, with w in rows; b may be nil.
+// product adds x·wᵀ + b, with w row by row; b may be nil.
 func (g *Graph) product(x, w string, b []float32) string {
 	in := []string{x, w}
 	if b != nil {
@@ -78,7 +78,7 @@ func (g *Graph) product(x, w string, b []float32) string {
 	return g.add("Gemm", attrs{"transB": int64(1)}, in...)
 }
 
-// waves adds cosines, and in the paired form sines, of frequencies and offsets in turns.
+// waves adds the cosines, and in the paired form sines, of frequencies w and offsets b in units of 2π.
 func (g *Graph) waves(x, w string, b []float32, form fourier.Form) string {
 	turns := g.product(x, w, b)
 	angle := g.add("Mul", nil, g.add("Sub", nil, turns, g.add("Round", nil, turns)),
@@ -89,7 +89,7 @@ func (g *Graph) waves(x, w string, b []float32, form fourier.Form) string {
 	return g.concat(g.add("Cos", nil, angle), g.add("Sin", nil, angle))
 }
 
-// numbersAtOnce is how many numbers are drawn before they are written.
+// numbersAtOnce is how many numbers are drawn at a time while the file is written.
 const numbersAtOnce = 1 << 22
 
 func (g *Graph) fourier(r features.Recipe, x string) (string, error) {
@@ -106,7 +106,7 @@ func (g *Graph) fourier(r features.Recipe, x string) (string, error) {
 	}
 	step := 1 << bits.Len(uint(max(numbersAtOnce/in, 63))) // whole blocks of structured frequencies
 	if draw == fourier.Orthogonal {
-		step = (step + in - 1) / in * in // likewise of orthogonal ones
+		step = (step + in - 1) / in * in // and of orthogonal frequencies
 	}
 	var b []float32
 	if form == fourier.Offset {

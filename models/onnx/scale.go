@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
-// scale adds a step before a kernel, if r is one that it knows.
+// scale adds a preprocessing step, if r is one that it knows.
 func (g *Graph) scale(r features.Recipe, x string) (out string, known bool) {
 	switch r := r.(type) {
 	case preprocess.Columns:
@@ -73,14 +73,14 @@ func (g *Graph) differences(r preprocess.Differences, x string) string {
 	return g.add("Abs", nil, g.add("Add", nil, by, row(g, c)))
 }
 
-// chosen returns the columns that a map passes on.
+// chosen returns the indices of the columns that a map keeps.
 func chosen(r preprocess.Crop) []int64 {
 	in, out := r.Dims()
 	x, y := make([]float32, in), make([]float32, out)
 	for j := range x {
 		x[j] = float32(j)
 	}
-	if m, err := r.New(); err == nil { // a manifest holds valid recipes only
+	if m, err := r.New(); err == nil { // always nil: a manifest has only valid recipes
 		m.Apply(y, x, 1)
 	}
 	index := make([]int64, out)
@@ -100,8 +100,8 @@ func (g *Graph) shiftDivide(x string, shift, by []float32) string {
 	return g.add("Div", nil, g.add("Sub", nil, x, row(g, shift)), row(g, by))
 }
 
-// lines adds y(v) for the column v in float64: lines from point to point of (at, y), and constants
-// beyond the ends. They are computed as models and features do, with the same rounding.
+// lines adds a piecewise-linear function of column v in float64, through the points (at, y) and constant
+// beyond the ends. It rounds exactly like features does.
 func (g *Graph) lines(v string, at, y []float64) string {
 	n := len(at)
 	rise, start, length := make([]float64, n+1), make([]float64, n+1), slices.Repeat([]float64{1}, n+1)
@@ -136,9 +136,9 @@ func wide(v []float32) []float64 {
 	return w
 }
 
-// bins adds the features of intervals, or of the knots of piecewise linear functions.
+// bins adds the features of bins: intervals, or piecewise-linear columns.
 func (g *Graph) bins(r preprocess.Bins, x string) string {
-	var of []int64 // the column of each feature
+	var of []int64 // column of each feature
 	var low, high []float32
 	infinite := float32(math.Inf(1))
 	for _, c := range r.Columns {
@@ -162,10 +162,10 @@ func (g *Graph) bins(r preprocess.Bins, x string) string {
 	return g.add("Where", nil, inside, weight, constant(g, []float32{0}))
 }
 
-// hats adds, for each knot, how far its value is on the way from the knot before, less how far it
-// is on the way to the next.
+// hats adds piecewise-linear columns: for each knot, how far the value is on the way from the knot before,
+// minus how far it is on the way to the next.
 func (g *Graph) hats(r preprocess.Bins, v string) string {
-	var at, before, after, least, most []float64 // knots, the lengths on both sides, and the ends of the ways
+	var at, before, after, least, most []float64 // knots, lengths of the intervals on both sides, and their ends
 	for _, c := range r.Columns {
 		last := len(c.Cuts) - 1
 		for i, cut := range c.Cuts {
@@ -194,7 +194,7 @@ func (g *Graph) hats(r preprocess.Bins, v string) string {
 	return g.cast(hat, Float)
 }
 
-// slots adds the numbers of a typed table.
+// slots adds the numbers that a table of typed columns becomes.
 func (g *Graph) slots(r preprocess.Columns, x string) string {
 	var numbers, levels []string
 	for i := range r.Slots {
@@ -225,7 +225,7 @@ func (g *Graph) slots(r preprocess.Columns, x string) string {
 	return g.concat(append(numbers, levels...)...)
 }
 
-// table adds the row of a table for the level v; its last row is for all others.
+// table adds row v of a table; its last row is for all other values.
 func (g *Graph) table(t *preprocess.Table, v string) string {
 	last := float32(t.Values)
 	known := g.add("And", nil, g.add("GreaterOrEqual", nil, v, constant(g, []float32{0})),

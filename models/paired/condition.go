@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Metric is a score of which two models are compared: a mean over rows that is better if it is
-// less.
+// Metric is a score by which two models are compared: a mean over rows, smaller is better.
 type Metric string
 
-// The metrics. All but RMSE, the root of MSE, are means over rows.
+// The metrics. All are means over rows except RMSE, the root of MSE.
 const (
-	Error   Metric = "error"    // share of the rows that get another class than their own
+	Error   Metric = "error"    // share of the rows with a wrong class
 	LogLoss Metric = "log_loss" // −log of the probability of the row's class
-	Brier   Metric = "brier"    // squared distance of the probabilities from the row's class
+	Brier   Metric = "brier"    // squared distance of the probabilities from the indicator of the row's class
 	MSE     Metric = "mse"      // squared error
 	RMSE    Metric = "rmse"
 	MAE     Metric = "mae" // absolute error
@@ -30,22 +29,21 @@ func Metrics() []Metric { return []Metric{Error, LogLoss, Brier, MSE, RMSE, MAE}
 //	better at 95%
 //	log_loss better by 1% at 99%
 //
-// A condition holds if its opposite is refuted with that confidence. So if a challenger does
-// not deserve it, the condition holds with a probability of at most 1 − confidence.
+// A condition holds if its opposite is rejected with that confidence. So if the opposite is true, the
+// condition holds with a probability of at most 1 − confidence.
 type Condition struct {
-	Metric Metric // "" is Error for classes, and RMSE for numbers
-	// Better says that the challenger must be better, at least by Amount, which may be 0.
-	// Otherwise it must not be worse by Amount or more, which is above 0.
+	Metric Metric // "" means Error for classes and RMSE for numbers
+	// Better requires that the challenger is better, at least by Amount, which may be 0. Otherwise it must
+	// not be worse by Amount or more, and Amount is above 0.
 	Better bool
 	Amount float64
-	// Percent says that Amount is in percent: for Error percentage points, for others a share of
-	// the champion's score. Otherwise it is in the unit of the metric.
+	// Percent says that Amount is in percent: percentage points for Error, otherwise percent of the
+	// champion's score. Without it, Amount is in the unit of the metric.
 	Percent    bool
-	Confidence float64 // in percent, from 50, below 100
+	Confidence float64 // in percent, at least 50 and below 100
 }
 
-// ParseCondition reads a condition. Words are separated by spaces, of which there may be none
-// before %.
+// ParseCondition parses a condition. Spaces separate words; the space before % is optional.
 func ParseCondition(text string) (Condition, error) {
 	c, err := parseCondition(words(text))
 	if err != nil {
@@ -55,7 +53,7 @@ func ParseCondition(text string) (Condition, error) {
 	return c, nil
 }
 
-// Level returns the largest p-value with which the condition holds: 1 − confidence.
+// Level returns the largest p-value at which the condition holds: 1 − confidence.
 func (c Condition) Level() float64 { return (100 - c.Confidence) / 100 }
 
 // words splits the text at spaces and before percent signs.
@@ -119,7 +117,7 @@ func (c Condition) check() error {
 	return nil
 }
 
-// at says where a text is wrong.
+// at describes the position of an error in the text.
 func at(w []string) string {
 	if len(w) == 0 {
 		return "the end"
@@ -127,7 +125,7 @@ func at(w []string) string {
 	return strconv.Quote(w[0])
 }
 
-// number takes a number without sign or exponent from the words.
+// number removes a number without sign or exponent from the words, and returns it.
 func number(w *[]string) (float64, error) {
 	if len(*w) == 0 {
 		return 0, fmt.Errorf("want a number at the end")
@@ -148,7 +146,7 @@ func number(w *[]string) (float64, error) {
 	return v, nil
 }
 
-// String returns the condition in words that ParseCondition reads.
+// String returns the condition as ParseCondition reads it.
 func (c Condition) String() string {
 	var b strings.Builder
 	if c.Metric != "" {

@@ -7,15 +7,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Numbers of clusters of a sum, and of each slice. With more groups several share a cluster, by their
-// hashes: clusters stay independent of each other.
+// Numbers of clusters of a sum and of each slice. If there are more groups, several share a cluster by
+// their hashes; clusters stay independent of each other.
 const (
 	sumClusters   = 1 << 12
 	sliceClusters = 1 << 8
 )
 
-// clusters has the losses of groups of rows, which depend on each other within a group. A mean is as
-// certain as the sums of groups are, not as so many rows (Liang and Zeger 1986).
+// clusters has the losses of groups of rows, which may depend on each other within a group. A mean is then
+// as precise as the sums of the groups are, not as that many rows (Liang and Zeger 1986).
 type clusters = score.By[int, cluster, *cluster]
 
 // cluster has the sums of the rows of some groups, for each metric.
@@ -23,7 +23,7 @@ type cluster struct{ metrics []clusterSums }
 
 // clusterSums are the weighted losses of a metric.
 type clusterSums struct {
-	weight               int64 // of the rows that have the losses
+	weight               int64 // sum over the rows that have the losses
 	champion, challenger exact.Sum
 }
 
@@ -68,7 +68,8 @@ func (c *cluster) Code(w *wire.Coder) {
 	}
 }
 
-// clusterLosses returns the losses of a metric, where each cluster is a row of the weight of its rows.
+// clusterLosses returns the losses of a metric with each cluster as a row, weighted by the weight of its
+// rows.
 func clusterLosses(c *clusters, metric int) *Losses {
 	l := new(Losses)
 	for _, one := range c.Parts {
@@ -80,12 +81,11 @@ func clusterLosses(c *clusters, metric int) *Losses {
 	return l
 }
 
-// Independent returns how many independent rows, whose losses of a metric have that variance, would
-// have a mean loss of the challenger as certain as for the rows of a Grouped sum, with
-// quantiles of Student's t for few groups. If all groups have the same mean, it is the number of
-// groups.
+// Independent returns the number of independent rows, whose losses of a metric have the given variance,
+// that would give the challenger's mean loss with the precision that a Grouped sum gives it. It uses
+// quantiles of Student's t for few groups. If all groups have the same mean, it is the number of groups.
 func (s *Sum) Independent(m Metric, variance float64) float64 {
-	d := s.of(m).difference(1)
+	d := s.lossesOf(m).difference(1)
 	if d.Error == 0 || d.Effective < 2 {
 		return d.Effective
 	}
@@ -93,7 +93,7 @@ func (s *Sum) Independent(m Metric, variance float64) float64 {
 	return min(float64(s.rows), variance/(d.Error*d.Error)) / (t * t)
 }
 
-// codeClusters codes the largest number of clusters, and the sums of each after its number, ascending.
+// codeClusters codes the largest number of clusters, and each cluster's number with its sums, ascending.
 func codeClusters(w *wire.Coder, c *clusters, metrics int) {
 	most := w.Int(c.Most, sumClusters)
 	if w.Check(most > 0); w.Reading() {

@@ -11,23 +11,23 @@ import (
 // MaxLoss is the largest loss that can be added.
 const MaxLoss = 1 << 24
 
-// Losses has the moments of the losses of two models on the same rows: the sums of all
-// products of up to three of
+// Losses has the moments of the losses of two models on the same rows: the sums of all products of up to
+// three of
 //
 //	w, wa, wb
 //
-// with the weight w of a row, its loss a of the champion, and its loss b of the challenger,
-// the products wa and wb rounded to float32. Mean, variance and skewness of every difference
-// b − ra follow from them. The zero value has no rows.
+// where w is the weight of a row, a its loss by the champion and b by the challenger. The products wa and
+// wb are rounded to float32. Mean, variance and skewness of every difference b − ra follow from these sums.
+// The zero value has no rows.
 type Losses struct {
 	rows int64
 	sums [moments]exact.Sum
 }
 
-// moments is the number of products of one to three factors out of three: 3 + 6 + 10.
+// moments is the number of products of one to three factors from a set of three: 3 + 6 + 10.
 const moments = 19
 
-// monomials lists the products: exponents of w, wa and wb.
+// monomials lists the products by the exponents of w, wa and wb.
 var monomials = func() (all [moments][3]int) {
 	i := 0
 	for degree := 1; degree <= 3; degree++ {
@@ -41,12 +41,12 @@ var monomials = func() (all [moments][3]int) {
 	return all
 }()
 
-// valid reports whether both losses can be added.
+// valid reports whether both losses are in the range that can be added.
 func valid(a, b float64) bool { return a >= 0 && a <= MaxLoss && b >= 0 && b <= MaxLoss }
 
-// Add adds a row of a weight with its losses of the champion and of the challenger. It panics
-// unless they are Valid and the weight is a whole number from 0 to 2³⁸ of at most 24 significant
-// bits. A row of weight 0 changes nothing.
+// Add adds a row with its weight, and its losses by the champion and by the challenger. It panics unless
+// the losses are valid and the weight is a whole number from 0 to 2³⁸ with at most 24 significant bits. A
+// row of weight 0 changes nothing.
 func (l *Losses) Add(weight int64, champion, challenger float64) {
 	if weight < 0 || weight > 1<<38 || !valid(champion, challenger) {
 		panic("paired: weight or loss out of range")
@@ -83,11 +83,11 @@ func (l *Losses) Merge(m *Losses) {
 	score.MergeAll(l.sums[:], m.sums[:])
 }
 
-// Rows returns how many rows of a weight above 0 were added.
+// Rows returns the number of rows with a weight above 0.
 func (l *Losses) Rows() int64 { return l.rows }
 
-// effective returns how many rows of equal weights a mean is as precise as, (Σw)²/Σw² (Kish
-// 1965).
+// effective returns the number of rows of equal weights that give a mean of the same precision, (Σw)²/Σw²
+// (Kish 1965).
 func (l *Losses) effective() float64 {
 	if l.rows == 0 {
 		return 0
@@ -96,8 +96,7 @@ func (l *Losses) effective() float64 {
 	return min(float64(l.rows), w*w/l.sums[3].Float64())
 }
 
-// means returns the mean losses of the champion and of the challenger, by weight, 0 without
-// rows.
+// means returns the weighted mean losses of the champion and of the challenger; 0 without rows.
 func (l *Losses) means() (champion, challenger float64) {
 	if l.rows == 0 {
 		return 0, 0
@@ -106,16 +105,14 @@ func (l *Losses) means() (champion, challenger float64) {
 	return l.sums[1].Float64() / w, l.sums[2].Float64() / w
 }
 
-// difference returns the mean, with its precision, of the challenger's losses minus the champion's
-// times ratio: with ratio 1.01, of how much the challenger is worse than one percent more than the
-// champion.
+// difference returns the mean, with its precision, of the challenger's losses minus ratio times the
+// champion's. With ratio 1.01, a mean above 0 says that the challenger is worse by more than one percent.
 func (l *Losses) difference(ratio float64) score.Mean {
 	d := score.Mean{Effective: l.effective()}
 	if l.rows == 0 {
 		return d
 	}
-	// Two models that are nearly the same have nearly equal moments, which cancel; so the
-	// arithmetic has numbers of 512 bits.
+	// Moments of two similar models are nearly equal and cancel, so the arithmetic has 512 bits.
 	number := func(v float64) *big.Float { return new(big.Float).SetPrec(512).SetFloat64(v) }
 	of := func(e [3]int) *big.Float {
 		for i, m := range monomials {
@@ -128,8 +125,8 @@ func (l *Losses) difference(ratio float64) score.Mean {
 	}
 	mean := number(0).Mul(number(-ratio), of([3]int{0, 1, 0}))
 	mean.Quo(mean.Add(mean, of([3]int{0, 0, 1})), of([3]int{1, 0, 0}))
-	// The residuals of rows are −mean·w − ratio·wa + wb. Their square and cube are sums over
-	// choices of a term in each factor.
+	// The residuals of rows are −mean·w − ratio·wa + wb. Expand their square and cube, one term from each
+	// factor.
 	terms := [3]*big.Float{number(0).Neg(mean), number(-ratio), number(1)}
 	power := func(degree int) *big.Float {
 		sum := number(0)

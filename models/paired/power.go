@@ -8,28 +8,27 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Trial describes a comparison of error rates that is planned.
+// Trial describes a planned comparison of error rates.
 type Trial struct {
 	// Discordance is the share of rows on which exactly one model is wrong.
 	Discordance float64
-	// Difference is the true difference of the error rates, challenger minus champion. It is
-	// between −Discordance and Discordance.
+	// Difference is the true difference of the error rates, challenger minus champion, from −Discordance to
+	// Discordance.
 	Difference float64
-	// Margin is the difference that is to be refuted, above Difference: 0 to show that the
-	// challenger is better, above 0 that it is not worse by that much.
+	// Margin is the difference to reject. It is above Difference: 0 to show that the challenger is better,
+	// above 0 to show that it is not worse by that much.
 	Margin float64
 	// Confidence is the confidence of the test, such as 0.95; a false claim is made with
 	// probability 1 − Confidence.
 	Confidence float64
-	// Power is the probability that the test shows what is true, such as 0.8.
+	// Power is the probability that the test rejects the false hypothesis, such as 0.8.
 	Power float64
 }
 
-// Rows returns how many rows the test of Pairs.PBelow takes, +Inf if no number is enough.
+// Rows returns the number of rows that the test of error rates needs; +Inf if no number is enough.
 //
-// It is the approximation for large numbers of Connor (1987, Biometrics 43:207), with the
-// variance under the hypothesis from the expected shares (Nam 1997) and the correction for
-// continuity of the test:
+// It is Connor's approximation for large numbers (1987, Biometrics 43:207), with the variance under the
+// hypothesis from the expected shares (Nam 1997) and the continuity correction of the test:
 //
 //	nd − k = √n (z₁σ₀ + z₂σ₁),    d = margin − difference, k = ½ row, 1 for margin 0.
 func (t Trial) Rows() float64 {
@@ -57,9 +56,8 @@ func (t Trial) spread() float64 {
 	return float64(distuv.UnitNormal.Quantile(t.Confidence)*null) + float64(distuv.UnitNormal.Quantile(t.Power)*truth)
 }
 
-// Detectable returns the smallest difference, as a number above 0, by which a challenger must
-// be better so that a test with that many rows shows that it is: Rows of it is at most rows. It
-// is +Inf if that is more than the discordance.
+// Detectable returns the smallest improvement, above 0, that a test with that many rows detects: the
+// smallest for which Trial.Rows is at most rows. It is +Inf if that is more than the discordance.
 func Detectable(rows int64, discordance, confidence, power float64) float64 {
 	t := Trial{Discordance: discordance, Confidence: confidence, Power: power}
 	enough := func(d float64) bool {

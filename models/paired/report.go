@@ -17,34 +17,33 @@ type Comparison struct {
 	Champion   float64 `json:"champion"`
 	Challenger float64 `json:"challenger"`
 	Difference float64 `json:"difference"` // challenger − champion
-	// Low and High are the ends of the 95% interval of the difference; nil for too few rows.
+	// Low and High are the ends of the 95% interval of the difference; nil if there are too few rows.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// P is the two-sided p-value of the hypothesis that the scores are equal, by the test; 1 for
-	// too few rows.
+	// P is the two-sided p-value of the hypothesis that the scores are equal; 1 if there are too few rows.
 	P    float64 `json:"p"`
-	Test string  `json:"test"` // "mcnemar", exact; "t", corrected for skewness; or "groups", on sums of groups
+	Test string  `json:"test"` // "mcnemar", exact; "t", corrected for skewness; or "groups", by sums over groups
 	// TooFew says why there is no test and no interval; "" if there are enough rows.
 	TooFew string `json:"too_few,omitempty"`
-	// Rough says why p and the interval are only approximate, and Judge does not decide; "" if they
-	// are as exact as they say.
+	// Rough says why P and the interval are only approximate, so that Judge does not decide; "" if they are
+	// accurate.
 	Rough string `json:"rough,omitempty"`
-	// Pairs are the pairs of the metric Error.
+	// Pairs are the counts behind the metric Error.
 	Pairs *Pairs `json:"pairs,omitempty"`
-	// Detectable is the improvement that "better at 95%" shows with probability 80% on as many
-	// rows, if the models differ as here; nil if no improvement is large enough.
+	// Detectable is the improvement that "better at 95%" would show with probability 80% on that many rows,
+	// if models differ as much as here; nil if no improvement is large enough.
 	Detectable *float64 `json:"detectable,omitempty"`
 }
 
 // oneSided is the confidence of each end of a 95% interval.
 const oneSided = 0.975
 
-// rounding is the largest difference, as a share of the scores, that is taken as 0. Losses are
-// rounded to float32, whose steps are 2²⁰ times as large.
+// rounding is the largest difference, relative to the scores, that is taken as 0. Losses are rounded to
+// float32, whose steps are 2²⁰ times as large.
 const rounding = 0x1p-44
 
-// Report compares the models by all metrics; RMSE follows MSE. Errors of predicted numbers were
-// added in the unit, such as half the range of the targets; the report is not in it.
+// Report compares the models by all metrics; RMSE follows MSE. unit is the unit in which errors of numbers
+// were added, such as half the range of the targets. The report is in the original units.
 func (s *Sum) Report(unit float64) []Comparison {
 	var all []Comparison
 	for _, m := range s.metrics {
@@ -56,14 +55,14 @@ func (s *Sum) Report(unit float64) []Comparison {
 	return all
 }
 
-// Compare compares the models by one of the metrics, or by RMSE if MSE is one.
+// Compare compares the models by a metric of the sum, or by RMSE if it has MSE.
 func (s *Sum) Compare(m Metric, unit float64) Comparison {
 	c := Comparison{Metric: m, P: 1, Test: "t", TooFew: s.tooFew(m, score.LeastMeanRows)}
 	var low, high, detectable float64
 	if s.clusters != nil {
 		c.Test = "groups"
 	}
-	switch l := s.of(m); {
+	switch l := s.lossesOf(m); {
 	case s.exactPairs(m):
 		p := s.pairs
 		c.Test, c.Pairs = "mcnemar", &p
@@ -106,8 +105,8 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 	return c
 }
 
-// of returns the losses of a metric, of MSE for RMSE.
-func (s *Sum) of(m Metric) *Losses {
+// lossesOf returns the losses of a metric; of MSE for RMSE.
+func (s *Sum) lossesOf(m Metric) *Losses {
 	if m == RMSE {
 		m = MSE
 	}
@@ -118,7 +117,7 @@ func (s *Sum) of(m Metric) *Losses {
 	return &s.losses[i]
 }
 
-// scale returns what the unit of errors is to the metric.
+// scale returns the factor from units of the losses to units of the metric.
 func (m Metric) scale(unit float64) float64 {
 	switch m {
 	case MSE:
@@ -129,9 +128,9 @@ func (m Metric) scale(unit float64) float64 {
 	return 1
 }
 
-// ratio returns the r for which the hypothesis that the root mean of the challenger's losses is
-// at least r times the champion's has the p-value 1 − confidence: a bound of their
-// ratio. It is NaN for too few rows, and +Inf if there is none.
+// ratio returns an upper bound, with the given confidence, of the ratio of the challenger's root mean loss
+// to the champion's: the r at which the hypothesis of a larger ratio has the p-value 1 − confidence. It is
+// NaN for too few rows, and +Inf if there is no such r.
 func (l *Losses) ratio(confidence float64) float64 {
 	a, b := l.means()
 	if l.effective() < score.LeastMeanRows || !(a > 0) {
@@ -150,15 +149,15 @@ func (l *Losses) ratio(confidence float64) float64 {
 	return score.Bisect(0, high, below)
 }
 
-// Verdict says whether a condition holds.
+// Verdict says whether a condition holds, and why.
 type Verdict struct {
 	Condition string  `json:"condition"`
 	Holds     bool    `json:"holds"`
-	P         float64 `json:"p"` // of the opposite of the condition, which it must refute
+	P         float64 `json:"p"` // p-value of the opposite of the condition
 	Why       string  `json:"why,omitempty"`
 }
 
-// Fit returns the condition with its metric, or an error if the sum has no such metric.
+// Fit returns the condition with its metric filled in, or an error if the sum does not have the metric.
 func (s *Sum) Fit(c Condition) (Condition, error) {
 	if c.Metric == "" {
 		if c.Metric = RMSE; slices.Contains(s.metrics, Error) {
@@ -183,8 +182,8 @@ func (s *Sum) Fit(c Condition) (Condition, error) {
 	return c, nil
 }
 
-// Judge says whether a condition that Fit has returned holds. A condition that the rows are too few
-// or too skewed to decide does not.
+// Judge decides a condition that Fit has returned. The condition does not hold if there are too few rows to
+// decide, or if their losses are too skewed.
 func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	v := Verdict{Condition: c.String(), P: 1}
 	amount, ratio := c.Amount, 1.0
@@ -200,7 +199,7 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	if c.Metric == RMSE {
 		ratio *= ratio
 	}
-	d := s.of(c.Metric).difference(ratio)
+	d := s.lossesOf(c.Metric).difference(ratio)
 	switch {
 	case c.Metric != Error && s.notFinite > 0:
 		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
@@ -211,12 +210,12 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 		if v.Why = cmp.Or(s.tooFewFor(c), s.skewed(d.Skew, d.Effective)); v.Why != "" {
 			return v
 		}
-		// The correction for skewness is too generous where large differences occur on both sides
-		// and a sample shows one.
+		// The correction for skewness is too optimistic if large differences occur on both sides but the
+		// sample has only one of them.
 		plain, margin := d, amount/c.Metric.scale(unit)
 		plain.Skew = 0
 		if v.P = max(d.PBelow(margin), plain.PBelow(margin)); c.Metric == Error && d.Error == 0 {
-			v.P = s.pairs.of(d.Effective).pBelow(amount) // rows that have not differed yet may still differ
+			v.P = s.pairs.scaled(d.Effective).pBelow(amount) // rows without a difference so far may still differ
 		}
 	}
 	if v.Holds = v.P <= c.Level(); !v.Holds {
@@ -225,13 +224,13 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	return v
 }
 
-// mostSkew is the largest skewness of a mean at which its test is at its level: the more skewed
-// differences are, the more often the few large ones are missing from a sample that shows no
-// difference. TestGatesKeepTheirLevel has the levels.
+// mostSkew is the largest skewness of a mean at which its test keeps its level. The more skewed the
+// differences, the more often a sample without a difference lacks the few large ones.
+// TestGatesKeepTheirLevel measures the levels.
 const mostSkew = 0.15
 
-// skewed says why a mean difference cannot be judged by its rows or groups, because a few of them
-// decide; "" if it can.
+// skewed says why a mean difference cannot be judged: a few of its rows or groups decide it. It returns ""
+// otherwise.
 func (s *Sum) skewed(skew, effective float64) string {
 	if skew <= mostSkew || effective < score.LeastMeanRows {
 		return ""
@@ -241,17 +240,17 @@ func (s *Sum) skewed(skew, effective float64) string {
 		s.counts(), skew, mostSkew, want)
 }
 
-// leastShare is the share of rows of a kind that must be among the rows by which a loss is judged,
-// however bad they are.
+// leastShare is a share of all rows. Rows of a kind with at least this share must occur among the rows by
+// which a loss is judged, however bad their losses are.
 const leastShare = 0.01
 
-// leastRows returns of how many rows a condition on a loss takes the mean. With so many, rows of a
-// kind that is leastShare of all are absent, or too few to show as skewness, with a probability of
-// at most Level.
+// leastRows returns the least number of rows to judge a condition on a loss. With that many, rows of a kind
+// that is leastShare of all are absent, or too few to show as skewness, with a probability of at most
+// Level.
 func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.Level()) / (0.6 * leastShare)) }
 
-// tooFewFor says why the rows or groups are too few to judge a condition; "" if they are enough.
-// Errors are bounded.
+// tooFewFor says why there are too few rows or groups to judge a condition; "" if there are enough. The
+// error rate needs fewer, because errors are bounded.
 func (s *Sum) tooFewFor(c Condition) string {
 	switch least := c.leastRows(); {
 	case c.Metric == Error:
@@ -264,7 +263,7 @@ func (s *Sum) tooFewFor(c Condition) string {
 	return s.tooFew(c.Metric, score.LeastMeanRows)
 }
 
-// counts names what tests count.
+// counts names what the tests count: rows or groups.
 func (s *Sum) counts() string {
 	if s.clusters != nil {
 		return "group"
@@ -272,9 +271,10 @@ func (s *Sum) counts() string {
 	return "row"
 }
 
-// tooFew says why a test by the metric takes more rows, or groups; "" if they are at least that many.
+// tooFew says why there are too few rows or groups for a test by the metric; "" if there are at least
+// least.
 func (s *Sum) tooFew(m Metric, least float64) string {
-	l := s.of(m)
+	l := s.lossesOf(m)
 	n, rows := l.effective(), l.Rows()
 	if s.exactPairs(m) || n >= least {
 		return ""
@@ -295,7 +295,7 @@ func (s *Sum) tooFew(m Metric, least float64) string {
 	return fmt.Sprintf("only %s, want %g", counted(rows), least)
 }
 
-// detectableMean returns the improvement of the mean that a test at 95% shows with probability 80%.
+// detectableMean returns the improvement of a mean that a test at 95% shows with probability 80%.
 func detectableMean(d score.Mean) float64 {
 	if d.Effective < score.LeastMeanRows {
 		return math.Inf(1)

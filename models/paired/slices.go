@@ -8,14 +8,14 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Slices compares the models on the rows of each value of a column, up to score.MaxSlices of them.
-// Create it with NewSlices. It is not safe for concurrent use.
+// Slices compares the models on the rows of each value of a column, up to score.MaxSlices values. Create it
+// with NewSlices. It is not safe for concurrent use.
 type Slices struct {
 	empty *Sum // of no rows
 	score.By[string, Sum, *Sum]
 }
 
-// NewSlices returns no slices, for the metrics of a sum of no rows.
+// NewSlices returns empty Slices for the metrics; weighted says that rows have weights.
 func NewSlices(weighted bool, metrics ...Metric) *Slices {
 	return newSlices(NewSum(weighted, metrics...))
 }
@@ -30,7 +30,7 @@ func newSlices(empty *Sum) *Slices {
 	})}
 }
 
-// Grouped makes s slices of rows that belong to groups, and returns it.
+// Grouped makes s, which must be empty, compare rows that belong to groups. It returns s.
 func (s *Slices) Grouped() *Slices {
 	s.empty.clusters = newClusters(sliceClusters, len(s.empty.metrics))
 	return s
@@ -43,34 +43,34 @@ func (s *Slices) Add(value string, group uint64, weight int64, champion, challen
 	}
 }
 
-// Merge adds the rows of t, slices for the same metrics.
+// Merge adds the rows of t, which must have the same metrics.
 func (s *Slices) Merge(t *Slices) { s.By.Merge(&t.By) }
 
 // SliceReport compares the models on the values of a column.
 type SliceReport struct {
 	Column string `json:"column"`
-	Values int    `json:"values"`             // different ones; 0 if TooMany
-	Many   bool   `json:"too_many,omitempty"` // more than score.MaxSlices, so none is compared
+	Values int    `json:"values"`             // number of different values; 0 if Many
+	Many   bool   `json:"too_many,omitempty"` // more than score.MaxSlices values, so none is compared
 	Metric Metric `json:"metric"`
 	// Slices are the values with the most rows, at most 50.
 	Slices []SliceComparison `json:"slices,omitempty"`
 }
 
-// SliceComparison compares the models on the rows with a value.
+// SliceComparison compares the models on the rows with one value.
 type SliceComparison struct {
 	Value string `json:"value"`
 	Rows  int64  `json:"rows"`
 	Comparison
-	// Adjusted is the p-value adjusted for the number of values in the report by the method of Holm
-	// (1979): with probability 95%, none of them without a difference has one of 0.05 or less.
+	// Adjusted is the p-value adjusted for the number of values in the report by Holm's method (1979): with
+	// probability 95%, no value without a difference has an Adjusted of 0.05 or less.
 	Adjusted float64 `json:"p_adjusted"`
 }
 
 // shownSlices is the number of values in a report.
 const shownSlices = 50
 
-// Report compares the models on the values of the column by the first metric, or by RMSE if that
-// is MSE; unit is as for Sum.Report.
+// Report compares the models on the values of the column by the first metric, or by RMSE if that is MSE.
+// unit is as for Sum.Report.
 func (s *Slices) Report(column string, unit float64) SliceReport {
 	r := SliceReport{Column: column, Values: len(s.Parts), Many: s.Many, Metric: s.empty.metrics[0]}
 	if r.Metric == MSE {

@@ -7,37 +7,36 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Sum is what a pass collects of two models. Create it with NewSum. It is not safe for
-// concurrent use.
+// Sum is what a pass collects about two models. Create it with NewSum. It is not safe for concurrent use.
 type Sum struct {
-	metrics   []Metric // means over rows
+	metrics   []Metric // without RMSE
 	weighted  bool
 	rows      int64
 	notFinite int64
 	pairs     Pairs
-	losses    []Losses  // of each metric; empty for Error unless rows have weights
-	clusters  *clusters // of groups of rows, which then count in place of rows; nil without groups
+	losses    []Losses  // of each metric; empty for Error, unless rows have weights
+	clusters  *clusters // of groups of rows, which tests count instead of rows; nil without groups
 }
 
-// Grouped makes s, of no rows, a sum of rows that belong to groups, and returns it.
+// Grouped makes s, which must be empty, a sum of rows that belong to groups. It returns s.
 func (s *Sum) Grouped() *Sum {
 	s.clusters = newClusters(sumClusters, len(s.metrics))
 	return s
 }
 
-// exactPairs reports whether errors are compared by Pairs: rows are independent and have no weights.
+// exactPairs reports whether errors are compared by Pairs: if rows are independent and have no weights.
 func (s *Sum) exactPairs(m Metric) bool { return m == Error && !s.weighted && s.clusters == nil }
 
-// NewSum returns the sum of no rows for such metrics, without RMSE and repetitions; weighted
-// says that rows have weights.
+// NewSum returns the sum of no rows for the given different metrics, without RMSE. weighted says that rows
+// have weights.
 func NewSum(weighted bool, metrics ...Metric) *Sum {
 	return &Sum{metrics: metrics, weighted: weighted, losses: make([]Losses, len(metrics))}
 }
 
-// Add adds a row of that weight, as Losses.Add takes it and 1 unless rows have weights, with the loss of
-// each metric. The group, given by its hash, matters for a Grouped sum. The loss of Error is 1 where the
-// model is wrong and 0 where it is not. If another loss is not Valid the row is left out of all metrics but
-// Error, and counted.
+// Add adds a row with the losses of both models, one for each metric. The weight is 1 unless rows have
+// weights; see Losses.Add. group is the hash of the row's group, for a Grouped sum. The loss of Error is 1
+// if the model is wrong, otherwise 0. If another loss is below 0, above MaxLoss or NaN, the row is counted
+// by NotFinite and left out of all metrics but Error.
 func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	s.rows++
 	of, finite := s.cluster(group), true
@@ -69,7 +68,7 @@ func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	}
 }
 
-// Merge adds the rows of t, a sum for the same metrics.
+// Merge adds the rows of t, which must have the same metrics.
 func (s *Sum) Merge(t *Sum) {
 	if s.weighted != t.weighted || (s.clusters == nil) != (t.clusters == nil) || !slices.Equal(s.metrics, t.metrics) {
 		panic("paired: merge of sums of different metrics")
@@ -83,18 +82,18 @@ func (s *Sum) Merge(t *Sum) {
 	}
 }
 
-// Rows returns how many rows were added, whatever their weights.
+// Rows returns the number of rows that were added, whatever their weights.
 func (s *Sum) Rows() int64 { return s.rows }
 
-// NotFinite returns how many rows have a loss that is not Valid, because the predictions of a
-// model are not finite or far out.
+// NotFinite returns the number of rows with a loss that cannot be added, because a prediction is not finite
+// or far out.
 func (s *Sum) NotFinite() int64 { return s.notFinite }
 
-// Pairs returns the rows by which model is wrong, for classes.
+// Pairs returns the numbers of rows by which model is wrong, for classes.
 func (s *Sum) Pairs() Pairs { return s.pairs }
 
-// Code codes whether rows have weights, the index of each metric among Metrics, six counts, for
-// each metric the number of rows and the sums, and the clusters if there are groups.
+// Code codes whether rows have weights, the index of each metric in Metrics, six counts, the number of rows
+// and the sums of each metric, and the clusters if there are groups.
 func (s *Sum) Code(c *wire.Coder) {
 	c.Bool(&s.weighted)
 	metrics := s.metrics

@@ -2,9 +2,8 @@
 // regression uses. On random features this is kernel PCA (Schölkopf, Smola and Müller
 // 1998; Lopez-Paz et al. 2014).
 //
-// It returns the eigenvectors of the covariance C = (1/n) Σ (φ_i − φ̄)(φ_i − φ̄)ᵀ with
-// the largest eigenvalues. The sums are exact, so the result depends on the rows and not
-// on how they were cut.
+// Solve returns the eigenvectors of the covariance C = (1/n) Σ (φ_i − φ̄)(φ_i − φ̄)ᵀ with the largest
+// eigenvalues. The sums are exact, so the result does not depend on how the rows were cut.
 package pca
 
 import (
@@ -20,8 +19,8 @@ import (
 // Options of Solve.
 type Options struct {
 	Components int          // k, from 1 to the number of features
-	Step       float64      // of the features' grid: feature = Step·integer
-	Ranges     ridge.Ranges // if each feature has its own grid, as in ridge.Options
+	Step       float64      // of the feature grid: feature = Step·integer
+	Ranges     ridge.Ranges // set if each feature has its own grid; see ridge.Units
 	Seed       uint64       // of the starting vectors
 	Threads    int          // does not affect the result
 }
@@ -29,28 +28,26 @@ type Options struct {
 // MaxComponents is the largest number of components.
 const MaxComponents = 1024
 
-// Result is what Solve returns.
+// Result is the result of Solve.
 type Result struct {
-	// Linear has the components as weights, one a row, of norm 1, and −w·φ̄ as
-	// intercepts: its scores are the coordinates of centred features. The entry of
-	// largest magnitude of each component is positive.
+	// Linear has the components as weights, each of norm 1, and −w·φ̄ as intercepts, so its scores are the
+	// coordinates of centred features. The entry of largest magnitude of each component is positive.
 	Linear *linear.Model
-	// Variance has the eigenvalue of each component, which is the variance of its score,
-	// descending.
+	// Variance has the eigenvalue of each component, the variance of its score, in descending order.
 	Variance []float64
 	// Ratio is Variance divided by the total variance of all features.
 	Ratio []float64
 }
 
-// Memory returns the bytes that Solve needs besides the sum: the square matrix, and a
-// basis with its images.
+// Memory returns the bytes that Solve needs besides the sum: the square matrix, and a basis with its
+// images.
 func Memory(dim, components int) int64 {
 	d := int64(dim)
 	return 8*d*d + 2*8*d*int64(most(dim, components))
 }
 
-// Solve finds the components of the rows of a sum. It fails if a component cannot be
-// distinguished from the rounding of features to their grid, see noise.
+// Solve finds the components of the rows of a sum. It fails if a component cannot be distinguished from the
+// rounding of features to their grid; see noise.
 func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 	d, n := sum.Shape().Dim, sum.Rows()
 	switch {
@@ -96,11 +93,10 @@ func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 	return r, nil
 }
 
-// noise returns the least variance that a component must have. Rounding a feature to
-// steps of size s adds an error of variance s²/12, so the variance along w is too large
-// by Σ w_j²s_j²/12: it must be at least twice that, so that at least half of it comes
-// from the rows. With n rows of pure rounding error, the largest of d components would
-// have (1 + √(d/n))² times as much (Marčenko & Pastur 1967).
+// noise returns the least variance of a component. Rounding a feature to steps of size s adds an error of
+// variance s²/12, so the variance along w is too large by Σ w_j²s_j²/12. It must be at least twice that, so
+// that at least half of it comes from the rows. For n rows of pure rounding error the largest of d
+// components would have (1 + √(d/n))² times as much (Marčenko & Pastur 1967).
 func noise(w []float64, n int64, o Options) float64 {
 	var v float64
 	for j, x := range w {
@@ -117,8 +113,8 @@ func noise(w []float64, n int64, o Options) float64 {
 func covariance(sum *ridge.Sum, step float64, ranges ridge.Ranges, threads int) (c, mean []float64) {
 	shape, n := sum.Shape(), sum.Weight()
 	d, tiles := shape.Dim, blas.NumTiles(shape.Dim)
-	// Column sums come from the cross products: the sum over all classes, or the column
-	// of the 1 after the targets.
+	// Column sums come from the cross products: the sum over all classes, or the last column, after the
+	// targets.
 	width, first := shape.Outputs, 0
 	if shape.Regression {
 		width, first = shape.Outputs+1, shape.Outputs
@@ -165,8 +161,7 @@ func covariance(sum *ridge.Sum, step float64, ranges ridge.Ranges, threads int) 
 	return c, mean
 }
 
-// orient changes the sign of v so that its entry of largest magnitude, the first of
-// several, is positive.
+// orient changes the sign of v so that its entry of largest magnitude (the first of several) is positive.
 func orient(v []float64) {
 	at := 0
 	for j, x := range v {

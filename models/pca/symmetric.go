@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Symmetric returns the eigenvalues of the symmetric m×m matrix a, descending, and
-// the eigenvectors, one a row. It destroys a.
+// Symmetric returns the eigenvalues of the symmetric m×m matrix a, descending, and the eigenvectors, one
+// per row. It destroys a.
 //
 // It is Jacobi's method, cyclic by rows (Golub and Van Loan 2013, §8.5): slow for large
 // m, but accurate, and fast if a is nearly diagonal, like the small matrices of a basis

@@ -12,8 +12,8 @@ import (
 var starts = stream.PurposeOf("pca start")
 
 const (
-	extra     = 10    // vectors beyond the components wanted, and at a time
-	blocks    = 4     // of extra vectors before the basis is cut
+	extra     = 10    // vectors beyond those wanted, and vectors added at a time
+	blocks    = 4     // blocks of extra vectors before the basis is cut
 	tolerance = 1e-10 // of residuals, relative to the largest eigenvalue
 	steps     = 1000
 )
@@ -21,14 +21,13 @@ const (
 // most is the largest number of vectors of the basis.
 func most(d, k int) int { return min(d, k+extra*(1+blocks)) }
 
-// Top returns the k largest eigenvalues of the symmetric d×d matrix c, descending,
-// and their eigenvectors, one a row.
+// Top returns the k largest eigenvalues of the symmetric d×d matrix c, descending, and their eigenvectors,
+// one per row.
 //
-// It is the block Davidson method without a preconditioner, which for a symmetric matrix
-// spans the same space as block Lanczos with thick restarts (Stathopoulos and Saad 1998):
-// the basis is extended by residuals of the Ritz pairs, and is cut down to the best Ritz
-// vectors when it is full. It starts with more random vectors than are wanted, so that
-// coinciding eigenvalues are all found.
+// It is the block Davidson method without a preconditioner, which for a symmetric matrix spans the same
+// space as block Lanczos with thick restarts (Stathopoulos and Saad 1998): the basis is extended by
+// residuals of the Ritz pairs, and cut down to the best Ritz vectors when it is full. It starts with more
+// random vectors than k, so that all of several equal eigenvalues are found.
 func Top(c []float64, d, k int, seed uint64, threads int) (vectors, values []float64, err error) {
 	b := &basis{c: c, d: d, threads: threads}
 	random := stream.New(seed, starts, 0)
@@ -39,7 +38,7 @@ func Top(c []float64, d, k int, seed uint64, threads int) (vectors, values []flo
 	for range steps {
 		b.extend(fresh)
 		if b.m < min(d, k+extra) {
-			// The new vectors were in the span of the basis: add a random one.
+			// The residuals were in the span of the basis: add random vectors.
 			fresh = make([]float64, extra*d)
 			for i := range fresh {
 				fresh[i] = random.Normal()
@@ -61,11 +60,11 @@ type basis struct {
 	d, threads int
 
 	m    int
-	q, a []float64 // m×d: vectors and what c makes of them
+	q, a []float64 // m×d: vectors and their products with c
 	t    []float64 // m×m: q·c·qᵀ
 }
 
-// extend adds vectors, which it overwrites, except those that are already in the span.
+// extend adds vectors to the basis, except those already in its span. It overwrites x.
 func (b *basis) extend(x []float64) {
 	d, from := b.d, b.m
 	dots := make([]float64, b.m+len(x)/d)
@@ -76,7 +75,7 @@ func (b *basis) extend(x []float64) {
 			continue
 		}
 		scale(v, 1/before)
-		// Twice is enough (Parlett 1980, §6.9).
+		// Two passes are enough (Parlett 1980, §6.9).
 		for i := 0; i < 2 && b.m > 0; i++ {
 			blas.Dots(dots[:b.m], v, b.q, d)
 			scale(dots[:b.m], -1)
@@ -123,8 +122,8 @@ func (b *basis) extend(x []float64) {
 	b.t = t
 }
 
-// ritz rotates the basis so that t is diagonal with descending values, which it returns,
-// and cuts a full basis down to keep vectors.
+// ritz rotates the basis so that t is diagonal with descending values, which it returns, and cuts a full
+// basis down to keep vectors.
 func (b *basis) ritz(keep int) []float64 {
 	m, d := b.m, b.d
 	values, y := Symmetric(b.t, m)

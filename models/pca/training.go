@@ -19,7 +19,7 @@ func init() {
 	})
 }
 
-// Training holds the options of finding components.
+// Training holds the options of the learner pca.
 type Training struct {
 	Components int           `flag:"components,common" group:"Model and output" help:"Number of components."` // 0 is DefaultComponents
 	Grid       features.Bits `flag:"grid" help:"Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹²." values:"auto,8,16"`
@@ -28,8 +28,7 @@ type Training struct {
 // DefaultComponents is the number of components if none is given.
 const DefaultComponents = 2
 
-// FewProducts is the number of products of features, rows × D², up to which auto uses 16
-// bits.
+// FewProducts is the number of products of features, rows × D², up to which auto uses 16 bits.
 const FewProducts = 1 << 42
 
 // NewTraining returns the default options.
@@ -45,9 +44,8 @@ func (t *Training) Validate() error {
 	return t.Grid.Validate()
 }
 
-// Fit finds the components of rows in memory, from the features that m makes of x,
-// row-major, on all cores. Nil options mean what NewTraining returns. The scores of
-// Result.Linear are the coordinates of features.
+// Fit finds the components of the features that m gives the rows of x (row-major), on all cores. Nil
+// options mean NewTraining(). The scores of Result.Linear are the coordinates of features.
 func Fit(m features.Map, x []float32, t *Training) (*Result, error) {
 	return FitWeighted(m, x, nil, t)
 }

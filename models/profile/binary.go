@@ -12,25 +12,24 @@ import (
 // version is the first byte of an encoded Sum.
 const version = 1
 
-// Bits that are stored with the size of the sample, in the order of flags.
+// Flags in the upper bits of the number that stores the size of the sample.
 const (
 	long  = 1 << 31 // Options.Long
 	typed = 1 << 30 // there are missing values or categories
 	heavy = 1 << 29 // rows have weights
 	multi = 1 << 28 // rows have several targets
-	twice = 1 << 27 // rows of the sample have copies
+	twice = 1 << 27 // some rows of the sample have copies
 
 	allBits = long | typed | heavy | multi | twice
 )
 
-// maxRows is the largest number of rows that is accepted: with it the number of values,
-// rows times columns, is far from overflow.
+// maxRows is the largest accepted number of rows. With it, rows times columns is far from overflow.
 const maxRows = 1 << 40
 
-// Code codes a header (version, size of the sample, rows, columns, largest squared norm), the columns,
-// missing values and counts of categories if there are any, the weights and the ranges of several targets
-// likewise, the sample, and the labels. Sums of the same rows have equal encodings, which are part of
-// fingerprints. It allocates at most 184 bytes for each byte that it reads.
+// Code codes a header (version, size of the sample, rows, columns, largest squared norm), the columns, the
+// optional sections (missing values and counts of categories, weights, ranges of several targets), the
+// sample, and the labels. Sums of the same rows have equal encodings; fingerprints include them. Decoding
+// allocates at most 184 bytes for each byte that it reads.
 func (s *Sum) Code(c *wire.Coder) {
 	c.Check(c.Byte(version, 255) == version)
 	bits := s.opts.Sample
@@ -69,7 +68,7 @@ func (s *Sum) Code(c *wire.Coder) {
 	s.labels.Code(c)
 }
 
-// code codes the number of nonzero values in a column of n rows, and if there are any their range and
+// code codes the number of nonzero values in a column of n rows and, if there are any, their range and
 // sums.
 func (c *column) code(w *wire.Coder, n int64) {
 	c.nonzero = int64(w.Uvarint(uint64(c.nonzero), uint64(n)))
@@ -81,7 +80,7 @@ func (c *column) code(w *wire.Coder, n int64) {
 	w.Check(c.min != 0 && c.max != 0 && c.min <= c.max && rows.Finite(c.min) && rows.Finite(c.max) && c.squares.Sign() > 0)
 }
 
-// codeTyped codes the missing values of each column, then the number of categories' columns and for each
+// codeTyped codes the missing values of each column, then the number of categorical columns, and for each
 // the number of its values and their counts.
 func (s *Sum) codeTyped(c *wire.Coder) {
 	for j := range s.columns {
@@ -104,7 +103,7 @@ func (s *Sum) codeTyped(c *wire.Coder) {
 	c.Check((j == 0 || s.rows == 0 || j == len(s.columns)) && s.typed())
 }
 
-// code codes the weights, also of missing values, a sum for each column.
+// code codes the weights: their sums, and for each column the weight of the rows without a value.
 func (w *weighted) code(c *wire.Coder, columns int) {
 	w.rows.Code(c)
 	c.Part(&w.total)
@@ -123,7 +122,7 @@ func (w *weighted) code(c *wire.Coder, columns int) {
 	}
 }
 
-// codeSample codes the rows of the sample, with the copies of each if any has several.
+// codeSample codes the rows of the sample, each with its number of copies if any row has several.
 func (s *Sum) codeSample(c *wire.Coder, repeats bool) {
 	row := make([]float32, len(s.columns))
 	wire.Items(c, &s.sample.rows, int(c.Uvarint(uint64(len(s.sample.rows)), maxSample)), func(r *sampled) {

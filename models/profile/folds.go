@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Few is the largest number of different rows whose copies are assigned one by one, if there are
-// fewestCopies of each in the mean.
+// Few is the largest number of different rows whose copies are assigned to folds one by one, if each has at
+// least fewestCopies on average.
 const (
 	Few          = 32
 	fewestCopies = 10
@@ -33,11 +33,11 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// content returns the hash of numbers with their label.
+// content returns the hash of a row, given the hashes of its numbers and its label.
 func content(row, label uint64) uint64 { return mix(row + mix(label)) }
 
-// contentOf returns the hash of the content of row i of a block, whose numbers have the hash
-// row. The weight of a row is part of its content: copies must be equal.
+// contentOf returns the hash of the content of row i of a block, given the hash of its numbers. The weight
+// of a row is part of its content, because copies must be equal.
 func (l FoldLabels) contentOf(b *rows.Block, i int, row uint64) uint64 {
 	h := row
 	for _, y := range b.Labels(i) {
@@ -52,13 +52,13 @@ func (l FoldLabels) contentOf(b *rows.Block, i int, row uint64) uint64 {
 // golden is 2⁶⁴ over the golden ratio, the step of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
-// CopyHash returns the hash that decides the fold of copy k of the content with that hash, k from 0.
+// CopyHash returns the hash that decides the fold of copy k, from 0, of the content with that hash.
 func CopyHash(content uint64, k int64) uint64 { return mix(content + golden*uint64(k+1)) }
 
-// FoldLabels gives the part of a label that enters hashes: for a class, its name.
+// FoldLabels turns labels into numbers for hashes: a class into the hash of its name.
 type FoldLabels struct{ class []uint64 } // empty for targets
 
-// FoldLabelsOf returns the labels of rows whose Y is an index into names.
+// FoldLabelsOf returns the FoldLabels of rows whose Y is an index into names.
 func FoldLabelsOf(names []string) FoldLabels {
 	class := make([]uint64, len(names))
 	for i, name := range names {
@@ -67,7 +67,7 @@ func FoldLabelsOf(names []string) FoldLabels {
 	return FoldLabels{class}
 }
 
-// key returns the value of the label y that enters hashes.
+// key returns the number that stands for the label y in hashes.
 func (l FoldLabels) key(y float64) uint64 {
 	if len(l.class) > 0 {
 		return l.class[int(y)]
@@ -75,7 +75,7 @@ func (l FoldLabels) key(y float64) uint64 {
 	return math.Float64bits(y + 0) // −0 is 0
 }
 
-// HashSet is a set of hashes, ascending. In JSON it is their little-endian bytes.
+// HashSet is a set of hashes in ascending order. In JSON it is their little-endian bytes.
 type HashSet []uint64
 
 // MarshalJSON writes the hashes as base64.
@@ -103,7 +103,7 @@ func (s *HashSet) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// index returns the positions of the hashes.
+// index returns the position of each hash.
 func (s HashSet) index() map[uint64]int {
 	at := make(map[uint64]int, len(s))
 	for i, h := range s {

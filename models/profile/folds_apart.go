@@ -10,35 +10,35 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Content is a row with its label that occurs many times.
+// Content is a row with its label that occurs several times.
 type Content struct {
 	Hash   uint64
 	X      []float32
 	Y      []float64 // labels of the row, as in rows.Block
-	Weight float64   // of the row; 0 if rows have none
+	Weight float64   // 0 if rows have no weights
 	Copies int64
 }
 
-// Apart counts copies of contents that are known in advance to be frequent, and holds one row of
-// each. Which fold a copy is in depends on how many copies there are before it. So that sums of
-// parts of the data can be added and subtracted, copies are counted apart, and assigned when all
-// are counted. Create it with NewApart. It is not safe for concurrent use.
-type Apart struct {
+// CopyCounter counts the copies of rows that are known in advance to be frequent, and keeps one row of each. The
+// fold of a copy depends on how many copies come before it in the data. So that sums of parts of the data
+// can be added and subtracted, copies are not summed but counted, and assigned to folds when all parts are
+// known. Create it with NewCopyCounter. It is not safe for concurrent use.
+type CopyCounter struct {
 	frequent, counted map[uint64]int
 	seed              uint64
 	labels            FoldLabels
 	contents          map[uint64]*Content
 }
 
-// NewApart returns an empty Apart for the frequent rows of f.
-func NewApart(f *Frequency, seed uint64, l FoldLabels) *Apart {
-	return &Apart{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l,
+// NewCopyCounter returns an CopyCounter for the frequent rows of f, with no copies.
+func NewCopyCounter(f *Frequency, seed uint64, l FoldLabels) *CopyCounter {
+	return &CopyCounter{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l,
 		contents: map[uint64]*Content{}}
 }
 
-// Hashes counts those rows of a block that are counted apart. It appends to rest the indices of
-// the others, and to dst their hashes, which decide their folds as the hashes of Assigner.Hashes do.
-func (a *Apart) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
+// Hashes counts the frequent rows of a block. It appends the indices of the other rows to rest and their
+// hashes to dst. These decide their folds, as the hashes of Assigner.Hashes do.
+func (a *CopyCounter) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
 	for i := range b.N {
 		h := RowHash(a.seed, b.Row(i))
 		if _, ok := a.frequent[h]; ok {
@@ -54,7 +54,7 @@ func (a *Apart) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int
 	return dst, rest
 }
 
-func (a *Apart) add(hash uint64, b *rows.Block, i int) {
+func (a *CopyCounter) add(hash uint64, b *rows.Block, i int) {
 	c, ok := a.contents[hash]
 	if !ok {
 		k := len(b.Y) / max(b.N, 1)
@@ -73,8 +73,8 @@ func (a *Apart) add(hash uint64, b *rows.Block, i int) {
 	c.Copies++
 }
 
-// Contents returns the contents in the order of their hashes.
-func (a *Apart) Contents() []Content {
+// Contents returns the counted contents in the order of their hashes.
+func (a *CopyCounter) Contents() []Content {
 	out := make([]Content, 0, len(a.contents))
 	for _, h := range slices.Sorted(maps.Keys(a.contents)) {
 		out = append(out, *a.contents[h])
@@ -82,9 +82,9 @@ func (a *Apart) Contents() []Content {
 	return out
 }
 
-// AddContents returns the contents of a and b, with sign times the copies of b; both are in the
-// order of their hashes. Contents without copies are left out. It fails if there would be fewer
-// copies than none.
+// AddContents returns the contents of a and b, with sign times the copies of b; both must be in the order
+// of their hashes. Contents without copies are dropped. It fails if a content would have a negative number
+// of copies.
 func AddContents(a, b []Content, sign int64) ([]Content, error) {
 	var out []Content
 	for len(a) > 0 || len(b) > 0 {
@@ -110,7 +110,7 @@ func AddContents(a, b []Content, sign int64) ([]Content, error) {
 	return out, nil
 }
 
-// contents are Contents with an encoding.
+// contents is a list of Contents with an encoding.
 type contents []Content
 
 // Code codes the number of contents, the lengths of their rows and labels, and each.
@@ -146,12 +146,12 @@ func (all *contents) Code(c *wire.Coder) {
 	}
 }
 
-// AppendContents appends the encoding of contents with rows of d numbers and k labels.
+// AppendContents appends the encoding of contents, all with the same number of values and of labels.
 func AppendContents(dst []byte, c []Content) []byte {
 	return append(dst, wire.Marshal((*contents)(&c))...)
 }
 
-// DecodeContents reads what AppendContents appends, and fails unless it uses all of data.
+// DecodeContents decodes what AppendContents appends. It fails unless it uses all of data.
 func DecodeContents(data []byte) ([]Content, error) {
 	var all contents
 	err := wire.Unmarshal(&all, data)

@@ -72,7 +72,7 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 			if weights {
 				part.Weights = b.Weights[cut[0]:cut[1]]
 			}
-			a := NewApart(copies.Frequency(), 1, labels)
+			a := NewCopyCounter(copies.Frequency(), 1, labels)
 			h, rest := a.Hashes(nil, nil, part)
 			for k, i := range rest {
 				at(got, h[k], part.Row(i), part.Y[i], weight(cut[0]+i), 1)

@@ -9,16 +9,15 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// ErrUncounted is returned if copies are requested before a shard of a cut that was not
-// counted.
+// ErrUncounted is returned for a shard whose preceding copies were not counted.
 var ErrUncounted = errors.New("folds: copies were not counted")
 
-// Assigner assigns the rows of shards to folds. It is for one reader: rows of a shard
-// must come in order, starting with the shard's first.
+// Assigner assigns the rows of shards to folds. Each reader needs its own. The rows of a shard must come in
+// order, from the first.
 type Assigner struct {
 	seed   uint64
-	rule   *FoldRule // nil where rows go by their content
-	copies *Copies   // nil where there are many different rows
+	rule   *FoldRule // nil if rows are assigned by their content
+	copies *Copies   // nil if there are many different rows
 	labels FoldLabels
 	at     FoldPlace
 	begun  bool
@@ -27,8 +26,8 @@ type Assigner struct {
 	own []uint64 // scratch of Contents
 }
 
-// NewAssigner returns an assigner of rows with those labels, by a rule or, if that is nil, by
-// content. Labels are ignored where copies is nil.
+// NewAssigner returns an Assigner of rows by a rule or, if r is nil, by content. c has the copies of few
+// different rows, or is nil; then the labels are ignored.
 func NewAssigner(seed uint64, r *FoldRule, c *Copies, l FoldLabels) *Assigner {
 	d := &Assigner{seed: seed, rule: r, labels: l}
 	if c != nil && r == nil {
@@ -38,8 +37,8 @@ func NewAssigner(seed uint64, r *FoldRule, c *Copies, l FoldLabels) *Assigner {
 	return d
 }
 
-// Hashes returns, in dst if it is large enough, the hashes that decide the folds of the rows of a
-// block of the shard at that place: with K folds, a row is in fold hash mod K. By a rule K is its Parts.
+// Hashes returns, in dst if it is large enough, the hashes that decide the folds of the rows of a block:
+// with K folds, a row is in fold hash mod K. By a rule K is FoldRule.Parts. at is the shard of the block.
 func (d *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, error) {
 	dst = rows.HashBlock(dst, d.seed^salt, b)
 	switch {
@@ -65,8 +64,8 @@ func (d *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, 
 	return dst, nil
 }
 
-// Samples returns, in dst if it is large enough, the hashes by which a sample of the rows is taken,
-// given the hashes of their folds: by content, also where groups or times decide the folds.
+// Samples returns, in dst if it is large enough, hashes by which to sample rows of a block, given the
+// hashes of their folds. They depend only on the content, even if groups or times decide the folds.
 func (d *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
 	if d.rule == nil {
 		return append(dst[:0], hashes...)
@@ -74,8 +73,8 @@ func (d *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
 	return rows.HashBlock(dst, d.seed^salt, b)
 }
 
-// Contents appends a hash of 8 bytes for each row of a block: of its numbers, labels and weight,
-// and of the key by which it is assigned to a fold. Equal rows have equal hashes.
+// Contents appends for each row of a block a hash of 8 bytes: of its numbers, labels and weight, and of the
+// key that decides its fold. Equal rows have equal hashes.
 func (d *Assigner) Contents(dst []byte, b *rows.Block) []byte {
 	d.own = rows.HashBlock(d.own[:0], d.seed^salt, b)
 	for i, h := range d.own {
@@ -88,8 +87,8 @@ func (d *Assigner) Contents(dst []byte, b *rows.Block) []byte {
 	return dst
 }
 
-// pilot returns the part of a row among n parts of the rows that are not held out, given the hash
-// of its fold; -1 if its content decides.
+// Pilot divides the rows that are not held out into n parts, and returns the part of a row, given the hash
+// of its fold. It returns −1 without a rule.
 func (d *Assigner) Pilot(hash uint64, n int) int {
 	if d.rule == nil {
 		return -1
@@ -97,8 +96,8 @@ func (d *Assigner) Pilot(hash uint64, n int) int {
 	return d.rule.pilot(hash, n)
 }
 
-// Learned reports whether a row is learned from while the first of that many folds is held out,
-// given the hash of its fold. With fewer than two folds all rows are.
+// Learned reports whether models are fitted to a row while the first of that many folds is held out, given
+// the hash of the row's fold. With fewer than two folds it is true.
 func (d *Assigner) Learned(hash uint64, folds int) bool {
 	if folds < 2 {
 		return true
@@ -107,8 +106,8 @@ func (d *Assigner) Learned(hash uint64, folds int) bool {
 	return fold > 1 || fold == 1 && !(d.rule != nil && d.rule.Gap)
 }
 
-// assign returns the hash of the next copy of a content. A content that is not numbered goes
-// to one fold as a whole.
+// assign returns the hash of the next copy of a content. All copies of a content that is not numbered have
+// one hash, and so one fold.
 func (d *Assigner) assign(content uint64) uint64 {
 	i, ok := d.copies.contents[content]
 	if !ok {
@@ -119,7 +118,7 @@ func (d *Assigner) assign(content uint64) uint64 {
 	return CopyHash(content, k)
 }
 
-// begin sets the copy numbers to those at the start of a shard.
+// begin sets the copy numbers to their values at the start of a shard.
 func (d *Assigner) begin(at FoldPlace) error {
 	d.at, d.begun = at, true
 	if len(d.next) == 0 {

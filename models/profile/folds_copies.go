@@ -7,13 +7,13 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Copies says which few rows there are, with which contents, and how many copies of each precede
-// each shard. A nil *Copies means that there are more than Few different rows.
+// Copies lists the different rows of a data set that has few of them, with their contents, and how many
+// copies of each precede each shard. A nil *Copies means that there are more than Few different rows.
 type Copies struct {
-	Rows     HashSet     `json:"rows"`               // by Hash
-	Contents HashSet     `json:"contents,omitempty"` // whose copies are numbered
-	Shards   []ShardFrom `json:"shards,omitempty"`   // of every cut that is read, if contents are numbered
-	Mean     float64     `json:"mean"`               // share of all rows that one of the few has with its copies
+	Rows     HashSet     `json:"rows"`               // by RowHash
+	Contents HashSet     `json:"contents,omitempty"` // the contents whose copies are numbered
+	Shards   []ShardFrom `json:"shards,omitempty"`   // of every cut of the data, if copies are numbered
+	Mean     float64     `json:"mean"`               // mean share of all rows that a row's copies are
 
 	once     sync.Once
 	rows     map[uint64]int
@@ -21,18 +21,18 @@ type Copies struct {
 	before   map[FoldPlace][]byte
 }
 
-// ShardFrom holds what precedes a shard: the number of copies of each content, as
-// uvarints, because there may be many shards.
+// ShardFrom holds what precedes a shard: the number of copies of each content. They are uvarints, because
+// there may be many shards.
 type ShardFrom struct {
 	FoldPlace
 	Before []byte `json:"before"`
 }
 
-// maxShardRows bounds the rows of a data set.
+// maxShardRows limits the rows of a data set.
 const maxShardRows = 1 << 40
 
-// NewCopies returns the copies of the few different rows of a data set, given the counts of their
-// contents in the shards of one or more cuts of the data.
+// NewCopies returns the Copies of a data set with few different rows, given the counts of their contents by
+// shard, for one or more ways of cutting the data.
 func NewCopies(few HashSet, cuts ...*FoldTally) *Copies {
 	c := &Copies{Rows: few, Mean: 1 / float64(len(few))}
 	if c.Contents = cuts[0].contents(); c.Contents == nil {
@@ -50,13 +50,12 @@ func NewCopies(few HashSet, cuts ...*FoldTally) *Copies {
 		}
 	}
 	slices.SortFunc(c.Shards, func(a, b ShardFrom) int { return comparePlaces(a.FoldPlace, b.FoldPlace) })
-	// Cuts may share shards; what precedes those is the same.
+	// Cuts may share shards, with the same counts.
 	c.Shards = slices.CompactFunc(c.Shards, func(a, b ShardFrom) bool { return a.FoldPlace == b.FoldPlace })
 	return c
 }
 
-// MeanShare returns the share of all rows that one of the few rows has with its copies, or 0
-// without few rows.
+// MeanShare returns the mean share of all rows that a row's copies are, or 0 without few rows.
 func (c *Copies) MeanShare() float64 {
 	if c == nil {
 		return 0
@@ -64,7 +63,7 @@ func (c *Copies) MeanShare() float64 {
 	return c.Mean
 }
 
-// Alias records that the rows of the shard at one place also begin at another.
+// Alias records that the shard at one place has the same rows as the shard at another.
 func (c *Copies) Alias(at, also FoldPlace) {
 	i, found := slices.BinarySearchFunc(c.Shards, at, fromPlace)
 	k, there := slices.BinarySearchFunc(c.Shards, also, fromPlace)
@@ -86,7 +85,7 @@ func (c *Copies) index() {
 	})
 }
 
-// copyNumbers says of each content how many copies there are before a shard.
+// copyNumbers has for each content the number of copies before a shard.
 type copyNumbers []int64
 
 func (n copyNumbers) Code(c *wire.Coder) {
@@ -95,15 +94,15 @@ func (n copyNumbers) Code(c *wire.Coder) {
 	}
 }
 
-// Frequency names the rows whose copies are assigned to folds one by one: the part of Copies
-// that does not depend on how the data is cut.
+// Frequency lists the rows whose copies are assigned to folds one by one. It is the part of Copies that
+// does not depend on how the data is cut.
 type Frequency struct {
-	Rows     HashSet `json:"rows"`               // by Hash
-	Contents HashSet `json:"contents,omitempty"` // whose copies are numbered
+	Rows     HashSet `json:"rows"`               // by RowHash
+	Contents HashSet `json:"contents,omitempty"` // the contents whose copies are numbered
 	Mean     float64 `json:"mean"`               // as Copies.Mean
 }
 
-// Frequency returns the few rows; nil without them.
+// Frequency returns the Frequency of the few rows; nil without them.
 func (c *Copies) Frequency() *Frequency {
 	if c == nil {
 		return nil

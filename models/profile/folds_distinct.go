@@ -8,14 +8,14 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// DistinctRows counts the different rows of a data set exactly, up to Few. The zero value has counted
-// none. It is a function of the rows, whatever their order.
+// DistinctRows counts the different rows of a data set exactly, up to Few. The zero value is empty. The
+// result does not depend on the order of the rows.
 type DistinctRows struct {
 	hashes map[uint64]struct{}
 	many   bool // more than Few; then hashes is nil
 }
 
-// AddBlock counts the rows of a block, by Hash under the seed.
+// AddBlock counts the rows of a block by their RowHash under the seed.
 func (d *DistinctRows) AddBlock(seed uint64, b *rows.Block) {
 	for i := 0; i < b.N && !d.many; i++ {
 		d.add(RowHash(seed, b.Row(i)))
@@ -43,8 +43,8 @@ func (d *DistinctRows) Merge(e *DistinctRows) {
 	}
 }
 
-// Few returns the hashes of the different rows among n rows if there are at most Few and their copies
-// are most of the rows; nil otherwise.
+// Few returns the hashes of the different rows if there are at most Few, and most of the n rows are copies
+// of others; otherwise nil.
 func (d *DistinctRows) Few(n int64) HashSet {
 	if d.many || n < fewestCopies*int64(len(d.hashes)) {
 		return nil

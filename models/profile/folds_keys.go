@@ -10,22 +10,23 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// FoldKeys counts the keys of rows, up to maxCounted, of which a Rule is made. The zero value has
-// counted none. It is a function of the rows, whatever their order.
+// FoldKeys counts the keys of rows, up to maxCounted different ones, and samples them, to make a FoldRule.
+// The zero value is empty. The result does not depend on the order of the rows.
 type FoldKeys struct {
 	counts map[uint64]int64 // nil if there are more than maxCounted
 	many   bool
 	times  []timedRow // of the rows with the smallest hashes, ascending
 }
 
-// timedRow is the time of a row.
+// timedRow is a row of the sample, with its key as time.
 type timedRow struct{ hash, key uint64 }
 
 func compareTimed(a, b timedRow) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key))
 }
 
-// AddBlock counts the keys of a block, given the hashes of its rows. A block without keys has none.
+// AddBlock counts the keys of a block, given the hashes of its rows. It does nothing for a block without
+// keys.
 func (k *FoldKeys) AddBlock(b *rows.Block, hashes []uint64) {
 	for i, key := range b.Keys {
 		if !k.many {
@@ -88,23 +89,23 @@ func (k *FoldKeys) Code(c *wire.Coder) {
 	c.Check(slices.IsSortedFunc(k.times, compareTimed))
 }
 
-// Rule returns the rule of these rows: folds are the number of folds, which own folds have
-// themselves; gap is how long before a part in time rows are not learned from, 0 for no gap. The
-// error says why the rows cannot be divided so.
+// Rule returns the rule for these rows. folds is the number of folds; by ByFold the rows' own numbers
+// decide it. gap, in the unit of the times, is how long before each part no rows are used; 0 for no gap.
+// The error says why the rows cannot be divided that way.
 func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, seed uint64) (*FoldRule, error) {
 	r := &FoldRule{By: by, Columns: columns, Parts: folds}
 	switch by {
 	case ByFold:
-		return r, k.own(r)
+		return r, k.givenFolds(r)
 	case ByTime:
-		return r, k.cut(r, gap)
+		return r, k.cutTime(r, gap)
 	}
 	if !k.many && len(k.counts) < folds {
 		return nil, fmt.Errorf("there are %d different groups, fewer than %d folds; use fewer --folds, or other groups",
 			len(k.counts), folds)
 	}
-	// Few groups are placed one after the other, in the order of their hashes, in the fold that has
-	// the fewest rows: by hashes alone some folds would have none.
+	// Few groups are placed one after the other, in the order of their hashes, in the fold with the fewest
+	// rows. With hashes alone some folds would be empty.
 	order := slices.SortedFunc(maps.Keys(k.counts), func(a, b uint64) int { return cmp.Compare(mix(a^seed), mix(b^seed)) })
 	sizes, of := make([]int64, folds), map[uint64]int{}
 	for _, key := range order {
@@ -119,8 +120,8 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 	return r, nil
 }
 
-// own makes the folds those that rows have, in the order of their numbers.
-func (k *FoldKeys) own(r *FoldRule) error {
+// givenFolds makes each key a fold, in the order of the keys.
+func (k *FoldKeys) givenFolds(r *FoldRule) error {
 	if n := len(k.counts); k.many || n < 2 || n > MaxFolds {
 		what := fmt.Sprint(n)
 		if k.many {
@@ -135,8 +136,8 @@ func (k *FoldKeys) own(r *FoldRule) error {
 	return nil
 }
 
-// cut divides time so that parts have about equally many rows, with a gap before each but the first.
-func (k *FoldKeys) cut(r *FoldRule, gap float64) error {
+// cutTime divides time into parts of about equally many rows, with a gap before each part except the earliest.
+func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 	times := make([]uint64, len(k.times))
 	for i, t := range k.times {
 		times[i] = t.key
@@ -160,7 +161,7 @@ func (k *FoldKeys) cut(r *FoldRule, gap float64) error {
 				if i < parts-1 {
 					continue
 				}
-				r.Cuts = nil // the latest part counts most
+				r.Cuts = nil // the latest part matters most
 			}
 			r.Cuts = append(r.Cuts, from)
 		}
@@ -173,8 +174,8 @@ func (k *FoldKeys) cut(r *FoldRule, gap float64) error {
 	return nil
 }
 
-// Cluster returns how many of n rows have the key of a row, in the mean over rows: estimated from
-// pairs of rows in a sample.
+// Cluster returns the mean over n rows of the number of rows with the same key, estimated from pairs of
+// rows in a sample.
 func (k *FoldKeys) Cluster(n int64) float64 {
 	same := map[uint64]float64{}
 	var pairs float64

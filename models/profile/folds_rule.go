@@ -8,44 +8,45 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// FoldBy is what assigns rows to folds instead of their content.
+// FoldBy says which column assigns rows to folds.
 type FoldBy string
 
-// The columns by which rows can be assigned.
+// Values of FoldBy.
 const (
-	ByGroup FoldBy = "group" // rows of a group share a fold
-	ByFold  FoldBy = "fold"  // each row has the number of its fold
+	ByGroup FoldBy = "group" // all rows of a group are in one fold
+	ByFold  FoldBy = "fold"  // the column has the number of the row's fold
 	ByTime  FoldBy = "time"  // the first fold has the latest rows
 )
 
-// Limits of a Rule.
+// Limits of a FoldRule.
 const (
-	MaxFolds   = 100      // folds of a Rule
-	maxCounted = 128      // groups that are counted, and placed; more go by their hashes
-	timed      = 1 << 12  // times in the sample of which a Rule takes quantiles
+	MaxFolds   = 100      // largest number of folds
+	maxCounted = 128      // groups that are counted and placed; with more, hashes of groups decide
+	timed      = 1 << 12  // times in the sample from which quantiles are taken
 	groupSalt  = 0x67726f // separates the folds of groups from the folds of rows
 )
 
-// FoldRule says how rows are assigned to folds by the key of each row (rows.Block.Keys). It is plain
-// data and part of a model.
+// FoldRule says how rows are assigned to folds by the key of each row (rows.Block.Keys). It is plain data,
+// and stored in models.
 type FoldRule struct {
 	By      FoldBy   `json:"by"`
 	Columns []string `json:"columns"` // names of the columns that give the key
-	Parts   int      `json:"parts"`   // into which rows are cut, 2 or more
-	// Gap says that parts with odd numbers are gaps in time: neither judged nor learned from when
+	Parts   int      `json:"parts"`   // number of parts of the rows, 2 or more
+	// Gap says that parts with odd numbers are gaps in time: they are not judged, and not fitted to when
 	// the part before them is judged.
 	Gap bool `json:"gap,omitempty"`
-	// Cluster is how many rows the group of a row had in the mean over rows: so many rows are as good as one.
+	// Cluster is the mean over rows of the size of the row's group: that many rows count as one independent
+	// row.
 	Cluster float64 `json:"cluster,omitempty"`
-	// Keys are groups that are placed, or the numbers of own folds, and Folds their parts. Groups that
-	// are not among them go by their hash.
+	// Keys are the groups that were placed, or the numbers of given folds, and Folds are their parts. For
+	// other groups their hash decides.
 	Keys  HashSet `json:"keys,omitempty"`
 	Folds []int   `json:"folds,omitempty"`
 	// Cuts are the times at which parts begin, ascending: the latest part is part 0.
 	Cuts HashSet `json:"cuts,omitempty"`
 }
 
-// Validate checks a Rule that may come from a damaged file. A nil Rule is valid.
+// Validate checks a rule that may come from a damaged file. A nil rule is valid.
 func (r *FoldRule) Validate() error {
 	switch {
 	case r == nil:
@@ -66,11 +67,11 @@ func (r *FoldRule) Validate() error {
 	return nil
 }
 
-// Ordered reports whether folds follow each other in time: a fold is judged by what is learned from
-// folds with larger numbers, which are earlier in time.
+// Ordered reports whether folds follow each other in time: a fold is judged by a fit to folds with larger
+// numbers, which are earlier.
 func (r *FoldRule) Ordered() bool { return r != nil && r.By == ByTime }
 
-// GroupSize returns how many rows are as good as one, because rows of a group are alike; 1 where
+// GroupSize returns how many rows count as one independent row because rows of a group are similar; 1 if
 // rows are independent.
 func (r *FoldRule) GroupSize() float64 {
 	if r == nil {
@@ -94,22 +95,22 @@ func (r *FoldRule) part(key uint64) int {
 	return int(key % uint64(r.Parts))
 }
 
-// hash returns the hash of a row with that key and hash of its content: its part, modulo Parts. What
-// divides a part further by the rest of the hash keeps groups whole.
+// hash returns a hash of a row that is its part modulo Parts, given its key and the hash of its content.
+// Any further division of a part by the rest of the hash keeps groups whole.
 func (r *FoldRule) hash(key, content uint64) uint64 {
 	part := r.part(key)
 	rest := content
 	switch {
 	case r.By == ByGroup:
 		rest = mix(key ^ groupSalt)
-	case part > 0: // parts of training rows are not divided, as own folds may be groups
+	case part > 0: // training rows of a given fold stay together, as they may be a group
 		rest = uint64(part)
 	}
 	parts := uint64(r.Parts)
 	return rest%(math.MaxUint64/parts)*parts + uint64(part)
 }
 
-// pilot returns the part of a row, given its hash, among n parts of the rows that are not held out.
+// pilot divides the rows that are not held out into n parts, and returns the part of a row, given its hash.
 func (r *FoldRule) pilot(hash uint64, n int) int {
 	if part := int(hash % uint64(r.Parts)); r.By != ByGroup && r.Parts > 2 {
 		if r.Gap {

@@ -7,11 +7,13 @@ import (
 	"slices"
 )
 
-// shareSalt separates the order in which groups are held out from the order in which they get folds.
+// shareSalt separates the order in which groups are held out from the order in which they are placed in
+// folds.
 const shareSalt = 0x7368617265
 
-// Groups returns the keys of whole groups, ascending, that have about a share of the rows; nil if there are
-// more groups than are counted, so that hashes of keys should decide. The choice follows from the seed.
+// Groups chooses whole groups by the seed that together have about the given share of the rows, and returns
+// their keys, ascending. It returns nil if there are more groups than are counted; then hashes of keys
+// should decide.
 func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 	if k.many {
 		return nil, nil
@@ -41,7 +43,7 @@ func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 	return held, nil
 }
 
-// Since returns the time from which on rows are about a share of all.
+// Since returns the time since which there are about the given share of the rows.
 func (k *FoldKeys) Since(share float64) (uint64, error) {
 	times := make([]uint64, len(k.times))
 	for i, t := range k.times {

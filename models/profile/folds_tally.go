@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// maxContents is the largest number of different contents whose copies are numbered. Where Few
-// rows have more labels than that, hardly any content repeats.
+// maxContents is the largest number of different contents whose copies are numbered. If Few rows have more
+// different labels than that, hardly any content repeats.
 const maxContents = 1 << 12
 
 // FoldPlace is where the rows of a shard begin: the index of a file, and an offset.
@@ -24,7 +24,7 @@ func comparePlaces(a, b FoldPlace) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start))
 }
 
-// FoldTally counts the contents of rows by shard. The zero value has no shards.
+// FoldTally counts the contents of rows by shard. The zero value is empty.
 type FoldTally struct{ shards []shardCounts }
 
 type shardCounts struct {
@@ -51,7 +51,7 @@ func (t *FoldTally) AddBlock(at FoldPlace, b *rows.Block, seed uint64, l FoldLab
 		switch {
 		case found:
 			s.counts[k].n++
-		case len(s.counts) <= maxContents: // one more tells that there are too many
+		case len(s.counts) <= maxContents: // one more than the limit shows that there are too many
 			s.counts = slices.Insert(s.counts, k, contentCount{content, 1})
 		}
 	}

@@ -8,20 +8,20 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// MostLevels is the largest number of different levels that are counted.
+// MostLevels is the largest number of different levels that LevelCounts counts.
 const MostLevels = 10_000
 
 // maxLevelName limits the name of a level, in bytes.
 const maxLevelName = 1 << 16
 
-// LevelCounts counts the rows of each level. The zero value has counted none. It is a function of the
-// rows, whatever their order.
+// LevelCounts counts the rows of each level. The zero value is empty. The result does not depend on the
+// order of the rows.
 type LevelCounts struct {
-	Rows map[string]int64 // by the name of the level; nil if there are none, or Many
+	Rows map[string]int64 // by level; nil if there are none, or Many
 	Many bool             // there are more than MostLevels
 }
 
-// AddBlock counts the rows of a block. One without levels has none.
+// AddBlock counts the rows of a block. It does nothing for a block without levels.
 func (l *LevelCounts) AddBlock(b *rows.Block) {
 	for _, name := range b.Levels {
 		l.add(name, 1)

@@ -1,35 +1,34 @@
-// Package profile computes the profile of a data set in one pass: the range and the
-// moments of every column, the longest row, the labels, and a sample of rows. Scales,
-// bandwidths and the list of classes are chosen from it, and so models depend on it. A
-// Sum is therefore an exact function of the rows alone, whatever their order and however
-// they were cut into blocks and parts.
+// Package profile computes the profile of a data set in one pass: the range and the moments of every
+// column, the longest row, the labels, and a sample of rows. A pass collects a Sum; its Result is a
+// Profile. Scales, bandwidths and the list of classes follow from the profile, and so models depend on it.
+// A Sum is therefore an exact function of the rows, whatever their order and however they were cut into
+// blocks and parts.
 //
 // # Folds
 //
-// A FoldRule decides which fold a row is in, by its content, the seed and, where all rows are
-// alike, the number of equal rows before it. The folds of a data set do not depend on the order of
-// its rows or on how its files are cut.
+// An Assigner gives each row a hash that decides its fold: by a FoldRule if groups, times or a column
+// decide, and otherwise by the content of the row and the seed. The folds of a data set do not depend on
+// the order of its rows or on how its files are cut.
 //
-// A row is assigned by the hash of its numbers, so equal rows share a fold: no model is judged by
-// copies of rows that it learned from. Tables of at most Few different rows are the exception. Folds of
-// whole rows would lack some of them, and the others say nothing about those. There, copy k of the
-// content (numbers, label, weight) is assigned by the hash of the content and k, as if k were one
-// more column. Copies are equal, so it does not matter which is which.
+// By content a row is assigned by the hash of its numbers. So equal rows share a fold, and no model is
+// judged by copies of rows that it was fitted to. Tables of at most Few different rows are the exception:
+// folds of whole groups of copies would lack some of these rows, and the others say nothing about those.
+// There, copy k of a content (numbers, label, weight) is assigned by the hash of the content and k, as if k
+// were one more column. Copies are equal, so their numbering does not matter.
 //
-// Assigning the copies of each content in turn would make folds more equal, but the training rows
-// would then have the label proportions of the held-out rows, and the held-out errors of labels
-// that are coin flips would be below one half.
+// Assigning the copies of each content in turn would make folds more equal. But the training rows would
+// then have the label proportions of the held-out rows, and held-out errors of coin flips would be below
+// one half.
 //
-// The profile pass counts different rows up to Few (DistinctRows). Only if there are no more, one more
-// pass counts contents by shard (FoldTally), so that every shard knows the numbers of its copies.
+// The profile pass counts different rows up to Few (DistinctRows). Only if there are no more, another pass
+// counts contents by shard (FoldTally), so that copies can be numbered in every shard (Copies).
 //
 // # Weights
 //
-// The weight of a row says how much it counts: a row of weight 3 counts as three rows of
-// weight 1, in the loss, in moments and in scores. Only ratios of weights matter, because
-// λ is on the mean loss, Σ wℓ/Σ w. A row of weight 0 is used for nothing. Weights are float32 values: a
-// weight of more digits is rounded to one. A pass collects their WeightSum; exact sums take them as whole
-// numbers of a WeightGrid.
+// The weight of a row says how much it counts: a row of weight 3 counts as three rows of weight 1 in the
+// loss, in moments and in scores. Only ratios of weights matter, because λ is on the mean loss, Σ wℓ/Σ w. A
+// row of weight 0 is not used. Weights are rounded to float32. A pass collects a WeightSum. Exact sums take
+// weights as whole numbers of a WeightGrid; a WeightCollector collects blocks for them.
 package profile
 
 import (
@@ -43,33 +42,30 @@ import (
 
 // Options say what a Sum collects. Sums that are merged must have equal options.
 type Options struct {
-	// Sample is the number of rows in the sample, up to 1<<20; 0 means 1,000. If rows are
-	// long the sample is smaller: at most 4 Mi values (16 MiB), but at least 50 rows (or
-	// Sample, if that is less).
+	// Sample is the number of rows in the sample, up to 1<<20; 0 means 1,000. If rows are long the sample
+	// is smaller: at most 4 Mi values (16 MiB), but at least 50 rows (or Sample, if that is less).
 	Sample int
 	// Long keeps the sample at its requested size even if rows are long.
 	Long bool
 }
 
-// Sum is what a pass over rows collects. It takes 184 bytes for each column, 8 for each level
-// of a category, the sample
-// (4 bytes for each nonzero value and about 3 for each run of them) and the table of
+// Sum is what a pass over rows collects. It takes 184 bytes for each column, 8 for each level of a
+// category, the sample (4 bytes for each nonzero value and about 3 for each run of them) and the table of
 // labels. Create it with New. It is not safe for concurrent use.
 type Sum struct {
 	opts    Options
 	rows    int64
-	columns []column  // as many as the longest row has had
+	columns []column  // as many as in the longest row so far
 	norm2   float64   // the largest squared norm of a row
-	counts  [][]int64 // rows of each level, for columns that are categories; see NewTable
+	counts  [][]int64 // rows of each level, for categorical columns; see NewTable
 	sample  sample
 	labels  schema.LabelCounts
 	targets []Range // of several labels
 	weights weighted
 }
 
-// column is what is known of one column. Only nonzero and missing values are recorded; all
-// remaining rows are zeros. So zeros that a sparse file omits, or that precede a new column, need
-// no correction.
+// column has the statistics of one column. Only nonzero and missing values are recorded; all other rows are
+// zeros. So zeros that a sparse file omits, or that precede a new column, need no correction.
 type column struct {
 	sum, squares exact.Sum
 	nonzero      int64   // without missing values
@@ -88,15 +84,13 @@ func New(opts Options) *Sum {
 	return &Sum{opts: opts}
 }
 
-// AddBlock adds the rows of b, with their content hashes (rows.Hash, under one seed for
-// all of the data), which choose the sample. Columns that earlier or later blocks have
-// and b has not count as zeros. NaN is a missing value: it is counted, and enters the sample
-// but no moment. Labels in b.Y are ignored. It panics unless there is one hash for each row
-// and no value is infinite.
+// AddBlock adds the rows of b. hashes are their content hashes (rows.Hash, with one seed for all of the
+// data), which choose the sample. Columns that b lacks and other blocks have count as zeros. NaN is a
+// missing value: it is counted and may be in the sample, but is in no moment. Labels in b.Y are ignored.
+// AddBlock panics unless there is one hash for each row and no value is infinite.
 //
-// Where rows have weights, moments are weighted, and all blocks must have them; rows of weight
-// 0 are left out. All else describes the rows as they are: ranges, counts, and the sample,
-// for which rows are chosen by content alone.
+// Where rows have weights, all blocks must have them. Moments are then weighted, and rows of weight 0 are
+// left out. Ranges, counts and the sample do not depend on weights.
 func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 	switch {
 	case len(hashes) != b.N:
@@ -128,8 +122,8 @@ func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 	}
 }
 
-// addRow adds a row of a weight to its columns and returns its squared norm, summed in float64
-// in the order of the columns.
+// addRow adds a row of the given weight to the columns. It returns the squared norm of the row, summed in
+// float64 in the order of the columns.
 func (s *Sum) addRow(row []float32, w float32) (norm2 float64) {
 	columns := s.columns[:len(row)]
 	for j := 0; j < len(row); j++ {
@@ -158,7 +152,7 @@ func (s *Sum) addRow(row []float32, w float32) (norm2 float64) {
 	return norm2
 }
 
-// add adds a value that is neither zero nor NaN, of a row of that weight.
+// add adds a value that is neither zero nor NaN, of a row of the given weight.
 func (c *column) add(x, w float32) {
 	if c.nonzero == 0 {
 		c.min, c.max = x, x
@@ -179,18 +173,18 @@ func (c *column) add(x, w float32) {
 	c.squares.AddSquare(x)
 }
 
-// zeros reports whether all values are zeros, of either sign.
+// zeros reports whether all values are 0 or −0.
 func zeros(v *[8]float32) bool {
 	return (math.Float32bits(v[0])|math.Float32bits(v[1])|math.Float32bits(v[2])|math.Float32bits(v[3])|
 		math.Float32bits(v[4])|math.Float32bits(v[5])|math.Float32bits(v[6])|math.Float32bits(v[7]))<<1 == 0
 }
 
-// grow makes room for rows of length d. Longer rows mean a smaller sample.
+// grow makes room for rows of length d. Longer rows make the sample smaller.
 func (s *Sum) grow(d int) {
 	if d > len(s.columns) {
 		if d > cap(s.columns) {
-			// Grow by more than needed, so that slowly growing dimensions are not copied
-			// each time, and by little, since old and new columns are in memory at once.
+			// Grow by more than needed, so that slowly growing rows are not copied each time, but not by
+			// much, because old and new columns are in memory together.
 			columns := make([]column, len(s.columns), max(d, min(cap(s.columns)+cap(s.columns)/8, rows.MaxDim)))
 			copy(columns, s.columns)
 			s.columns = columns
@@ -200,8 +194,8 @@ func (s *Sum) grow(d int) {
 	}
 }
 
-// AddLabel counts the label of one row, as written in the file. Where rows have weights, Y of
-// the row's block must be the result.
+// AddLabel counts the label of one row, as written in the file, and returns its index. Where rows have
+// weights, the row's Y must be that index.
 func (s *Sum) AddLabel(label []byte) int { return s.labels.Add(label) }
 
 // Range is the range of a target.
@@ -210,7 +204,7 @@ type Range struct {
 	Max float64 `json:"max"`
 }
 
-// AddTargets adds the labels of the rows of b to the ranges of several targets.
+// AddTargets widens the ranges of several targets by the labels of the rows of b.
 func (s *Sum) AddTargets(b *rows.Block) {
 	for i := range b.N {
 		for c, y := range b.Labels(i) {
@@ -231,8 +225,7 @@ func (s *Sum) widen(target int, by Range) {
 // Labels returns the labels counted so far, which the caller must not change.
 func (s *Sum) Labels() *schema.LabelCounts { return &s.labels }
 
-// Merge adds what t has collected, and does not change t. It panics if their options
-// or categories differ.
+// Merge adds the rows of t, which is not changed. It panics if their options or categories differ.
 func (s *Sum) Merge(t *Sum) {
 	if s.opts != t.opts {
 		panic("profile: merge of sums with different options")
@@ -271,18 +264,18 @@ type Profile struct {
 	Rows    int64    `json:"rows"`
 	Dim     int      `json:"dim"` // length of the longest row
 	Columns []Column `json:"columns"`
-	VarAll  float64  `json:"var_all"`  // variance over all values, without missing ones and categories
+	VarAll  float64  `json:"var_all"`  // variance over all values of numeric columns, without missing ones
 	MaxNorm float64  `json:"max_norm"` // largest Euclidean norm of a row
-	// Weights is nil if rows have none. Means and deviations are weighted otherwise.
+	// Weights is nil if rows have none. Otherwise means and deviations are weighted.
 	Weights *Weights `json:"weights,omitempty"`
-	// Labels is nil if the data have none, or several for each row.
+	// Labels is nil if rows have no label or several.
 	Labels *schema.LabelSummary `json:"labels,omitempty"`
 	// Targets has the range of each of several labels.
 	Targets []Range `json:"targets,omitempty"`
 }
 
-// Column describes one column over all rows that have a value in it, zeros included. Of a
-// category only Missing is known; see Sum.Levels.
+// Column describes one column over all rows that have a value in it, zeros included. For a category only
+// Missing is set; see Sum.Levels.
 type Column struct {
 	Min     float32 `json:"min"`
 	Max     float32 `json:"max"`
@@ -316,7 +309,7 @@ func (s *Sum) Result() Profile {
 		}
 		values += present
 		if s.weights.any() {
-			all.Merge(s.weights.of(j))
+			all.Merge(s.weights.present(j))
 		}
 		if c.nonzero == 0 {
 			continue

@@ -10,14 +10,13 @@ import (
 
 const (
 	maxSample    = 1 << 20 // largest Options.Sample
-	minSample    = 50      // rows in any sample, however long they are
-	sampleValues = 4 << 20 // values in a sample otherwise
+	minSample    = 50      // least number of rows in a sample, however long they are
+	sampleValues = 4 << 20 // most values in a larger sample
 )
 
-// sampleSize returns the number of rows of the sample, which falls as rows grow longer.
-// Because the sample is a prefix of all distinct rows in a fixed order, it may be cut
-// when a longer row appears, and is then the same as if that length had been known
-// before.
+// sampleSize returns the number of rows of the sample, which falls as rows grow longer. The sample is a
+// prefix of all distinct rows in a fixed order. So it can be cut when a longer row appears, and is the same
+// as if that length had been known from the start.
 func (s *Sum) sampleSize() int {
 	if s.opts.Long {
 		return s.opts.Sample
@@ -26,10 +25,10 @@ func (s *Sum) sampleSize() int {
 	return max(n, min(s.opts.Sample, minSample))
 }
 
-// sample holds the first of all distinct rows, ordered by hash, then content, with the number of
-// copies of each. Counts are exact: a row that is among the first at the end always was.
+// sample holds the first of all distinct rows, ordered by hash, then content, with the number of copies of
+// each. The numbers are exact: a row that is among the first at the end always was.
 type sample struct {
-	rows    []sampled // ascending, no two alike
+	rows    []sampled // ascending and distinct
 	scratch []byte
 }
 
@@ -46,7 +45,7 @@ func compareSampled(a, b sampled) int {
 	return bytes.Compare(a.content, b.content)
 }
 
-// offer adds the row if it is among the first limit.
+// offer adds the row if it is among the first limit rows.
 func (s *sample) offer(hash uint64, row []float32, limit int) {
 	if n := len(s.rows); n >= limit && hash > s.rows[n-1].hash {
 		return
@@ -68,7 +67,7 @@ func (s *sample) offer(hash uint64, row []float32, limit int) {
 // cut keeps the first limit rows.
 func (s *sample) cut(limit int) {
 	if len(s.rows) > limit {
-		clear(s.rows[limit:]) // let go of the rows
+		clear(s.rows[limit:]) // release the dropped rows
 		s.rows = s.rows[:limit]
 	}
 }
@@ -99,11 +98,9 @@ func (s *sample) merge(t *sample, limit int) {
 	s.rows = out
 }
 
-// appendContent appends the nonzero values of a row: runs of them, each as the number of
-// zeros before it, the number of values (both as uvarint) and the values (little-endian).
-// Zeros of either sign are equal, and those after the last value are not recorded, so
-// that rows with equal hashed content have equal bytes whatever length they were padded
-// to.
+// appendContent appends the nonzero values of a row as runs: the number of zeros before the run, the number
+// of its values (both uvarint), and the values (little-endian). −0 counts as 0, and trailing zeros are not
+// recorded, so rows with equal hashed content have equal bytes however they were padded.
 func appendContent(b []byte, row []float32) []byte {
 	for i, end := 0, 0; ; end = i {
 		for i < len(row) && row[i] == 0 {
@@ -128,7 +125,7 @@ func appendContent(b []byte, row []float32) []byte {
 	}
 }
 
-// missing are the bits of NaN in the content of a row.
+// missing is the bits of NaN in the content of a row.
 const missing = 0x7fc00000
 
 // uvarint reads a number that binary.AppendUvarint wrote, and rejects longer forms of the
@@ -141,9 +138,8 @@ func uvarint(b []byte) (v uint64, rest []byte, ok bool) {
 	return v, b[n:], true
 }
 
-// readContent stores in row, which is zero, the values that content holds. It reports
-// whether content is what appendContent writes for a row without infinite values that is not
-// longer than row.
+// readContent stores the values of content in row, which must be zero. It reports whether content is what
+// appendContent writes for a row of finite or missing values that is not longer than row.
 func readContent(row []float32, content []byte) bool {
 	i := 0
 	for first := true; len(content) > 0; first = false {

@@ -5,36 +5,35 @@ import (
 	"slices"
 )
 
-// Statistics are what later data is compared with: the profile of rows, and of each column the
-// deciles or the levels. They are small enough to be stored with a model, and a function of the
-// rows alone.
+// Statistics describe rows so that later data can be compared with them: the profile, and for each column
+// its deciles or levels. They are small enough to be stored with a model, and do not depend on the order of
+// the rows.
 type Statistics struct {
 	Profile
-	// Deciles has for each column its nine deciles, in the sample of the profile, over the rows
-	// that have a value; none for categories, and for columns without values. It is nil if rows
-	// are longer than 4,096 numbers.
+	// Deciles has for each column its nine deciles, in the sample of the profile, over the rows that have a
+	// value; none for categories and for columns without values. It is nil if rows are longer than 4,096
+	// numbers.
 	Deciles [][]float32 `json:"deciles,omitempty"`
-	// Points are those of package shapley, with which predictions are compared to explain them.
+	// Points are the rows that package shapley compares predictions with.
 	Points [][]float32 `json:"points,omitempty"`
-	// Levels has for each column that is a category the number of rows of each of its values; nil
-	// if there are no categories.
+	// Levels has for each categorical column the number of rows of each of its values; nil if there are
+	// none.
 	Levels [][]int64 `json:"levels,omitempty"`
-	// Distinct is the number of rows of different content: exact if the sample has all of them,
-	// and otherwise estimated from the hashes of the sample, to a standard error of one in the root
-	// of its rows.
+	// Distinct is the number of different rows: exact if the sample has all of them, otherwise estimated
+	// from the hashes of the sample, with a relative standard error of 1/√Sampled.
 	Distinct float64 `json:"distinct"`
 	// Sampled is the number of rows in the sample.
 	Sampled int `json:"sampled"`
 }
 
-// Limits on the columns that Statistics describe one by one.
+// Limits on the columns that Statistics describe individually.
 const (
 	mostColumns = 1 << 16
 	// MostDeciles is the largest number of columns that have deciles and points.
 	MostDeciles = 1 << 12
 )
 
-// Statistics returns the statistics of the rows added so far. Of rows longer than 65,536 numbers
+// Statistics returns the statistics of the rows added so far. If rows are longer than 65,536 numbers,
 // columns are left out.
 func (s *Sum) Statistics() *Statistics {
 	t := &Statistics{Profile: s.Result(), Distinct: s.distinct(), Sampled: len(s.sample.rows)}
@@ -68,8 +67,8 @@ func (s *Sum) Statistics() *Statistics {
 	return t
 }
 
-// distinct returns the number of rows of different content, as Statistics have it. The k-th
-// smallest of n uniform hashes is about k/n of their range (Bar-Yossef et al. 2002).
+// distinct returns Statistics.Distinct. The k-th smallest of n uniform hashes is about k/n of their range
+// (Bar-Yossef et al. 2002).
 func (s *Sum) distinct() float64 {
 	k := len(s.sample.rows)
 	if k < s.sampleSize() || k < 2 {

@@ -9,10 +9,9 @@ import (
 // maxValues is the largest number of values of a category.
 const maxValues = 1<<20 + 1
 
-// NewTable returns an empty Sum for rows whose columns may be categories: values has for each
-// column of a row how many values it has if it is a category, whose rows are then counted for
-// each value, and otherwise 0. Categories have no moments, and their numbers enter no norm. It
-// panics if a number is out of range.
+// NewTable returns an empty Sum for rows whose columns may be categories: values has for each column the
+// number of its values if it is a category, and otherwise 0. For a category the rows of each value are
+// counted; it has no moments, and is not part of the norm. NewTable panics if a number is out of range.
 func NewTable(opts Options, values []int) *Sum {
 	s := New(opts)
 	if len(values) > rows.MaxDim {
@@ -32,8 +31,8 @@ func NewTable(opts Options, values []int) *Sum {
 	return s
 }
 
-// Levels returns how many rows have each value of the category in column j, or nil if it is not
-// a category. The caller must not change them.
+// Levels returns the number of rows of each value of the category in column j, or nil if it is not a
+// category. The caller must not change them.
 func (s *Sum) Levels(j int) []int64 {
 	if s.counts == nil {
 		return nil
@@ -43,8 +42,8 @@ func (s *Sum) Levels(j int) []int64 {
 
 func (s *Sum) category(j int) bool { return s.counts != nil && s.counts[j] != nil }
 
-// addTyped adds a row of a table, of a weight, and returns the squared norm of its numbers. It panics if the
-// row has another length, or a category a value that it cannot have.
+// addTyped adds a row of a table with its weight, and returns the squared norm of its numbers. It panics if
+// the row has another length, or a category an impossible value.
 func (s *Sum) addTyped(row []float32, w float32) (norm2 float64) {
 	if len(row) != len(s.counts) {
 		panic("profile: row of another length than the table's")
@@ -81,7 +80,7 @@ func (s *Sum) mergeCounts(t *Sum) {
 	}
 }
 
-// typed reports whether the encoding has more than plain numbers without missing values.
+// typed reports whether there are missing values or categories to encode.
 func (s *Sum) typed() bool {
 	return s.counts != nil || slices.ContainsFunc(s.columns, func(c column) bool { return c.missing > 0 })
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// WeightSum is what a pass collects of the weights of rows: a function of the weights alone,
-// however they were cut and merged. The zero value has no rows.
+// WeightSum is what a pass collects about the weights of rows. It does not depend on the order of the rows.
+// The zero value is empty.
 type WeightSum struct {
 	rows     int64
 	total    exact.Sum
 	squares  exact.Sum
 	min, max float32
-	// odd·2^exp is the largest number of which all weights are whole multiples.
+	// odd·2^exp is the largest number of which all weights are multiples.
 	odd uint64
 	exp int
 }
 
-// Add adds the weight of a row. It panics unless it is above 0 and passes rows.CheckWeight.
+// Add adds the weight of a row. It panics unless the weight is above 0 and passes rows.CheckWeight.
 func (s *WeightSum) Add(weight float64) {
 	w := float32(weight)
 	if !(w > 0) || rows.CheckWeight(weight) != "" {
@@ -59,13 +59,13 @@ func (s *WeightSum) Merge(t *WeightSum) {
 
 // Weights describes the weights of rows.
 type Weights struct {
-	Rows int64   `json:"rows"` // with a weight above 0
+	Rows int64   `json:"rows"` // rows with a weight above 0
 	Sum  float64 `json:"sum"`
 	Min  float64 `json:"min"`
 	Max  float64 `json:"max"`
-	Unit float64 `json:"unit"` // the largest number of which all weights are whole multiples
-	// Effective is (Σ w)²/Σ w² (Kish 1965): how many rows of equal weights a weighted mean is
-	// as precise as.
+	Unit float64 `json:"unit"` // the largest number of which all weights are multiples
+	// Effective is (Σ w)²/Σ w² (Kish 1965): a weighted mean is as precise as the mean of that many rows of
+	// equal weights.
 	Effective float64 `json:"effective_rows"`
 }
 
@@ -81,8 +81,7 @@ func (s *WeightSum) Result() *Weights {
 	}
 }
 
-// Validate returns an error if these are not the weights of that many rows, as in a damaged
-// file.
+// Validate returns an error if these cannot be the weights of that many rows, as in a damaged file.
 func (w *Weights) Validate(rows int64) error {
 	if w.Rows != rows || !(w.Min > 0) || !(w.Min <= w.Max) || !(w.Unit > 0) || !(w.Sum >= w.Max) || !(w.Effective > 0) ||
 		math.IsInf(w.Sum, 0) || math.IsInf(w.Effective, 0) {
@@ -92,16 +91,15 @@ func (w *Weights) Validate(rows int64) error {
 	return nil
 }
 
-// UnitWeights describes the weights of that many rows without weights.
+// UnitWeights returns the Weights of that many rows of weight 1.
 func UnitWeights(rows int64) *Weights {
 	return &Weights{Rows: rows, Sum: float64(rows), Min: 1, Max: 1, Unit: 1, Effective: float64(rows)}
 }
 
-// Equal reports whether all weights are the same, so that there might as well be none. It
-// is true of nil.
+// Equal reports whether all weights are the same, as if there were none. It is true for nil.
 func (w *Weights) Equal() bool { return w == nil || w.Min == w.Max }
 
-// Mean returns the mean weight, 1 of nil. It is the common weight if all are equal.
+// Mean returns the mean weight; 1 for nil. If all weights are equal, it is exactly that weight.
 func (w *Weights) Mean() float64 {
 	switch {
 	case w == nil:

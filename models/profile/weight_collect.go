@@ -2,15 +2,15 @@ package profile
 
 import "github.com/bochner-ml/bochner/io/rows"
 
-// WeightCollector collects rows until a block is full, which an exact sum then adds. Rows with weights
-// are collected by weight, as far as there are few: a block of equal weights takes half the
-// time of others, or less. Which rows share a block does not change a sum.
+// WeightCollector collects rows until a block is full, for an exact sum to add. Rows with weights are
+// collected separately for each weight while there are few weights, because a block of equal weights takes
+// half the time or less. A sum does not depend on which rows share a block.
 type WeightCollector struct {
-	Weights   *WeightGrid // of the weights; nil if rows have none
+	Weights   *WeightGrid // nil if rows have no weights
 	Unlabeled bool        // labels are not collected
 
-	// Full takes a block that is full, or the last of its kind, with the weights of its rows
-	// on the grid, nil without a grid. It must not keep either.
+	// Full receives each full block, and the last ones, with the weights of the rows on the grid; nil
+	// without a grid. It must not keep either.
 	Full func(b *rows.Block, weights []int64)
 
 	dim     int
@@ -19,20 +19,20 @@ type WeightCollector struct {
 	weights []int64          // scratch
 }
 
-// batch is rows with their weights on the grid.
+// batch is a block of rows with their weights on the grid.
 type batch struct {
 	rows.Block
 	weights []int64
 }
 
-// Batches of equal weights, and the most bytes of rows in all of them.
+// Limits on batches of equal weights: their number, and the bytes of their rows.
 const (
 	maxBatches     = 16
 	maxBatchMemory = 16 << 20
 )
 
-// WeightCollectorBytes returns the most memory that a Collector of rows of length d takes, with
-// weights or without.
+// WeightCollectorBytes returns the most memory of a WeightCollector for rows of length d, with weights or
+// without.
 func WeightCollectorBytes(d int, weighted bool) int64 {
 	block := 4 * int64(rows.Rows(d)) * int64(d)
 	if weighted {
@@ -41,7 +41,7 @@ func WeightCollectorBytes(d int, weighted bool) int64 {
 	return block
 }
 
-// batches returns how many batches of equal weights of rows of length d there may be.
+// batches returns the most batches of equal weights for rows of length d.
 func batches(d int) int {
 	return max(1, min(maxBatches, maxBatchMemory/(4*rows.Rows(d)*max(d, 1))))
 }
@@ -86,14 +86,14 @@ func (t *batch) reset(d int) {
 	t.weights = t.weights[:0]
 }
 
-// take appends n rows to a batch, for which it has room.
+// take appends n rows to a batch, which must have room for them.
 func (c *WeightCollector) take(t *batch, b *rows.Block, first, n int) {
 	if t.N == 0 {
 		t.Reserve()
 	}
 	t.X = append(t.X, b.X[first*b.D:(first+n)*b.D]...)
 	if !c.Unlabeled {
-		k := len(b.Y) / b.N // of each row
+		k := len(b.Y) / b.N // labels per row
 		t.Y = append(t.Y, b.Y[first*k:(first+n)*k]...)
 	}
 	if t.N += n; t.N == rows.Rows(b.D) {
@@ -101,13 +101,13 @@ func (c *WeightCollector) take(t *batch, b *rows.Block, first, n int) {
 	}
 }
 
-// flush passes on a batch that is not empty.
+// flush passes a batch to Full unless it is empty.
 func (c *WeightCollector) flush(t *batch) {
 	c.Full(&t.Block, t.weights)
 	t.reset(c.dim)
 }
 
-// Flush passes on all rows that are left.
+// Flush passes all remaining rows to Full.
 func (c *WeightCollector) Flush() {
 	for w, t := range c.equal {
 		// Small batches share a block.

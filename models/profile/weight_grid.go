@@ -7,28 +7,26 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// WeightGrid takes weights of rows, and of classes, to whole numbers, so that weighted sums are
-// sums of integers: exact, and the same in any order.
+// WeightGrid turns weights of rows and of classes into whole numbers, so that weighted sums are sums of
+// integers: exact, and the same in any order.
 //
-// If all weights are whole multiples of a number and not too large (counts; 0.5, 1 and
-// 1.5; 0 and 1), they are used as they are: the sums equal the sums of a table in which rows
-// are repeated. Other weights are rounded to 8 significant bits, which changes a weight by
-// up to 1/256 of itself; those below the mean to a fixed step, by up to 1/256 of the mean.
-// The weights of up to 16 classes have 12 significant bits, of more classes 8.
+// If all weights are multiples of a number and not too large (counts; 0.5, 1 and 1.5; 0 and 1), they are
+// exact: the sums equal those of a table in which rows are repeated. Other weights are rounded to 8
+// significant bits, that is by up to 1/256 of a weight; weights below the mean are rounded to multiples of
+// 1/256 of the mean. Weights of up to 16 classes have 12 significant bits, of more classes 8.
 //
-// Rounded weights are the weights of another, equally good sample: unlike the rounding of
-// features they add nothing to λ. 8 bits move a fit by less than a hundredth of its
-// standard error.
+// Rounded weights are the weights of another, equally good sample. Unlike rounding of features, this adds
+// nothing to λ. 8 bits move a fit by less than a hundredth of its standard error.
 type WeightGrid struct {
 	// Unit is the weight of a row that is 1 on the grid.
 	Unit float64 `json:"unit"`
-	// Exact says that weights of rows are whole multiples of Unit, or rounded to them.
+	// Exact says that weights of rows are multiples of Unit, or rounded to multiples of it.
 	Exact bool `json:"exact"`
 	// Classes has the weight of each class; nil if all are 1.
 	Classes []float64 `json:"classes,omitempty"`
 	// Total is at least the sum of all weights on the grid.
 	Total int64 `json:"total"`
-	// One is what the weights of classes are multiplied by where Exact is set.
+	// One is the factor of class weights on the grid, if Exact is set.
 	One float64 `json:"one"`
 }
 
@@ -38,17 +36,17 @@ const (
 	classBits  = 12
 	fewClasses = 16
 
-	MostExact = 1 << 16 // of a row that is used as it is
-	mostTotal = 1 << 31 // of all such rows: sums of 8-bit features and targets stay exact
-	mostSum   = 1 << 29 // of rounded weights
-	mostClass = 1 << 38 // of rows times weights of classes, for which there are no targets
-	scoreBits = 37      // of the sum of all weights in scores
+	MostExact = 1 << 16 // largest exact weight of a row
+	mostTotal = 1 << 31 // largest sum of exact weights: sums of 8-bit features and targets stay exact
+	mostSum   = 1 << 29 // largest sum of rounded weights
+	mostClass = 1 << 38 // largest sum of weights of rows times classes, where there are no targets
+	scoreBits = 37      // bits of the sum of all weights in scores
 )
 
-// ScoringGrid returns the grid for the weights of rows in scores, whose sums have room for more
-// than NewGrid's 8 bits. Weights are used as they are unless their sum is above 2³⁷ of their common
-// unit; then they are rounded by up to 2⁻³⁷ of the sum. Either way they have at most 24 significant
-// bits, as float32 values have. It returns nil if weights are equal.
+// ScoringGrid returns the grid of the weights of rows in scores, which is finer than NewWeightGrid's.
+// Weights are exact unless their sum is above 2³⁷ times their unit; then they are rounded by up to 2⁻³⁷ of
+// the sum. Either way they have at most 24 significant bits, like float32. It returns nil if all weights
+// are equal.
 func ScoringGrid(w *Weights) *WeightGrid {
 	if w.Equal() {
 		return nil
@@ -60,9 +58,9 @@ func ScoringGrid(w *Weights) *WeightGrid {
 	return &WeightGrid{Unit: unit, Exact: true, One: 1, Total: int64(math.Ceil(w.Sum/unit)) + w.Rows}
 }
 
-// NewWeightGrid returns the grid for weights of rows and of classes, whose classes may be nil.
-// byClass has the sum of the weights of the rows of each class, if classes have weights.
-// It returns nil if rows have equal weights and classes have none.
+// NewWeightGrid returns the grid for weights of rows and of classes. classes may be nil; otherwise byClass
+// has the sum of the weights of the rows of each class. It returns nil if rows have equal weights and
+// classes have none.
 func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
 	if ones(classes) {
 		classes, byClass = nil, []float64{w.Sum}
@@ -96,7 +94,7 @@ func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
 	return g
 }
 
-// scaleClasses sets One for a sum of weights on the grid.
+// scaleClasses sets One, given the sum of the weights of the rows on the grid.
 func (g *WeightGrid) scaleClasses(total float64, byClass []float64) {
 	if g.Classes == nil {
 		return
@@ -119,8 +117,8 @@ func (g *WeightGrid) classBits() int {
 	return classBits
 }
 
-// class returns the weight of a class on the grid, by which the weights of its rows are multiplied
-// where Exact is set.
+// class returns the weight of a class on the grid, by which the weights of its rows are multiplied if Exact
+// is set.
 func (g *WeightGrid) class(c int) int64 {
 	if g.Classes == nil {
 		return 1
@@ -128,8 +126,8 @@ func (g *WeightGrid) class(c int) int64 {
 	return max(1, significant(g.Classes[c]*g.One, g.classBits()))
 }
 
-// Whole appends to dst the weights of the rows of b from first up to end on the grid. Where
-// classes have weights, b.Y has the classes.
+// Whole appends to dst the weights on the grid of the rows of b from first up to end. Where classes have
+// weights, b.Y must hold the classes.
 func (g *WeightGrid) Whole(dst []int64, b *rows.Block, first, end int) []int64 {
 	for i := first; i < end; i++ {
 		w, c := 1.0, 0
@@ -151,8 +149,7 @@ func (g *WeightGrid) Whole(dst []int64, b *rows.Block, first, end int) []int64 {
 	return dst
 }
 
-// Repeats appends to dst how often each row of b counts: its weight on the grid, or once for a
-// nil grid.
+// Repeats appends to dst how often each row of b counts: its weight on the grid, or 1 if g is nil.
 func (g *WeightGrid) Repeats(dst []int64, b *rows.Block) []int64 {
 	if g != nil {
 		return g.Whole(dst, b, 0, b.N)
@@ -163,8 +160,7 @@ func (g *WeightGrid) Repeats(dst []int64, b *rows.Block) []int64 {
 	return dst
 }
 
-// Class returns the weight of class c as the grid has it: rounded, where rows are used as
-// they are.
+// Class returns the weight of class c on the grid, in units of 1. It is rounded if Exact is set.
 func (g *WeightGrid) Class(c int) float64 {
 	switch {
 	case g == nil || g.Classes == nil:
@@ -175,9 +171,8 @@ func (g *WeightGrid) Class(c int) float64 {
 	return g.Classes[c]
 }
 
-// Rows returns how many rows there are in a part of the data with that many rows and that
-// sum of weights on the grid, without weights of classes: where weights are exact, as many
-// as if rows were repeated.
+// Rows returns the number of rows in a part of the data, given its rows and its sum of weights on the grid
+// without class weights. With exact weights, a row counts as often as its weight says.
 func (g *WeightGrid) Rows(rows int64, sum float64) int64 {
 	if g == nil || !g.Exact {
 		return rows
@@ -185,13 +180,13 @@ func (g *WeightGrid) Rows(rows int64, sum float64) int64 {
 	return int64(sum / g.One)
 }
 
-// For returns the grid with the largest sum that other rows with those weights can have. It returns g
-// itself if g or w is nil.
+// For returns the grid for other rows with weights w: a copy of g with the Total that they need. It returns
+// g itself if g or w is nil.
 func (g *WeightGrid) For(w *Weights) *WeightGrid {
 	if g == nil || w == nil {
 		return g
 	}
-	most := 1.0 // of the weights of classes
+	most := 1.0 // largest class weight
 	for c := range g.Classes {
 		most = max(most, g.Class(c))
 	}
@@ -216,7 +211,7 @@ func (g *WeightGrid) Validate() error {
 	return nil
 }
 
-// significant returns v ≥ 0 rounded to a whole number of that many significant bits.
+// significant returns v ≥ 0 rounded to the given number of significant bits.
 func significant(v float64, bits int) int64 {
 	if e := floorLog2(v) + 1 - bits; e > 0 {
 		return int64(math.RoundToEven(math.Ldexp(v, -e))) << e
@@ -224,7 +219,7 @@ func significant(v float64, bits int) int64 {
 	return int64(math.RoundToEven(v))
 }
 
-// floorLog2 returns the exponent of v > 0.
+// floorLog2 returns ⌊log₂ v⌋ for v > 0.
 func floorLog2(v float64) int {
 	_, e := math.Frexp(v)
 	return e - 1

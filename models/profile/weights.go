@@ -5,18 +5,18 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// weighted is what is known of the weights of rows.
+// weighted has exact sums over the weights of rows.
 type weighted struct {
 	rows    WeightSum
 	total   exact.Sum
-	missing []exact.Sum // of the rows without a value in each column, as far as there are any
+	missing []exact.Sum // for each column, of the rows without a value; may be shorter than the columns
 }
 
 // any reports whether rows have weights.
 func (w *weighted) any() bool { return w.total.Sign() > 0 }
 
-// of returns the sum of the weights of the rows that have a value in column j.
-func (w *weighted) of(j int) *exact.Sum {
+// present returns the sum of the weights of the rows that have a value in column j.
+func (w *weighted) present(j int) *exact.Sum {
 	sum := w.total
 	if j < len(w.missing) {
 		sum.Sub(&w.missing[j])
@@ -40,11 +40,11 @@ func (w *weighted) grow(j int) {
 	}
 }
 
-// addWeight adds the weight of row i of b, and to its label if rows have labels.
+// addWeight adds the weight of row i of b, also to its label if rows have one.
 func (s *Sum) addWeight(b *rows.Block, i int) {
 	s.weights.rows.Add(b.Weights[i])
 	s.weights.total.Add(float32(b.Weights[i]))
-	if len(b.Y) == b.N { // several targets are not counted
+	if len(b.Y) == b.N { // labels of several targets are not counted
 		s.labels.AddWeight(int(b.Y[i]), float32(b.Weights[i]))
 	}
 }
@@ -69,11 +69,11 @@ func (s *Sum) MissingShare(j int) float64 {
 	return float64(missing) / float64(s.rows)
 }
 
-// moments returns mean and variance of column j over that many rows, or by their weights.
+// moments returns mean and variance of column j over its present rows, by weight if rows have weights.
 func (s *Sum) moments(j int, present int64) (mean, variance float64) {
 	c := &s.columns[j]
 	if s.weights.any() {
-		return exact.WeightedMoments(s.weights.of(j), &c.sum, &c.squares)
+		return exact.WeightedMoments(s.weights.present(j), &c.sum, &c.squares)
 	}
 	return exact.Moments(present, &c.sum, &c.squares)
 }

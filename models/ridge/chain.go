@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// stride is the distance of the folds that are judged: with a gap, every second is one.
+// stride is the distance between the folds that judge: every second fold is a gap if Options.Gap is set.
 func stride(o *Options) int {
 	if o.Gap {
 		return 2
@@ -15,8 +15,8 @@ func stride(o *Options) int {
 	return 1
 }
 
-// SolveChain is ridge.Solve for folds in the order of time, which are added by Options.Add. It
-// judges every fold that has earlier ones, or with JudgeFirst fold 0 alone.
+// SolveChain is Solve for folds that follow each other in time, the latest first. Options.Add must be set.
+// Each fold judges weights that were fitted to the earlier ones; with JudgeFirst, fold 0 is the only judge.
 func SolveChain(o Options) (*Solution, error) {
 	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Judge == JudgeNone || o.Judge == JudgeFirst && !o.Gap {
 		return Solve(o) // nothing depends on the order
@@ -59,7 +59,8 @@ func SolveChain(o Options) (*Solution, error) {
 	return fit, nil
 }
 
-// judging is the problem that holds out fold f: fold 0 of it is that fold, and fold 1 what is learned from.
+// judging returns the options of the problem that holds out fold f: its fold 0 is f, its fold 1 has the
+// rows before f.
 func judging(o *Options, f int) Options {
 	q := *o
 	q.FoldPlan, q.Gap = FoldPlan{Folds: 2, Judge: JudgeFirst}, false
@@ -79,7 +80,7 @@ func judging(o *Options, f int) Options {
 	return q
 }
 
-// rank is the error of a λ, for the smallest to be chosen.
+// rank returns the error by which values of λ are compared; smaller is better.
 func rank(r Row) float64 {
 	if r.Failed != "" || r.Folds == 0 {
 		return math.Inf(1)
@@ -87,9 +88,9 @@ func rank(r Row) float64 {
 	return r.MSE
 }
 
-// joinTables returns the rows of the λ that all judgements have tried, with errors that are means
-// over the judgements, the errors of each, and the trials of the first, unless a judgement failed.
-// Errors of the first are the fold's own.
+// joinTables returns a row for each λ that all judgements have tried, the errors of each judgement, and the
+// trials of the first judgement. Errors in a row are means over the judgements, but FoldMSE is from the
+// first. A λ that failed in one judgement has no trial.
 func joinTables(judged []*Solution) (table []Row, errors [][]float64, trials []*Solution) {
 	for at, row := range judged[0].Table {
 		var all []Row

@@ -41,7 +41,7 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 			s := draw(shape, 7*shape.Dim+50, 5, 1)
 			lambda := []float64{1e-1, 1e-6, 1e-2, 1e-5, 1e-3, 1e-4}
 			want, _ := table(t, s, solver.Exactly, 2, lambda...)
-			for _, by := range []solver.By{solver.Shared, solver.Alone} {
+			for _, by := range []solver.By{solver.SharedFactor, solver.OwnFactor} {
 				got, _ := table(t, s, by, 2, lambda...)
 				for i, row := range got {
 					for _, v := range [][2]float64{{row.MSE, want[i].MSE}, {row.StdErr, want[i].StdErr}, {row.Train, want[i].Train}} {
@@ -71,8 +71,8 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 3} {
-			got, _ := table(t, s, solver.Shared, threads, 1e-5, 1e-3)
-			more, _ := table(t, s, solver.Alone, threads, 1e-5, 1e-3)
+			got, _ := table(t, s, solver.SharedFactor, threads, 1e-5, 1e-3)
+			more, _ := table(t, s, solver.OwnFactor, threads, 1e-5, 1e-3)
 			if got = append(got, more...); want == nil {
 				want = got
 			}
@@ -91,7 +91,7 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 func TestSystemsBeyondDescentAreFactored(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 90, 3, 4) // fewer rows than features
 	want, _ := table(t, s, solver.Exactly, 2, 0, 1e-12, 1e-3)
-	for _, by := range []solver.By{solver.Shared, solver.Alone} {
+	for _, by := range []solver.By{solver.SharedFactor, solver.OwnFactor} {
 		got, _ := table(t, s, by, 2, 0, 1e-12, 1e-3)
 		if !strings.HasPrefix(got[0].Failed, "not positive definite (pivot ") || got[0].Failed != want[0].Failed {
 			t.Errorf("lambda 0: %+v, by factoring %+v", got[0], want[0])
@@ -110,7 +110,7 @@ func TestSystemsBeyondDescentAreFactored(t *testing.T) {
 func TestFactorsAreSharedAndFew(t *testing.T) {
 	s := draw(Shape{Dim: 60, Outputs: 2}, 900, 3, 5)
 	lambda := []float64{1e-9, 2e-9, 1e-3, 1e-2, 1e-1, 1, 10, 100}
-	p, y, total := opened(t, s, solver.Shared, lambda...)
+	p, y, total := opened(t, s, solver.SharedFactor, lambda...)
 	trials := p.trials(y, total, []int{2, 3, 4, 5, 6, 7}, false)
 	if len(trials) != solver.MaxFactors {
 		t.Errorf("%d trials of decades, want %d", len(trials), solver.MaxFactors)
@@ -134,7 +134,7 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 	if own := p.trials(y, total, []int{3}, false); len(own) != 1 || own[0].by == middle {
 		t.Errorf("a value has no factor of its own: %+v", own)
 	}
-	_, lines := table(t, s, solver.Shared, 2, lambda...)
+	_, lines := table(t, s, solver.SharedFactor, 2, lambda...)
 	if len(lines) != 3*len(lambda) {
 		t.Errorf("%d systems solved, want %d", len(lines), 3*len(lambda))
 	}
@@ -143,7 +143,7 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 // Where the factor of a neighbour is too far off for a descent, the system has one of its own.
 func TestAFactorTooFarOffIsReplaced(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 2000, 3, 6)
-	p, y, total := opened(t, s, solver.Shared, 1e-6)
+	p, y, total := opened(t, s, solver.SharedFactor, 1e-6)
 	fold, err := p.load(0)
 	if err != nil {
 		t.Fatal(err)

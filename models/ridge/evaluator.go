@@ -11,7 +11,8 @@ import (
 )
 
 // Evaluator fits weights to sums and computes their squared errors on other sums, in float64 and without
-// rows: for questions such as "trained on these days, how good on those". It is not safe for concurrent use.
+// rows: for questions such as "trained on these days, how good on those?". It is not safe for concurrent
+// use.
 type Evaluator struct {
 	problem *solve
 	factors []float64 // of the squared errors of the outputs: see system.share
@@ -20,8 +21,8 @@ type Evaluator struct {
 	errors  heldOut
 }
 
-// NewEvaluator returns an Evaluator of sums that are parts of total. The squared errors of several targets
-// are shares of the variances of the targets in total. It fails where Solve would fail for total.
+// NewEvaluator returns an Evaluator of sums that are parts of total. Squared errors of several targets are
+// divided by the variances of the targets in total. It fails where Solve would fail for total.
 func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
 	p := &solve{Options: Options{Choice: Choice{Lambda: []float64{1}}, Units: u, Threads: threads}}
 	if err := cmp.Or(p.Options.validate(), p.checkRows(total)); err != nil {
@@ -37,8 +38,8 @@ func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
 // Fits are the weights for several values of λ, fitted to one sum.
 type Fits struct {
 	of     *Evaluator
-	rows   *system   // what of the system of the fitted rows their errors elsewhere depend on
-	vt     []float64 // for each λ the transposed weights in units of the grids, k×D
+	rows   *system   // head, column sums and targets of the fitted rows, for errors on other sums
+	vt     []float64 // the transposed weights for each λ, k×D, in units of the grids
 	failed []bool    // the matrix for a λ is not positive definite to working precision
 
 	rowWeight float64 // mean weight of the fitted rows
@@ -49,7 +50,7 @@ type Fits struct {
 func (e *Evaluator) Fit(train *Sum, lambda []float64) *Fits {
 	f := e.newFits(len(lambda))
 	e.each(len(lambda), func(y *system, i int) {
-		y.leave(train, nil)
+		y.setSums(train, nil)
 		_, ok := y.solve(e.problem.mu(y, lambda[i]), train, nil)
 		f.keep(i, y, ok)
 	})
@@ -59,19 +60,19 @@ func (e *Evaluator) Fit(train *Sum, lambda []float64) *Fits {
 	return f
 }
 
-// newFits returns Fits of so many weights.
+// newFits returns Fits with room for the weights of n values of λ.
 func (e *Evaluator) newFits(n int) *Fits {
 	return &Fits{of: e, vt: make([]float64, n*e.shape.Outputs*e.shape.Dim), failed: make([]bool, n)}
 }
 
-// Model returns the first weights as those of a model.
+// Model returns the weights for the first λ as a model.
 func (f *Fits) Model() (*linear.Model, error) {
 	s := new(Solution)
 	err := f.of.problem.weights(s, f.system())
 	return &linear.Model{W: s.Weights, B: s.Intercept, K: f.of.shape.Outputs, D: f.of.shape.Dim}, err
 }
 
-// system returns the rows with the first weights.
+// system returns the system of the fitted rows with the weights for the first λ.
 func (f *Fits) system() *system {
 	d, k := f.of.shape.Dim, f.of.shape.Outputs
 	y := *f.rows
@@ -80,7 +81,7 @@ func (f *Fits) system() *system {
 	return &y
 }
 
-// each calls solve for 0 to n−1, as many at a time as there are threads, each time with a system.
+// each calls solve for 0 to n−1 on up to threads goroutines. Each goroutine has a system of its own.
 func (e *Evaluator) each(n int, solve func(y *system, i int)) {
 	workers := max(1, min(e.problem.Threads, n))
 	for len(e.systems) < workers {
@@ -95,7 +96,7 @@ func (e *Evaluator) each(n int, solve func(y *system, i int)) {
 	})
 }
 
-// keep takes the weights i from a system that is solved, if it could be.
+// keep copies the solution of y to weights i, or notes that there is none if ok is false.
 func (f *Fits) keep(i int, y *system, ok bool) {
 	d, k := y.shape.Dim, y.shape.Outputs
 	if f.failed[i] = !ok; ok {
@@ -103,8 +104,8 @@ func (f *Fits) keep(i int, y *system, ok bool) {
 	}
 }
 
-// Squares returns for each λ the sum of squared errors on the rows of a sum, in the units of Row.MSE;
-// infinite for a λ for which there are no weights. The sum of no rows has no errors.
+// Squares returns for each λ the sum of squared errors on the rows of a sum, in the units of Row.MSE. It is
+// infinite for a λ without weights. Without rows the errors are 0.
 func (f *Fits) Squares(on *Sum) []float64 {
 	if on.head[0] == 0 {
 		return make([]float64, len(f.failed))
@@ -118,8 +119,8 @@ func (f *Fits) Squares(on *Sum) []float64 {
 	return squares
 }
 
-// Spread returns the squared errors of the mean target, or of the shares of the classes, on the rows of
-// a sum, or of several, given their head: the first part of the sum, or the sum of these parts.
+// Spread returns the squared errors of a constant prediction, the mean target or the class shares, on the
+// rows of a sum. head is part 0 of the sum; for several sums, the total of these parts.
 func (e *Evaluator) Spread(head []float64) (squares float64) {
 	s := &Sum{shape: e.shape, head: head}
 	for c := range e.shape.Outputs {

@@ -8,9 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// newFewRows returns the dual problem of the rows, if they are few enough to be carried. λ must be large
-// enough for the matrix of all features to be positive definite to working precision; otherwise it
-// returns nil.
+// newFewRows returns the dual problem of the stored rows, or nil if a value of λ is too small for the
+// matrix of all features to be positive definite to working precision.
 func (p *solve) newFewRows(y *system, total *Sum) *solver.Problem {
 	d, n := total.shape.Dim, total.head[0]
 	y.mass = y.masses(total.head)
@@ -33,19 +32,19 @@ func (p *solve) newFewRows(y *system, total *Sum) *solver.Problem {
 	return p.dualOfRows(mean, target, y.Ridge)
 }
 
-// tryFew is try for few rows.
+// tryFew is try by the dual problem of few rows.
 func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
 	type few struct {
 		fold, value int
 		mu          float64
-		v           []float64 // weights; nil if nobody needs them
+		v           []float64 // weights; nil if nothing reads them
 		fit         solver.Fit
 		pivot       int
 		ok          bool
 	}
 	var all []few
 	for _, f := range folds {
-		y.leave(total, p.heads[f])
+		y.setSums(total, p.heads[f])
 		for _, value := range values {
 			if p.tallies[value].pending(f) {
 				all = append(all, few{fold: f, value: value, mu: p.mu(y, p.values[value])})
@@ -70,14 +69,14 @@ func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
 		})
 		for _, t := range some {
 			if !p.tallies[t.value].pending(t.fold) {
-				continue // or it has failed on a fold before
+				continue // or it failed on an earlier fold
 			}
 			if !t.ok {
 				p.fails(t.value, t.fold, notDefinite(t.pivot, p.few.Len()))
 				continue
 			}
 			fold := p.heads[t.fold]
-			y.leave(total, fold)
+			y.setSums(total, fold)
 			copy(y.v, t.v)
 			p.record(y, total, fold, t.fold, t.value, t.fit.HeldOut, t.fit.Train, t.fit.Squares)
 		}

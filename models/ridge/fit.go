@@ -17,21 +17,20 @@ type Fitted struct {
 	*linear.Machine
 	Lambda float64 // λ of the weights
 	Table  []Row   // cross-validation results for each λ; nil if one λ was given
-	Steps  int     // of the grid of the features: features.ByteSteps is 8 bits
+	Steps  int     // of the feature grid: features.ByteSteps for 8 bits
 }
 
 // seedOfFit is the seed that assigns rows to solver.Folds folds, as in training on files.
 const seedOfFit = 1
 
-// Fit trains on rows in memory, on all cores: it adds up the sums of the features and solves. Of
-// several λ it takes the one with the least error in cross-validation over five folds, chosen by
-// content or by Data.Groups; if none are given, it tries AutoLambda. The map must be
-// features.Gridded. Nil options mean NewTraining().
+// Fit trains on rows in memory, on all cores: it adds up the sums of the features and solves. If several
+// values of λ are given, it takes the one with the least error in cross-validation over five folds. Rows
+// are assigned to folds by content or by Data.Groups. If none is given, it tries AutoLambda. The map must
+// be features.Gridded. Nil options mean NewTraining().
 //
-// Training on a file of these rows with the same options gives the same weights, byte for
-// byte, unless there are several λ and few different rows (profile.Few).
-// Training on rows with whole weights gives the weights of training on repeated rows, byte
-// for byte.
+// Training on a file of these rows with the same options gives the same weights, byte for byte, unless
+// several λ are tried on few different rows (profile.Few). A row of whole weight w counts exactly like w
+// copies of the row.
 func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	if t == nil {
 		t = NewTraining()
@@ -105,8 +104,8 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	}
 }
 
-// Size returns how many rows sums of rows with those weights are sums of, as if rows were
-// repeated, and the largest sum of weights that they may have.
+// Size returns the number of rows, counting each row as often as its weight says, and an upper bound on the
+// sum of the weights.
 func Size(w *profile.Weights, grid *profile.WeightGrid) (rows, total int64) {
 	if grid == nil {
 		return w.Rows, w.Rows
@@ -138,9 +137,9 @@ func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Optio
 	return sums, nil
 }
 
-// SumRows adds the features of rows in memory to the sums of their folds. It calls each, which calls
-// add with every row, its labels (nil for an embedding) and its weight. It returns how many features
-// are not finite or far beyond the bound of the map.
+// SumRows adds the features of rows in memory to the sums of their folds. It calls each once, which calls
+// add with every row, its labels (nil for an embedding) and its weight. It returns the number of features
+// that are not finite or far beyond the bound of the map.
 func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
 	each func(add func(fold int, x []float32, y []float64, w float64))) (cut int64) {
 	in, out := m.Dims()

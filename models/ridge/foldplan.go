@@ -11,30 +11,29 @@ type FoldPlan struct {
 	Cut int `json:"cut,omitempty"`
 	// Judge says which folds choose λ.
 	Judge Judge `json:"judge,omitempty"`
-	// HeldOut says to fit also to all rows outside of fold 0, with the chosen λ; it needs
-	// Folds ≥ 2.
+	// HeldOut asks for a second fit with the chosen λ, to the rows outside fold 0. It needs Folds ≥ 2.
 	HeldOut bool `json:"held,omitempty"`
 }
 
-// Judge says which folds are left out, one after the other, to choose λ.
+// Judge says which folds are held out, one after the other, to choose λ.
 type Judge string
 
 const (
 	JudgeAll   Judge = ""      // each of them
-	JudgeFirst Judge = "first" // fold 0 alone, because a search for features has seen the rows of the others
-	JudgeNone  Judge = "none"  // none: there is one λ, and folds serve HeldOut only
+	JudgeFirst Judge = "first" // only fold 0, because a search for features has seen the rows of the others
+	JudgeNone  Judge = "none"  // none: λ is given, and folds serve HeldOut only
 )
 
 // Parts returns the number of folds into which rows are cut.
 func (p FoldPlan) Parts() int { return max(p.Folds, p.Cut) }
 
-// Sum returns which sum a row is part of, by the hash that its profile.Assigner gives it.
+// Sum returns the index of a row's sum, given the row's hash from a profile.Assigner.
 func (p FoldPlan) Sum(hash uint64) int { return min(int(hash%uint64(p.Parts())), p.Folds-1) }
 
 // Validates tells whether folds are left out to choose λ.
 func (p FoldPlan) Validates() bool { return p.Folds > 1 && p.Judge != JudgeNone }
 
-// Judges returns the number of folds of the rows if some of them choose λ, otherwise 1.
+// Judges returns Parts if folds choose λ, otherwise 1.
 func (p FoldPlan) Judges() int {
 	if !p.Validates() {
 		return 1

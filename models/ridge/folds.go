@@ -11,8 +11,8 @@ import (
 // tally accumulates the results of the folds for one λ.
 type tally struct {
 	heldOut, heldOutRows float64 // Σ squares and rows of the folds, or their weights
-	train, trainRows     float64 // the same for the training rows
-	rounding             float64 // the part of heldOut that is due to rounding of features
+	train, trainRows     float64 // the same over the training rows
+	rounding             float64 // the part of heldOut that comes from rounding of features
 	targets              moments // of the first target of the rows of the folds
 	means                []float64
 	first                float64   // mean square of fold 0
@@ -21,11 +21,11 @@ type tally struct {
 	done                 []int // folds
 }
 
-// pending tells whether the λ can and has not been tried on a fold.
+// pending reports whether the λ has not yet been tried on a fold and has not failed on another.
 func (t *tally) pending(fold int) bool { return t.failed == "" && !slices.Contains(t.done, fold) }
 
-// try leaves out each of some folds with each of some values of λ, given by position, as far
-// as that has not been done. It overwrites the system y.
+// try fits each of the values of λ without each of the folds, and records the held-out errors. Both are
+// given by their index. Pairs that were tried before are skipped. It overwrites the system y.
 func (p *solve) try(y *system, total *Sum, values, folds []int) error {
 	if p.few != nil {
 		p.tryFew(y, total, values, folds)
@@ -38,8 +38,8 @@ func (p *solve) try(y *system, total *Sum, values, folds []int) error {
 	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {
 		return !slices.ContainsFunc(folds, p.tallies[i].pending)
 	})
-	if p.by == solver.Shared {
-		// In ascending order, so that a factor may serve the λ that follow.
+	if p.by == solver.SharedFactor {
+		// Ascending, so that a factor may serve the values that follow.
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
 	}
 	for len(rest) > 0 {
@@ -61,19 +61,19 @@ func (p *solve) try(y *system, total *Sum, values, folds []int) error {
 	return nil
 }
 
-// trial is a λ that is tried, with the factor to descend by, which is nil unless it is
-// shared.
+// trial is a λ to try, with the shared factor that preconditions its descents; nil if each fold has its own
+// factor.
 type trial struct {
 	index int // in values
 	by    *solver.Factor
 }
 
-// trials returns what to try next of the remaining values: all, or those that factors serve which
-// exist or of which there are solver.MaxFactors. With far, an existing one may belong to a
-// neighbour, and one of three in a row serves all.
+// trials returns the values to try next. Without shared factors these are all remaining values; otherwise
+// the values that existing factors serve, or those for which up to solver.MaxFactors new ones are made. If
+// far is set, a factor also serves neighbouring values, so one of three in a row is enough.
 func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	var trials []trial
-	if p.by != solver.Shared {
+	if p.by != solver.SharedFactor {
 		for _, i := range rest {
 			trials = append(trials, trial{index: i})
 		}
@@ -123,7 +123,7 @@ func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	return trials
 }
 
-// factors returns how many factors are kept.
+// factors returns the number of shared factors in memory.
 func (p *solve) factors() int {
 	var all []*solver.Factor
 	for _, t := range p.sharedFactors {
@@ -134,14 +134,14 @@ func (p *solve) factors() int {
 	return len(all)
 }
 
-// solved is the solution of a system by descent, with its error on the fold.
+// solved is the solution of a trial on a fold by descent, with its error on that fold.
 type solved struct {
 	x    []float64 // k×D; nil if the descent did not converge
 	held float64
 }
 
-// descend solves the systems of the trials on a fold as far as descents converge. y is
-// centred, and keeps what it needs for other solutions.
+// descend solves the trials on a fold by conjugate gradients. A trial that does not converge has no
+// solution. The matrix of y is centred, and stays usable for other solutions.
 func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, trials []trial) []solved {
 	out := make([]solved, len(trials))
 	if p.by == solver.Exactly {
@@ -161,7 +161,7 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 	}
 	var systems []*solver.System
 	var at []int
-	if p.by == solver.Alone && p.single == nil {
+	if p.by == solver.OwnFactor && p.single == nil {
 		p.single = blas.MakeTiles[float32](total.shape.Dim)
 	}
 	for i, t := range trials {
@@ -169,17 +169,17 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 			continue
 		}
 		mu, by := p.mu(y, p.values[t.index]), t.by
-		if p.by == solver.Alone {
+		if p.by == solver.OwnFactor {
 			by = y.Factor(mu, p.single, p.factor)
 		}
 		if by == nil {
 			continue
 		}
-		if p.by == solver.Alone {
+		if p.by == solver.OwnFactor {
 			p.factor = by
 		}
 		systems, at = append(systems, &solver.System{Mu: mu, By: by}), append(at, i)
-		if p.by == solver.Alone {
+		if p.by == solver.OwnFactor {
 			run(systems, at)
 			systems, at = systems[:0], at[:0]
 		}
@@ -188,7 +188,7 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 	for i, t := range trials {
 		mu := p.mu(y, p.values[t.index])
 		if out[i].x == nil && t.by != nil && !t.by.Serves(mu) &&
-			p.tallies[t.index].pending(number) { // a neighbour's was too far off
+			p.tallies[t.index].pending(number) { // the factor of a neighbour was too different
 			if by := y.Factor(mu, blas.MakeTiles[float32](total.shape.Dim), nil); by != nil {
 				run([]*solver.System{{Mu: mu, By: by}}, []int{i})
 			}
@@ -197,10 +197,10 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 	return out
 }
 
-// validate tries the λ of trials on a fold, as far as that has not been done.
+// validate records the errors of the trials on a fold that have not been tried there.
 func (p *solve) validate(y *system, h heldOut, total, fold *Sum, number int, trials []trial) {
 	if p.by == solver.Exactly {
-		y.leave(total, fold)
+		y.setSums(total, fold)
 	} else {
 		y.centre(total, fold)
 	}
@@ -232,8 +232,9 @@ func (p *solve) fails(value, fold int, why string) {
 	p.report("ridge: fold %d of %d: lambda %g: %s", fold+1, p.Folds, p.values[value], why)
 }
 
-// record adds the results of a value on a fold: squared errors e on its rows and train on the
-// others, and the squares of the weights. y has the solution, if somebody needs it.
+// record adds the results of a value on a fold: e is the sum of squared errors on its rows, train the sum
+// on the other rows, and squares the squared norm of the weights. y holds the solution where it is needed
+// later.
 func (p *solve) record(y *system, total, fold *Sum, number, value int, e, train, squares float64) {
 	tally, lambda, rows := &p.tallies[value], p.values[value], fold.head[0]
 	if number == 0 {

@@ -7,24 +7,23 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// Rows are the rows of the folds, for Solve in place of their sums, on a grid of that many steps
-// from 0 to the bound. Where rows are few it makes one sum, of all of them.
+// Rows holds the rows of the folds themselves, which Solve uses instead of sums when n < D. Features are on
+// a grid of Steps steps from 0 to the bound.
 type Rows struct {
 	Shape Shape
 	Steps int
 	Folds []*GridRows
 }
 
-// Carries tells whether so many rows are so few that they are better carried than summed, for a
-// choice among the values of lambda: a fold of them takes less memory than its sum, and Solve less
-// time. The dual problem of the rows is too coarse for a λ that is smaller than all of
-// SmallerLambda.
-func Carries(shape Shape, rows int64, lambda []float64) bool {
+// StoresRows reports whether a choice among the values of lambda should store the rows instead of summing
+// them: they are so few that a fold takes less memory than its sum, and Solve less time. It is false if a
+// value is below all of SmallerLambda, because the dual problem is not accurate enough for it.
+func StoresRows(shape Shape, rows int64, lambda []float64) bool {
 	return solver.Few(solverShape(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
 }
 
-// NewPoints returns an empty set of rows for sums of the shape.
-func NewPoints(shape Shape) *GridRows {
+// NewGridRows returns an empty GridRows for sums of the shape.
+func NewGridRows(shape Shape) *GridRows {
 	labels := 1
 	if shape.Regression {
 		labels = shape.Outputs
@@ -32,26 +31,26 @@ func NewPoints(shape Shape) *GridRows {
 	return &GridRows{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
 }
 
-// PointsOfPart is how many rows of the shape take as much as a part of their sum.
-func PointsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
+// GridRowsOfPart returns the number of rows that take as much memory as a part of their sum.
+func GridRowsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
 
-// AddPoints adds the rows of several sets on a grid of that many steps.
-func (s *Sum) AddPoints(steps, threads int, sets ...*GridRows) {
+// AddGridRows adds the rows of several sets, on a grid of the given number of steps.
+func (s *Sum) AddGridRows(steps, threads int, sets ...*GridRows) {
 	z := features.NewGrid(s.shape.Dim, steps)
 	for labels, weights := range RowBlocks(z, sets, threads) {
 		s.addLabels(z, labels, weights, threads)
 	}
 }
 
-// totalOfRows is loadTotal for rows: an outline is enough for their dual problem.
+// totalOfRows is loadTotal for stored rows. An outline of the total is enough for their dual problem.
 func (p *solve) totalOfRows() *Sum {
 	shape := p.Rows.Shape
 	total := outline(shape)
 	for f, rows := range p.Rows.Folds {
-		// Products of features are in the total alone.
+		// Only the total needs products of features.
 		own := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: total.tiles,
 			cross: make([]float64, len(total.cross))}
-		own.AddPoints(p.Rows.Steps, p.Threads, rows)
+		own.AddGridRows(p.Rows.Steps, p.Threads, rows)
 		own.tiles = make([][]float64, len(total.tiles))
 		total.Merge(own)
 		p.heads = append(p.heads, own)
@@ -65,19 +64,19 @@ func (p *solve) totalOfRows() *Sum {
 	return total
 }
 
-// partOfRows returns the sums of the folds on a part of the features.
+// partOfRows returns the sums of the folds over some of the features.
 func (p *solve) partOfRows(part []int) (sums []*Sum) {
 	shape := p.Rows.Shape
 	shape.Dim = len(part)
 	for _, rows := range p.Rows.Folds {
 		sums = append(sums, NewSum(shape))
-		sums[len(sums)-1].AddPoints(p.Rows.Steps, p.Threads, rows.Pick(part))
+		sums[len(sums)-1].AddGridRows(p.Rows.Steps, p.Threads, rows.Pick(part))
 	}
 	return sums
 }
 
-// of returns the rows of some folds.
-func (r *Rows) of(folds func(int) bool) (sets []*GridRows) {
+// inFolds returns the rows of the folds for which the function is true.
+func (r *Rows) inFolds(folds func(int) bool) (sets []*GridRows) {
 	for f, rows := range r.Folds {
 		if folds(f) {
 			sets = append(sets, rows)
@@ -86,7 +85,7 @@ func (r *Rows) of(folds func(int) bool) (sets []*GridRows) {
 	return sets
 }
 
-// dualOfRows returns the dual problem of the rows, with the means over all of them.
+// dualOfRows returns the dual problem of the rows. mean and target are the means over all rows.
 func (p *solve) dualOfRows(mean, target, ridge []float64) *solver.Problem {
 	var folds []solver.Points
 	k := p.Rows.Shape.Outputs

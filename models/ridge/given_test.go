@@ -22,7 +22,7 @@ func (s *sample) rows(order []int) *Rows {
 		}
 		var sets []*GridRows
 		for part := range slices.Chunk(in, 70) {
-			set := NewPoints(s.shape)
+			set := NewGridRows(s.shape)
 			var labels []int32
 			for _, i := range part {
 				if s.shape.Regression {
@@ -34,7 +34,7 @@ func (s *sample) rows(order []int) *Rows {
 			set.Add(s.pack(part), labels, nil, 2)
 			sets = append(sets, set)
 		}
-		r.Folds = append(r.Folds, JoinRows(append(sets, NewPoints(s.shape))))
+		r.Folds = append(r.Folds, JoinRows(append(sets, NewGridRows(s.shape))))
 	}
 	return r
 }

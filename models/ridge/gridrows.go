@@ -10,10 +10,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// GridRows is a set of rows.
+// GridRows is a set of rows whose features are on a grid of whole numbers.
 type GridRows struct {
 	Dim      int // features of a row
-	Labels   int // of a row: targets on their grid, or 1 for its class
+	Labels   int // per row: the targets on their grid, or 1 for a class
 	Weighted bool
 
 	Z []int16 // N×Dim, row-major, in steps of the grid
@@ -52,8 +52,8 @@ func (s *GridRows) Drop(n int) {
 	}
 }
 
-// RowBlocks stores the rows of several sets in z, as many at a time as it takes, and yields their
-// labels and weights. Both hold until the next block.
+// RowBlocks stores the rows of several sets in z, one block after the other, and yields the labels and
+// weights of each block. Both are valid until the next block.
 func RowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int32, []int64] {
 	return func(yield func(labels []int32, weights []int64) bool) {
 		var rows [][]int16
@@ -91,10 +91,10 @@ func RowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int3
 	}
 }
 
-// rowsAtOnce is few enough rows for what they are turned into to stay in the cache; a multiple of 4.
+// rowsAtOnce rows and their converted numbers fit in the cache; a multiple of 4.
 const rowsAtOnce = 32
 
-// Pick returns the rows with some of the features only.
+// Pick returns the rows with only some of the features.
 func (s *GridRows) Pick(features []int) *GridRows {
 	to := &GridRows{Dim: len(features), Labels: s.Labels, Weighted: s.Weighted, Z: make([]int16, s.N()*len(features)),
 		Q: s.Q, W: s.W}
@@ -107,7 +107,7 @@ func (s *GridRows) Pick(features []int) *GridRows {
 	return to
 }
 
-// JoinRows returns the rows of several sets of one form, in an order that depends on the rows alone.
+// JoinRows returns the rows of several sets of the same shape, in an order that depends only on the rows.
 func JoinRows(sets []*GridRows) *GridRows {
 	type place struct{ set, row int }
 	var places []place

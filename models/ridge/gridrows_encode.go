@@ -9,14 +9,15 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// An encoded set is five numbers (rows, features and labels of a row, 1 with weights, bytes of a feature) of
-// 4 bytes, the weights of 8, the labels of 4, and the features of 1 byte or 2, all little-endian.
+// An encoded set begins with five numbers of 4 bytes: the rows, the features and the labels of a row, 1 if
+// there are weights, and the bytes of a feature. Weights (8 bytes each), labels (4) and features (1 or 2)
+// follow, little-endian.
 const header = 20
 
-// ErrDamagedRows says that data is not an encoded set.
+// ErrDamagedRows is returned for data that is not an encoded set.
 var ErrDamagedRows = errors.New("points: encoded rows are damaged")
 
-// Encode returns the encoding of rows from first up to end.
+// Encode returns the encoding of the rows from first up to end.
 func (s *GridRows) Encode(first, end int) []byte {
 	le := binary.LittleEndian
 	z := s.Z[first*s.Dim : end*s.Dim]
@@ -57,7 +58,7 @@ func (s *GridRows) Encode(first, end int) []byte {
 	return out[:len(out)+len(to)]
 }
 
-// DecodeRows returns the set that data encodes. Its form must be like's.
+// DecodeRows decodes a set. It fails unless the set has the shape of like.
 func DecodeRows(data []byte, like *GridRows) (*GridRows, error) {
 	le := binary.LittleEndian
 	if len(data) < header {

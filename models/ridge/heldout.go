@@ -15,8 +15,8 @@ func newHeldOut(shape Shape, threads int) heldOut {
 	return heldOut{solver.NewHeldOutErrors(shape.Dim, shape.Outputs, threads)}
 }
 
-// squares returns the squared errors on the rows of fold of several V, fitted to the rows of the system y, as
-// solver.HeldOutErrors has them.
+// squares returns the squared errors on the rows of fold of several V that were fitted to the rows of y;
+// see solver.HeldOutErrors.Squares.
 func (h heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 	sums := fold.heldOut()
 	for c := range fold.shape.Outputs {
@@ -25,18 +25,19 @@ func (h heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 	return h.Squares(y.fitted(), sums, vt)
 }
 
-// heldOut returns the sums but for Squares.
+// heldOut returns the sums of the fold, without Squares.
 func (s *Sum) heldOut() solver.HeldOutSums {
 	return solver.HeldOutSums{N: s.head[0], Columns: s.Columns(), Targets: s.head[1:][:s.shape.Outputs], Tiles: s.tiles,
 		Cross: s.cross, Width: s.shape.width()}
 }
 
-// fitted returns what the system is of.
+// fitted describes the rows that the system was fitted to.
 func (y *system) fitted() solver.HeldOutFit {
 	return solver.HeldOutFit{N: y.n, Columns: y.colSum, Targets: y.outSum, Each: y.each}
 }
 
-// discriminants returns those of the classes on the rows of fold, by the scores of the solution.
+// discriminants returns the discriminants of the classes on the rows of fold, for the scores of the
+// solution.
 func (y *system) discriminants(fold *Sum, threads int) []discriminant.Discriminant {
 	sums := discriminant.Fold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
 	for c := range fold.shape.Outputs {
@@ -59,7 +60,7 @@ func centredSquares(total, out *Sum, c int) float64 {
 	return m.squares()
 }
 
-// moments are N, or the sum of the weights, Σq and Σq² of an output.
+// moments are n (the number of rows, or the sum of their weights), Σq and Σq² of an output.
 type moments struct{ n, q, qq int64 }
 
 func (m moments) plus(o moments) moments { return moments{m.n + o.n, m.q + o.q, m.qq + o.qq} }

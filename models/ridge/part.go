@@ -28,8 +28,7 @@ func (s *Sum) pick(features []int) *Sum {
 	return to
 }
 
-// at returns the sum of the products of two features, of which the second is not after
-// the first.
+// at returns the sum of the products of features r and c, c ≤ r.
 func (s *Sum) at(r, c int) float64 {
 	i, j := r/blas.TileDim, c/blas.TileDim
 	cols := blas.TileRows(s.shape.Dim, j)

@@ -6,10 +6,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// MaxPartBytes bounds a part of a Sum in memory.
+// MaxPartBytes limits the memory of a part of a Sum.
 const MaxPartBytes = 8 << 20
 
-// maxPart is the number of float64 in that.
+// maxPart is MaxPartBytes in float64s.
 const maxPart = MaxPartBytes / 8
 
 // A Sum crosses the runner in parts of at most 8 MiB, each an array of float64
@@ -33,7 +33,7 @@ func NumParts(shape Shape) int {
 // chunk is the number of rows of the cross products in a part.
 func (s Shape) chunk() int { return max(1, min(blas.TileDim, maxPart/s.width())) }
 
-// Part returns part i, sharing the Sum's memory. It panics if i is out of range.
+// Part returns part i, which shares the Sum's memory. It panics if i is out of range.
 func (s *Sum) Part(i int) []float64 {
 	switch n := len(s.tiles); {
 	case i < 0 || i >= NumParts(s.shape):
@@ -49,8 +49,7 @@ func (s *Sum) Part(i int) []float64 {
 	}
 }
 
-// SetPart copies v into part i. It fails if the length is not the part's, as with a
-// file of another run.
+// SetPart copies v into part i. It fails if v has another length, as from a file of another run.
 func (s *Sum) SetPart(i int, v []float64) error {
 	return s.withPart(i, v, func(part []float64) { copy(part, v) })
 }
@@ -73,7 +72,7 @@ func (s *Sum) withPart(i int, v []float64, f func(part []float64)) error {
 	return nil
 }
 
-// Layout says what the parts of sums of a shape are.
+// Layout says what each part of a sum holds.
 type Layout struct{ Shape }
 
 // LayoutOf returns the layout of sums of a shape.
@@ -85,13 +84,13 @@ func (l Layout) Parts() int { return NumParts(l.Shape) }
 // Tile reports whether part i is a tile of the Gram matrix.
 func (l Layout) Tile(i int) bool { return i > 0 && i <= blas.NumTiles(l.Dim) }
 
-// Diagonal returns which tile on the diagonal part i is, and whether it is one.
+// Diagonal returns the row of the diagonal tile in part i. ok is false if part i is not such a tile.
 func (l Layout) Diagonal(i int) (row int, ok bool) {
 	row, column := l.Place(i)
 	return row, l.Tile(i) && row == column
 }
 
-// Place returns row and column of the tile that part i is.
+// Place returns the row and column of the tile in part i.
 func (l Layout) Place(i int) (row, column int) {
 	i--
 	for ; i > row; row++ {
@@ -100,14 +99,14 @@ func (l Layout) Place(i int) (row, column int) {
 	return row, i
 }
 
-// Cross returns the first feature of the cross products in part i and the number of columns, and
-// whether part i has cross products.
+// Cross returns the first feature of the cross products in part i and their number of columns. ok is false
+// if part i has no cross products.
 func (l Layout) Cross(i int) (from, width int, ok bool) {
 	n := blas.NumTiles(l.Dim)
 	return (i - 1 - n) * l.chunk(), l.width(), i > n
 }
 
-// tiles returns zeros for the tiles that are among some of the parts, and nil for others.
+// tiles returns zeroed tiles for the parts that some selects, and nil for the others.
 func (l Layout) tiles(some func(part int) bool) [][]float64 {
 	lengths := make([]int, blas.NumTiles(l.Dim))
 	for i := range lengths {
@@ -118,7 +117,7 @@ func (l Layout) tiles(some func(part int) bool) [][]float64 {
 	return blas.MakeEach[float64](lengths)
 }
 
-// Len returns how many numbers part i has.
+// Len returns the number of float64s in part i.
 func (l Layout) Len(i int) int {
 	if i == 0 {
 		return l.headLen()

@@ -17,8 +17,8 @@ type solve struct {
 	tries
 	keptFactors
 	partSums []*Sum          // of the folds, on a part of the features; nil if all are used at once
-	heads    []*Sum          // head and cross products of the folds, if rows are carried
-	few      *solver.Problem // in which few rows are solved; nil otherwise
+	heads    []*Sum          // head and cross products of the folds, if rows are stored
+	few      *solver.Problem // the dual problem of few rows; nil otherwise
 	loaded
 }
 
@@ -27,31 +27,31 @@ type tries struct {
 	values  []float64 // of λ, in the order of the table: Smaller from its end, then Lambda
 	tallies []tally   // of values
 	filled  []int     // the folds that have rows
-	screen  int64     // rows of the first of them
-	minPart int       // features from which on a part of them finds λ first; 0 for never
+	screen  int64     // number of rows of the first of them
+	minPart int       // number of features from which λ is first found on a part of them; 0 for never
 	by      solver.By
-	coarse  bool      // the grid is too coarse for the λ that the first fold has found
+	coarse  bool      // the first fold has found a λ for which the grid is too coarse
 	first   []moments // of the targets of the rows of fold 0, if there are several
 }
 
-// keptFactors are factors that descents keep.
+// keptFactors are factors that descents use again.
 type keptFactors struct {
-	sharedFactors []trial        // the last that share factors
+	sharedFactors []trial        // the values whose factors are in memory
 	single        [][]float32    // tiles for factors that are not shared; nil before they are needed
-	factor        *solver.Factor // the last of them, whose memory the next one has
+	factor        *solver.Factor // the last of them, whose memory the next one takes over
 }
 
-// loaded is the sum of a fold that was read last.
+// loaded holds the sum of a fold that was read last.
 type loaded struct {
-	last     *Sum // that was loaded; nil before the first
+	last     *Sum // the sum loaded last; nil before the first
 	lastFold int
-	buffer   *Sum // of Add; nil before it is needed
+	buffer   *Sum // for sums made by Add; nil before it is needed
 }
 
-// largeSum is the number of features from which on sums take 17 MB and more.
+// largeSum is the number of features at which a sum takes 17 MB.
 const largeSum = 2048
 
-// load returns the sum of a fold, which holds until another is loaded.
+// load returns the sum of a fold. It is valid until another is loaded.
 func (p *solve) load(fold int) (*Sum, error) {
 	if p.last != nil && p.lastFold == fold {
 		return p.last, nil
@@ -77,13 +77,13 @@ func (p *solve) load(fold int) (*Sum, error) {
 	return s, nil
 }
 
-// adds tells whether sums are added to others, and not loaded.
+// adds reports whether sums are added to others instead of loaded.
 func (p *solve) adds() bool { return p.Add != nil || p.Rows != nil }
 
-// add adds the sums of some folds to another.
+// add adds the sums of the folds for which the function is true.
 func (p *solve) add(to *Sum, folds func(int) bool) error {
 	if p.Rows != nil {
-		to.AddPoints(p.Rows.Steps, p.Threads, p.Rows.of(folds)...)
+		to.AddGridRows(p.Rows.Steps, p.Threads, p.Rows.inFolds(folds)...)
 		return nil
 	}
 	for f := range max(p.Folds, 1) {
@@ -104,12 +104,12 @@ func (p *solve) add(to *Sum, folds func(int) bool) error {
 	return nil
 }
 
-// sumOf returns the sum of some folds in the buffer, which holds until it is filled again.
+// sumOf returns the sum of some folds in p.buffer, valid until the next call.
 func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
 	p.last = nil
 	if p.buffer == nil {
 		if p.Shape.Dim >= largeSum {
-			runtime.GC() // what was freed would lie beside it
+			runtime.GC() // free the old memory before more is allocated
 		}
 		p.buffer = NewSum(p.Shape)
 	} else {
@@ -121,8 +121,8 @@ func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
 	return p.buffer, nil
 }
 
-// loadTotal returns the sum of all folds, and notes which of them have rows. If sums are reread, it is the
-// outline of that.
+// loadTotal returns the sum of all folds, or its outline if sums are reread, and notes which folds have
+// rows.
 func (p *solve) loadTotal() (*Sum, error) {
 	switch {
 	case p.adds() && !p.Validates():
@@ -203,8 +203,8 @@ func (p *solve) checkRows(total *Sum) error {
 	return nil
 }
 
-// checkExact returns an error if a sum may have passed 2⁵³, above which it need not be
-// exact. Sums of squares grow with each row, and no sum of products, over any subset of
+// checkExact returns an error if a sum may have passed 2⁵³, above which float64 is no longer exact. Sums of
+// squares grow with each row and bound all others: by Cauchy–Schwarz no sum of products, over any subset of
 // the rows, is larger than the root of the product of two of them.
 func checkExact(total *Sum) error {
 	d, k := total.shape.Dim, total.shape.Outputs
@@ -215,7 +215,7 @@ func checkExact(total *Sum) error {
 			largest = max(largest, total.tiles[t][a*rows+a])
 		}
 	}
-	squares := total.head[0] // of the 1 that gives column sums
+	squares := total.head[0] // of the constant 1, whose products are the column sums
 	for c := range k {
 		squares = max(squares, float64(total.moments(c).qq))
 	}
@@ -226,13 +226,13 @@ func checkExact(total *Sum) error {
 	return nil
 }
 
-// mu is the value that λ adds to the diagonal of the system, in units of the grids: λ is on
-// Σ wcℓ/Σ w, with weights w of rows and c of classes.
+// mu returns what λ adds to the diagonal of the system, in units of the grids. λ multiplies the penalty of
+// the loss Σ wcℓ/Σ w, where w are weights of rows and c weights of classes.
 func (p *solve) mu(y *system, lambda float64) float64 {
 	return y.mass * lambda / (p.Step * p.Step)
 }
 
-// row turns a tally into errors in units of the targets.
+// row returns the results for a value, with errors in units of the targets.
 func (p *solve) row(value int) Row {
 	lambda, t := p.values[value], p.tallies[value]
 	row := Row{Lambda: lambda, Failed: t.failed}
@@ -249,15 +249,14 @@ func (p *solve) row(value int) Row {
 	if p.variance > 0 {
 		row.R2 = 1 - row.MSE/(unit*p.varianceOf(t))
 	}
-	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; sum-sum != 0 { // one of them is not finite
+	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; sum-sum != 0 { // true if one of them is not finite
 		return Row{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row
 }
 
-// varianceOf returns the variance of the targets of the rows that a tally has predicted, which the
-// error is a part of; over all rows if there is none, or if there are several targets, whose errors
-// are parts of that.
+// varianceOf returns the variance by which a tally's error is divided for R²: of the targets of the rows
+// that were predicted; or p.variance, over all rows, if there are none or several targets.
 func (p *solve) varianceOf(t tally) float64 {
 	if len(p.Grid) == 1 {
 		if v := t.targets.squares() / t.heldOutRows; v > 0 {
@@ -273,8 +272,8 @@ func (p *solve) report(format string, args ...any) {
 	}
 }
 
-// squareUnit is the unit of squared errors, the square of a step of q: a class indicator goes
-// from code -1 to 1. Those of several targets have none.
+// squareUnit returns the unit of squared errors: the square of a step of q, where an indicator goes from
+// code −1 to 1. It is 1 for several targets, whose errors are shares; see system.share.
 func (p *solve) squareUnit() float64 {
 	switch len(p.Grid) {
 	case 0:
@@ -282,11 +281,11 @@ func (p *solve) squareUnit() float64 {
 	case 1:
 		return p.Grid[0].Step() * p.Grid[0].Step()
 	}
-	return 1 // system.share
+	return 1
 }
 
-// weights turns the solution of y, which is for indicators or points of the
-// grid, into weights for codes or normalised targets.
+// weights turns the solution of y, fitted to indicators or to targets on their grid, into weights for ±1
+// codes or normalised targets.
 func (p *solve) weights(fit *Solution, y *system) error {
 	d, k, r := y.shape.Dim, y.shape.Outputs, y.ranges
 	zero, step := -1.0, 2.0
@@ -324,9 +323,9 @@ func (p *solve) weights(fit *Solution, y *system) error {
 	return nil
 }
 
-// StandardError returns the standard error of the mean of the errors of all folds, 0 for one. The
-// fits share most of their rows, so the errors vary less than on other data: the variance of
-// the mean is 1/K + 1/(K−1) times the variance of the folds (Nadeau and Bengio 2003).
+// StandardError returns the standard error of the mean of the errors of K folds, 0 for one fold. The fits
+// share most of their rows, so the errors vary less than on new data: the variance of the mean is 1/K +
+// 1/(K−1) times the variance of the folds (Nadeau and Bengio 2003).
 func StandardError(v []float64) float64 {
 	if len(v) < 2 {
 		return 0

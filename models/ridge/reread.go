@@ -7,19 +7,18 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// A choice of λ has the sum of all rows, the matrix of a system and the sum of a fold in memory,
-// which with 32,768 features are 13 GB. So sums of more features than solver.RereadAbove are in
-// memory one at a time: the sum of the rows without a fold is added up from storage, and each λ is
-// solved for in its place. The sum of the fold follows in the same memory, for the errors on its
-// rows. Between them only an outline of the sum of all rows stays. A factorisation takes far longer
-// than the reading.
+// A choice of λ usually has the sum of all rows, the matrix of a system and the sum of a fold in memory: 13
+// GB with 32,768 features. So above solver.RereadAbove features only one sum is in memory. The sum of the
+// rows without a fold is added up from storage, and the system for each λ is solved in its place. Then the
+// sum of the fold is read into the same memory, for the held-out errors. Only an outline of the sum of all
+// rows stays. Reading takes far less time than a factorisation.
 
-// rereads tells whether sums of that shape are in memory one at a time while λ is chosen.
+// rereads reports whether only one sum of that shape is in memory while λ is chosen.
 func (p *solve) rereads(shape Shape) bool {
 	return shape.Dim > solver.RereadAbove && p.adds() && p.Validates()
 }
 
-// outline returns a sum of no rows with the head, the cross products and the tiles of the diagonal.
+// outline returns a sum of no rows that has the head, the cross products and the tiles on the diagonal.
 func outline(shape Shape) *Sum {
 	s, l := NewPartSum(shape, 0, 1), LayoutOf(shape)
 	s.tiles = l.tiles(func(part int) bool {
@@ -30,12 +29,12 @@ func outline(shape Shape) *Sum {
 	return s
 }
 
-// outlines tells whether the sum is an outline.
+// outlines reports whether the sum is an outline.
 func (s *Sum) outlines() bool {
 	return slices.ContainsFunc(s.tiles, func(t []float64) bool { return t == nil })
 }
 
-// tryRereading is try for sums that are in memory one at a time.
+// tryRereading is try with only one sum in memory.
 func (p *solve) tryRereading(y *system, total *Sum, values, folds []int) error {
 	h := newHeldOut(total.shape, p.Threads)
 	vt := make([]float64, len(y.v))
@@ -48,7 +47,7 @@ func (p *solve) tryRereading(y *system, total *Sum, values, folds []int) error {
 			if err != nil {
 				return err
 			}
-			y.leave(rest, nil)
+			y.setSums(rest, nil)
 			mu := p.mu(y, p.values[value])
 			if pivot, ok := y.solveIn(mu, rest); !ok {
 				p.fails(value, f, notDefinite(pivot, total.shape.Dim))

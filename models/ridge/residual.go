@@ -8,15 +8,15 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Residual says how well weights solve the equations of a Sum: see CheckWeights.
+// Residual says how well weights solve the equations of a Sum; see CheckWeights.
 type Residual struct {
-	Relative  float64 `json:"relative"`  // the largest of the residuals
-	Bound     float64 `json:"bound"`     // of what rounding explains
-	Different int     `json:"different"` // weights and intercepts that are not, bit for bit, those of Solve
+	Relative  float64 `json:"relative"`  // largest residual, in units of the products in CheckWeights
+	Bound     float64 `json:"bound"`     // largest that rounding explains
+	Different int     `json:"different"` // weights and intercepts that differ from Solve's in any bit
 }
 
-// CheckWeights compares a model with the Sum that it was fitted to, by one λ. It overwrites the
-// Sum, and fails if Solve does.
+// CheckWeights compares a model with the Sum that it was fitted to, with one λ. It overwrites the Sum, and
+// fails if Solve does.
 //
 // Let A = G_c + μR be the matrix of the system, and v the weights in its units. If Cholesky's
 // method found them in float64 and they were rounded to float32, then ρ = R_c − A·v is bounded for
@@ -24,11 +24,11 @@ type Residual struct {
 //
 //	|ρ_i| ≤ (2⁻²⁴ + 8(D+9)u)·(h_i Σ_j h_j|v_j| + |R_i| + |s_i t|/n),   h_j² = Σz_j² + μR_j,   u = 2⁻⁵³,
 //
-// because |A_ij|, |Σz_iz_j| and |s_i s_j|/n are at most h_i h_j: 2⁻²⁴ is the rounding of weights,
-// and the rest covers the backward error of the method, 4(D+1)u·h_i h_j (Higham 2002, Theorems 10.3
-// and 10.4), and the rounding of A, of R_c and of the sum over j. The residual does not depend on
-// the solver. But the bound takes the worst signs, so a weight may be off by many units in the last
-// place within it: hence weights are also solved for anew, and compared bit for bit.
+// because |A_ij|, |Σz_iz_j| and |s_i s_j|/n are at most h_i h_j. The term 2⁻²⁴ is the rounding of weights.
+// The rest covers the backward error of the method, 4(D+1)u·h_i h_j (Higham 2002, Theorems 10.3 and 10.4),
+// and the rounding of A, of R_c and of the sum over j. The residual does not depend on the solver. But the
+// bound assumes the worst signs, so a weight may be off by many units in the last place and still pass.
+// Therefore the weights are also solved for anew and compared bit for bit.
 func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error) {
 	o.Load = func(int) (*Sum, error) { return total, nil }
 	p := &solve{Options: o}
@@ -37,7 +37,7 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 	}
 	y := newSystem(total.shape, o.Weights, o.Threads)
 	y.measure(o.Ranges)
-	y.leave(total, nil)
+	y.setSums(total, nil)
 	y.rightSides(total, nil)
 	unit := o.Step / 2 // as in solve.weights
 	if o.Grid != nil {
@@ -57,8 +57,8 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 	return r, nil
 }
 
-// residual returns the largest |ρ_i| of CheckWeights, relative to what is bracketed there. A weight
-// times unit, and the Half of its feature, is in units of the grids.
+// residual returns the largest |ρ_i| of CheckWeights, divided by the bracket in its bound. A weight times
+// unit, and times Half of its feature, is in units of the grids.
 func (y *system) residual(total *Sum, mu, unit float64, w *linear.Model) (largest float64) {
 	h, sums, v := make([]float64, w.D), make([]float64, w.K), make([]float64, w.D*w.K)
 	for j := range h {
@@ -66,7 +66,7 @@ func (y *system) residual(total *Sum, mu, unit float64, w *linear.Model) (larges
 		own := unit / math.Sqrt(y.Ridge[j])
 		for c := range sums {
 			v[j*w.K+c] = float64(w.W[c*w.D+j]) * own
-			// Below 2⁻¹²⁶ float32 rounds as it does there.
+			// Below 2⁻¹²⁶ float32 rounds to a multiple of 2⁻¹⁴⁹.
 			sums[c] += float64(h[j] * max(math.Abs(v[j*w.K+c]), 0x1p-126*own))
 		}
 	}

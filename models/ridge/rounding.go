@@ -1,29 +1,29 @@
 package ridge
 
-// Rounding features to a grid acts like a λ of Floor beside λ, and like noise of the targets of
-// variance Row.Rounding: the weights are those for rows that are moved by a part of a step. Neither
-// matters where λ has been chosen among smaller and larger values and the noise is a small part of
+// Rounding features to a grid acts like adding Floor to λ, and like noise of variance Row.Rounding in the
+// targets. Neither matters if λ was chosen among smaller and larger values and the noise is a small part of
 // the error.
 
 const (
-	// FloorFactor times Floor is the least λ that the rounding of features hardly affects, whatever the data.
+	// FloorFactor times Floor is a λ large enough that rounding of features hardly affects it, whatever the
+	// data.
 	FloorFactor = 10
 
-	// MostRounding is the largest share of the error that is rounding, for a grid to be fine enough
-	// for a smaller λ. On letters, with a share of 2%, 16 bits lowered the error on new rows from
-	// 4.13 to 4.00%; on friedman without noise, with 9%, 1 − R² from 0.00082 to 0.00071.
+	// MostRounding is the largest share of the error that may come from rounding before a finer grid is
+	// used. On letters, with a share of 2%, 16 bits lowered the error on new rows from 4.13% to 4.00%; on
+	// friedman without noise, with 9%, 1 − R² from 0.00082 to 0.00071.
 	MostRounding = 0.025
 )
 
-// TooCoarse tells whether rows should be summed on a finer grid than in a choice of lambda,
-// with its table; without a table lambda is given. finer is FloorFactor·Floor of the grid. A finer
-// grid is needed where λ is no larger than that and a smaller one may be better, or rounding is too
-// large a part of its error.
+// TooCoarse reports whether rows should be summed again on a finer grid. table holds the results of a
+// choice of lambda; it is empty if lambda was given. finer is FloorFactor·Floor of the present grid. A finer
+// grid is needed if lambda is at most finer, and either a smaller one may be better or rounding is too large
+// a part of the error.
 func TooCoarse(table []Row, lambda, finer float64) bool {
 	if lambda > finer {
 		return false
 	}
-	var own, below *Row // the largest λ below
+	var own, below *Row // row of lambda, and of the largest λ below it
 	for i := range table {
 		switch r := &table[i]; {
 		case r.Failed != "":
@@ -36,8 +36,8 @@ func TooCoarse(table []Row, lambda, finer float64) bool {
 	return own == nil || below == nil || own.Rounding > MostRounding*own.MSE || below.unrounded() < own.unrounded()
 }
 
-// unrounded estimates the error of features that are not rounded, on the first fold if that has
-// rows: all values have been tried on it.
+// unrounded estimates the error with features that are not rounded: on the first fold if it has rows,
+// because all values have been tried on it.
 func (r *Row) unrounded() float64 {
 	if r.FoldMSE > 0 {
 		return r.FoldMSE - r.Rounding

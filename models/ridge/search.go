@@ -8,10 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// With many features λ is found by descent (package solver), from the value that is best on a quarter of the
-// features, where a solve costs a 64th; that is again found so.
+// With many features λ is found by LambdaDescent of package solver. It starts from the best value on a
+// quarter of the features, where a solve costs a 64th; that value is found in the same way, on a quarter of
+// those.
 
-// search fills tallies until the best λ is found, and returns its position.
+// search tries values until the best λ is found, and returns its index in p.values.
 func (p *solve) search(y *system, total *Sum) (best int, err error) {
 	defer func() { p.sharedFactors, p.few, p.heads, p.single, p.factor = nil, nil, nil, nil, nil }()
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
@@ -60,7 +61,7 @@ func (p *solve) search(y *system, total *Sum) (best int, err error) {
 	return best, err
 }
 
-// nearest returns the position of the value that is closest to v on a logarithmic scale.
+// nearest returns the index of the value that is closest to v on a logarithmic scale.
 func nearest(values []float64, v float64) (at int) {
 	for i, l := range values {
 		if math.Abs(math.Log(l/v)) < math.Abs(math.Log(values[at]/v)) {
@@ -70,16 +71,17 @@ func nearest(values []float64, v float64) (at int) {
 	return at
 }
 
-// descends tells whether λ is found by a descent, from what is best on a part of the features unless Start is set.
+// descends reports whether λ is found by a LambdaDescent. Unless Start is set, it starts from a part of the
+// features.
 func (p *solve) descends(shape Shape) bool {
 	return p.minPart > 0 && shape.Dim >= p.minPart && p.Judge != JudgeNone
 }
 
-// choice returns the search among the values, whose trials overwrite the system.
+// choice returns a search among the values. Its trials overwrite the system.
 func (p *solve) choice(y *system, total *Sum, judges []int) *solver.LambdaDescent {
 	return &solver.LambdaDescent{
 		Values: p.values, Smaller: len(p.values) - len(p.Lambda), Judges: judges, Rows: p.screen,
-		Together: p.by == solver.Shared,
+		Together: p.by == solver.SharedFactor,
 		Ends:     func(value int) bool { return p.Finer > 0 && TooCoarse(p.tried(), p.values[value], p.Finer) },
 		Try:      func(values, folds []int) error { return p.try(y, total, values, folds) },
 		Errors: func(value int) ([]float64, float64, string) {
@@ -115,9 +117,8 @@ func (p *solve) table() (rows []Row, folds [][]float64, trials []*Solution) {
 	return rows, folds, trials
 }
 
-// startFrom returns the position of the value from which to search, the best on a part of the
-// features, and solver.LambdaDescent.Before of what was tried there, which is that value and its
-// neighbours on all folds at least.
+// startFrom returns the index of the value from which to search: the best on a part of the features. before
+// has the errors there, for LambdaDescent.Before: at least of that value and its neighbours on all folds.
 func (p *solve) startFrom(shape Shape) (start int, before func(value int) []float64) {
 	part := solver.PartOf(shape.Dim)
 	if p.Rows != nil {
@@ -127,7 +128,7 @@ func (p *solve) startFrom(shape Shape) (start int, before func(value int) []floa
 	o.Rows, o.Add, o.Load = nil, nil, func(fold int) (*Sum, error) { return p.partSums[fold], nil }
 	o.Trials, o.Progress, o.Finer = false, nil, 0
 	o.Ranges = o.Ranges.pick(part)
-	// With fewer features the kernel is as much smaller, as it is not a mean but a sum.
+	// The kernel is a sum over features, so with fewer of them it is smaller in proportion.
 	share := float64(len(part)) / float64(shape.Dim)
 	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
 	q := &solve{Options: o, tries: tries{minPart: p.minPart}, variance: p.variance}
@@ -153,7 +154,7 @@ func (p *solve) startFrom(shape Shape) (start int, before func(value int) []floa
 			return start, func(value int) []float64 { return errors[value] }
 		}
 	}
-	// Rounding errors may have spoilt all of them.
+	// All values failed, perhaps by rounding errors.
 	return len(p.values) - 1, nil
 }
 

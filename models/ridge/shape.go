@@ -10,14 +10,15 @@
 // b = t̄ - Wᵀφ̄. Classes are coded one-vs-all: t_c = 1 for the row's class
 // and -1 for the others.
 //
-// Features are rounded to a grid of 8 bits, or of up to 16, and targets to one of 16
-// bits. All sums over rows are then integers, held exactly in float64: sums may be added
-// in any order, and subtracted again, without changing a bit. So equal data give equal
-// models, however they were cut.
+// Features are rounded to a grid of 8 bits, or of up to 16, and targets to a grid of 16 bits. All sums over
+// rows are then integers, held exactly in float64. Sums can be added in any order, and subtracted again,
+// without changing a bit, so equal data give equal models however they were cut.
 //
-// SolveChain chooses λ where folds follow each other in time. A Stripe is a range of the parts of sums that
-// are too large for one worker. GridRows holds few rows as they are added up: where rows do not outnumber
-// features, they take less than their sums.
+// A pass fills a Sum for each fold of a FoldPlan. Parts are the pieces of a Sum that workers exchange, at
+// most 8 MiB each; a Stripe is a range of parts, for sums too large for one worker. Where n < D, GridRows
+// are stored instead of sums. Solve chooses λ and returns a Solution; SolveChain does so for folds that
+// follow each other in time. Fit does all of this for rows in memory. An Evaluator answers questions by
+// fits to some sums and errors on others.
 package ridge
 
 import (
@@ -32,7 +33,7 @@ const (
 	MaxOutputs = 1 << 17
 )
 
-const maxTarget = blas.MaxTarget // |q| on the grid of targets
+const maxTarget = blas.MaxTarget // |q| of a target on its grid
 
 // Shape describes a Sum: D features and k outputs, which are the classes, or the targets
 // if Regression is set. Weighted says that rows have weights.
@@ -54,11 +55,10 @@ func (s Shape) Validate() error {
 	return nil
 }
 
-// Bytes returns the memory that one Sum of the shape takes, for the plan of a pass: a
-// worker has one for every fold.
+// Bytes returns the memory of one Sum of the shape. A worker has one for every fold.
 func (s Shape) Bytes() int64 { return solverShape(s).Bytes() }
 
-// PartBytes returns the memory of a Sum that adds up only the parts from first up to end.
+// PartBytes returns the memory of a Sum that has only the parts from first up to end.
 func (s Shape) PartBytes(first, end int) int64 {
 	n := int64(s.headLen()) + blas.TilesLen(s.Dim, end-1) - blas.TilesLen(s.Dim, min(max(first, 1), max(end, 1))-1)
 	if end > blas.NumTiles(s.Dim)+1 {
@@ -67,9 +67,8 @@ func (s Shape) PartBytes(first, end int) int64 {
 	return 8 * n
 }
 
-// MaxRows is the largest number of rows, or sum of weights, whose sums are guaranteed exact
-// if features are at most that many steps: above it the largest entry of features and targets could pass
-// 2⁵³.
+// MaxRows returns the largest number of rows, or sum of weights, for which sums are guaranteed exact if
+// features are at most that many steps. With more, a product of features and targets could pass 2⁵³.
 func (s Shape) MaxRows(most int) int64 {
 	if s.Regression {
 		return (1 << 53) / int64(most*max(most, maxTarget))
@@ -77,14 +76,12 @@ func (s Shape) MaxRows(most int) int64 {
 	return (1 << 53) / int64(most*most)
 }
 
-// FineSteps is the number of steps from 0 to the bound on a grid of 16 bits. The number
-// over both sides, 55,440, is a multiple of all numbers up to 12, so that small whole
-// numbers that fill a range are points of its grid.
+// FineSteps is the number of steps from 0 to the bound on a grid of 16 bits. The full range has 55,440
+// steps, a multiple of all numbers up to 12, so small whole numbers that fill a range lie on its grid.
 const FineSteps = 27720
 
-// Fine returns the steps of the finest grid, up to FineSteps, on which the sums of that many rows,
-// or of rows with that sum of weights, are guaranteed exact. It has at least the steps of a grid of 8
-// bits.
+// Fine returns the number of steps of the finest grid, up to FineSteps, on which sums of that many rows (or
+// of that sum of weights) are guaranteed exact. It is at least the number for 8 bits.
 func (s Shape) Fine(rows int64) int {
 	most := FineSteps
 	for _, divisor := range []int{1, 2, 5, 11, 22, 55, 110} {
@@ -95,8 +92,8 @@ func (s Shape) Fine(rows int64) int {
 	return max(most, blas.MostByte)
 }
 
-// width is the number of columns of the cross products: one per output, and in
-// regression another for the target 1, which makes it the sum of the features.
+// width returns the number of columns of the cross products: one per output, and in regression one more for
+// a constant target 1, whose column is Σz.
 func (s Shape) width() int {
 	if s.Regression {
 		return s.Outputs + 1
@@ -104,8 +101,8 @@ func (s Shape) width() int {
 	return s.Outputs
 }
 
-// headLen is the length of the head: rows and class counts, or rows, Σq and the
-// two limbs of Σq²; and the count of rows if the others are sums of weights.
+// headLen returns the length of the head: rows and class counts, or rows, Σq and the two limbs of Σq². If
+// these are sums of weights, the number of rows follows.
 func (s Shape) headLen() int {
 	n := 1 + s.Outputs
 	if s.Regression {

@@ -12,9 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to
-// 1e-1, for features of norm about 1. Below them the rounding of a grid of 8 bits
-// dominates, see Floor.
+// AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to 1e-1, for features
+// of norm about 1. Below them the rounding to 8 bits dominates; see Floor.
 func AutoLambda() []float64 {
 	return []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 }
@@ -23,14 +22,13 @@ func AutoLambda() []float64 {
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// NextLambda returns the value that follows AutoLambda on a grid of 8 bits, by which
-// TooCoarse sees whether a finer grid is worth it.
+// NextLambda returns the value below AutoLambda that is tried on a grid of 8 bits, so that TooCoarse sees
+// whether a finer grid would help.
 func NextLambda() []float64 { return SmallerLambda()[:1] }
 
-// Floor returns the λ that is equivalent to rounding features to a grid of that step:
-// rounding errors have variance Step²/12 and are nearly independent, so they add as much
-// to the diagonal of the Gram matrix for each row. For Fourier features on 8 bits it is
-// 1e-5/D.
+// Floor returns the λ that is equivalent to rounding features to a grid of that step: rounding errors have
+// variance step²/12 and are nearly independent, so each row adds that much to the diagonal of the Gram
+// matrix. For Fourier features on 8 bits it is 1e-5/D.
 func Floor(step float64) float64 { return step * step / 12 }
 
 // Options are the options of Solve.
@@ -38,62 +36,61 @@ type Options struct {
 	Choice
 	Source
 	FoldPlan
-	// Gap says that fold 1 is not fitted to where fold 0 is held out: see package ridge.
+	// Gap leaves out a gap in time: fold 1 is not fitted to while fold 0 is held out; see SolveChain.
 	Gap bool
 	Units
-	Threads int // goroutines to compute with; < 1 means 1. the result does not depend on it
+	Threads int // number of goroutines; < 1 means 1. The result does not depend on it
 	// Progress is called with a readable line for every system solved; may be nil.
 	Progress func(string)
 }
 
 // Choice says which values of λ are tried, and what is kept of each.
 type Choice struct {
-	// Lambda holds the values of λ to choose from, each finite and ≥ 0; it applies to the
-	// mean loss. At least one is needed; several need Folds ≥ 2.
+	// Lambda holds the values of λ to choose from, each finite and ≥ 0. λ applies to the mean loss. At
+	// least one value is needed; several need Folds ≥ 2.
 	Lambda []float64
-	// Smaller has further values, each below the one before and all below Lambda. If
-	// the least of Lambda has the least held-out error, they are tried in this order until
-	// one does no better.
+	// Smaller has further values in descending order, all below Lambda. If the least value of Lambda has
+	// the least held-out error, these are tried in order until one does no better.
 	Smaller []float64
-	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features
-	// and more than three values, it tries those that may be the best.
+	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features and more than
+	// three values, it skips values that are unlikely to be the best.
 	All bool
-	// Start is the λ that is tried first with many features. 0 starts from the best value on a part of the features,
-	// which suits features that are random and alike.
+	// Start is the λ to try first with many features. 0 starts from the best value on a part of the
+	// features, which suits random features, as any part of them is like the others.
 	Start float64
-	// Finer is for TooCoarse: if the first fold leads a descent to a λ for which the caller
-	// sums again on a finer grid, Solve returns it without weights. With 0 it always fits.
+	// Finer is for TooCoarse: if the first fold leads to a λ for which the grid is too coarse, Solve
+	// returns that λ without weights, and the caller sums again on a finer grid. With 0 it always fits.
 	Finer float64
 	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
 	Trials bool
 	// Unfitted makes Solve return after the choice of λ, without weights.
 	Unfitted bool
-	// Spreads makes Solve return Solution.Spread, with signs by Seed. FirstSpread makes it return also
-	// Solution.FirstSpread, of targets with Trials.
+	// Spreads makes Solve return Solution.Spread, with random signs drawn by Seed. FirstSpread makes it
+	// return Solution.FirstSpread too, for targets with Trials.
 	Spreads, FirstSpread bool
 	Seed                 uint64
 }
 
 // Source provides the sums of the rows.
 type Source struct {
-	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded several
-	// times if Folds ≥ 2. Solve no longer uses a sum when it calls Load again, which may therefore
-	// reuse the same Sum. It does not change one, unless it is the only one.
+	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded several times if Folds ≥
+	// 2. The caller may reuse the Sum at the next call of Load. Solve changes it only if it is the only
+	// one.
 	Load func(fold int) (*Sum, error)
-	// Add, unless nil, is called instead of Load: it adds the sum of a fold, of that Shape, to another.
-	// Sums that are read from storage then need no memory beside what Solve takes; see Memory.
+	// Add, unless nil, is called instead of Load: it adds the sum of a fold to another Sum of that Shape.
+	// Sums that are read from storage then need no memory besides that of Solve; see Memory.
 	Add   func(to *Sum, fold int) error
 	Shape Shape
-	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and
-	// weights are those that their sums lead to.
+	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and weights
+	// are the same as from their sums.
 	Rows *Rows
 }
 
 // Units says what the numbers of the sums mean.
 type Units struct {
-	Step float64 // a feature is Step·number; > 0
-	// Ranges is set if each feature has its own grid: feature j is Centre_j +
-	// Half_j·Step·number. The zero value means that it has not.
+	Step float64 // a feature is Step times its number on the grid; > 0
+	// Ranges is set if each feature has its own grid: feature j is Centre_j + Half_j·Step·number. The zero
+	// value means one grid for all features.
 	Ranges Ranges
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *profile.WeightGrid
@@ -105,108 +102,106 @@ type Units struct {
 // features, or nil; halves are > 0.
 type Ranges struct{ Centre, Half []float64 }
 
-// Solution is a fitted linear model of k outputs on D features, which for a row of
-// features φ gives scores W_c·φ + b_c. Scores of classes are near 1 for the
-// row's class and near -1 for the others; targets are Mid() + Half()·score of
-// their grids, so that float32 is enough for targets far from zero.
+// Solution is a fitted linear model of k outputs on D features. For features φ it gives the scores W_c·φ +
+// b_c. Scores of classes are near 1 for the row's class and near −1 for the others. A target is Mid() +
+// Half()·score of its grid, so float32 is precise enough for targets far from zero.
 type Solution struct {
 	Weights   []float32 // k×D, row-major; nil if Options.Finer has stopped Solve
 	Intercept []float32 // length k
 	Lambda    float64   // the λ of the weights
-	// Table has a row for every λ that was tried with all features, in the order of Options;
-	// nil without folds. A λ that is much worse than the best has fewer folds.
+	// Table has a row for every λ that was tried with all features, in the order of Options; nil without
+	// folds. A λ that is much worse than the best was tried on fewer folds.
 	Table []Row
-	Rows  int64 // that the weights were fitted to
-	// FoldErrors are the mean squared errors of the folds, for each row of Table, in its unit.
+	Rows  int64 // number of rows that the weights were fitted to
+	// FoldErrors are the mean squared errors of the folds for each row of Table, in the same unit.
 	FoldErrors [][]float64
-	// Variance of each of several targets over all rows, and of all targets over the rows of fold 0,
-	// if it was predicted.
+	// Variance is the variance of each of several targets over all rows. FoldVariance is the variance of
+	// each target over the rows of fold 0, if these were predicted.
 	Variance, FoldVariance []float64
 
-	// Spread is of the rows that the weights were fitted to, and FirstSpread of the rows without fold 0 and
-	// the same λ: nil unless requested, if numbers do not fit in float32, and FirstSpread also if it
-	// would be like Spread on the rows of fold 0, because the leverage of a row is small.
+	// Spread is for the rows that the weights were fitted to, FirstSpread for the rows without fold 0 and
+	// the same λ. Both are nil unless requested, or if numbers do not fit in float32. FirstSpread is also
+	// nil if leverages are so small that Spread serves for the rows of fold 0 as well.
 	Spread, FirstSpread *Spread
 
-	HeldOut *Solution // the fit without fold 0, whose Table is nil; nil unless requested
-	// Trials are such fits for each row of Table, within the tolerance of the descent;
-	// nil for a λ that failed, for all if fold 0 has no rows, and unless requested.
+	HeldOut *Solution // the fit without fold 0, which has no Table; nil unless requested
+	// Trials are fits without fold 0 for each row of Table, within the tolerance of the descent. An entry
+	// is nil if its λ failed. Trials is nil if fold 0 has no rows, and unless requested.
 	Trials []*Solution
-	// FirstRows is the number of rows of fold 0, which the Trials leave out; 0 without them. HeldOut
-	// of classes has it, too.
+	// FirstRows is the number of rows of fold 0, which Trials and HeldOut were not fitted to. It is set
+	// with Trials, and in HeldOut of classes.
 	FirstRows int64
-	// Discriminants of the classes, by the scores of the rows of fold 0; only HeldOut has them.
+	// Discriminants of the classes, for the scores of the rows of fold 0; set only in HeldOut.
 	Discriminants []discriminant.Discriminant
 }
 
-// Row is the result of cross-validation for one λ. Errors are squares in the units of the target,
-// or for classes summed over the ±1 codes. Those of several targets are shares of the variances of
-// the targets over all rows, averaged over the targets: 1 − MSE is the mean R². Means are weighted
-// where rows have weights, of classes too.
+// Row is the result of cross-validation for one λ. Errors are squares in the units of the target; for
+// classes they are summed over the ±1 codes. Errors of several targets are divided by the variance of each
+// target over all rows and averaged, so 1 − MSE is the mean R². Means are weighted where rows or classes
+// have weights.
 type Row struct {
 	Lambda float64 `json:"lambda"`
-	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted without its fold
-	StdErr float64 `json:"std_err"`   // of MSE, by the errors of the folds (StandardError)
+	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted by a fit without its fold
+	StdErr float64 `json:"std_err"`   // of MSE, from the errors of the folds; see StandardError
 	Train  float64 `json:"train_mse"` // mean over the rows that the weights were fitted to
-	// of a target: 1 − MSE/variance of the rows of those folds; of several 1 − MSE; below 0 if the
-	// mean predicts better
+	// R2 is 1 − MSE divided by the variance of a target over the rows of the folds; 1 − MSE for several
+	// targets. It is below 0 if the mean predicts better.
 	R2 float64 `json:"r2,omitempty"`
-	// Rounding estimates what the rounding of features to their grid adds to MSE: an
-	// error of e steps, of variance 1/12, moves a score by its weight times e.
-	// Predictions use features that are not rounded.
+	// Rounding estimates how much of MSE comes from rounding features to their grid: an error of e steps,
+	// of variance 1/12, moves a score by its weight times e. Predictions use features that are not rounded.
 	Rounding float64 `json:"rounding"`
 	// FoldMSE is the part of MSE that comes from the rows of fold 0; 0 if it has none.
 	FoldMSE float64 `json:"fold_mse"`
 	HeldOutRow
-	// Folds is the number of folds that have rows, over which the errors are computed.
+	// Folds is the number of folds with rows over which the errors were computed.
 	Folds int `json:"folds"`
 	// Failed is the reason why this λ has no errors, which are then 0.
 	Failed string `json:"failed,omitempty"`
 }
 
-// HeldOutRow has the errors of a λ on the rows of fold 0, scored as in prediction. Solve leaves all
-// of them 0.
+// HeldOutRow has the errors of a λ on the rows of fold 0, scored as in prediction: with features that are
+// not rounded. Solve leaves it zero.
 type HeldOutRow struct {
-	// HeldOutRows is the number of rows of fold 0 that were scored as in prediction, with
-	// features that are not rounded and weights that were fitted without them; 0 if none
-	// were. HeldOutErrors of them were assigned a wrong class: by the largest score, or by the
-	// probabilities that are fitted to the other half of them. HeldOutMSE is their mean squared error, while FoldMSE is the one of rounded features. Solve leaves all
-	// three 0.
+	// HeldOutRows is the number of rows of fold 0 that were scored with weights fitted without them; 0 if
+	// none were. HeldOutErrors is how many of them got a wrong class: by the largest score, or by
+	// probabilities that were fitted to the other half of them. HeldOutMSE is their mean squared error;
+	// FoldMSE is the error with rounded features.
 	HeldOutRows   int64   `json:"held_rows"`
 	HeldOutErrors int64   `json:"held_errors"`
 	HeldOutMSE    float64 `json:"held_mse"`
 	// HeldOutStdErr is the standard error of HeldOutMSE; 0 if it is not known.
 	HeldOutStdErr float64 `json:"held_std_err,omitempty"`
-	// HeldOutLogLoss is the log loss of those rows, as score.LogLosses has it, or of those probabilities, if there is one.
+	// HeldOutLogLoss is the log loss of those rows: of the probabilities if there are any, otherwise by
+	// score.LogLosses.
 	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
-	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE
-	// is weighted then.
+	// HeldOutError is the weighted share of HeldOutErrors, if rows have weights. HeldOutMSE is weighted
+	// then.
 	HeldOutError float64 `json:"held_error,omitempty"`
-	// HeldOutEffective is how many independent rows would give an error rate as certain as the one of
-	// those rows, where they belong to groups or repeat each other; 0 otherwise.
+	// HeldOutEffective is the number of independent rows that would give an error rate of the same
+	// precision, if rows belong to groups or repeat; 0 otherwise.
 	HeldOutEffective float64 `json:"held_effective,omitempty"`
 }
 
-// Work returns about how many seconds Solve takes on a thread of a machine of 2024 if it chooses among
-// that many values of λ: for comparing sizes, of which one has been measured. The steps of a
-// search depend on the data; the most common number is taken. With first, only the first fold is
-// held out, which has a fifth of the rows.
+// Work estimates the seconds that Solve takes on a thread of a machine of 2024 to choose among that many
+// values of λ. It serves to compare sizes, one of which was measured. The number of steps of a search
+// depends on the data; the most common one is assumed. With first, only the first fold is held out, a fifth
+// of the rows.
 func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	return solver.Work(solverShape(shape), rows, folds, values, first)
 }
 
-// solverShape is the shape of systems of sums.
+// solverShape returns the shape for package solver.
 func solverShape(s Shape) solver.Shape {
 	return solver.Shape{Dim: s.Dim, Outputs: s.Outputs, Width: s.width(), Head: s.headLen()}
 }
 
-// Memory returns the most bytes that Solve uses, apart from small constants: the sum of all rows,
-// with folds ≥ 2 also the matrix of one fold and its sum, by their lower triangles, and a few times
-// the D×k weights; if folds are solved by descent, also factors in float32, and the sums of a part
-// of the features, or what stands in for few rows. rows may be 0 if unknown. For 10,000 features
-// and 10 classes that is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. With first, only the
-// first fold is held out. Of more than 16,384 features one sum is in memory, and a part of the
-// features of each fold: that is with Options.Add, by which alone it can be so.
+// Memory returns the most bytes that Solve uses, apart from small constants. That is the sum of all rows;
+// with folds ≥ 2 also the matrix of one fold and its sum, as lower triangles; and a few times the D×k
+// weights. If folds are solved by descent, it adds the factors in float32 and the sums over a part of the
+// features, or the stored rows. rows may be 0 if unknown. With first, only the first fold is held out. For
+// 10,000 features and 10 classes it is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. Above 16,384
+// features it assumes Options.Add, so that only one sum, and a part of the features of each fold, is in
+// memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	return solver.Memory(solverShape(shape), rows, folds, threads, first) + spreadBytes(shape.Dim)
 }
@@ -225,9 +220,9 @@ func TrialBytes(shape Shape, lambdas int) int64 {
 	return 4 * int64(lambdas) * int64(shape.Outputs) * int64(shape.Dim+1)
 }
 
-// Solve chooses λ by cross-validation and fits the weights to all rows. It takes the λ
-// with the least held-out error, the larger of two equal ones; the weights for it are the
-// same, bit for bit, with or without folds.
+// Solve chooses λ by cross-validation and fits the weights to all rows. It takes the λ with the least
+// held-out error, the larger of two equal ones. The weights for a λ are the same, bit for bit, with or
+// without folds.
 //
 // It fails if there are no rows, if all rows are of one class, if fewer than two folds
 // have rows, or if the matrix is not positive definite to working precision, which
@@ -311,16 +306,16 @@ func Solve(opts Options) (*Solution, error) {
 	return fit, nil
 }
 
-// fit fits the weights of fit, exactly, to the rows in total, which it overwrites.
+// fit fits weights exactly to the rows in total, which it overwrites, and stores them in fit.
 func (p *solve) fit(fit *Solution, y *system, total *Sum) error {
-	y.leave(total, nil)
+	y.setSums(total, nil)
 	if pivot, ok := y.solveIn(p.mu(y, fit.Lambda), total); !ok {
 		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
 	}
 	return p.weights(fit, y)
 }
 
-// fitHeldOut fits to the rows that are not in fold 0.
+// fitHeldOut fits weights to the rows outside fold 0.
 func (p *solve) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	all := total.Rows()
 	total.Clear()

@@ -8,27 +8,27 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Probes is the number of random directions by which a Spread knows the factor of a fit: the squares
-// that it sums differ from the leverage by a share of √(2/Probes) or so, the same for all programs.
+// Probes is the number of random directions of a Spread. Leverages estimated from them have a relative
+// error of about √(2/Probes), the same in all programs.
 const Probes = 64
 
 var signs = stream.PurposeOf("spread")
 
-// Spread tells how far features are from those of the rows of a fit, by the factor A = LLᵀ of its
-// normal equations: the leverage φᵀA⁻¹φ of centred features φ is ‖L⁻¹φ‖², and near ‖R L⁻¹φ‖² for a
-// few rows R of random signs (Johnson and Lindenstrauss 1984).
+// Spread measures how far features are from the rows of a fit. With the factor A = LLᵀ of the normal
+// equations, the leverage φᵀA⁻¹φ of centred features φ is ‖L⁻¹φ‖², which ‖R L⁻¹φ‖² estimates with a few
+// rows R of random signs (Johnson and Lindenstrauss 1984).
 type Spread struct {
-	// Linear has outputs whose squares add up to the leverage of a row over Leverage.
+	// Linear has outputs whose squares add up to the leverage of a row divided by Leverage.
 	Linear *linear.Model
-	// Leverage is the mean leverage of the rows of the fit: the effective number of features as a share
-	// of the rows. That of Solution.FirstSpread is a share of all rows.
+	// Leverage is the mean leverage of the rows of the fit: the effective number of features divided by the
+	// number of rows. In Solution.FirstSpread the divisor is the number of all rows.
 	Leverage float64
 }
 
-// spreadBytes is the memory that two Spreads of a solve take, and the numbers of one while it is made.
+// spreadBytes returns the memory of two Spreads and of the float64s while one is computed.
 func spreadBytes(dim int) int64 { return (8 + 2*4) * int64(Probes) * int64(dim) }
 
-// spread returns how far features are from the rows of y, given the factor in tiles, for μ.
+// spread returns the Spread of the rows of y, given the factor for μ in tiles.
 func (p *solve) spread(y *system, tiles [][]float64, mu float64, rows int64) *Spread {
 	d := y.shape.Dim
 	k := min(Probes, d)
@@ -68,8 +68,8 @@ func (p *solve) spread(y *system, tiles [][]float64, mu float64, rows int64) *Sp
 	return &Spread{l, sum / float64(rows)}
 }
 
-// probes returns k rows of d numbers whose squares are 1 in the mean over the rows: random signs, or the
-// unit vectors if there are as many rows.
+// probes returns k rows of d numbers whose squares are 1 on average over the rows: random signs, or the
+// unit vectors if k = d.
 func probes(seed uint64, k, d int) []float64 {
 	x := make([]float64, k*d)
 	for i := range k {
@@ -92,10 +92,10 @@ func probes(seed uint64, k, d int) []float64 {
 	return x
 }
 
-// SmallLeverage is the mean leverage below which rows of the fit are as far from it as other rows.
+// SmallLeverage is a mean leverage below which new rows are about as far from a fit as its own rows.
 const SmallLeverage = 0.02
 
-// spreads sets fit.Spread and, of targets, fit.FirstSpread, given the factor in total.
+// spreads sets fit.Spread and, for targets, fit.FirstSpread. total holds the factor.
 func (p *solve) spreads(fit *Solution, y *system, total *Sum) error {
 	fit.Spread = p.spread(y, total.tiles, p.mu(y, fit.Lambda), total.Rows())
 	if !p.FirstSpread || !total.shape.Regression || !p.Trials || p.Folds < 2 || fit.Spread == nil ||
@@ -109,10 +109,10 @@ func (p *solve) spreads(fit *Solution, y *system, total *Sum) error {
 	if total.head[0] == 0 {
 		return nil
 	}
-	y.leave(total, nil)
+	y.setSums(total, nil)
 	mu := p.mu(y, fit.Lambda)
 	if _, ok := y.solveIn(mu, total); ok {
-		// The leverage of a row falls with the number of rows: as if there were as many as for Spread.
+		// A leverage falls with the number of rows: scale it to the number behind Spread.
 		fit.FirstSpread = p.spread(y, total.tiles, mu, fit.Rows)
 	}
 	return nil

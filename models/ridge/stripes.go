@@ -1,14 +1,13 @@
 package ridge
 
-// Stripe is a range of the parts of the sums of several folds, numbered fold by fold: part k of fold f
-// is f·NumParts + k. What is too large for one worker is summed in stripes, each in a pass of its own
-// over the rows of its folds. Parts are exact sums of the same rows whoever adds them up, so stripes
-// change no bit.
+// Stripe is a range of the parts of the sums of several folds, numbered fold by fold: part k of fold f is
+// f·NumParts + k. Sums too large for one worker are added up in stripes, each in its own pass over the rows
+// of its folds. Stripes change no bit, because parts are exact sums of the same rows.
 type Stripe struct{ First, End int }
 
-// CutStripes cuts the sums of folds into at least n stripes, or as many as there are parts. Up to as many
-// stripes as folds have whole folds, so that each row is mapped once; more cut each fold into as many
-// pieces, whose rows are mapped for each of them.
+// CutStripes cuts the sums of folds into at least n stripes, or into one per part if there are fewer. If n
+// ≤ folds, stripes have whole folds, so each row is mapped once. More stripes cut each fold into equally
+// many pieces, and the rows of the fold are mapped for each of them.
 func CutStripes(shape Shape, folds, n int) []Stripe {
 	parts := NumParts(shape)
 	var out []Stripe
@@ -28,9 +27,9 @@ func CutStripes(shape Shape, folds, n int) []Stripe {
 	return out
 }
 
-// FitStripes returns the fewest stripes of which each takes at most that many bytes, by what size says of the
-// folds and bytes of its sums; one stripe if there is no limit (0), or none fit: then least is the smallest
-// limit that a number of stripes keeps, else 0.
+// FitStripes returns the fewest stripes that take at most that many bytes each, where size returns the
+// memory for a number of folds and the bytes of their sums. It returns one stripe if there is no limit (0),
+// or if no number fits: then least is the smallest limit that could be kept, otherwise 0.
 func FitStripes(shape Shape, folds int, most int64,
 	size func(folds int, bytes int64) int64) (stripes []Stripe, bytes, least int64) {
 	largest := func(stripes []Stripe) (bytes int64) {
@@ -59,12 +58,11 @@ func FitStripes(shape Shape, folds int, most int64,
 	return stripes, bytes, least
 }
 
-// maxStripes limits the stripes of Fit: what does not fit then is not made to fit by reading rows more
-// often.
+// maxStripes is the most stripes that FitStripes tries. Beyond it rows would be read too often.
 const maxStripes = 256
 
-// Part returns the parts of a fold that are in the stripe, from first up to end; none if they are
-// equal.
+// Part returns the range of the parts of a fold that are in the stripe, from first up to end; empty if none
+// is.
 func (s Stripe) Part(shape Shape, fold int) (first, end int) {
 	parts := NumParts(shape)
 	first, end = max(s.First-fold*parts, 0), min(s.End-fold*parts, parts)
@@ -74,7 +72,7 @@ func (s Stripe) Part(shape Shape, fold int) (first, end int) {
 	return first, end
 }
 
-// Size returns the folds of which the stripe has parts, and the bytes of their sums.
+// Size returns the number of folds that have parts in the stripe, and the bytes of their sums.
 func (s Stripe) Size(shape Shape) (folds int, bytes int64) {
 	parts := NumParts(shape)
 	for f := s.First / parts; f*parts < s.End; f++ {

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Sum holds what ridge regression needs to know of a set of rows. Here z are features on
-// their grid and q targets on their 16-bit grid (or the 0/1 indicators of the classes):
+// Sum holds all that ridge regression needs of a set of rows. Here z are features on their grid and q
+// targets on their 16-bit grid (or the 0/1 indicators of the classes):
 //
 //	N, Σq, Σq²       the head
 //	Σ zzᵀ            the Gram matrix, in tiles of its lower triangle
@@ -34,8 +34,7 @@ type Sum struct {
 	tiles [][]float64 // as blas.NewTiles
 	cross []float64   // row-major D×width; the last column of targets is Σz
 
-	// In a sum of some parts the tiles of others are nil, and so are cross products of which it has no
-	// part.
+	// In a sum of only some parts the other tiles are nil. cross is nil if none of its parts is there.
 
 	labels []int32       // scratch of Add
 	block  blas.Weighted // scratch: a block's features times its weights
@@ -59,7 +58,7 @@ func NewPartSum(shape Shape, first, end int) *Sum {
 	return s
 }
 
-// tilesOf returns Σzzᵀ; nil for a nil sum.
+// tilesOf returns the tiles of Σzzᵀ; nil for a nil sum.
 func (s *Sum) tilesOf() [][]float64 {
 	if s == nil {
 		return nil
@@ -81,11 +80,10 @@ func (s *Sum) Rows() int64 {
 	return int64(s.head[0])
 }
 
-// Weight returns the sum of the weights of the rows, which is their number without weights.
+// Weight returns the sum of the weights of the rows, or their number if they have none.
 func (s *Sum) Weight() float64 { return s.head[0] }
 
-// ClassCounts returns the rows of each class, or the sum of their weights; nil in
-// regression.
+// ClassCounts returns the number of rows of each class, or the sum of their weights; nil in regression.
 func (s *Sum) ClassCounts() []int64 {
 	if s.shape.Regression {
 		return nil
@@ -97,16 +95,16 @@ func (s *Sum) ClassCounts() []int64 {
 	return counts
 }
 
-// Add adds the rows of z with their labels y: targets, row-major n×Outputs, which grid rounds,
-// or, if it is nil, classes. Rows without labels are all of class 0. weights has one for each row of a
-// weighted sum; of others it is nil.
+// Add adds the rows of z with their labels y: targets (row-major, n×Outputs), which grid rounds, or classes
+// if grid is nil. Without labels all rows are of class 0. weights has one entry per row if the sum is
+// weighted; otherwise it is nil.
 func (s *Sum) Add(z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
 	s.labels = Labels(s.labels[:0], z.N(), y, grid)
 	s.addLabels(z, s.labels, weights, threads)
 }
 
-// Labels appends the whole numbers that Add adds for the labels y of n rows: targets on their grid,
-// or, if it is nil, classes.
+// Labels appends the labels y of n rows as whole numbers, as Add adds them: targets on their grid, or
+// classes if grid is nil.
 func Labels(dst []int32, n int, y []float64, grid linear.Grids) []int32 {
 	if grid != nil {
 		return grid.Append(dst, y)
@@ -129,9 +127,8 @@ func (s *Sum) addLabels(z *features.Grid, labels []int32, weights []int64, threa
 	}
 }
 
-// AddClasses adds the rows of z, without weights, with their classes, 0 ≤ class[i] <
-// Outputs. It panics if the sum is one of targets or of rows with weights, or if lengths or
-// classes do not fit.
+// AddClasses adds the rows of z, without weights, with their classes, 0 ≤ class[i] < Outputs. It panics if
+// the sum is for targets or for rows with weights, or if lengths or classes do not fit.
 func (s *Sum) AddClasses(z *features.Grid, class []int32, threads int) {
 	s.addClasses(z, class, nil, threads)
 }
@@ -159,9 +156,9 @@ func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threa
 	}
 }
 
-// AddTargets adds the rows of z, without weights, with their targets on the grid, y
-// row-major n×Outputs with |y| ≤ 32767. It panics if the sum is one of classes or of rows
-// with weights, or if lengths or targets do not fit.
+// AddTargets adds the rows of z, without weights, with their targets on the grid: y is row-major,
+// n×Outputs, |y| ≤ 32767. It panics if the sum is for classes or for rows with weights, or if lengths or
+// targets do not fit.
 func (s *Sum) AddTargets(z *features.Grid, y []int32, threads int) {
 	s.addTargets(z, y, nil, threads)
 }
@@ -199,8 +196,7 @@ func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads i
 	}
 }
 
-// AddCopies adds rows as Add does, row i copies[i] times. weights has one for each row of a
-// weighted sum; of others it is nil.
+// AddCopies is Add with row i added copies[i] times.
 func (s *Sum) AddCopies(z *features.Grid, y []float64, grid linear.Grids, weights, copies []int64, threads int) {
 	shape := s.shape
 	shape.Weighted = true
@@ -272,8 +268,8 @@ func (s *Sum) Sub(t *Sum) {
 	})
 }
 
-// Scale makes every row count so many times. Unless that is a whole number, the sums are rounded, and no
-// longer exact.
+// Scale multiplies all sums by times, so that every row counts that often. Unless times is a whole number,
+// the sums are rounded and no longer exact.
 func (s *Sum) Scale(times float64) {
 	s.combine(s, func(a, _ []float64) {
 		for i := range a {
@@ -288,8 +284,7 @@ func (s *Sum) Equal(t *Sum) bool {
 		slices.EqualFunc(s.tiles, t.tiles, slices.Equal[[]float64])
 }
 
-// checkBlock panics unless z has n rows of the sum's features, which have weights if those
-// of the sum do.
+// checkBlock panics unless z has n rows with the sum's features, and weights if the sum has them.
 func (s *Sum) checkBlock(z *features.Grid, n int, weights []int64) {
 	if z.N() != n || z.D() != s.shape.Dim || len(weights) != n && s.shape.Weighted || weights != nil && !s.shape.Weighted {
 		panic("ridge: block, labels and sum do not fit")
@@ -307,7 +302,7 @@ func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	parallel.Each(len(s.tiles), threads, func(_, i int) {
-		if s.tiles[i] != nil { // an outline has few of them
+		if s.tiles[i] != nil { // an outline lacks most of them
 			f(s.tiles[i], t.tiles[i])
 		}
 	})

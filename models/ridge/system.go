@@ -9,17 +9,16 @@ import (
 //
 //	(G_c + μI) V = R_c,   G_c = Σzzᵀ - s sᵀ/n,   R_c = Σzqᵀ - s tᵀ/n,
 //
-// with s = Σz, t = Σq and μ = nλ/Step². Where rows have weights, all sums and n are
-// weighted, but in μ weights of classes do not count. Weights W in units of the data are W = V·(target
-// step)/(feature step). If features have their own ranges, I is diag(1/Half²), and
-// weights are divided by Half·Step.
+// with s = Σz, t = Σq and μ = nλ/Step². Where rows have weights, all sums and n are weighted, but the n in
+// μ leaves out the weights of classes. In units of the data the weights are W = V·(target step)/(feature
+// step). If features have their own ranges, I is diag(1/Half²), and weights are divided by Half·Step.
 type system struct {
 	shape Shape
-	// G_c for descents, with the factor of μ for each feature as the diagonal: 1 without ranges.
+	// G_c for descents, and the diagonal that μ multiplies: 1 without ranges.
 	solver.Matrix
 
 	n       float64   // the sum of the weights of the rows
-	mass    float64   // without the weights of classes
+	mass    float64   // n without the weights of classes
 	colSum  []float64 // s, length D
 	outSum  []float64 // t, length k
 	v       []float64 // row-major D×k: R_c, then the solution
@@ -27,8 +26,8 @@ type system struct {
 
 	weights *profile.WeightGrid // nil if rows have none
 
-	// each has the factor of the squared errors of each output, 1 unless there are several
-	// targets: see share.
+	// each has a factor for the squared errors of each output: 1 unless there are several targets; see
+	// share.
 	each []float64
 
 	ranges Ranges
@@ -48,21 +47,21 @@ func newSystem(shape Shape, weights *profile.WeightGrid, threads int) *system {
 	return y
 }
 
-// share makes the squared errors of several targets shares of their variances over all rows,
-// averaged over the targets, because targets may have any units.
+// share divides the squared errors of several targets by their variances over all rows and averages them,
+// because targets may have different units.
 func (y *system) share(total *Sum) {
 	if !y.shape.Regression || y.shape.Outputs == 1 {
 		return
 	}
 	for c := range y.each {
-		y.each[c] = 0 // of a constant target
+		y.each[c] = 0 // a constant target has no errors
 		if v := centredSquares(total, nil, c) / total.head[0]; v > 0 {
 			y.each[c] = 1 / (v * float64(y.shape.Outputs))
 		}
 	}
 }
 
-// measure sets the ranges of the features.
+// measure sets the diagonal that μ multiplies from the ranges of the features.
 func (y *system) measure(r Ranges) {
 	y.ranges = r
 	for j := range y.Ridge {
@@ -73,15 +72,15 @@ func (y *system) measure(r Ranges) {
 	}
 }
 
-// centre computes G_c for descents for the rows that are in total and not in out; out may be nil. The
-// differences are exact, so the system equals the one of a sum over those rows alone.
+// centre computes G_c for descents over the rows that are in total but not in out; out may be nil. The
+// differences are exact, so the system equals that of a sum over only those rows.
 func (y *system) centre(total, out *Sum) {
-	y.leave(total, out)
+	y.setSums(total, out)
 	y.Centre(total.tiles, out.tilesOf(), y.colSum, y.n)
 }
 
-// leave sets all sums but products of features, as centre does: for solve.
-func (y *system) leave(total, out *Sum) {
+// setSums sets all sums except the products of features, as centre does. It is enough for solve.
+func (y *system) setSums(total, out *Sum) {
 	y.n = total.head[0]
 	copy(y.outSum, total.head[1:])
 	y.mass = y.masses(total.head)
@@ -100,8 +99,7 @@ func (y *system) leave(total, out *Sum) {
 	}
 }
 
-// masses returns the sum of the weights of the rows with that head, without the weights of
-// classes.
+// masses returns the sum of the weights of the rows with that head, without the weights of classes.
 func (y *system) masses(head []float64) float64 {
 	if y.weights == nil || y.weights.Classes == nil {
 		return head[0]
@@ -113,19 +111,19 @@ func (y *system) masses(head []float64) float64 {
 	return sum
 }
 
-// solve computes V for one μ into y.v, for the rows that are in total and not in out. If the matrix
-// is not positive definite to working precision, ok is false and pivot is the 0-based index of the
-// failure. leave was given the same; what centre has computed is lost.
+// solve computes V for one μ into y.v, for the rows that are in total but not in out. If the matrix is not
+// positive definite to working precision, ok is false and pivot is the index of the failure. setSums must
+// have been called with the same sums. The matrix of centre is lost.
 func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 	return y.solveBy(y.Tiles(), mu, total, out)
 }
 
-// solveIn is solve for the rows of total, in place of whose tiles it computes.
+// solveIn is solve for the rows of total. It computes in the tiles of total.
 func (y *system) solveIn(mu float64, total *Sum) (pivot int, ok bool) {
 	return y.solveBy(total.tiles, mu, total, nil)
 }
 
-// solveBy is solve with tiles to compute in, which may be total's.
+// solveBy is solve with given tiles to compute in, which may be total's.
 func (y *system) solveBy(tiles [][]float64, mu float64, total, out *Sum) (pivot int, ok bool) {
 	y.CentreTiles(tiles, total.tiles, out.tilesOf(), y.colSum, y.n)
 	y.rightSides(total, out)
@@ -161,7 +159,7 @@ func (y *system) intercept(dst []float64) {
 	}
 }
 
-// squares returns Σv² over the weights of the features, with the factors of the outputs.
+// squares returns Σv² over the weights, with the factors of the outputs.
 func (y *system) squares(weights []float64) (s float64) {
 	for i, v := range weights {
 		s += float64(y.each[i%y.shape.Outputs] * float64(v*v))
@@ -169,10 +167,9 @@ func (y *system) squares(weights []float64) (s float64) {
 	return s
 }
 
-// trainError returns Σ‖q - Vᵀz - b‖² over the rows of the system, with the factors of the
-// outputs. With
-// (G_c + μI)V = R_c the quadratic form need not be computed:
-// ‖q_c‖² - 2 tr VᵀR_c + tr VᵀG_cV = ‖q_c‖² - tr VᵀR_c - μ‖V‖².
+// trainError returns Σ‖q - Vᵀz - b‖² over the rows of the system, with the factors of the outputs. Because
+// (G_c + μI)V = R_c, the quadratic form need not be computed: ‖q_c‖² - 2 tr VᵀR_c + tr VᵀG_cV = ‖q_c‖² - tr
+// VᵀR_c - μ‖V‖².
 func (y *system) trainError(mu float64, total, out *Sum) float64 {
 	k, w := y.shape.Outputs, y.shape.width()
 	var e float64

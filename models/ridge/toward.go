@@ -2,14 +2,14 @@ package ridge
 
 import "slices"
 
-// Toward fits weights to few rows that are shrunk toward those of more rows, which prior has for one λ. For each
+// Toward fits weights to few rows, shrunk toward the weights of more rows: the first λ of prior. For each
 // strength κ > 0 they minimise
 //
 //	Σ(q − wᵀφ − b)² + κ(‖w − w₀‖² + (b − b₀)²)
 //
-// for each output, over the rows of train, with w₀ and b₀ of prior (Evgeniou and Pontil 2004, Regularized
-// multi-task learning, KDD). b is the intercept where features are 0, or at Ranges.Centre. κ counts as so many rows;
-// rows of other weights than those of prior count by their weights. Without rows in train, all are the prior.
+// for each output over the rows of train, where w₀ and b₀ are the prior's (Evgeniou and Pontil 2004,
+// Regularized multi-task learning, KDD). b is the intercept at features 0, or at Ranges.Centre. κ is in
+// rows of the mean weight of the prior's rows. Without rows in train, the result is the prior.
 func (e *Evaluator) Toward(train *Sum, prior *Fits, strengths []float64) []*Fits {
 	d, k := e.shape.Dim, e.shape.Outputs
 	all, intercept := make([]*Fits, len(strengths)), make([]float64, k)
@@ -19,9 +19,9 @@ func (e *Evaluator) Toward(train *Sum, prior *Fits, strengths []float64) []*Fits
 			return
 		}
 		f := e.newFits(1)
-		y.leave(train, nil)
+		y.setSums(train, nil)
 		pull := float64(strengths[i] * prior.rowWeight)
-		// As many rows at z = 0 have b₀ for a target.
+		// This is like κ more rows at z = 0 with target b₀.
 		y.n += pull
 		for c, b := range intercept {
 			y.outSum[c] += float64(pull * b)

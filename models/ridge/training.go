@@ -14,10 +14,9 @@ func init() {
 	})
 }
 
-// Training holds the options of training by this learner. The zero value is for
-// NewTraining.
+// Training holds the options of the learner ridge. Use NewTraining for the defaults.
 type Training struct {
-	// Grid is the bits of the grid on which features are added up: 8 or 16; "" is auto.
+	// Grid is the number of bits of the grid on which features are added up: 8 or 16; "" means auto.
 	Grid   features.Bits `flag:"grid" help:"Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or auto, which uses 16 for small data, for raw columns, and when the chosen lambda is so small that rounding to 8 matters." values:"auto,8,16"`
 	Solver string        `flag:"solver" help:"How ridge solves its equations: gram (exact sums of all products of features, in one pass), cg (conjugate gradients: a pass for each round, in memory proportional to the number of features, with the options of --learner cg) or auto: cg for more than 30000 features if it takes less time by the numbers of rows, features and outputs, and no other option needs the sums." values:"auto,gram,cg"`
 	// Weights selects the weights of classes; none if empty.
@@ -32,12 +31,12 @@ func (t *Training) Validate() error {
 	return cmp.Or(t.Grid.Validate(), iterative.ValidSolver(t.Solver))
 }
 
-// FewProducts is the number of products of features, rows × D², up to which auto uses 16
-// bits at once because their cost is small.
+// FewProducts is the number of products of features, rows × D², up to which auto uses 16 bits from the
+// start, because their cost is small.
 const FewProducts = 0x1p35
 
-// GridOf returns the size of a grid step of a map's features: of all, or, with ranges, of
-// one whose range is from −1 to 1.
+// GridOf returns the grid step of a map's features. With ranges it is the step of a feature whose range is
+// from −1 to 1.
 func GridOf(m features.Gridded, steps int) (step float64, ranges Ranges) {
 	if r, ok := m.(features.Ranged); ok {
 		ranges.Centre, ranges.Half = r.Ranges()

@@ -8,10 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// CalibrationCells is the number of cells of the grid of scores. Sizes from 2⁻¹⁰ to 2⁶ have
-// 128 cells an octave, for each sign: a score and its cell's centre differ by at
-// most 0.4%. Smaller ones share a cell with 2⁻¹⁰, larger ones share the cell of the largest. The
-// grid is fixed, so nothing about the scores must be known in advance.
+// CalibrationCells is the number of cells of the grid of scores. For each sign, magnitudes from 2⁻¹⁰ to 2⁶
+// have 128 cells an octave, so a score differs from the centre of its cell by at most 0.4%. Smaller
+// magnitudes share the cell of 2⁻¹⁰, larger ones the last cell. The grid is fixed, so no range need be
+// known in advance.
 const CalibrationCells = 4096
 
 const (
@@ -19,7 +19,7 @@ const (
 	firstCell = 117 << 7 // upper 16 bits of 2⁻¹⁰ as float32
 )
 
-// countCell returns the cell of a score; cells ascend with the scores.
+// countCell returns the cell of a score. Cells are in the order of scores.
 func countCell(s float32) int {
 	b := math.Float32bits(s)
 	u := min(max(int(b&(1<<31-1)>>16)-firstCell, 0), half-1)
@@ -29,7 +29,7 @@ func countCell(s float32) int {
 	return half + u
 }
 
-// centre returns the score that stands for a cell.
+// centre returns the score that represents a cell.
 func centre(c int) float64 {
 	sign, u := 1.0, c-half
 	if u < 0 {
@@ -41,12 +41,12 @@ func centre(c int) float64 {
 	return sign * float64(math.Float32frombits(uint32(u+firstCell)<<16|1<<15))
 }
 
-// CalibrationCounts counts the scores of each output in cells, separately for rows of the output's
-// class and for the others. It is made by NewCalibrationCounts; it is not safe for concurrent use.
+// CalibrationCounts counts the scores of each output in cells, separately for rows of the output's class
+// and for other rows. Create it with NewCalibrationCounts. It is not safe for concurrent use.
 type CalibrationCounts struct {
 	outputs int
 	rows    int64
-	n       []int64 // outputs×2×Cells: rows of other classes, rows of the class
+	n       []int64 // outputs×2×CalibrationCells: rows of other classes, rows of the class
 }
 
 // NewCalibrationCounts returns the counts of no rows. It panics for fewer than two outputs.
@@ -57,8 +57,8 @@ func NewCalibrationCounts(outputs int) *CalibrationCounts {
 	return &CalibrationCounts{outputs: outputs, n: make([]int64, outputs*2*CalibrationCells)}
 }
 
-// Add counts rows of scores, row-major, with their classes, each as often as repeats says, once each if
-// it is nil. It panics if lengths or classes do not fit; the error is about a score that is NaN.
+// Add counts rows of scores, row-major, with their classes. Row i counts repeats[i] times, or once if
+// repeats is nil. Add panics if lengths or classes do not fit, and returns an error if a score is NaN.
 func (c *CalibrationCounts) Add(scores []float32, class []int32, repeats []int64) error {
 	if len(scores) != len(class)*c.outputs || repeats != nil && len(repeats) != len(class) {
 		panic("calibrate: scores and classes do not fit")
@@ -98,7 +98,7 @@ func (c *CalibrationCounts) Merge(d *CalibrationCounts) {
 // Rows returns the number of rows.
 func (c *CalibrationCounts) Rows() int64 { return c.rows }
 
-// weight returns how often the rows count together.
+// weight returns the number of rows, each as often as it counts.
 func (c *CalibrationCounts) weight() (n int64) {
 	for _, v := range c.n[:2*CalibrationCells] {
 		n += v
@@ -137,8 +137,8 @@ type point struct {
 	others, members float64
 }
 
-// points returns the cells of an output that have rows, ascending. Where rows count more than
-// once, that is in units of how often they do on average: a prior for a row stays one row.
+// points returns the cells of an output that have rows, ascending. Counts are divided by how often a row
+// counts on average, so that a prior of one row keeps its meaning.
 func (c *CalibrationCounts) points(output int) (p []point, others, members float64) {
 	unit := 1.0
 	if w := c.weight(); w > 0 && w != c.rows {

@@ -9,18 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Methods of Fit.
+// Methods of FitCalibration.
 const (
-	// Platt fits a sigmoid (Platt 2000): two numbers an output, for few rows.
+	// Platt fits a sigmoid (Platt 2000): two numbers per output, for few rows.
 	Platt = "platt"
-	// Isotonic fits any ascending function (Zadrozny and Elkan 2002), for 1,000 rows
-	// of each class and more. Its ends are at the targets of Platt's method, never at 0 or 1.
+	// Isotonic fits any ascending function (Zadrozny and Elkan 2002), for at least 1,000 rows of each
+	// class. Its ends are at the targets of Platt's method, never at 0 or 1.
 	Isotonic = "isotonic"
 )
 
-// CheckCalibration returns an error that names the first class of which no row was counted,
-// or every one, as its curve cannot be fitted: rows are the Counts' ClassRows, or
-// their expected values.
+// CheckCalibration returns an error if a curve cannot be fitted. It names the first class that has no rows,
+// or all of them. rows are CalibrationCounts.ClassRows, or their expected values.
 func CheckCalibration(rows []int64, names []string) error {
 	var n int64
 	for _, m := range rows {
@@ -56,7 +55,7 @@ func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
 	return all, nil
 }
 
-// fit fits the curves. Of an output without rows of its class, or of others, the curve is nearly constant.
+// fit fits the curves. The curve of an output is nearly constant if no rows, or all rows, are of its class.
 func (c *CalibrationCounts) fit(method string) *Calibration {
 	all := &Calibration{Method: method}
 	for o := range c.outputs {
@@ -68,7 +67,7 @@ func (c *CalibrationCounts) fit(method string) *Calibration {
 			curve.Score, curve.Probability = isotonic(p, func(score float64) float64 {
 				return loss.Sigmoid(float64(slope*score) + offset)
 			})
-			// Of n rows of which none was otherwise, the next one is with probability 1/(n+2) (Laplace).
+			// If none of n rows differed, the next one does with probability 1/(n+2) (Laplace).
 			low, high := targets(others, members)
 			for i, v := range curve.Probability {
 				curve.Probability[i] = min(max(v, low), high)
@@ -79,14 +78,14 @@ func (c *CalibrationCounts) fit(method string) *Calibration {
 	return all
 }
 
-// targets returns what probabilities are fitted to in place of 0 and 1, for so many rows of others and of a class.
+// targets returns what probabilities are fitted to instead of 0 and 1, given the number of rows outside and
+// in a class.
 func targets(others, members float64) (low, high float64) {
 	return 1 / (others + 2), (members + 1) / (members + 2)
 }
 
-// platt returns a and b of 1/(1 + exp(−(a·s + b))) of greatest likelihood, for
-// targets drawn in a little, (N₊+1)/(N₊+2) and 1/(N₋+2), by Newton's method with
-// the safeguards of Lin, Lin and Weng (2007), Algorithm 1.
+// platt returns the maximum likelihood a and b of 1/(1 + exp(−(a·s + b))) for the targets (N₊+1)/(N₊+2) and
+// 1/(N₋+2), by Newton's method with the safeguards of Lin, Lin and Weng (2007), Algorithm 1.
 func platt(p []point, others, members float64) (a, b float64) {
 	low, high := targets(others, members)
 	value := func(a, b float64) float64 {
@@ -141,26 +140,26 @@ func platt(p []point, others, members float64) (a, b float64) {
 	return a, b
 }
 
-// priorRows is how many rows a pool of an isotonic curve has besides its own, with the
-// probabilities of the sigmoid. Without them pools at the ends are 0 and 1, and small ones follow
-// their noise: with 30 rows of a class among 1,000 the log loss was 13% above the sigmoid's,
-// with 20 it is 4%; where the truth is a step function it is 10% below, with 5 to 50 of them alike.
+// priorRows is the number of prior rows of each pool of an isotonic curve, with the probabilities of the
+// sigmoid. Without them the pools at the ends are 0 and 1, and small pools follow noise. With 30 rows of a
+// class among 1,000 the log loss was 13% above the sigmoid's; with 20 prior rows it is 4% above. Where the
+// truth is a step function it is 10% below, with any number from 5 to 50.
 const priorRows = 20
 
 // pool is a range of scores with the same probability.
 type pool struct {
 	members, rows float64
 	first, last   float64
-	prior         float64 // Σ rows·probability of the sigmoid
+	prior         float64 // Σ of the sigmoid's probabilities over rows
 }
 
-// pooled pools adjacent violators (Ayer et al. 1955), so that shares ascend.
+// pooled pools adjacent violators (Ayer et al. 1955), so that shares ascend from pool to pool.
 func pooled(all []pool) (pools []pool) {
 	for _, q := range all {
 		pools = append(pools, q)
 		for n := len(pools); n > 1; n-- {
 			x, y := pools[n-2], pools[n-1]
-			// Counts are whole, so the comparison is exact as long as products are.
+			// The comparison is exact as long as the products of counts are.
 			if float64(x.members*y.rows) < float64(y.members*x.rows) {
 				break
 			}
@@ -170,9 +169,8 @@ func pooled(all []pool) (pools []pool) {
 	return pools
 }
 
-// isotonic returns the corners of an ascending function, flat over each pool and straight between
-// pools: the one of least squares, whose pools have priorRows more rows with the probabilities of a
-// sigmoid.
+// isotonic returns the corners of the ascending function of least squares, where each pool has priorRows
+// more rows with the probabilities of a sigmoid. It is flat over each pool and straight between pools.
 func isotonic(p []point, sigmoid func(score float64) float64) (score, probability []float64) {
 	var all []pool
 	for _, q := range p {

@@ -10,55 +10,54 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Tests holds measures of the quality of probabilities.
+// Tests measure the quality of probabilities.
 type Tests struct {
 	Rows    int64   `json:"rows"`
-	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, p at least Floor
-	// LogLossInterval has the ends of the 95% interval of LogLoss, for independent rows like these
-	// (score.MeanInterval); nil for fewer than score.LeastMeanRows rows.
+	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, with p at least LeastProbability
+	// LogLossInterval has the ends of the 95% interval of LogLoss, for independent rows like these; nil for
+	// fewer than LeastMeanRows rows.
 	LogLossInterval *[2]float64 `json:"log_loss_interval,omitempty"`
 
 	Floor   float64 `json:"log_loss_floor"`
-	Floored int64   `json:"log_loss_floored"` // rows with p below Floor
+	Floored int64   `json:"log_loss_floored"` // rows with p below LeastProbability
 	Brier   float64 `json:"brier"`            // mean of Σ (p_c − 1 if c is the class)²
-	// ECE is the expected calibration error: the mean over rows of the difference of
-	// confidence and accuracy in the row's bin (Naeini, Cooper and Hauskrecht 2015).
+	// ECE is the expected calibration error: the mean over rows of the difference between confidence and
+	// accuracy in the row's bin (Naeini, Cooper and Hauskrecht 2015).
 	ECE  float64          `json:"ece"`
 	Bins []ReliabilityBin `json:"bins"`
 }
 
-// ReliabilityBin is of rows whose predicted class has a probability above Low and up to High.
+// ReliabilityBin has the rows whose predicted class has a probability above Low and up to High.
 type ReliabilityBin struct {
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`
 	Rows       int64   `json:"rows"`
-	Confidence float64 `json:"confidence"` // mean of the probability of the predicted class; 0 of no rows
-	Accuracy   float64 `json:"accuracy"`   // share of rows that are of its class
-	// AccuracyLow and AccuracyHigh are the ends of the 95% interval of Accuracy (score.Interval).
+	Confidence float64 `json:"confidence"` // mean probability of the predicted class; 0 without rows
+	Accuracy   float64 `json:"accuracy"`   // share of rows that are of the predicted class
+	// AccuracyLow and AccuracyHigh are the ends of the 95% interval of Accuracy (Interval).
 	AccuracyLow  float64 `json:"accuracy_low"`
 	AccuracyHigh float64 `json:"accuracy_high"`
 }
 
-// Reliability accumulates rows of probabilities with their classes. Make one
-// with NewReliability. Its sums are exact, so results do not depend on the order or split of rows.
+// Reliability accumulates rows of probabilities with their classes. Create it with NewReliability. Its sums
+// are exact, so results do not depend on the order or split of rows.
 type Reliability struct {
 	outputs        int
 	rows           []int64     // of each bin
-	weight, right  []int64     // of each bin: how often its rows count, and how often its right ones do
+	weight, right  []int64     // of each bin: of all rows, and of rows that are classified correctly
 	confidence     []exact.Sum // of each bin
 	logLoss, brier exact.Sum
-	powers         [2]exact.Sum // of the log losses' squares and cubes
+	powers         [2]exact.Sum // Σ of squares and of cubes of the log losses
 	floored        int64        // rows whose class has a probability below LeastProbability
 }
 
-// MaxBins is the largest number of bins; 10 and 15 are customary.
+// MaxBins is the largest number of bins. 10 and 15 are customary.
 const MaxBins = 1000
 
-// LeastProbability is the smallest probability that the logarithm is taken of.
+// LeastProbability replaces smaller probabilities in logarithms.
 const LeastProbability = 1e-7
 
-// NewReliability returns the reliability of no rows. It panics for fewer than two
-// outputs, and unless there are 1 to MaxBins bins.
+// NewReliability returns the reliability of no rows. It panics unless outputs ≥ 2 and 1 ≤ bins ≤ MaxBins.
 func NewReliability(outputs, bins int) *Reliability {
 	if outputs < 2 || bins < 1 || bins > MaxBins {
 		panic("calibrate: reliability without outputs or bins")
@@ -68,11 +67,11 @@ func NewReliability(outputs, bins int) *Reliability {
 		confidence: make([]exact.Sum, bins)}
 }
 
-// Add adds rows of probabilities, row-major, with their classes or Unseen, and the classes that are
-// predicted, each of the largest probability of its row; nil is the first such class of each. Each row
-// counts as often as repeats says, once each if it is nil. It panics if lengths or classes do not fit; it
-// returns an error, and adds nothing, if a value is not a probability or the predicted class is not the
-// most probable.
+// Add adds rows of probabilities, row-major, with their classes (or Unseen) and their predicted classes,
+// which must have the largest probability of their row; with nil, the first such class of each row. Row i
+// counts repeats[i] times, or once if repeats is nil. Add panics if lengths or classes do not fit. It
+// returns an error, and adds nothing, if a value is not a probability or a predicted class is not the most
+// probable.
 func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64) error {
 	k := r.outputs
 	if len(p) != len(class)*k || repeats != nil && len(repeats) != len(class) ||
@@ -131,15 +130,15 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 	return nil
 }
 
-// ProbabilityLosses returns the log loss and the Brier score of a row with these probabilities, whose class
-// may be Unseen: −log of the probability of its class, which is taken as 10⁻⁷ or more, and
-// Σ (p_c − 1 if c is the class)².
+// ProbabilityLosses returns the log loss and the Brier score of a row with the given probabilities and
+// class, which may be Unseen. The log loss is −log p of the class, with p at least LeastProbability; the
+// Brier score is Σ (p_c − 1 if c is the class)².
 func ProbabilityLosses(p []float32, class int) (logLoss, brier float32) {
-	square, said := 0.0, 0.0
+	square, own := 0.0, 0.0
 	if class == Unseen {
 		square = 1
 	} else {
-		said = float64(p[class])
+		own = float64(p[class])
 	}
 	for c, v := range p {
 		d := float64(v)
@@ -148,10 +147,10 @@ func ProbabilityLosses(p []float32, class int) (logLoss, brier float32) {
 		}
 		square += float64(d * d)
 	}
-	return float32(-loss.Log(max(said, LeastProbability))), float32(square)
+	return float32(-loss.Log(max(own, LeastProbability))), float32(square)
 }
 
-// bin returns the bin of a confidence: bin i is above i/n and up to (i+1)/n.
+// bin returns the bin i of a confidence, which is above i/n and at most (i+1)/n.
 func (r *Reliability) bin(p float32) int {
 	n := len(r.rows)
 	i := min(int(float64(p)*float64(n)), n-1)
@@ -176,8 +175,8 @@ func (r *Reliability) Merge(s *Reliability) {
 	MergeAll(r.powers[:], s.powers[:])
 }
 
-// Tests returns the figures, where rows count as often as their weights on a grid say: means are by
-// weight, and intervals are for the share effective of what was counted.
+// Tests returns the measures. Means are by weight. Intervals are for effective times as many rows as were
+// counted.
 func (r *Reliability) Tests(effective float64) Tests {
 	scaled := func(n int64) int64 { return int64(math.RoundToEven(float64(n) * effective)) }
 	n, all := len(r.rows), int64(0)

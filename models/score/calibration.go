@@ -10,15 +10,15 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Calibration maps scores to probabilities. It is plain data for a manifest.
+// Calibration maps scores to probabilities. It is plain data, as in a manifest.
 type Calibration struct {
 	Method string             `json:"method"` // Platt or Isotonic
 	Curves []CalibrationCurve `json:"curves"` // one for each output
 }
 
-// CalibrationCurve maps the scores of an output to the probability of its class: the sigmoid
-// 1/(1 + exp(−(Slope·s + Offset))), or with Score straight lines between the
-// points (Score, Probability), both ascending, and constants beyond the ends.
+// CalibrationCurve maps the scores of an output to the probability of its class: by the sigmoid 1/(1 +
+// exp(−(Slope·s + Offset))) or, if Score is set, by linear interpolation between the points (Score,
+// Probability). Both ascend, and beyond the ends the curve is constant.
 type CalibrationCurve struct {
 	Slope       float64   `json:"slope,omitempty"`
 	Offset      float64   `json:"offset,omitempty"`
@@ -26,7 +26,7 @@ type CalibrationCurve struct {
 	Probability []float64 `json:"probability,omitempty"`
 }
 
-// MaxOutputs is the largest number of outputs that is read.
+// MaxOutputs is the largest number of outputs.
 const MaxOutputs = loss.MaxOutputs
 
 // Validate returns an error that names the invalid curve.
@@ -80,7 +80,7 @@ func (v *CalibrationCurve) At(score float64) float64 {
 	case i == n:
 		return v.Probability[n-1]
 	}
-	// Halves, so that no difference overflows.
+	// Halve, so that no difference overflows.
 	at, low, high := float64(score/2), float64(v.Score[i-1]/2), float64(v.Score[i]/2)
 	if !(high > low) {
 		return v.Probability[i]
@@ -89,9 +89,9 @@ func (v *CalibrationCurve) At(score float64) float64 {
 	return v.Probability[i-1] + float64(min(max(t, 0), 1)*(v.Probability[i]-v.Probability[i-1]))
 }
 
-// Apply stores in dst the probabilities of rows of scores, both row-major with a
-// value for each curve: the values of the curves, divided by their sum, or 1/k each if all are 0. dst may be
-// scores. It panics if a slice is too short.
+// Apply stores in dst the probabilities of n rows of scores. Both are row-major with a value for each
+// curve. The probabilities are the values of the curves divided by their sum, or 1/k each if all are 0. dst
+// may be scores. Apply panics if a slice is too short.
 func (c *Calibration) Apply(dst, scores []float32, n int) {
 	shares(dst, scores, nil, n, len(c.Curves), func(p []float64, row []float32) {
 		for o, s := range row {
@@ -100,10 +100,10 @@ func (c *Calibration) Apply(dst, scores []float32, n int) {
 	})
 }
 
-// LogisticProbabilities is Apply with the sigmoid 1/(1 + exp(−s)) for each of k outputs, of scores
-// that were fitted with these weights of the classes, all 1 if nil: it is divided by the weight, so
-// that probabilities hold for rows as they come (Saerens, Latinne and Decaestecker 2002, eq. 2.4,
-// with priors in the ratio of the weights).
+// LogisticProbabilities is Apply with the sigmoid 1/(1 + exp(−s)) for each of k outputs. weights are the
+// class weights that the scores were fitted with, all 1 if nil. Each sigmoid is divided by its weight, so
+// that probabilities hold for rows as they come (Saerens, Latinne and Decaestecker 2002, eq. 2.4, with
+// priors in the ratio of the weights).
 func LogisticProbabilities(dst, scores []float32, weights []float64, n, k int) {
 	shares(dst, scores, weights, n, k, func(p []float64, row []float32) {
 		for o, s := range row {
@@ -112,7 +112,7 @@ func LogisticProbabilities(dst, scores []float32, weights []float64, n, k int) {
 	})
 }
 
-// SoftmaxProbabilities is Logistic with exp(s) for each of k outputs.
+// SoftmaxProbabilities is LogisticProbabilities with exp(s) instead of the sigmoid.
 func SoftmaxProbabilities(dst, scores []float32, weights []float64, n, k int) {
 	shares(dst, scores, weights, n, k, func(p []float64, row []float32) {
 		top := float64(slices.Max(row))
@@ -122,10 +122,9 @@ func SoftmaxProbabilities(dst, scores []float32, weights []float64, n, k int) {
 	})
 }
 
-// Likeliest stores in dst the class of each of n rows with the largest probability, times its weight
-// if there are weights; of several, the one with the largest score; of several of those, the first.
-// Probabilities and scores are row-major with a number for each of k classes. It panics if a slice is
-// too short.
+// Likeliest stores in dst for each of n rows the class with the largest probability, times its weight if
+// weights is not nil. Of several, it is the one with the largest score; of several of those, the first.
+// Probabilities and scores are row-major with k numbers per row. It panics if a slice is too short.
 func Likeliest(dst []int32, weights []float64, probabilities, scores []float32, n, k int) {
 	if len(dst) < n || len(probabilities) < n*k || len(scores) < n*k {
 		panic("score: probabilities: slice too short")
@@ -148,8 +147,8 @@ func Likeliest(dst []int32, weights []float64, probabilities, scores []float32, 
 
 var scratch sync.Pool // of *[]float64
 
-// shares stores in dst the numbers that weigh computes for each row of k scores, divided by the
-// weights of the classes, if there are any, and by their sum.
+// shares calls weigh for each row of k scores, and stores in dst its results divided by the class weights,
+// if there are any, and by their sum.
 func shares(dst, scores []float32, weights []float64, n, k int, weigh func(p []float64, row []float32)) {
 	if len(dst) < n*k || len(scores) < n*k {
 		panic("calibrate: Apply: slice too short")

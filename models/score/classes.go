@@ -1,11 +1,11 @@
-// Package score measures how far predictions are from the truth. The counts and sums are
-// exact, so scores do not depend on the order of the rows or on how they were cut; counts
-// of several workers can be merged.
+// Package score measures how good predictions are. Its counts and sums are exact, so scores do not depend
+// on the order of the rows or on how they were cut, and the counts of several workers can be merged.
 //
-// A Calibration turns scores into probabilities, using rows that the model was not trained on, and
-// Reliability measures how good they are. A Mean has a p-value and a confidence interval that hold for skewed
-// values, such as losses, of which a few are large. LogLosses are the log losses of classifiers
-// whose scores are not yet probabilities.
+// Classes counts the predictions of a classifier and Ranking how its scores order rows; Targets sums the
+// errors of a regression; Slices does either for each value of a column. Trials and LogLosses compare
+// several fits on the same rows. A Calibration turns scores into probabilities, fitted to rows that the
+// model was not trained on, and Reliability measures how good these are. A Mean has p-values and confidence
+// bounds that hold for skewed values too, such as losses.
 package score
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Unseen stands for the true class of a row whose label is not in the vocabulary of the
-// model. Every prediction is wrong for such a row.
+// Unseen stands for the true class of a row whose label is not in the model's vocabulary. Every prediction
+// for such a row is wrong.
 const Unseen = -1
 
-// MaxConfusion is the largest number of classes for which confusions are counted pair by
-// pair, in at most 8 MiB; with more, only how often each class was true, predicted, and
+// MaxConfusion is the largest number of classes for which confusions are counted pair by pair, in at most 8
+// MiB. With more classes, only the number of rows is counted for which a class was true, predicted, and
 // both.
 const MaxConfusion = 1000
 
@@ -61,7 +61,7 @@ func NewClasses(k int) *Classes {
 	return c
 }
 
-// Add counts that many equal rows. It panics if predicted is not a class, or truth is neither a class
+// Add counts that many equal rows. It panics if predicted is not a class, or if truth is neither a class
 // nor Unseen.
 func (c *Classes) Add(truth, predicted int, rows int64) {
 	if truth < Unseen || truth >= c.k || predicted < 0 || predicted >= c.k {
@@ -94,7 +94,7 @@ func (c *Classes) Rows() int64 {
 	return n
 }
 
-// Like reports whether c counts the same classes as d.
+// Like reports whether c and d count the same number of classes.
 func (c *Classes) Like(d *Classes) bool { return c.k == d.k }
 
 // scaled returns the counts multiplied by share and rounded.
@@ -112,10 +112,9 @@ func (c *Classes) scaled(share float64) *Classes {
 
 func scaled(n int64, share float64) int64 { return int64(math.RoundToEven(float64(n) * share)) }
 
-// WeightedReport returns the scores of rows with weights. c counts the rows, and weighted
-// counts each as often as its weight on a grid says. Counts in the report are of rows, rates
-// are by weight, and intervals are for that many rows of equal weights (see
-// profile.Weights).
+// WeightedReport returns the scores of rows with weights. c counts each row once, weighted as often as its
+// weight on a grid says. Counts in the report are of rows, rates are by weight, and intervals are for
+// effective rows of equal weights (see profile.Weights).
 func (c *Classes) WeightedReport(names []string, weighted *Classes, effective float64) ClassReport {
 	r, by := c.Report(names), weighted.Report(names)
 	r.Accuracy, r.Error, r.BalancedAccuracy = by.Accuracy, by.Error, by.BalancedAccuracy
@@ -162,12 +161,11 @@ func (c *Classes) sums() (each []totals, unseen int64) {
 	return each, unseen
 }
 
-// ClassReport is the score of a classifier. Rates are in [0, 1]; a rate whose divisor is
-// 0 is 0.
+// ClassReport has the scores of a classifier. Rates are in [0, 1]; a rate with divisor 0 is 0.
 type ClassReport struct {
 	Rows     int64   `json:"rows"`
 	Errors   int64   `json:"errors"`
-	Unseen   int64   `json:"unseen,omitempty"` // of the errors, rows whose class the model does not know
+	Unseen   int64   `json:"unseen,omitempty"` // number of Errors on rows whose class the model does not know
 	Accuracy float64 `json:"accuracy"`
 	Error    float64 `json:"error"`
 	// ErrorLow and ErrorHigh are the ends of the 95% interval of Error (Interval).
@@ -178,34 +176,33 @@ type ClassReport struct {
 	BalancedAccuracy float64 `json:"balanced_accuracy"`
 	BalancedLow      float64 `json:"balanced_accuracy_low"`
 	BalancedHigh     float64 `json:"balanced_accuracy_high"`
-	// The macro averages give equal weight to all classes that are true or predicted for
-	// at least one row.
+	// The macro averages give equal weight to all classes that are true or predicted for at least one row.
 	MacroPrecision float64      `json:"macro_precision"`
 	MacroRecall    float64      `json:"macro_recall"`
 	MacroF1        float64      `json:"macro_f1"`
 	Classes        []ClassScore `json:"classes"`
-	// Ranking is set if scores were ranked. Report leaves it nil.
+	// Ranking is set by the caller if scores were ranked; Report leaves it nil.
 	Ranking *RankingReport `json:"ranking,omitempty"`
 	// Confusion counts rows by true class, then by predicted class. It is set for up to
 	// 30 classes.
 	Confusion [][]int64 `json:"confusion,omitempty"`
-	// Worst lists the pairs of classes confused most often, worst first. It replaces
-	// Confusion from 31 to MaxConfusion classes.
+	// Worst lists the pairs of classes that are confused most often, worst first. It replaces Confusion
+	// from 31 to MaxConfusion classes.
 	Worst []Confused `json:"worst,omitempty"`
 }
 
 // ClassScore is the score of one class.
 type ClassScore struct {
 	Class     string  `json:"class"`
-	Rows      int64   `json:"rows"`      // with this true class
-	Predicted int64   `json:"predicted"` // predicted to be of this class
+	Rows      int64   `json:"rows"`      // rows of this class
+	Predicted int64   `json:"predicted"` // rows predicted to be of this class
 	Hits      int64   `json:"hits"`      // both
 	Precision float64 `json:"precision"` // Hits/Predicted
 	Recall    float64 `json:"recall"`    // Hits/Rows
 	F1        float64 `json:"f1"`        // 2·Hits/(Rows+Predicted)
 }
 
-// Confused counts the rows of class Truth that were predicted to be Predicted.
+// Confused is the number of rows of class Truth that were predicted as class Predicted.
 type Confused struct {
 	Truth     string `json:"truth"`
 	Predicted string `json:"predicted"`
@@ -213,12 +210,12 @@ type Confused struct {
 }
 
 const (
-	maxShown = 30 // classes of a confusion matrix that is reported
-	maxWorst = 20 // pairs reported otherwise
+	maxShown = 30 // largest number of classes with a reported confusion matrix
+	maxWorst = 20 // number of pairs reported for more classes
 )
 
-// Report returns the scores. names are the classes in order, or nil to number them; it
-// panics if there are not k of them.
+// Report returns the scores. names are the classes in order, or nil to number them. It panics if there are
+// not k names.
 func (c *Classes) Report(names []string) ClassReport {
 	if names == nil {
 		names = make([]string, c.k)
@@ -268,8 +265,8 @@ func (c *Classes) Report(names []string) ClassReport {
 	return r
 }
 
-// worst returns the pairs that are confused most often; pairs confused equally often are
-// in the order of the classes.
+// worst returns the pairs that are confused most often, worst first; equal ones are in the order of the
+// classes.
 func (c *Classes) worst(names []string) []Confused {
 	var at []int
 	for i, n := range c.pairs[:c.k*c.k] {
@@ -285,14 +282,13 @@ func (c *Classes) worst(names []string) []Confused {
 	return w
 }
 
-// borrowed is how many rows of the mean recall each class has besides its own where the variance of
-// its recall is estimated: with few rows many recalls are 1, which does not mean that they are
-// certain.
+// borrowed is a number of rows with the mean recall that is added to each class when the variance of its
+// recall is estimated. With few rows many recalls are 1, which does not mean that they are certain.
 const borrowed = 2
 
-// balanced returns the mean of the recalls of the classes that have rows, and the ends of its 95%
-// interval: the score interval of a rate of as many independent rows as have its variance. Without
-// rows it is 0, and the interval is 0 to 1.
+// balanced returns the mean recall of the classes that have rows and its 95% interval: the score interval
+// of the rate of independent rows whose number gives the same variance. Without rows the mean is 0, and the
+// interval is 0 to 1.
 func balanced(each []totals) (mean, low, high float64) {
 	var k, hits, rows float64
 	for _, t := range each {
@@ -306,7 +302,7 @@ func balanced(each []totals) (mean, low, high float64) {
 		return 0, 0, 1
 	}
 	mean /= k
-	var variance, inverse float64 // of the mean, and Σ 1/rows, both times k²
+	var variance, inverse float64 // variance of the mean and Σ 1/rows, both times k²
 	for _, t := range each {
 		if t.truth > 0 {
 			n := float64(t.truth)
@@ -357,7 +353,7 @@ func (c *Classes) Code(w *wire.Coder) {
 	}
 }
 
-// balanced reports whether the number of predictions equals the number of rows.
+// balanced reports whether there are as many predictions as rows.
 func (c *Classes) balanced() bool {
 	n := c.unseen
 	for _, t := range c.totals {

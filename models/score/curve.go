@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// auc returns the area under the ROC curve, kind 1 against kind 0: the share of pairs, a
-// row of each kind, in which the row of kind 1 has the larger value, equal values counting
-// half (Mann and Whitney 1947). It is 0 if a kind has no rows. The area is within slack of
-// the result; slack is 0, apart from the rounding of the last division, if r is Exact.
+// auc returns the area under the ROC curve of kind 1 against kind 0: the share of pairs, one row of each
+// kind, in which the row of kind 1 has the larger value; equal values count half (Mann and Whitney 1947).
+// It is 0 if a kind has no rows. The true area is within slack of it. slack is 0 if r is Exact, apart from
+// the rounding of the last division.
 func (r *Ranks) auc() (area, slack float64) {
 	n := r.Rows()
 	if n[0] == 0 || n[1] == 0 {
@@ -34,7 +34,7 @@ func (r *Ranks) auc() (area, slack float64) {
 	return area, slack
 }
 
-// wide is a sum of products of counts below 2⁶³.
+// wide is a 128-bit sum of products of counts below 2⁶³.
 type wide struct{ hi, lo uint64 }
 
 func (w *wide) add(a, b int64) {
@@ -52,11 +52,10 @@ func (w *wide) merge(v wide) {
 
 func (w *wide) float() float64 { return float64(float64(w.hi)*0x1p64) + float64(w.lo) }
 
-// averagePrecision returns Σ (R_i − R_{i−1})·P_i over the different values as thresholds,
-// from the largest to the smallest: of the rows with a value at or above the threshold,
-// the share P_i is of kind 1, and these are the share R_i of all rows of kind 1. It is
-// between low and high; all three are equal, apart from rounding, if r is Exact, and 0 if
-// no row is of kind 1.
+// averagePrecision returns Σ (R_i − R_{i−1})·P_i, with the different values as thresholds, from the largest
+// to the smallest. P_i is the share of kind 1 among the rows at or above threshold i, and R_i the share of
+// all rows of kind 1 that are at or above it. The true value is between low and high. All three are equal
+// if r is Exact, apart from rounding, and 0 if no row is of kind 1.
 func (r *Ranks) averagePrecision() (mean, low, high float64) {
 	n := r.Rows()
 	if n[1] == 0 {
@@ -73,8 +72,8 @@ func (r *Ranks) averagePrecision() (mean, low, high float64) {
 			if r.shift == 0 {
 				low, high = low+value, high+value
 			} else {
-				// Precision at any of its rows is between that if all others of the cell
-				// precede its first and that if none precedes its last.
+				// The precision at a row is least if all others of the cell precede its first row, and
+				// greatest if none precedes its last row.
 				low += float64(p * ((hits + 1) / (hits + 1 + others + float64(c[0]))))
 				high += float64(p * ((hits + p) / (hits + p + others)))
 			}
@@ -86,9 +85,9 @@ func (r *Ranks) averagePrecision() (mean, low, high float64) {
 	return mean / p, low / p, high / p
 }
 
-// Quantile returns the smallest value, of either kind, such that at least the share q of
-// the rows have it or a smaller one: it is between low and high, which are equal if r is
-// Exact, and 0 without rows. It panics unless 0 < q ≤ 1.
+// Quantile returns the smallest value, of either kind, such that at least the share q of the rows is not
+// above it. The value is between low and high, which are equal if r is Exact, and 0 without rows. Quantile
+// panics unless 0 < q ≤ 1.
 func (r *Ranks) Quantile(q float64) (low, high float32) {
 	if !(q > 0 && q <= 1) {
 		panic("score: quantile out of range")
@@ -103,16 +102,15 @@ func (r *Ranks) Quantile(q float64) (low, high float32) {
 	return 0, 0
 }
 
-// fewRanked is the number of rows of the rarer kind below which an interval of the area also covers
-// what rows of two exponential distributions would have: few rows know little of their own
-// variance.
+// fewRanked is a number of rows of the rarer kind. With fewer rows, an interval of the area also covers the
+// variance for two exponential distributions, because few rows tell little about their own variance.
 const fewRanked = 100
 
-// areaInterval returns the ends of the 95% interval of AUC, for rows of which the share effective
-// are independent: of the logit of the area, by its variance (DeLong, DeLong and Clarke-Pearson
-// 1988)
+// areaInterval returns the ends of the 95% interval of the area under the ROC curve, if the share effective
+// of the rows is independent. It is an interval of the logit of the area, from the variance (DeLong, DeLong
+// and Clarke-Pearson 1988)
 //
-//	s₁²/n₁ + s₀²/n₀,   s² the variance of the share of rows of the other kind that a row precedes,
+//	s₁²/n₁ + s₀²/n₀,   where s² is the variance of the share of rows of the other kind that a row precedes,
 //
 // and quantiles of Student's t (Welch). Without rows of both kinds it is 0 to 1.
 func (r *Ranks) areaInterval(effective float64) (low, high float64) {
@@ -122,7 +120,7 @@ func (r *Ranks) areaInterval(effective float64) (low, high float64) {
 	}
 	area, slack := r.auc()
 	ones, zeros := float64(n[1]), float64(n[0])
-	var below, above, v1, v0 float64 // rows of kind 0 below, and rows of kind 1 up to here
+	var below, above, v1, v0 float64 // rows of kind 0 below, rows of kind 1 up to this cell, and variances of the shares
 	for _, c := range r.cells {
 		a, b := float64(c.n[1]), float64(c.n[0])
 		d1 := (below+b/2)/zeros - area
@@ -153,9 +151,8 @@ func (r *Ranks) areaInterval(effective float64) (low, high float64) {
 	return min(low, end(area-slack, -half)), max(high, end(area+slack, half))
 }
 
-// areaInterval returns the ends of a 95% interval of the area under the ROC curve,
-// given the area of that many independent rows of each kind: the areas A from which it
-// differs by at most 1.96 times their standard error
+// areaInterval returns the ends of a 95% interval of the area under the ROC curve, given the area of n0 and
+// n1 independent rows: the areas A from which it differs by at most 1.96 times their standard error
 //
 //	√(A(1−A)(1 + m(1−A)/(2−A) + mA/(1+A)) / (n₀n₁)),   m = (n₀+n₁)/2 − 1
 //
@@ -179,12 +176,12 @@ func areaInterval(area float64, n0, n1 int64) (low, high float64) {
 	return end(area, 0), end(area, 1)
 }
 
-// CurvePoint is what happens if the rows with at least a threshold are said to be of a class.
+// CurvePoint is the result of assigning the rows at or above a threshold to a class.
 type CurvePoint struct {
-	Threshold     float64 // of probabilities, or of scores
-	FalsePositive float64 // share of the other rows that are
-	TruePositive  float64 // share of the rows of the class that are, the recall
-	Precision     float64 // share of those that are of the class
+	Threshold     float64 // of the probability or the score
+	FalsePositive float64 // share of the other rows that are assigned to the class
+	TruePositive  float64 // recall: share of the rows of the class that are assigned to it
+	Precision     float64 // share of the assigned rows that are of the class
 }
 
 // Curve has points of the ROC curve and the precision-recall curve of a class.
@@ -194,8 +191,8 @@ type Curve struct {
 	Points []CurvePoint
 }
 
-// Curves returns a curve of the positive one of two classes, or of each of several against all others, of about
-// that many points; none of classes that are not ranked, or without rows.
+// Curves returns the curve of the positive of two classes, or of each of several classes against all
+// others, with about that many points. Classes that are not ranked, or have no rows, have no curve.
 func (r *Ranking) Curves(points int) (all []Curve) {
 	for c := range r.ranks {
 		class, of := c, &r.ranks[c]

@@ -6,28 +6,28 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// LeastMeanRows is the number of rows, effective ones if they have weights, below which a Mean has
-// neither p-values nor bounds: they rest on the mean of many rows.
+// LeastMeanRows is the number of rows (effective rows, if they have weights) below which a Mean has neither
+// p-values nor bounds, because these assume many rows.
 const LeastMeanRows = 30
 
-// Mean is a mean of rows, such as of their losses or of differences of losses, with its precision.
+// Mean is the mean over rows of a value, such as a loss or a difference of losses, with its precision.
 type Mean struct {
 	Mean  float64 // of the rows, by weight
 	Error float64 // its standard error; 0 if all rows have the same value
-	// Skew is the skewness of the mean: the skewness of the rows over √rows.
+	// Skew is the skewness of the mean: the skewness of the rows divided by √rows.
 	Skew      float64
-	Effective float64 // rows, in rows of equal weights
+	Effective float64 // number of rows of equal weights of the same precision
 }
 
-// PBelow returns the p-value of the hypothesis that the mean of all possible rows
-// is at least margin, against its being less; 1 for fewer than LeastRows rows.
+// PBelow returns the p-value of the hypothesis that the population mean is at least margin, against the
+// alternative that it is less. It is 1 for fewer than LeastMeanRows rows.
 //
 // It is the p-value of a t test, corrected for skewness by the transformation of Hall (1992,
 // J. R. Statist. Soc. B 54:221)
 //
 //	g(t) = t + G(t²/3 + 1/6) + G²t³/27,    G the skewness of the mean,
 //
-// which makes its error fall as 1/n instead of 1/√n, as with the BCa bootstrap, without
+// which makes the error of the p-value fall as 1/n instead of 1/√n, as with the BCa bootstrap but without
 // resampling. Losses and their differences are often very skewed, because a few rows have large ones.
 func (e Mean) PBelow(margin float64) float64 {
 	switch {
@@ -49,8 +49,8 @@ func (e Mean) P() float64 {
 	return 2 * e.student().CDF(-math.Abs(e.transformed(e.Mean/e.Error)))
 }
 
-// Bounds returns the bounds below and above which the mean is, with that confidence
-// each, between 0.5 and 1; infinite for fewer than LeastRows rows.
+// Bounds returns a lower and an upper bound of the population mean. Each holds with the given confidence,
+// between 0.5 and 1. They are infinite for fewer than LeastMeanRows rows.
 func (e Mean) Bounds(confidence float64) (low, high float64) {
 	if e.Effective < LeastMeanRows {
 		return math.Inf(-1), math.Inf(1)
@@ -69,7 +69,7 @@ func (e Mean) transformed(t float64) float64 {
 	return t*(1+u*(1+u/3)) + e.Skew/6
 }
 
-// inverse returns the t of which transformed is s.
+// inverse returns t with transformed(t) = s.
 func (e Mean) inverse(s float64) float64 {
 	if s -= e.Skew / 6; math.Abs(e.Skew) < 1e-8 {
 		return s
@@ -77,8 +77,8 @@ func (e Mean) inverse(s float64) float64 {
 	return 3 / e.Skew * (math.Cbrt(1+e.Skew*s) - 1)
 }
 
-// newMean returns the mean of rows with its precision, from the means of the values, their squares
-// and their cubes, for rows that are as precise as that many of equal weights.
+// newMean returns the mean of rows with its precision, from the means of the values, of their squares and
+// of their cubes, and the effective number of rows.
 func newMean(mean, square, cube, effective float64) Mean {
 	e := Mean{Mean: mean, Effective: effective}
 	if variance := square - mean*mean; variance > 0 && effective > 1 {
@@ -88,9 +88,8 @@ func newMean(mean, square, cube, effective float64) Mean {
 	return e
 }
 
-// meanInterval returns the 95% interval of a mean of values that are not negative, from the means of the
-// values, their squares and their cubes, for rows that are as precise as that many of equal weights; nil
-// for fewer than LeastRows.
+// meanInterval returns the 95% interval of the mean of values ≥ 0; the arguments are as for newMean. It is
+// nil for fewer than LeastMeanRows.
 func meanInterval(mean, square, cube, effective float64) *[2]float64 {
 	if effective < LeastMeanRows {
 		return nil

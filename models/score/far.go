@@ -7,18 +7,18 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Far counts the rows whose predictions are far outside the range of the training targets: by more
-// than half of it. The zero value counts no rows.
+// Far counts the rows whose predictions are outside the range of the training targets by more than half of
+// the range. The zero value counts no rows.
 type Far struct {
 	Rows     int64   `json:"rows"`
-	Furthest float64 `json:"furthest"` // the prediction that is furthest from the targets
-	// Low and High are the least and the largest target of the training, after On.
+	Furthest float64 `json:"furthest"` // the prediction that is furthest from the range
+	// Low and High are the smallest and the largest training target; set by On.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Add adds a row with a prediction in half ranges of the targets from their middle: from −1 to 1 it
-// is among them.
+// Add adds a row. The prediction is in half ranges of the targets from their middle: within the range it is
+// from −1 to 1.
 func (f *Far) Add(predicted float64) {
 	if math.Abs(predicted) > 2 && !math.IsInf(predicted, 0) {
 		f.Merge(&Far{Rows: 1, Furthest: predicted})
@@ -40,7 +40,8 @@ func (f *Far) Code(c *wire.Coder) {
 	c.Check((f.Rows > 0) == (math.Abs(f.Furthest) > 2))
 }
 
-// On returns the rows with the prediction in the unit of targets of that range; nil if there are none.
+// On returns f with its prediction in the unit of the targets, whose range is low to high; nil if there are
+// no rows.
 func (f Far) On(low, high float64) *Far {
 	if f.Rows == 0 {
 		return nil
@@ -49,7 +50,7 @@ func (f Far) On(low, high float64) *Far {
 	return &f
 }
 
-// Text describes the result of On, of that many rows, for people.
+// Text describes the result of On for people. rows is the number of all rows.
 func (f *Far) Text(rows int64) string {
 	return fmt.Sprintf("%d of %d predictions are far outside the range of the training targets, %.6g to %.6g; the "+
 		"furthest is %.6g", f.Rows, rows, f.Low, f.High, f.Furthest)

@@ -9,11 +9,11 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// mostClusters is the number of clusters of groups, a power of two. More groups share clusters, by
-// their hashes.
+// mostClusters is the number of clusters of groups, a power of two. More groups share clusters by their
+// hashes.
 const mostClusters = 1 << 12
 
-// grouped counts the errors of fits by groups of rows, which depend on each other.
+// grouped sums the errors of several fits by cluster, where rows of a group depend on each other.
 type grouped struct {
 	By[int, clusterErrors, *clusterErrors]
 }
@@ -47,10 +47,10 @@ func (c *clusterErrors) Code(w *wire.Coder) {
 	}
 }
 
-// spread returns the rows of the groups, and the sum of the squares of what a value of a group differs
-// from its rows times the mean.
+// spread returns the number of rows, and the sum over clusters of (value − rows·mean)², where of returns
+// the value of a cluster.
 func (g *grouped) spread(mean float64, of func(*clusterErrors) float64) (rows, squares float64) {
-	for _, at := range g.Keys() { // in one order
+	for _, at := range g.Keys() { // in a fixed order
 		c := g.Parts[at]
 		d := of(c) - float64(mean*float64(c.rows))
 		rows, squares = rows+float64(c.rows), squares+float64(d*d)
@@ -58,9 +58,9 @@ func (g *grouped) spread(mean float64, of func(*clusterErrors) float64) (rows, s
 	return rows, squares
 }
 
-// stdErr returns the standard error of the mean of the squared errors of a fit, a ratio of sums of
-// groups (Kish 1965), times what quantiles of Student's t are more than normal ones for few groups;
-// 0 for fewer than two.
+// stdErr returns the standard error of the mean squared error of a fit, as a ratio of sums over groups
+// (Kish 1965). For few groups it is enlarged by the ratio of a quantile of Student's t to the normal one.
+// It is 0 for fewer than two groups.
 func (g *grouped) stdErr(fit int, mean float64) float64 {
 	groups := float64(len(g.Parts))
 	if groups < 2 {
@@ -71,9 +71,9 @@ func (g *grouped) stdErr(fit int, mean float64) float64 {
 	return t * math.Sqrt(groups/(groups-1)*squares) / rows
 }
 
-// effective returns how many independent rows would give an error rate as certain as the error rate
-// of the groups: as the variance of a ratio of sums of groups says (Kish 1965), with quantiles of
-// Student's t for few groups. Without an error, or with nothing else, it is the number of groups.
+// effective returns the number of independent rows that would give an error rate of the same precision,
+// from the variance of a ratio of sums over groups (Kish 1965), with quantiles of Student's t. If no row is
+// wrong, or all are, it is the number of groups.
 func (g *grouped) effective(fit int) float64 {
 	groups := float64(len(g.Parts))
 	var rows, errors float64

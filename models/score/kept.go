@@ -10,43 +10,42 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// KeptBytes is about the memory of the rows that Kept keeps.
+// KeptBytes is about the most memory for the rows of a Kept.
 const KeptBytes = 8 << 20
 
-// MostKept returns how many rows of so many scores Kept keeps.
+// MostKept returns the number of rows that Kept keeps if each has that many scores.
 func MostKept(scores int) int { return max(1, KeptBytes/(4*scores+keptRowBytes)) }
 
-const keptRowBytes = 56 // of a row apart from its scores
+const keptRowBytes = 56 // of a row without its scores
 
-// KeptRowBytes returns the memory of that many rows of so many scores.
+// KeptRowBytes returns the memory of that many rows with that many scores each.
 func KeptRowBytes(scores int, rows int64) int64 { return rows * int64(4*scores+keptRowBytes) }
 
-// Kept keeps rows of held-out scores of several fits of a classifier, from which curves of probabilities
-// are fitted and judged. Of more than MostKept rows it keeps the ones with the least hashes, so what
-// is kept does not depend on the order or the cut of the rows. Create it with NewKept. It is not safe
-// for concurrent use.
+// Kept keeps held-out scores of several fits of a classifier, to fit and judge curves of probabilities. If
+// there are more than MostKept rows, it keeps those with the smallest hashes, so the result does not depend
+// on the order or the cut of the rows. Create it with NewKept. It is not safe for concurrent use.
 type Kept struct {
 	outputs, fits int
-	all           int64 // rows that were added
+	all           int64 // number of rows that were added
 	rows          []keptRow
 }
 
 type keptRow struct {
-	order   uint64 // by which rows are kept
-	group   uint64 // whose rows are in the same half
+	order   uint64 // rows with the smallest order are kept
+	group   uint64 // rows of a group are in the same half
 	class   int32
 	repeats int64
 	scores  []float32 // of all fits, one after the other
 }
 
-// NewKept returns no rows.
+// NewKept returns a Kept without rows.
 func NewKept(outputs, fits int) *Kept { return &Kept{outputs: outputs, fits: fits} }
 
-// Add adds a row of a class with the scores of all fits, one fit after the other, that counts as often
-// as repeats says. Rows that depend on each other have the same hash.
+// Add adds a row with its class and the scores of all fits, one fit after the other. It counts repeats
+// times. Rows that depend on each other must have the same hash.
 func (k *Kept) Add(hash uint64, class int, scores []float32, repeats int64) {
 	k.all++
-	// Rows of a group have the same hash; which of them are kept must not depend on their classes.
+	// All rows of a group have the same hash; ties must not depend on their classes.
 	order := mix(hash)
 	for _, s := range scores {
 		order = mix(order ^ uint64(math.Float32bits(s)))
@@ -65,7 +64,7 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// trim sorts the rows, and drops those that are too many.
+// trim sorts the rows and drops those beyond MostKept.
 func (k *Kept) trim() {
 	slices.SortFunc(k.rows, func(a, b keptRow) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.group, b.group), cmp.Compare(a.class, b.class),
@@ -77,7 +76,7 @@ func (k *Kept) trim() {
 	}
 }
 
-// Merge adds the rows of l, of the same fits.
+// Merge adds the rows of l, which must have the same fits.
 func (k *Kept) Merge(l *Kept) {
 	k.all += l.all
 	k.rows = append(k.rows, l.rows...)
@@ -109,7 +108,7 @@ func (k *Kept) Code(c *wire.Coder) {
 	c.Check(int64(len(k.rows)) <= k.all)
 }
 
-// Rows returns how many rows are kept, and how many were added.
+// Rows returns the number of rows that are kept and the number that were added.
 func (k *Kept) Rows() (kept, all int64) {
 	if most := MostKept(k.fits * k.outputs); len(k.rows) > most {
 		k.trim()
@@ -117,29 +116,29 @@ func (k *Kept) Rows() (kept, all int64) {
 	return int64(len(k.rows)), k.all
 }
 
-// Judgement is what probabilities of a fit are worth on the kept rows of the two halves into which
-// groups of rows are divided: those of a half are given by the curves that are fitted to the other.
+// Judgement says how good the probabilities of a fit are on the kept rows. Groups of rows are divided into
+// two halves; the curves that are fitted to one half give the probabilities of the other.
 type Judgement struct {
-	Errors  int64   // rows that get another class than their own, the most probable one
-	Error   float64 // their share by weight
-	LogLoss float64 // mean of −log p of the row's class, p at least LeastProbability; +Inf if a score is not finite
+	Errors  int64   // rows whose most probable class is wrong
+	Error   float64 // share of Errors by weight
+	LogLoss float64 // mean of −log p of the row's class, with p at least LeastProbability; +Inf if a score is not finite
 }
 
-// half returns the half that a row is in.
+// half returns the half of a row, 0 or 1.
 func (r *keptRow) half() int { return int(mix(r.group) & 1) }
 
-// scoresOf returns the scores of a row by a fit.
+// scoresOf returns the scores that a fit gives a row.
 func (k *Kept) scoresOf(r *keptRow, fit int) []float32 {
 	return r.scores[fit*k.outputs : (fit+1)*k.outputs]
 }
 
-// Counts returns the counts of the scores of a fit, of the rows for which of returns true.
+// counts counts the scores of a fit over the rows for which of is true.
 func (k *Kept) counts(fit int, of func(*keptRow) bool) *CalibrationCounts {
 	c := NewCalibrationCounts(k.outputs)
 	for i := range k.rows {
 		r := &k.rows[i]
 		if row := k.scoresOf(r, fit); of(r) && finite(row) {
-			_ = c.Add(row, []int32{r.class}, []int64{r.repeats}) // fails for NaN only
+			_ = c.Add(row, []int32{r.class}, []int64{r.repeats}) // fails only for NaN
 		}
 	}
 	return c
@@ -154,19 +153,19 @@ func finite(scores []float32) bool {
 	return true
 }
 
-// Counts returns the counts of the finite scores of a fit.
+// Counts counts the finite scores of a fit.
 func (k *Kept) Counts(fit int) *CalibrationCounts {
 	k.Rows()
 	return k.counts(fit, func(*keptRow) bool { return true })
 }
 
-// Shared is a method of Kept: Platt's sigmoid, the same for all classes, of greatest likelihood after the
-// division by the sum over classes. The class with the largest score stays the most probable one, whichever few
-// rows it was fitted to.
+// Shared is a method of Kept.Fit: one sigmoid for all classes, as Platt's, of maximum likelihood after
+// division by the sum over classes. The class with the largest score stays the most probable one, even if
+// few rows were fitted.
 const Shared = "shared"
 
-// Fit fits the curves of a fit by a method, Platt, Isotonic or Shared, to the rows for which of returns true; to all
-// for nil.
+// Fit fits the curves of a fit by a method (Platt, Isotonic or Shared) to the rows of the halves for which
+// of is true, or to all rows if of is nil.
 func (k *Kept) Fit(fit int, method string, of func(half int) bool) *Calibration {
 	k.Rows()
 	take := func(r *keptRow) bool { return of == nil || of(r.half()) }
@@ -177,16 +176,16 @@ func (k *Kept) Fit(fit int, method string, of func(half int) bool) *Calibration 
 	return &Calibration{Method: Platt, Curves: slices.Repeat([]CalibrationCurve{curve}, k.outputs)}
 }
 
-// sharedRows is the number of rows from which two numbers are known well enough.
+// sharedRows is a number of rows that is enough to fit two parameters.
 const sharedRows = 4096
 
-// Where scores part the classes, a weak prior at these values keeps the sigmoid from becoming a step.
+// A weak prior at these values keeps the sigmoid from becoming a step where scores separate the classes.
 const (
 	firstSlope, firstOffset = 3.0, -1.0
 	priorWeight             = 0.1
 )
 
-// shared fits the sigmoid that all classes share, by Fisher's scoring. Its slope is above 0.
+// shared fits the sigmoid that all classes share, by Fisher scoring. Its slope is above 0.
 func (k *Kept) shared(fit int, of func(*keptRow) bool) CalibrationCurve {
 	var rows []*keptRow
 	for i := range k.rows {
@@ -213,8 +212,8 @@ func (k *Kept) shared(fit int, of func(*keptRow) bool) CalibrationCurve {
 	return CalibrationCurve{Slope: a, Offset: b}
 }
 
-// sharedLoss returns the log loss of rows by the sigmoid of a·s + b, its downward slope by a and b, and the
-// information on them, with the prior. The sigmoids are scratch.
+// sharedLoss returns the log loss of rows with the sigmoid of a·s + b, its negative gradient in (a, b), and
+// the Fisher information, all with the prior. sigmoids is scratch.
 func (k *Kept) sharedLoss(rows []*keptRow, fit int, a, b float64, sigmoids []float64) (lost float64, g [2]float64,
 	h [3]float64) {
 	for _, r := range rows {
@@ -236,8 +235,9 @@ func (k *Kept) sharedLoss(rows []*keptRow, fit int, a, b float64, sigmoids []flo
 	return lost, g, h
 }
 
-// rowLoss returns −log of the share of a class in the sigmoids of a·s + b, which it stores, and the means by shares of
-// (1 − sigmoid)·(s, 1) and of the products of these two.
+// rowLoss stores the sigmoids of a·s + b in sigmoids. With the shares that they have of their sum it
+// returns −log of the class's share, and the means by share of v = (1 − sigmoid)·(s, 1) and of the products
+// of v's elements.
 func rowLoss(scores []float32, class int, a, b float64, sigmoids []float64) (l float64, mean [2]float64, square [3]float64) {
 	var sum float64
 	for c, s := range scores {
@@ -256,7 +256,7 @@ func rowLoss(scores []float32, class int, a, b float64, sigmoids []float64) (l f
 	return loss.Log(sum) - loss.Log(sigmoids[class]), mean, square
 }
 
-// crossed returns the curves by which the rows of each half are judged: those of the other half.
+// crossed returns the curves for the rows of each half, fitted to the other half.
 func (k *Kept) crossed(fit int, method string) (curves [2]*Calibration) {
 	for h := range curves {
 		curves[h] = k.Fit(fit, method, func(half int) bool { return half != h })
@@ -264,8 +264,8 @@ func (k *Kept) crossed(fit int, method string) (curves [2]*Calibration) {
 	return curves
 }
 
-// Conformal returns the conformity scores of the rows by a fit: minus the probabilities of their classes, by
-// the curves of the other half.
+// Conformal returns the conformity scores of the rows: minus the probability of the row's class, by the
+// curves of the other half.
 func (k *Kept) Conformal(fit int, method string) *Conformal {
 	k.Rows()
 	c, curves, p := NewConformal(), k.crossed(fit, method), make([]float32, k.outputs)
@@ -279,8 +279,8 @@ func (k *Kept) Conformal(fit int, method string) *Conformal {
 	return c
 }
 
-// Judge judges the probabilities of a fit by curves of that method, one of Fit. Classes are decided with those
-// weights, if there are any.
+// Judge judges the probabilities of a fit with curves of a method of Fit. weights, unless nil, are the
+// class weights that decide the predicted class.
 func (k *Kept) Judge(fit int, method string, weights []float64) (j Judgement) {
 	k.Rows()
 	curves := k.crossed(fit, method)

@@ -9,19 +9,18 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// factors multiply the scores of a classifier before their softmax. Scores of ridge are
-// between −1 and 1 even where a class is certain, so their own softmax would be far from
-// probabilities; the best factor is a calibration by one number.
+// factors are multiplied with the scores of a classifier before their softmax. Scores of ridge are between
+// −1 and 1 even where a class is certain, so their plain softmax would be far from probabilities. The best
+// factor is a calibration with one parameter.
 var factors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
 
-// LogLosses sums the log losses of several fits of one classifier on the same rows. The
-// probabilities of a fit are
+// LogLosses sums the log losses of several fits of one classifier on the same rows. The probabilities of a
+// fit with scores s are
 //
 //	p_c = exp(β·s_c) / Σ_j exp(β·s_j)
 //
-// of its scores s, and its log loss is the mean of −log p of the rows' classes at the β
-// with the least, of 15 from ½ to 64. Create it with NewLogLosses. It is not safe for
-// concurrent use.
+// Its log loss is the mean of −log p of the rows' classes, with the best of 15 values of β from ½ to 64.
+// Create it with NewLogLosses. It is not safe for concurrent use.
 type LogLosses struct {
 	rows int64
 	fits []lossSums
@@ -36,8 +35,8 @@ type lossSums struct {
 // NewLogLosses returns empty sums for that many fits.
 func NewLogLosses(fits int) *LogLosses { return &LogLosses{fits: make([]lossSums, fits)} }
 
-// Add adds that many equal rows of a class with the scores of all fits, one fit after the other. The
-// log loss of a row is rounded to float32, and at most the largest of those.
+// Add adds that many equal rows of a class with the scores of all fits, one fit after the other. The log
+// loss of a row is rounded to float32, and at most the largest float32.
 func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 	l.rows += rows
 	k := len(scores) / len(l.fits)
@@ -59,8 +58,8 @@ func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 // Rows returns how many rows were added.
 func (l *LogLosses) Rows() int64 { return l.rows }
 
-// Of returns the log loss of a fit and its factor β. It is +Inf if the fit has scores that
-// are not finite, or there are no rows.
+// Of returns the log loss of a fit and its factor β. The loss is +Inf if the fit has scores that are not
+// finite, or if there are no rows.
 func (l *LogLosses) Of(fit int) (logLoss, factor float64) {
 	f := &l.fits[fit]
 	logLoss = math.Inf(1)

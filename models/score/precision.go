@@ -8,27 +8,27 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Precision sums what the intervals of the scores of a regression rest on. With the residual r and
-// the target y of a row, both in a unit near the spread of the targets and y from their middle, these
-// are the sums of
+// Precision has the sums for the intervals of a regression's scores. With the residual r and the target y
+// of a row, both in a unit near the spread of the targets and y relative to their middle, these are the
+// sums of
 //
 //	|r|³, r⁴, r⁶, y³, y⁴, r²y and r²y².
 //
-// Those of lower powers are in Targets.
-// The sums are exact, of factors rounded to float32. The zero value has no rows.
+// Sums of lower powers are in Targets. The sums are exact sums of products of numbers rounded to float32.
+// The zero value has no rows.
 type Precision struct {
 	rows int64
 	sums [7]exact.Sum
 }
 
-// Add adds that many equal rows with their target and the prediction of it, which count from the
-// middle in units. Without a unit, and without a finite prediction, it adds nothing.
+// Add adds that many equal rows with their target and prediction, which it converts to units from the
+// middle. It adds nothing if unit is 0 or the prediction is not finite.
 func (p *Precision) Add(truth, predicted, middle, unit float64, rows int64) {
 	residual := math.Abs(predicted - truth)
 	if rows == 0 || !(unit > 0) || !(residual <= math.MaxFloat32) {
 		return
 	}
-	// Beyond 2³¹ units, the square of a square would leave the range of float32.
+	// Beyond 2³¹ units, a fourth power would overflow float32.
 	limited := func(v float64) float32 { return float32(max(-0x1p31, min(v/unit, 0x1p31))) }
 	r, y := limited(residual), limited(truth-middle)
 	u, v := r*r, y*y
@@ -57,17 +57,18 @@ func (p *Precision) Code(c *wire.Coder) {
 	c.Check(p.sums[0].Sign() >= 0 && p.sums[1].Sign() >= 0 && p.sums[2].Sign() >= 0)
 }
 
-// SquareVariance returns the variance of the squared residuals of a report, in fourth powers of the unit.
+// SquareVariance returns the variance of the squared residuals of a report, in the unit of the targets to
+// the fourth.
 func (p *Precision) SquareVariance(r *TargetReport, unit float64) float64 {
 	return max(0, exact.Mean(p.rows, &p.sums[1])-math.Pow(r.RMSE/unit, 4))
 }
 
-// Bound sets the 95% intervals of the scores of a report, of rows that are as precise as that many
-// of equal weights, added from the middle in the unit. Those of RMSE and MAE are of the means of r² and |r|
-// (score.MeanInterval). That of R² is of the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², the variance of which is,
-// to first order, the variance of the mean of r²/Var r − (y−ȳ)²/Var y.
+// Bound sets the 95% intervals of the scores of a report, for effective rows of equal weights that were
+// added with this middle and unit. The intervals of RMSE and MAE are intervals of the means of r² and |r|.
+// The interval of R² is from the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², whose variance is, to first order, the
+// variance of the mean of r²/Var r − (y−ȳ)²/Var y.
 func (p *Precision) Bound(r *TargetReport, middle, unit, effective float64) {
-	if p.rows == 0 || effective < LeastMeanRows || r.MaxError > 0x1p31*unit { // beyond what the sums hold
+	if p.rows == 0 || effective < LeastMeanRows || r.MaxError > 0x1p31*unit { // the sums are limited
 		return
 	}
 	var m [len(p.sums)]float64

@@ -10,41 +10,39 @@ import (
 // MaxRanked is the largest number of classes whose scores are ranked.
 const MaxRanked = 100
 
-// MinTopped is the smallest number of classes for which it is counted whether the class
-// of a row is among the first few.
+// MinTopped is the smallest number of classes for which Ranking counts whether the class of a row is among
+// the first few.
 const MinTopped = 10
 
-// topped are these few.
+// topped has the values of "few" for MinTopped.
 var topped = [...]int{3, 5}
 
-// Ranking counts how a classifier orders rows: for two classes the Margin,
-// and the probability of the positive class, if it is counted; for up to MaxRanked the
-// probability of each class, or its score if there are none: the numbers of its rows against the
-// numbers of other rows. Scores would not do where there are probabilities: a softmax is the same
-// if a number is added to all scores of a row. Create it with NewRanking. It is not safe for
-// concurrent use.
+// Ranking counts how a classifier orders rows. For two classes it counts the Margin, and the probability of
+// the positive class if there is one. For up to MaxRanked classes it counts the probability of each class
+// (or its score, without probabilities), for rows of the class against other rows. It prefers probabilities
+// because a softmax does not change if a number is added to all scores of a row. Create it with NewRanking.
+// It is not safe for concurrent use.
 type Ranking struct {
 	k         int
 	positive  int                // of two classes
-	ranks     []Ranks            // one or two for two classes; one for each of up to MaxRanked
+	ranks     []Ranks            // two classes: one or two; more classes: one for each, up to MaxRanked
 	of        []int64            // ranked rows of each class, if there are ranks
 	notFinite int64              // rows with scores that are not finite
-	weight    int64              // how often all rows count
-	top       [len(topped)]int64 // and how often the ones whose class is among the first few
+	weight    int64              // number of rows, each as often as it counts
+	top       [len(topped)]int64 // the same for the rows whose class is among the first few
 }
 
-// Margin is the score by which a row of two classes is assigned to one of them, 0 or 1: half
-// the difference of its score and the other, rounded once. It is the score of the class where
-// the other is its negative, as ridge's scores are. The row is assigned to the class if it is
-// above 0, unless probabilities decide.
+// Margin is the score by which a row is assigned to class 0 or 1 of two: half the difference between its
+// score and the other, rounded once. It equals the score where the other score is its negative, as with
+// ridge. The row is assigned to the class if Margin is above 0, unless probabilities decide.
 func Margin(scores []float32, class int) float32 {
 	return float32(float64(scores[class])/2 - float64(scores[1-class])/2)
 }
 
-// NewRanking returns an empty count for classes 0, …, k−1, with about that many cells in
-// all, at most MaxCells. Of two classes positive, 0 or 1, is the one that is ranked; with
-// probabilities, its probability is counted in as many cells. It panics unless
-// 2 ≤ k ≤ schema.MaxClasses and there are cells for every class.
+// NewRanking returns an empty Ranking for classes 0, …, k−1, with about that many cells in all, at most
+// MaxCells. Of two classes, positive (0 or 1) is ranked; with probabilities, its probability is counted
+// too, in as many cells. NewRanking panics unless 2 ≤ k ≤ schema.MaxClasses and there are cells for every
+// class.
 func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
 	if k < 2 || k > schema.MaxClasses || positive < 0 || positive > 1 {
 		panic("score: number of classes out of range")
@@ -67,10 +65,10 @@ func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
 	return r
 }
 
-// Add counts a row of that class, or Unseen, by its scores, that often. The first few classes are the
-// ones with the largest numbers in order; of equal ones, those with the larger score, then the first:
-// order is the probabilities of the row, or its scores if it has none. It panics if truth is neither a
-// class nor Unseen, or the lengths are not k.
+// Add counts a row of class truth, or Unseen, often times. order has the probabilities of the row, or its
+// scores if it has none: the first few classes are those with the largest numbers in order; of equal ones,
+// those with the larger score, then the first. Add panics if truth is neither a class nor Unseen, or if a
+// length is not k.
 func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 	if truth < Unseen || truth >= r.k || len(scores) != r.k || len(order) != r.k {
 		panic("score: class out of range, or scores of other classes")
@@ -123,8 +121,8 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 	}
 }
 
-// Merge adds the rows of s. It panics if s has other classes or cells, or only one of the
-// two has probabilities.
+// Merge adds the rows of s. It panics if s has other classes or cells, or if only one of both has
+// probabilities.
 func (r *Ranking) Merge(s *Ranking) {
 	if r.k != s.k || r.positive != s.positive || len(r.ranks) != len(s.ranks) {
 		panic("score: merge of rankings of different classes")
@@ -136,42 +134,41 @@ func (r *Ranking) Merge(s *Ranking) {
 	addCounts(r.top[:], s.top[:])
 }
 
-// RankingReport says how well scores order the rows. Rows of unseen classes are not
-// ranked, nor are those whose scores are not finite.
+// RankingReport says how well scores order the rows. Rows of unseen classes, or with scores that are not
+// finite, are not ranked.
 type RankingReport struct {
-	Rows      int64 `json:"rows"`                 // ranked
-	NotFinite int64 `json:"not_finite,omitempty"` // not ranked for their scores
-	// Positive is the class that the scores of two classes are for; for more
-	// classes the scores are means over those in Classes.
+	Rows      int64 `json:"rows"`                 // number of ranked rows
+	NotFinite int64 `json:"not_finite,omitempty"` // rows that were not ranked because of their scores
+	// Positive is the class that is ranked, of two. For more classes the scores below are means over
+	// Classes.
 	Positive string `json:"positive,omitempty"`
-	// AUC is Ranks.AUC, and AUCLow to AUCHigh its 95% interval (Ranks.AreaInterval), for two
-	// classes. They are nil without rows of both. Where there are more different scores
-	// than cells, AUC is within Slack of the area, and the interval includes that.
+	// AUC is the area under the ROC curve, and AUCLow to AUCHigh its 95% interval, for two classes. They
+	// are nil without rows of both. If there are more different scores than cells, AUC is within Slack of
+	// the area, and the interval is wider by that.
 	AUC     *float64 `json:"auc,omitempty"`
 	AUCLow  *float64 `json:"auc_low,omitempty"`
 	AUCHigh *float64 `json:"auc_high,omitempty"`
 	Slack   float64  `json:"auc_slack,omitempty"`
-	// AveragePrecision is Ranks.AveragePrecision, between PrecisionLow and PrecisionHigh
-	// where there are more different scores than cells.
+	// AveragePrecision is between PrecisionLow and PrecisionHigh if there are more different scores than
+	// cells.
 	AveragePrecision *float64 `json:"average_precision,omitempty"`
 	PrecisionLow     *float64 `json:"average_precision_low,omitempty"`
 	PrecisionHigh    *float64 `json:"average_precision_high,omitempty"`
-	// Threshold, for two classes, is the threshold of Applier with the largest balanced
-	// accuracy on these rows, which is BestBalanced; of several, the largest. It is chosen on
-	// the rows, so on others the balanced accuracy is likely smaller.
+	// Threshold, for two classes, is the threshold with the largest balanced accuracy on these rows,
+	// BestBalanced; of several, the largest. It is chosen on these rows, so on others the balanced accuracy
+	// is likely smaller.
 	Threshold    *float64 `json:"best_threshold,omitempty"`
 	BestBalanced *float64 `json:"best_balanced_accuracy,omitempty"`
-	// Classes are those, of more than two, with ranked rows, if not all rows are theirs.
+	// Classes are set for more than two classes: those with ranked rows, unless all rows are of one class.
 	Classes []RankedClass `json:"classes,omitempty"`
-	// Top has, for 10 classes or more, the shares of rows, of all, whose class is among
-	// the first few.
+	// Top has, for 10 classes or more, the shares of all rows whose class is among the first few.
 	Top []TopScore `json:"top,omitempty"`
 }
 
 // RankedClass is a class against all others.
 type RankedClass struct {
 	Class            string  `json:"class"`
-	Rows             int64   `json:"rows"` // of the class
+	Rows             int64   `json:"rows"` // rows of the class
 	AUC              float64 `json:"auc"`
 	AveragePrecision float64 `json:"average_precision"`
 }
@@ -185,19 +182,18 @@ type TopScore struct {
 	High     float64 `json:"high"`
 }
 
-// Report returns the scores. names are as for Classes.Report. It is nil if nothing is
-// counted for so many classes.
+// Report returns the scores, with names as for Classes.Report. It is nil if nothing is counted for that
+// many classes.
 func (r *Ranking) Report(names []string) *RankingReport {
 	return r.WeightedReport(names, float64(r.weight))
 }
 
-// WeightedReport is Report where rows count as often as their weights on a grid say: intervals are
-// for effective rows of equal weights.
+// WeightedReport is Report for rows with weights. Intervals are for effective rows of equal weights.
 func (r *Ranking) WeightedReport(names []string, effective float64) *RankingReport {
 	if len(r.ranks) == 0 && r.k < MinTopped {
 		return nil
 	}
-	effective /= float64(max(r.weight, 1)) // the share of what was counted
+	effective /= float64(max(r.weight, 1)) // as a share of what was counted
 	report := &RankingReport{NotFinite: r.notFinite}
 	for _, n := range r.of {
 		report.Rows += n
@@ -256,8 +252,8 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 	return report
 }
 
-// Code codes the number of classes, the positive one, the number of ranks, the counts of rows, in
-// all and of each class, and the ranks.
+// Code codes the number of classes, the positive one, the number of ranks, the counts of rows (in all and
+// of each class), and the ranks.
 func (r *Ranking) Code(c *wire.Coder) {
 	r.k = c.Int(r.k, schema.MaxClasses)
 	r.positive = c.Int(r.positive, 1)

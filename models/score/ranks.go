@@ -7,34 +7,33 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// MaxCells is the largest number of different values that Ranks distinguishes, and the
-// default. A cell takes 24 bytes, and about 70 while rows are added.
+// MaxCells is the largest number of different values that Ranks distinguishes, and the default. A cell
+// takes 24 bytes, and about 70 while rows are added.
 const MaxCells = 1 << 20
 
 // Ranks counts float32 values of two kinds in their order: scores of rows of a class and
 // of other rows, or errors. From the counts follow the area under a ROC curve, average
 // precision and quantiles.
 //
-// Each value has its own cell as long as there are at most as many different values as
-// the limit. Beyond it, the last bits of all values are dropped, as few as are needed, and
-// what follows from the order within a cell is bounded. Which bits are dropped depends on
-// the set of values alone, so the counts are a function of the rows, however they were
-// cut, ordered and merged.
+// Each different value has its own cell as long as there are no more than the limit. Beyond it, the last
+// bits of all values are dropped, as few as possible, and results have bounds for the unknown order within
+// a cell. Which bits are dropped depends only on the set of values, so the counts are a function of the
+// rows, however they were cut, ordered and merged.
 //
 // The zero value is empty, with the limit MaxCells. It is not safe for concurrent use.
 type Ranks struct {
-	limit int      // of cells; 0 is MaxCells
+	limit int      // of cells; 0 means MaxCells
 	shift uint     // bits dropped
 	cells []cell   // ascending by key
 	rows  [2]int64 // by kind
 	// tail holds values that are not yet in cells: order<<32 | kind<<31 | rows.
 	tail []uint64
 
-	spare  []cell   // memory of the cells before the last flush
-	sorted []uint64 // memory to sort the tail
+	spare  []cell   // memory to reuse for cells
+	sorted []uint64 // memory to sort the tail in
 }
 
-// cell counts the values whose order without the dropped bits is key.
+// cell counts the values that have the same key after bits are dropped.
 type cell struct {
 	key uint32
 	n   [2]int64 // by kind
@@ -59,7 +58,7 @@ func (r *Ranks) most() int {
 	return r.limit
 }
 
-// order maps finite values to integers in their order; −0 is 0.
+// order maps finite values to integers in the same order. −0 counts as 0.
 func order(v float32) uint32 {
 	b := math.Float32bits(v + 0)
 	if b>>31 != 0 {
@@ -68,7 +67,7 @@ func order(v float32) uint32 {
 	return b | 1<<31
 }
 
-// value is the inverse of order, between the smallest and the largest finite value.
+// value is the inverse of order, clamped to finite values.
 func value(key uint32) float32 {
 	key = min(max(key, order(-math.MaxFloat32)), order(math.MaxFloat32))
 	if key>>31 != 0 {
@@ -95,8 +94,8 @@ func (r *Ranks) Add(v float32, kind int, rows int64) {
 	}
 }
 
-// room makes room in the tail, which is sorted when it has an eighth of the limit, but not
-// more than 2¹⁴ values or half of the cells, whichever is more.
+// room makes room in the tail. The tail is sorted when it has an eighth of the limit, but at most the
+// larger of 2¹⁴ values and half of the cells.
 func (r *Ranks) room() {
 	most := max(min(r.most()/8, 1<<14), len(r.cells)/2, 64)
 	if len(r.tail) < most {
@@ -133,7 +132,7 @@ func (r *Ranks) flush() {
 	r.fit()
 }
 
-// fit drops bits until there are as few cells as the limit allows.
+// fit drops bits until there are no more cells than the limit.
 func (r *Ranks) fit() {
 	for len(r.cells) > r.most() {
 		r.cells = coarser(r.cells, 1)
@@ -141,7 +140,7 @@ func (r *Ranks) fit() {
 	}
 }
 
-// coarser drops that many further bits of the keys, in place.
+// coarser drops that many more bits of the keys, in place.
 func coarser(cells []cell, shift uint) []cell {
 	if shift == 0 {
 		return cells
@@ -216,7 +215,7 @@ func (r *Ranks) sortTail() {
 		return
 	}
 	from, to := r.tail, slices.Grow(r.sorted[:0], len(r.tail))[:len(r.tail)]
-	const digits = 11 // three times for the upper 32 bits and the kind
+	const digits = 11 // three passes sort by the upper 32 bits and the kind
 	for at := 31; at < 64; at += digits {
 		var next [1 << digits]int32
 		for _, w := range from {
@@ -237,15 +236,14 @@ func (r *Ranks) sortTail() {
 	r.tail, r.sorted = from, to
 }
 
-// What follows the key of a cell in its encoding: one row of kind 0, or of kind 1; or the
-// two counts.
+// Codes for the counts of a cell: one row of kind 0, one row of kind 1, or two counts, which follow.
 const (
 	oneOther   = 0
 	oneOwn     = 1
 	bothCounts = 2
 )
 
-// form returns which of them says the counts.
+// form returns the code for the counts of a cell.
 func (c *cell) form() uint64 {
 	switch c.n {
 	case [2]int64{1, 0}:
@@ -256,8 +254,8 @@ func (c *cell) form() uint64 {
 	return bothCounts
 }
 
-// Code codes the limit, the number of dropped bits and the number of cells; and for each cell 4
-// times the difference of its key from the one before plus what follows, and then that: all as
+// Code codes the limit, the number of dropped bits and the number of cells. Each cell has 4 times the
+// difference of its key from the one before plus the code for its counts, and then the counts, all as
 // varints. Counts of the same rows have equal encodings.
 func (r *Ranks) Code(c *wire.Coder) {
 	r.flush()

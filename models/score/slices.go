@@ -11,35 +11,35 @@ import (
 
 // Limits of Slices.
 const (
-	// MaxSlices is the largest number of values of a column that are told apart.
+	// MaxSlices is the largest number of values of a column that are distinguished.
 	MaxSlices = 512
-	// MaxSliceText is the length to which values are cut, in bytes.
+	// MaxSliceText is the length, in bytes, to which values are cut.
 	MaxSliceText = 256
 
-	sliceCells  = 1 << 12 // of the ranks of a slice
-	shownSlices = 50      // those with the most rows; the others are summed up
+	sliceCells  = 1 << 12 // for the ranks of a slice
+	shownSlices = 50      // number of values in a report; the others are summed
 )
 
-// Slices scores rows by the value of a column, each value apart, up to MaxSlices of them. Create it with
+// Slices scores rows separately for each value of a column, up to MaxSlices values. Create it with
 // NewSlices. It is not safe for concurrent use.
 type Slices struct {
 	classes int // 0 for a regression
 	By[string, slice, *slice]
 }
 
-// slice is what is known of the rows of a value.
+// slice has the counts for the rows with one value.
 type slice struct {
 	rows   int64
-	by     int64    // rows by weight: how often they count
-	square wide     // the squares of how often each counts, summed
-	each   []totals // of each class; rows of unseen classes are predicted only
-	ranks  Ranks    // of the Margin of two classes
+	by     int64    // number of rows, each as often as it counts
+	square wide     // Σ of the squares of how often each row counts
+	each   []totals // of each class; rows of unseen classes are only in predicted
+	ranks  Ranks    // by the Margin of two classes
 	scored int64    // rows with probabilities
 	loss   exact.Sum
 	errors Targets // of a regression
 }
 
-// NewSlices returns no slices of a classifier of that many classes, or of a regression for
+// NewSlices returns empty Slices of a classifier with that many classes, or of a regression if classes is
 // 0. It panics unless 0 ≤ classes ≤ schema.MaxClasses.
 func NewSlices(classes int) *Slices {
 	if classes < 0 || classes > schema.MaxClasses {
@@ -50,7 +50,7 @@ func NewSlices(classes int) *Slices {
 	})}
 }
 
-// SliceKey is what a value is called in slices: its first MaxSliceText bytes.
+// SliceKey returns the key of a value: its first MaxSliceText bytes.
 func SliceKey(value string) string { return value[:min(len(value), MaxSliceText)] }
 
 // CodeSliceKey codes a SliceKey.
@@ -58,8 +58,8 @@ func CodeSliceKey(c *wire.Coder) func(*string) {
 	return func(key *string) { c.Text(key, MaxSliceText) }
 }
 
-// of returns the slice of a value, or nil if there are too many, and counts a row that often.
-func (s *Slices) of(value string, rows int64) *slice {
+// slice returns the slice of a value, or nil if there are too many, and counts a row there rows times.
+func (s *Slices) slice(value string, rows int64) *slice {
 	p := s.Of(SliceKey(value))
 	if p != nil {
 		p.rows++
@@ -69,12 +69,11 @@ func (s *Slices) of(value string, rows int64) *slice {
 	return p
 }
 
-// AddClass counts a row with that value, as Classes.Add does, with its scores, and its
-// probabilities unless they are empty. Rows whose scores are not finite have neither rank
-// nor log loss. The row counts rows times, for its weight: once, fewer than 2²⁴ times, or a
-// number of at most 24 significant bits.
+// AddClass counts a row with that value, as Classes.Add does, with its scores, and its probabilities unless
+// they are empty. Rows whose scores are not finite have neither rank nor log loss. The row counts rows
+// times: once, fewer than 2²⁴ times, or a number with at most 24 significant bits.
 func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilities []float32, rows int64) {
-	p := s.of(value, rows)
+	p := s.slice(value, rows)
 	if p == nil {
 		return
 	}
@@ -99,7 +98,7 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 
 // AddTarget adds a row with that value, as Targets.Add does.
 func (s *Slices) AddTarget(value string, truth, predicted float64, rows int64) {
-	if p := s.of(value, rows); p != nil {
+	if p := s.slice(value, rows); p != nil {
 		p.errors.Add(truth, predicted, rows)
 	}
 }
@@ -124,24 +123,24 @@ func (p *slice) Merge(q *slice) {
 	p.errors.Merge(&q.errors)
 }
 
-// SliceReport has the scores of the values of a column.
+// SliceReport has the scores for the values of a column.
 type SliceReport struct {
 	Column string       `json:"column"`
-	Target string       `json:"target,omitempty"`   // that is predicted, where there are several
-	Values int          `json:"values"`             // different ones; 0 if TooMany
-	Many   bool         `json:"too_many,omitempty"` // more than MaxSlices, so none has scores
-	Slices []SliceScore `json:"slices,omitempty"`   // those with the most rows first
-	// Others sums up the values beyond the 50 with the most rows.
+	Target string       `json:"target,omitempty"`   // the predicted target, if there are several
+	Values int          `json:"values"`             // number of different values; 0 if Many
+	Many   bool         `json:"too_many,omitempty"` // more than MaxSlices values, so none has scores
+	Slices []SliceScore `json:"slices,omitempty"`   // the values with the most rows first
+	// Others has the scores of all values beyond the 50 with the most rows.
 	Others *SliceScore `json:"others,omitempty"`
 }
 
-// SliceScore is the score of the rows with a value. Ends are the ends of 95% intervals; fields
-// are nil where they are not defined.
+// SliceScore has the scores of the rows with one value. Low and High fields are the ends of 95% intervals;
+// fields are nil where they are not defined.
 type SliceScore struct {
-	Value string `json:"value"` // of Others, empty
-	Rows  int64  `json:"rows"`  // whatever their weights; rates and means are by weight
+	Value string `json:"value"` // empty for Others
+	Rows  int64  `json:"rows"`  // number of rows, without weights; rates and means are by weight
 
-	// Of classifiers; see ClassReport, RankingReport and score.Tests.
+	// For classifiers; see ClassReport, RankingReport and Tests.
 	Error            *float64 `json:"error,omitempty"`
 	ErrorLow         *float64 `json:"error_low,omitempty"`
 	ErrorHigh        *float64 `json:"error_high,omitempty"`
@@ -153,7 +152,7 @@ type SliceScore struct {
 	AUCHigh          *float64 `json:"auc_high,omitempty"`
 	LogLoss          *float64 `json:"log_loss,omitempty"`
 
-	// Of regressions; see TargetReport. The interval is MAE ± 1.96 standard errors, for many
+	// For regressions; see TargetReport. The interval is MAE ± 1.96 standard errors, which assumes many
 	// rows.
 	MAE     *float64 `json:"mae,omitempty"`
 	MAELow  *float64 `json:"mae_low,omitempty"`
@@ -181,8 +180,8 @@ func (s *Slices) Report(column string) SliceReport {
 	return r
 }
 
-// effective returns how many rows of equal weights are as many as n of those that count, for
-// intervals: all of them are as many as (Σw)²/Σw² (Kish 1965).
+// effective returns the number of rows of equal weights that n counted rows are as precise as. All counted
+// rows are as precise as (Σw)²/Σw² of them (Kish 1965).
 func (p *slice) effective(n int64) int64 {
 	if p.by == p.rows || n == 0 {
 		return n
@@ -200,7 +199,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 		if t.Rows == 0 {
 			return r
 		}
-		// Of |r|: its mean of squares is the same as r's.
+		// The mean of |r|² equals the mean of r².
 		spread := math.Sqrt(max(0, float64(t.RMSE*t.RMSE)-float64(t.MAE*t.MAE)) / float64(p.effective(p.errors.n)))
 		low, high := max(0, t.MAE-float64(z*spread)), t.MAE+float64(z*spread)
 		r.MAE, r.MAELow, r.MAEHigh, r.RMSE, r.P90, r.R2 = &t.MAE, &low, &high, &t.RMSE, &t.P90, t.R2
@@ -221,7 +220,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	}
 	b, _, _ := balanced(p.each)
 	_, bLow, bHigh := balanced(each)
-	bLow, bHigh = min(b, bLow), max(b, bHigh) // counts are rounded
+	bLow, bHigh = min(b, bLow), max(b, bHigh) // rounding of the counts may have moved the ends
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = &b, &bLow, &bHigh
 	if n := p.ranks.Rows(); n[0] > 0 && n[1] > 0 {
 		a, _ := p.ranks.auc()

@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// String returns the report as lines of text in aligned columns: the totals, the classes
-// (with more than 30, those with the lowest F1), and the confusion matrix or the pairs
-// confused most often.
+// String returns the report as text in aligned columns: the totals, the classes (above 30, those with the
+// lowest F1), and the confusion matrix or the pairs that are confused most often.
 func (r ClassReport) String() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "rows %d, errors %d", r.Rows, r.Errors)
@@ -79,7 +78,7 @@ func (r ClassReport) String() string {
 	return b.String()
 }
 
-// String returns the report as lines of text in aligned columns.
+// String returns the report as text in aligned columns.
 func (r TargetReport) String() string {
 	var b bytes.Buffer
 	w := newTable(&b)
@@ -145,7 +144,7 @@ func (r *RankingReport) write(w io.Writer) {
 	}
 }
 
-// area returns an area under a curve as text, with what is not known of it.
+// area formats an area under a curve, with its uncertainty.
 func area(v, slack float64) string {
 	if slack == 0 {
 		return fmt.Sprintf("%.4f", v)
@@ -157,7 +156,7 @@ func newTable(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
-// intervalText returns an interval in that many digits for the end of a line, empty if there is none.
+// intervalText formats an interval with that many digits for the end of a line; "" for nil.
 func intervalText(ends *[2]float64, digits int) string {
 	if ends == nil {
 		return ""

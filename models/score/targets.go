@@ -7,26 +7,24 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Targets sums how far the predictions of a regression are from its targets. The zero
-// value is empty. It is not safe for concurrent use.
+// Targets sums the errors of a regression. The zero value is empty. It is not safe for concurrent use.
 type Targets struct {
-	rows           int64     // with a finite residual
-	n              int64     // how often they count
+	rows           int64     // rows with a finite residual
+	n              int64     // the same rows, each as often as it counts
 	notFinite      int64     // other rows
 	y, y2, r2, abs exact.Sum // of targets y and residuals r: Σy, Σy², Σr², Σ|r|
 	max            float64   // max |r|
 	ratio          exact.Sum // Σ|r/y|
-	noRatio        int64     // rows without it: the target is 0, or the ratio exceeds float32
+	noRatio        int64     // rows without a ratio: the target is 0, or the ratio exceeds float32
 	errors         Ranks     // |r|, rounded to float32
 }
 
-// newTargets returns empty sums that distinguish up to that many errors for quantiles, as
-// newRanks does.
+// newTargets returns empty Targets that distinguish up to that many errors for quantiles; see newRanks.
 func newTargets(cells int) *Targets { return &Targets{errors: *newRanks(cells)} }
 
-// Add counts a row with its residual r = predicted − truth, rounded to float64, that often: fewer than
-// 2²⁴ times, or a number of at most 24 significant bits. A row whose residual does not fit in float32 is
-// counted separately and not added to the sums. The truth must fit in float32.
+// Add counts a row often times, with its residual r = predicted − truth rounded to float64. often is below
+// 2²⁴ or has at most 24 significant bits. A row whose residual does not fit in float32 is counted
+// separately, and not added to the sums. The truth must fit in float32.
 func (t *Targets) Add(truth, predicted float64, often int64) {
 	r := math.Abs(predicted - truth)
 	if !(r <= math.MaxFloat32) {
@@ -59,7 +57,7 @@ func (t *Targets) Add(truth, predicted float64, often int64) {
 	t.ratio.Add64(part)
 }
 
-// Merge adds the sums of u. It panics if u distinguishes other numbers of errors.
+// Merge adds the sums of u. It panics if u distinguishes another number of errors.
 func (t *Targets) Merge(u *Targets) {
 	t.rows += u.rows
 	t.n += u.n
@@ -74,20 +72,17 @@ func (t *Targets) Merge(u *Targets) {
 	t.errors.Merge(&u.errors)
 }
 
-// TargetReport is the score of a regression over its finite residuals; all 0 if
-// there are none.
+// TargetReport has the scores of a regression over its finite residuals. All are 0 if there are none.
 type TargetReport struct {
-	Rows int64 `json:"rows"` // with a finite residual
-	// NotFinite counts the rows left out because their residual is infinite or not a
-	// number.
+	Rows int64 `json:"rows"` // rows with a finite residual
+	// NotFinite counts the rows left out because their residual is infinite or NaN.
 	NotFinite int64   `json:"not_finite,omitempty"`
 	RMSE      float64 `json:"rmse"` // √(Σr²/n)
 	MAE       float64 `json:"mae"`  // Σ|r|/n
 	MaxError  float64 `json:"max_error"`
-	// P50 to P99 are quantiles of |r|, rounded to float32: the smallest error such that at
-	// least this percentage of the rows have it or a smaller one. Where there are more
-	// different errors than cells of Ranks, each is an upper end, above the quantile by less
-	// than QuantileSlack.
+	// P50 to P99 are quantiles of |r|, rounded to float32: the smallest error such that at least this
+	// percentage of the rows does not exceed it. If there are more different errors than cells of Ranks,
+	// each is an upper bound.
 	P50           float64 `json:"p50_error"`
 	P90           float64 `json:"p90_error"`
 	P95           float64 `json:"p95_error"`
@@ -99,20 +94,19 @@ type TargetReport struct {
 	NoMAPE     int64    `json:"mape_undefined,omitempty"`
 	TargetMean float64  `json:"target_mean"`
 	TargetDev  float64  `json:"target_dev"` // population standard deviation
-	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. It is nil, in JSON
-	// null, if all targets are equal, as they are for one row.
+	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. It is nil (null in JSON) if all
+	// targets are equal, as for one row.
 	R2 *float64 `json:"r2"`
-	// The ends of 95% intervals, for independent rows like these; nil for fewer than
-	// score.LeastMeanRows rows.
+	// The ends of 95% intervals, for independent rows like these; nil for fewer than LeastMeanRows rows.
 	RMSEInterval *[2]float64 `json:"rmse_interval,omitempty"`
 	MAEInterval  *[2]float64 `json:"mae_interval,omitempty"`
 	R2Interval   *[2]float64 `json:"r2_interval,omitempty"`
-	// Far has the rows with predictions far outside of the targets of the training; nil if there are none.
+	// Far has the rows with predictions far outside the range of the training targets; nil if there are
+	// none.
 	Far *Far `json:"far_predictions,omitempty"`
 }
 
-// Report returns the scores. Means and variances are rounded once from exact
-// sums.
+// Report returns the scores. Means and variances are rounded once, from exact sums.
 func (t *Targets) Report() TargetReport {
 	r := TargetReport{Rows: t.rows, NotFinite: t.notFinite, MaxError: t.max}
 	if t.n == 0 {

@@ -9,21 +9,21 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Criterion is what a threshold between two kinds makes as large as possible.
+// Criterion is what a threshold between two kinds of rows maximises.
 type Criterion string
 
-// The criteria. ByError is the share of rows on the right side, ByF1 the harmonic mean of precision and
-// recall of kind 1, and ByBalanced the mean of the shares of each kind on the right side.
+// The criteria: ByError is the share of rows on the right side, ByF1 the harmonic mean of precision and
+// recall of kind 1, and ByBalanced the mean over the kinds of the share on the right side.
 const (
 	ByError    Criterion = "error"
 	ByF1       Criterion = "f1"
 	ByBalanced Criterion = "balanced"
 )
 
-// Criteria are all criteria.
+// Criteria lists all criteria.
 var Criteria = []string{string(ByError), string(ByF1), string(ByBalanced)}
 
-// Validate returns an error for a criterion that does not exist.
+// Validate returns an error if the criterion does not exist.
 func (c Criterion) Validate() error {
 	switch c {
 	case ByError, ByF1, ByBalanced:
@@ -33,9 +33,9 @@ func (c Criterion) Validate() error {
 		strings.Join(Criteria, ", "))
 }
 
-// of returns the criterion for n rows of each kind, of which above are at or above a threshold.
-// Both kinds have rows.
-func (c Criterion) of(above, n [2]int64) float64 {
+// value returns the criterion for n rows of each kind, with above of them at or above a threshold. Both kinds
+// must have rows.
+func (c Criterion) value(above, n [2]int64) float64 {
 	hits, right := float64(above[1]), float64(n[0]-above[0])
 	switch c {
 	case ByError:
@@ -47,9 +47,9 @@ func (c Criterion) of(above, n [2]int64) float64 {
 	}
 }
 
-// bestThreshold returns the threshold with the largest criterion, where rows with a value at or
-// above it are taken for kind 1. Of several it is the largest, and it is the smallest value of a
-// cell. Both results are 0 if a kind has no rows.
+// bestThreshold returns the threshold with the largest criterion, if rows at or above it are assigned to
+// kind 1. Of several it is the largest. It is the smallest value of a cell. Both results are 0 if a kind
+// has no rows.
 func (r *Ranks) bestThreshold(by Criterion) (threshold, best float64) {
 	place, best := r.best(by)
 	if place < 0 {
@@ -59,7 +59,7 @@ func (r *Ranks) bestThreshold(by Criterion) (threshold, best float64) {
 	return float64(low), best
 }
 
-// best returns the cell whose smallest value is the BestThreshold, −1 if a kind has no rows.
+// best returns the index of the cell that begins at bestThreshold; −1 if a kind has no rows.
 func (r *Ranks) best(by Criterion) (place int, best float64) {
 	place = -1
 	n := r.Rows()
@@ -72,15 +72,15 @@ func (r *Ranks) best(by Criterion) (place int, best float64) {
 		c := r.cells[i].n
 		above[0] += c[0]
 		above[1] += c[1]
-		if v := by.of(above, n); place < 0 || v > best {
+		if v := by.value(above, n); place < 0 || v > best {
 			best, place = v, i
 		}
 	}
 	return place, best
 }
 
-// middle returns the middle between the smallest value of a cell and the values below it, where a
-// threshold parts the rows as that value does.
+// middle returns the middle between the smallest value of a cell and the largest value below it. As a
+// threshold it divides the rows in the same way.
 func (r *Ranks) middle(place int) float32 {
 	low, _ := r.ends(r.cells[place])
 	if place == 0 {
@@ -93,8 +93,8 @@ func (r *Ranks) middle(place int) float32 {
 	return low
 }
 
-// above returns how many rows of each kind have values at or above a threshold. A cell that it
-// parts counts as below.
+// above returns the number of rows of each kind at or above a threshold. A cell that contains the threshold
+// counts as below.
 func (r *Ranks) above(threshold float32) (n [2]int64) {
 	r.flush()
 	for i := len(r.cells) - 1; i >= 0; i-- {
@@ -107,12 +107,12 @@ func (r *Ranks) above(threshold float32) (n [2]int64) {
 	return n
 }
 
-// HalfCells is the number of different values that a half of Halves distinguishes.
+// HalfCells is the number of different values that each half of Halves distinguishes.
 const HalfCells = 1 << 16
 
-// Halves counts values of two kinds, separately in two halves of the rows, so that a threshold
-// that was chosen by one half can be judged by the other. It is a function of the rows, as Ranks
-// is. Create it with NewHalves.
+// Halves counts values of two kinds, separately in two halves of the rows, so that a threshold chosen by
+// one half can be judged by the other. The counts do not depend on the order of the rows. Create it with
+// NewHalves.
 type Halves struct{ half [2]Ranks }
 
 // NewHalves returns empty halves.
@@ -140,12 +140,11 @@ func (h *Halves) Code(c *wire.Coder) {
 	h.half[1].Code(c)
 }
 
-// Choose returns a threshold with the largest criterion on all rows, in the middle of the values
-// that part them in the same way, and what to expect of it on
-// other rows: the criterion of all rows where each half has the threshold that the other half
-// would choose. plain is the criterion where rows with a value above usual are taken for kind 1.
-// The counts may be off by a cell if a half has more than HalfCells different values. It fails
-// unless each half has rows of both kinds.
+// Choose returns a threshold with the largest criterion on all rows, halfway between the values that it
+// separates. expected is the criterion to expect on other rows: each half is judged with the threshold of
+// the other half. plain is the criterion if rows above usual are assigned to kind 1. The counts may be off
+// by a cell if a half has more than HalfCells different values. Choose fails unless each half has rows of
+// both kinds.
 func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expected, plain float64, err error) {
 	all := newRanks(HalfCells)
 	var above, usually [2]int64
@@ -167,5 +166,5 @@ func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expecte
 	}
 	n := h.Rows()
 	place, _ := all.best(by)
-	return all.middle(place), by.of(above, n), by.of(usually, n), nil
+	return all.middle(place), by.value(above, n), by.value(usually, n), nil
 }

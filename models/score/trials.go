@@ -7,36 +7,36 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Trials measures how several fits of one model do on the same rows, without a table of
-// classes for each. Create it with NewTrials. It is not safe for concurrent use.
+// Trials sums the errors of several fits of one model on the same rows, without a confusion table for each.
+// Create it with NewTrials. It is not safe for concurrent use.
 type Trials struct {
 	rows   int64
-	weight int64 // of the rows, their number if each counts once
+	weight int64 // number of rows, each as often as it counts
 	fits   []trial
-	groups *grouped // of rows; nil if rows are independent
+	groups *grouped // nil if rows are independent
 }
 
-// trial is the result of one fit.
+// trial has the errors of one fit.
 type trial struct {
-	errors  int64     // rows that get another class than their own, or none
+	errors  int64     // rows that get a wrong class or none
 	wrong   int64     // their weight
-	finite  int64     // weight of the rows whose squared error is in the range of float32
-	squares exact.Sum // of those
-	fourth  exact.Sum // squares of the squared errors
-	far     Far       // of a target
+	finite  int64     // weight of the rows whose squared error fits in float32
+	squares exact.Sum // Σ of the squared errors of those rows
+	fourth  exact.Sum // Σ of the squares of the squared errors
+	far     Far       // for a single target
 }
 
 // NewTrials returns empty counts for that many fits.
 func NewTrials(fits int) *Trials { return &Trials{fits: make([]trial, fits)} }
 
-// Grouped makes t, of no rows, count rows that belong to groups, and returns it.
+// Grouped makes t, which must have no rows, count rows that belong to groups. It returns t.
 func (t *Trials) Grouped() *Trials {
 	t.groups = newGrouped(len(t.fits))
 	return t
 }
 
-// Effective returns how many independent rows would give an error rate as certain as a fit's,
-// where rows belong to groups; 0 where they do not.
+// Effective returns the number of independent rows that would give an error rate of the same precision as a
+// fit's, if rows belong to groups; 0 otherwise.
 func (t *Trials) Effective(fit int) float64 {
 	if t.groups == nil || t.rows == 0 {
 		return 0
@@ -44,12 +44,11 @@ func (t *Trials) Effective(fit int) float64 {
 	return t.groups.effective(fit)
 }
 
-// AddClass counts a row of that class with the scores of all fits, one fit after the
-// other. A row is assigned the class of the largest score, the first of several, and its
-// squared error is Σ(score − code)², with the code 1 for its class and −1 for the others.
+// AddClass counts a row of that class with the scores of all fits, one fit after the other. A row is
+// assigned to the class with the largest score (the first of several), and its squared error is Σ(score −
+// code)², with code 1 for its class and −1 for the others.
 //
-// The row counts as often as repeats says, its weight on a grid, or once. Its group, given by its
-// hash, matters for Grouped trials.
+// The row counts repeats times. group is the hash of its group, for Grouped trials.
 func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint64) {
 	of := t.count(repeats, group)
 	k := len(scores) / len(t.fits)
@@ -81,8 +80,8 @@ func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint
 	}
 }
 
-// AddTargets counts a row with those targets, and the score of each of them by one fit after
-// the other, as AddClass does. Each target of each fit is a fit of its own here.
+// AddTargets counts a row with those targets and their scores, one fit after the other; see AddClass. Each
+// target of each fit counts as a fit.
 func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64, group uint64) {
 	of := t.count(repeats, group)
 	for i, s := range scores[:len(t.fits)] {
@@ -94,7 +93,7 @@ func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64, 
 	}
 }
 
-// count counts a row, and returns the cluster of its group, nil without groups.
+// count counts a row, and returns the cluster of its group; nil without groups.
 func (t *Trials) count(repeats int64, group uint64) *clusterErrors {
 	t.rows, t.weight = t.rows+1, t.weight+repeats
 	if t.groups == nil {
@@ -105,7 +104,8 @@ func (t *Trials) count(repeats int64, group uint64) *clusterErrors {
 	return of
 }
 
-// Clusters returns the number of groups of rows, of which many may count as one; 0 if rows are independent.
+// Clusters returns the number of clusters of groups; 0 if rows are independent. Many groups may share a
+// cluster.
 func (t *Trials) Clusters() int64 {
 	if t.groups == nil {
 		return 0
@@ -113,10 +113,10 @@ func (t *Trials) Clusters() int64 {
 	return int64(len(t.groups.Parts))
 }
 
-// Far returns the rows that a fit predicts far outside of the targets.
+// Far returns the rows that a fit predicts far outside the range of the training targets.
 func (t *Trials) Far(fit int) Far { return t.fits[fit].far }
 
-// add adds a squared error, and reports whether it could.
+// add adds a squared error, and reports whether it fits in float32.
 func (t *trial) add(square float64, repeats int64) bool {
 	if !(square <= math.MaxFloat32) {
 		return false
@@ -135,15 +135,15 @@ func (t *trial) add(square float64, repeats int64) bool {
 // Rows returns how many rows were counted.
 func (t *Trials) Rows() int64 { return t.rows }
 
-// Of returns the errors of a fit and its mean squared error over the rows where that is
-// finite, by weight, 0 if there are none.
+// Of returns the number of errors of a fit, and the weighted mean of its finite squared errors; 0 if there
+// are none.
 func (t *Trials) Of(fit int) (errors int64, mse float64) {
 	f := &t.fits[fit]
 	return f.errors, exact.Mean(f.finite, &f.squares)
 }
 
-// StdErr returns the standard error of the mean squared error of a fit, of rows or groups that are
-// independent; 0 for fewer than two, or where rows count other than once.
+// StdErr returns the standard error of the mean squared error of a fit, for independent rows or groups. It
+// is 0 for fewer than two rows, or if some rows do not count exactly once.
 func (t *Trials) StdErr(fit int) float64 {
 	f := &t.fits[fit]
 	if f.finite < 2 || t.Weighted() {
@@ -156,13 +156,13 @@ func (t *Trials) StdErr(fit int) float64 {
 	return math.Sqrt(max(0, variance) / float64(f.finite-1))
 }
 
-// Error returns the share of the errors of a fit by weight, 0 without rows.
+// Error returns the error rate of a fit by weight; 0 without rows.
 func (t *Trials) Error(fit int) float64 { return ratio(t.fits[fit].wrong, t.weight) }
 
-// Weighted reports whether rows count other than once.
+// Weighted reports whether some rows do not count exactly once.
 func (t *Trials) Weighted() bool { return t.weight != t.rows }
 
-// Merge adds the rows of u, counted for the same fits.
+// Merge adds the rows of u, which must have the same fits.
 func (t *Trials) Merge(u *Trials) {
 	t.rows, t.weight = t.rows+u.rows, t.weight+u.weight
 	if t.groups != nil && u.groups != nil {

@@ -12,35 +12,34 @@ import (
 // Limits of Worst.
 const (
 	maxWorstRows   = 100
-	maxWorstValues = 256 // of a row that are kept
+	maxWorstValues = 256 // values of a row that are kept
 )
 
 // WorstRow is a row with its prediction.
 type WorstRow struct {
-	Loss        float64
-	Truth, Said float64   // classes or targets
-	Values      []float32 // the first values of the row
+	Loss             float64
+	Truth, Predicted float64   // classes or targets
+	Values           []float32 // the first values of the row
 }
 
-// Worst keeps the rows with the largest losses. They are a function of the rows, whatever their order. The zero
-// value keeps none.
+// Worst keeps the rows with the largest losses, whatever the order of the rows. The zero value keeps none.
 type Worst struct {
 	most int
 	rows []WorstRow // the worst first
 }
 
-// NewWorst returns an empty list of at most so many rows.
+// NewWorst returns an empty list for at most most rows.
 func NewWorst(most int) *Worst { return &Worst{most: min(most, maxWorstRows)} }
 
 // Rows returns the rows, the worst first.
 func (w *Worst) Rows() []WorstRow { return w.rows }
 
-// Add adds a row, whose values it copies. One whose loss is NaN is left out.
-func (w *Worst) Add(loss, truth, said float64, values []float32) {
+// Add adds a row and copies its values. A row whose loss is NaN is left out.
+func (w *Worst) Add(loss, truth, predicted float64, values []float32) {
 	if loss != loss || w.most == 0 {
 		return
 	}
-	r := WorstRow{loss, truth, said, values[:min(len(values), maxWorstValues)]}
+	r := WorstRow{loss, truth, predicted, values[:min(len(values), maxWorstValues)]}
 	at, _ := slices.BinarySearchFunc(w.rows, r, compareWorst)
 	if at == w.most {
 		return
@@ -51,14 +50,14 @@ func (w *Worst) Add(loss, truth, said float64, values []float32) {
 
 // compareWorst orders rows by loss, the largest first, and equal ones by all else.
 func compareWorst(a, b WorstRow) int {
-	return cmp.Or(cmp.Compare(b.Loss, a.Loss), cmp.Compare(a.Truth, b.Truth), cmp.Compare(a.Said, b.Said),
+	return cmp.Or(cmp.Compare(b.Loss, a.Loss), cmp.Compare(a.Truth, b.Truth), cmp.Compare(a.Predicted, b.Predicted),
 		slices.Compare(a.Values, b.Values))
 }
 
 // Merge adds the rows of v.
 func (w *Worst) Merge(v *Worst) {
 	for _, r := range v.rows {
-		w.Add(r.Loss, r.Truth, r.Said, r.Values)
+		w.Add(r.Loss, r.Truth, r.Predicted, r.Values)
 	}
 }
 
@@ -66,13 +65,13 @@ func (w *Worst) Merge(v *Worst) {
 func (w *Worst) Code(c *wire.Coder) {
 	w.most = c.Int(w.most, maxWorstRows)
 	wire.Each(c, &w.rows, w.most, func(r *WorstRow) {
-		for _, v := range []*float64{&r.Loss, &r.Truth, &r.Said} {
+		for _, v := range []*float64{&r.Loss, &r.Truth, &r.Predicted} {
 			bits := math.Float64bits(*v)
 			c.Uint64(&bits)
 			*v = math.Float64frombits(bits)
 		}
 		wire.Each(c, &r.Values, min(maxWorstValues, rows.MaxDim), func(v *float32) {
-			bits := c.Uvarint(uint64(math.Float32bits(*v)), math.MaxUint32) // values may be missing, which are NaN
+			bits := c.Uvarint(uint64(math.Float32bits(*v)), math.MaxUint32) // any bits: missing values are NaN
 			*v = math.Float32frombits(uint32(bits))
 		})
 	})

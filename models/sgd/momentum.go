@@ -8,26 +8,26 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Constants of the method momentum. On letter (15,000 rows, 2,048 Fourier features,
-// softmax, λ = 1e-6; the least objective is 0.3107, by 500 steps of L-BFGS) it reaches
-// 0.314 in 120 epochs and 0.320 in 40, where adagrad has 0.389 after 40 and 0.459 after
-// 100 epochs of 8 partitions, and L-BFGS 0.332 after 150 gradients.
+// Constants of the method momentum. On letters (15,000 rows, 2,048 Fourier features, softmax, λ = 1e-6) it
+// reaches the objective 0.320 in 40 epochs and 0.314 in 120; the minimum is 0.3107, by 500 steps of L-BFGS.
+// adagrad has 0.389 after 40 epochs and 0.459 after 100 epochs of 8 partitions, L-BFGS 0.332 after 150
+// gradients.
 const (
-	// An epoch that lowers the objective by a smaller share than plateau halves the rate.
+	// An epoch halves the rate unless it lowers the objective by at least this share.
 	plateau = 0.001
 	// Training ends when the rate has been halved this many times.
 	mostCuts = 8
-	// Batches are smaller than DefaultBatch if an epoch would have fewer steps.
+	// Batches are smaller than DefaultBatch if an epoch would otherwise have fewer steps than this.
 	fewSteps = 64
 )
 
-// schedule records how far the rate of momentum has fallen.
+// schedule records how often the rate of momentum was halved.
 type schedule struct {
-	cuts int     // how often it was halved
+	cuts int     // number of halvings
 	last float64 // objective of the previous state; 0 if there was none
 }
 
-// batch returns the rows per batch if the options do not set it.
+// batch returns the rows per batch, with the default if the options set none.
 func (o *Options) batch() int {
 	if o.Method != Momentum {
 		return DefaultBatch
@@ -35,14 +35,14 @@ func (o *Options) batch() int {
 	return int(max(8, min(DefaultBatch, o.Rows/int64(o.Partitions)/fewSteps)))
 }
 
-// beta is the share of the velocity that a step keeps: its memory is half an epoch, and
-// at most 100 steps.
+// beta returns the share of the velocity that a step keeps. It averages over half an epoch, or over 100
+// steps if that is less.
 func (l *Learner) beta() float64 {
 	steps := float64(l.Rows) / (float64(l.Partitions) * float64(l.Batch))
 	return 1 - 1/max(5, min(100, steps/2))
 }
 
-// next returns the schedule after a round that began with the objective.
+// next returns the schedule after a round that began with the given objective.
 func (s schedule) next(objective float64) schedule {
 	if s.last > 0 && !(objective <= s.last*(1-plateau)) {
 		s.cuts++
@@ -93,9 +93,9 @@ func momentum(w, v, grad []float32, scale, lambda, beta, rate float32) {
 	}
 }
 
-// above bounds how far the objective of the state is above the least: ‖∇‖²/2λ, because
-// the objective is λ-strongly convex in the weights (an intercept without λ counts as if
-// it were regularised). The gradient is Σ c ∂ℓ/∂W over the rows, in grad and bias.
+// above bounds how far the objective of the state is above its minimum: by ‖∇‖²/2λ, because the objective
+// is λ-strongly convex in the weights (an intercept without λ counts as if it were regularised). grad and
+// bias hold the gradient Σ c ∂ℓ/∂W over the rows.
 func (r *round) above(grad []float32, bias []float64, rows int64) *float64 {
 	if !(r.Lambda > 0) {
 		return nil
@@ -118,7 +118,7 @@ func (r *round) above(grad []float32, bias []float64, rows int64) *float64 {
 	return &sum
 }
 
-// meta returns the schedule's entries in a state; nil for other methods.
+// meta returns the schedule as metadata of a state; nil for other methods.
 func (s schedule) meta(l *Learner) map[string]string {
 	if l.Method != Momentum {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// round is an epoch: a state that its workers share.
+// round is an epoch: a state that workers share.
 type round struct {
 	*Learner
 	*state
@@ -21,8 +21,8 @@ func (r *round) Reads() bool { return true }
 // Done implements iterative.Round.
 func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs || r.last() }
 
-// last reports whether the round only measures because the rate of momentum has reached
-// its end.
+// last reports whether the rate of momentum has reached its minimum, so that the round only measures the
+// gradient.
 func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == mostCuts }
 
 // Model implements iterative.Fitted.
@@ -30,8 +30,8 @@ func (r *round) Model() *linear.Model {
 	return &linear.Model{K: r.Outputs, D: r.Dim, W: slices.Clone(r.weights), B: slices.Clone(r.intercept)}
 }
 
-// Update implements iterative.Round: it averages the results of the partitions, weighted by
-// their rows and added in float64, in the order of the partitions.
+// Update implements iterative.Round. It averages the results of the partitions, weighted by their rows and
+// added in float64, in the order of the partitions.
 func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	fail := func(err error) ([]byte, iterative.Report, error) { return nil, iterative.Report{}, err }
 	var learn, held loss.Tally

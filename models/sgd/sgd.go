@@ -6,25 +6,22 @@
 //
 //	(1/n) Σ c_i ℓ(y_i, W·φ_i + b) + (λ/2)‖W‖².
 //
-// A batch is that many consecutive rows of the partition, however they are split into
-// blocks; the last may be shorter. With g the mean of c_i ∂ℓ/∂W over the batch and η the
-// rate,
+// A batch is a fixed number of consecutive rows of the partition, however they are split into blocks; the
+// last may be shorter. With g the mean of c_i ∂ℓ/∂W over the batch and η the rate,
 //
 //	sgd      W ← (W − η g)/(1 + ηλ)
 //	momentum V ← βV + g + λW,  W ← W − η (g + λW + βV)
-//	adagrad  A ← A + (g + λW)²,  W ← W − η (g + λW)/(√A + 10⁻⁸), number by number
+//	adagrad  A ← A + (g + λW)²,  W ← W − η (g + λW)/(√A + 10⁻⁸), elementwise
 //
-// (Robbins and Monro 1951, with a proximal step for the regulariser, which is stable at
-// any rate; Nesterov 1983; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 +
-// e), where e is the number of completed epochs, with fractions; the rate of adagrad is Rate. The
-// rate of momentum is halved after each epoch that lowers the objective little; when it has been
-// halved often, training ends, and the last round measures the gradient, which bounds the distance
-// from the least objective. The intercept b moves as the weights do, without λ unless it is
-// penalised.
+// (Robbins and Monro 1951, with a proximal step for the regulariser, which is stable at any rate; Nesterov
+// 1983; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), where e is the number of completed
+// epochs, with fractions. The rate of adagrad is Rate. The rate of momentum is halved after each epoch that
+// hardly lowers the objective. After several halvings training ends, and the last round measures the
+// gradient, which bounds the distance from the minimum. The intercept b moves like the weights, without λ
+// unless it is penalised.
 //
-// Rows are taken in order, and each sum is one chain over them: the result depends on the
-// partitions alone, and not on the blocks. Files sorted by label should be shuffled
-// before.
+// Rows are taken in order and sums are added in order, so the result depends on the partitions but not on
+// the blocks. Shuffle files that are sorted by label.
 package sgd
 
 import (
@@ -36,17 +33,17 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Methods of Options.
+// Values of Options.Method.
 const (
 	SGD      = "sgd"
 	Momentum = "momentum"
 	AdaGrad  = "adagrad"
 )
 
-// Intercepts of Options.
+// Values of Options.Intercept.
 const (
 	Free      = "free"      // not regularised
-	Penalised = "penalised" // regularised as the weights are
+	Penalised = "penalised" // regularised like the weights
 	None      = "none"      // always 0
 )
 
@@ -56,26 +53,24 @@ type Options struct {
 	loss.Problem // Lambda may be 0
 
 	Method string `json:"method"` // SGD, Momentum or AdaGrad
-	// Rate is the initial η, above 0. SearchRate finds one.
+	// Rate is the initial η, above 0. searchRate finds one.
 	Rate float64 `json:"rate"`
-	// Batch is the number of rows per batch; 0 means DefaultBatch, or less for Momentum
-	// with few rows.
+	// Batch is the number of rows per batch; 0 means DefaultBatch, or less for Momentum with few rows.
 	Batch int `json:"batch"`
-	// Intercept is Free, Penalised or None; "" is Free.
+	// Intercept is Free, Penalised or None; "" means Free.
 	Intercept string `json:"intercept"`
-	// Partitions is how many partitions have rows. The schedule of sgd depends on
-	// Rows/Partitions.
+	// Partitions is the number of partitions with rows. The schedule of sgd depends on Rows/Partitions.
 	Partitions int `json:"partitions"`
 
-	// Planned is the largest number of rounds: over the last third of them the rate of
-	// momentum falls, to 1/64 if they are many, which removes its noise; 0 if unknown.
+	// Planned is the most rounds; 0 if unknown. Over the last third of them the rate of momentum falls (to
+	// 1/64 if there are many), which removes its noise.
 	Planned int `json:"planned,omitempty"`
 
 	// Epochs is the number of rounds after which training ends; 0 means no limit.
 	Epochs int `json:"-"`
 }
 
-// Learner is a iterative.Learner. Create it with New.
+// Learner is an iterative.Learner. Create it with New.
 type Learner struct {
 	Options
 	loss *loss.Loss

@@ -7,14 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// state is the start of an epoch, and the result of a partition.
+// state is what an epoch starts from, and the result of a partition.
 type state struct {
 	round                     int
 	weights, intercept        []float32 // k×d and k
-	squares, interceptSquares []float32 // A, of adagrad only
+	squares, interceptSquares []float32 // A, for adagrad only
 
-	velocity, interceptVelocity []float32 // V, of momentum only
-	schedule                    schedule  // of momentum only
+	velocity, interceptVelocity []float32 // V, for momentum only
+	schedule                    schedule  // for momentum only
 }
 
 const (
@@ -67,13 +67,13 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	return s, nil
 }
 
-// partial is the partial result of a worker: its weights, and its counts.
+// partial is the partial result of a worker: its weights and counts.
 type partial struct {
 	state
 	learn, heldOut loss.Tally
 
-	// At the end of momentum: Σ c ∂ℓ/∂W and Σ c ∂ℓ/∂b for the intercept b, over the training
-	// rows, at the weights with which the round began.
+	// In the last round of momentum: Σ c ∂ℓ/∂W and Σ c ∂ℓ/∂b over the training rows, at the weights of the
+	// state.
 	slope     []float32
 	biasSlope []float64
 }
@@ -87,7 +87,7 @@ func (f *partial) encode(l *Learner) []byte {
 	return loss.EncodeRecord(partialKind, nil, t...)
 }
 
-// decodePartial reads a partial result; if last, with the gradient.
+// decodePartial decodes a partial result; with the gradient if last is set.
 func decodePartial(l *Learner, data []byte, last bool) (*partial, error) {
 	r := loss.OpenRecord(data, partialKind)
 	f := &partial{}

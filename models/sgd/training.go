@@ -19,11 +19,10 @@ func init() {
 	})
 }
 
-// Training holds the options of training by this learner. NewTraining returns the
-// defaults of the command line.
+// Training holds the options of the learner sgd. Use NewTraining for the defaults.
 type Training struct {
 	iterative.Shared
-	// "" is momentum
+	// Method is momentum if it is "".
 	Method  string   `flag:"method" help:"For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a rate that decays with the epochs)." values:"momentum,adagrad,sgd"`
 	Rate    float64  `flag:"rate" help:"For sgd: initial learning rate; 0 finds one by short runs on a sample."`
 	Batch   int      `flag:"batch" help:"For sgd: rows per batch; 0 chooses."`
@@ -71,7 +70,7 @@ func (t *Training) DefaultLoss(classes bool) string {
 // Augmentation returns Augment.
 func (t *Training) Augmentation() []string { return t.Augment }
 
-// Samples returns the rows by which a rate is found; 0 if it is given.
+// Samples returns the number of rows to find a rate on; 0 if the rate is given.
 func (t *Training) Samples(features int) int {
 	if t.Rate != 0 {
 		return 0
@@ -79,8 +78,7 @@ func (t *Training) Samples(features int) int {
 	return iterative.SampleRows(features)
 }
 
-// Seal returns the Options of the problem, with a rate found on the sample if none is
-// given.
+// Seal returns the Options of the problem. If no rate is given, it finds one on the sample.
 func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	o := Options{Problem: p, Method: cmp.Or(t.Method, Momentum), Rate: t.Rate, Batch: t.Batch, Partitions: t.Partitions}
 	if o.Rate == 0 {
@@ -96,14 +94,13 @@ func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	return o, err
 }
 
-// Memory returns the memory of a training: weights with their velocities and gradients.
+// Memory returns the memory for training: weights with their velocities and gradients.
 func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	weights := 4 * int64(s.Outputs) * int64(s.Features)
 	return iterative.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}
 }
 
-// Fit trains on rows in memory, like a job over files with one partition. Nil options mean what
-// NewTraining returns.
+// Fit trains on rows in memory, like a job over files with one partition. Nil options mean NewTraining().
 func Fit(d *linear.Data, lambda float64, t *Training) (*iterative.FitResult, error) {
 	if t == nil {
 		t = NewTraining()

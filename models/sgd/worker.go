@@ -13,13 +13,13 @@ import (
 type worker struct {
 	*round
 	partition int
-	partial   *partial // weights without their factor
+	partial   *partial // its weights lack the factor
 
-	factor float64   // of sgd: weights are factor·partial.weights
+	factor float64   // for sgd: the weights are factor·partial.weights
 	grad   []float32 // k×d: sum over the rows of the batch so far
 	bias   []float64 // k: the same for the intercept
-	batch  int       // rows of the batch so far
-	seen   int64     // rows of earlier batches
+	batch  int       // number of rows of the batch so far
+	seen   int64     // number of rows of earlier batches
 
 	keeps   float64 // β of momentum
 	threads int
@@ -50,7 +50,7 @@ func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
 // Threads implements iterative.Threaded.
 func (w *worker) Threads(n int) { w.threads = max(n, 1) }
 
-// threadsFor returns how many threads pay off for a product of that many rows.
+// threadsFor returns the number of threads worth using for a product with that many rows.
 func (w *worker) threadsFor(rows int) int {
 	if rows*w.Dim*w.Outputs < 1<<20 {
 		return 1
@@ -58,8 +58,7 @@ func (w *worker) threadsFor(rows int) int {
 	return w.threads
 }
 
-// Fold implements iterative.Worker. It panics if the block has rows of another
-// length.
+// Fold implements iterative.Worker. It panics if rows have another length.
 func (w *worker) Fold(b iterative.Block) error {
 	b.Check("sgd", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
@@ -92,7 +91,7 @@ func (w *worker) buffers(n int) {
 	w.slopes = slices.Grow(w.slopes[:0], n*w.Outputs)[:n*w.Outputs]
 }
 
-// measure scores the rows at the weights of the state.
+// measure scores the rows with the weights of the state.
 func (w *worker) measure(b iterative.Block) error {
 	k := w.Outputs
 	w.buffers(b.N)
@@ -117,7 +116,7 @@ func (w *worker) measure(b iterative.Block) error {
 	return nil
 }
 
-// sum adds the gradient of the rows of b from first up to end, at the current weights.
+// sum adds the gradient over the rows of b from first up to end, at the current weights.
 func (w *worker) sum(b iterative.Block, first, end int) {
 	phi, labels := b.Phi[first*b.D:end*b.D], b.Y[first:end]
 	n, k := len(labels), w.Outputs
@@ -156,11 +155,11 @@ func (w *worker) step() {
 	clear(w.bias)
 }
 
-// smallest is the factor below which it is applied to the weights.
+// smallest is the value of factor below which it is multiplied into the weights.
 const smallest = 0x1p-16
 
-// descend makes a step of sgd. The proximal part goes into factor, so that the weights
-// are touched once: factor·(W − η/(n·factor)·grad)/(1 + ηλ).
+// descend makes a step of sgd. The proximal part goes into factor, so that the weights are written only
+// once: factor·(W − η/(n·factor)·grad)/(1 + ηλ).
 func (w *worker) descend(n float64) {
 	epochs := float64(w.round.round) + float64(w.seen)*float64(w.Partitions)/float64(w.Rows)
 	eta := w.Rate / math.Sqrt(1+epochs)
@@ -207,7 +206,7 @@ func (w *worker) adagrad(n float64) {
 	adagrad(w.partial.intercept, w.partial.interceptSquares, grad, float32(1/n), float32(lambda), float32(w.Rate))
 }
 
-// adagrad makes a step of AdaGrad for numbers w with sums of squares a.
+// adagrad makes a step of AdaGrad for the weights w with sums of squares a.
 func adagrad(w, a, grad []float32, scale, lambda, rate float32) {
 	a, grad = a[:len(w)], grad[:len(w)]
 	for i, x := range w {

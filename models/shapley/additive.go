@@ -5,13 +5,13 @@ import (
 	fitted "github.com/bochner-ml/bochner/models/linear"
 )
 
-// additive are features of one column each.
+// additive are features that each depend on one column.
 type additive struct {
 	model *fitted.Model
 	first int
 	m     features.Map
 	of    []int     // the column of each feature
-	mean  []float64 // of each feature over the background
+	mean  []float64 // of each feature, over the background
 }
 
 func newAdditive(p part, steps []features.Recipe, of []int, base []float64) (*additive, error) {
@@ -34,7 +34,7 @@ func newAdditive(p part, steps []features.Recipe, of []int, base []float64) (*ad
 	return a, nil
 }
 
-// numbersOf returns the numbers of each column.
+// numbersOf returns the indices of the numbers of each column, given the column of each number.
 func numbersOf(of []int, columns int) [][]int {
 	numbers := make([][]int, columns)
 	for j, g := range of {
@@ -43,8 +43,8 @@ func numbersOf(of []int, columns int) [][]int {
 	return numbers
 }
 
-// eachValue calls f with each value of each column in the background, mapped by m in a row whose other columns
-// are 0.
+// eachValue calls f for each value of each column in the background, with its probability and the features
+// that m gives a row whose other columns are 0.
 func eachValue(p part, m features.Map, f func(g int, chance float64, y []float32)) {
 	in, out := m.Dims()
 	x, y := make([]float32, in), make([]float32, out)

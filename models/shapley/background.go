@@ -17,10 +17,10 @@ type Column struct {
 	From, To int
 }
 
-// ColumnsOf returns the columns of rows of dim numbers that have these names, or that table unless it is nil.
+// ColumnsOf returns the columns of rows of dim numbers, by the table or, if it is nil, by the names.
 func ColumnsOf(names []string, table *schema.Table, dim int) (all []Column) {
 	if table != nil {
-		names = table.Owners() // several numbers of a time have one name
+		names = table.Owners() // the numbers of a time share a name
 	}
 	for j := range dim {
 		name := fmt.Sprint("column ", j+1)
@@ -36,16 +36,16 @@ func ColumnsOf(names []string, table *schema.Table, dim int) (all []Column) {
 	return all
 }
 
-// Values are the values of a column in the background, To−From numbers each, and their probabilities.
+// Values are the values of a column in the background, To−From numbers each, with their probabilities.
 type Values struct {
 	X []float32
 	P []float64
 }
 
-// mostLevels is the largest number of levels of a category that are in a background, the most frequent.
+// mostLevels is the largest number of levels of a category in a background; the most frequent are used.
 const mostLevels = 1000
 
-// add adds a value; equal values that follow each other are one.
+// add adds a value with probability p. It is merged with the last one if both are equal.
 func (v *Values) add(p float64, x ...float32) {
 	if n := len(v.P); n > 0 && slices.Equal(v.X[(n-1)*len(x):], x) {
 		v.P[n-1] += p
@@ -54,7 +54,7 @@ func (v *Values) add(p float64, x ...float32) {
 	v.X, v.P = append(v.X, x...), append(v.P, p)
 }
 
-// ReadBackground returns the background of a file profile.json of a model.
+// ReadBackground returns the background in a model's file profile.json.
 func ReadBackground(data []byte, columns []Column) ([]Values, error) {
 	var of struct {
 		Rows *profile.Statistics `json:"rows"`
@@ -68,9 +68,9 @@ func ReadBackground(data []byte, columns []Column) ([]Values, error) {
 	return Background(of.Rows, columns)
 }
 
-// Background returns the background that training rows with those statistics give: of numbers the values of
-// Statistics.Points (in older models Deciles) with equal probabilities, of categories the levels by their
-// frequencies, and missing values by theirs.
+// Background returns the background of training rows with those statistics: for numbers, the values of
+// Statistics.Points (in older models Deciles) with equal probabilities; for categories, the levels with
+// their frequencies; missing values with theirs.
 func Background(s *profile.Statistics, columns []Column) ([]Values, error) {
 	points := s.Points
 	if points == nil {
@@ -78,7 +78,7 @@ func Background(s *profile.Statistics, columns []Column) ([]Values, error) {
 	}
 	all := make([]Values, len(columns))
 	for g, c := range columns {
-		if c.From >= s.Dim { // sparse training rows end before
+		if c.From >= s.Dim { // beyond the end of sparse training rows
 			all[g].add(1, make([]float32, c.To-c.From)...)
 			continue
 		}
@@ -109,7 +109,7 @@ func Background(s *profile.Statistics, columns []Column) ([]Values, error) {
 				v.add(present/float64(len(of[0])), value...)
 			}
 		}
-		if len(v.P) == 0 { // no row has a value
+		if len(v.P) == 0 { // no training row has a value
 			present = 0
 		}
 		if present < 1 {
@@ -126,7 +126,7 @@ func Background(s *profile.Statistics, columns []Column) ([]Values, error) {
 	return all, nil
 }
 
-// levels adds the most frequent levels.
+// levels adds the most frequent levels, with total probability present.
 func (v *Values) levels(counts []int64, present float64) {
 	order := make([]int, 0, len(counts))
 	for level, n := range counts {

@@ -13,7 +13,7 @@ import (
 	fitted "github.com/bochner-ml/bochner/models/linear"
 )
 
-// Score is a score to explain: a sum of outputs of the model, each times its factor.
+// Score is a score to explain: a weighted sum of outputs of the model.
 type Score []Term
 
 // Term is an output with its factor.
@@ -26,13 +26,13 @@ type Term struct {
 type Explainer interface {
 	// Base returns the base of a score.
 	Base(s Score) float64
-	// Effects stores in dst, score by score, the effects of all columns on the scores of a row x with known outputs.
-	// It returns the largest standard error, 0 if effects are exact, and panics if dst is too short. Only a Sampled
-	// calls of.
+	// Effects stores in dst, score by score, the effects of all columns on the scores of a row x with the
+	// given outputs. It returns the largest standard error, 0 if effects are exact. It panics if dst is too
+	// short. Only Sampled calls of.
 	Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64)
 }
 
-// Exact divides the scores of a model exactly.
+// Exact computes Shapley values exactly.
 type Exact struct {
 	columns []Column
 	base    []float64 // v(∅) of each output
@@ -44,14 +44,14 @@ type Exact struct {
 // ErrMixed is returned for features that are neither products nor sums of functions of the columns.
 var ErrMixed = errors.New("shapley: features that mix columns in another way than Fourier features do")
 
-// NewExact returns the explainer of a model on the features of a recipe, whose map takes rows with these columns. The error
-// is ErrMixed if there is none.
+// NewExact returns the explainer of a model l on the features of recipe r, whose map takes rows with these
+// columns. The error is ErrMixed if the features mix columns in another way.
 func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background []Values) (*Exact, error) {
 	e := &Exact{columns: columns, base: make([]float64, l.K)}
 	for k, b := range l.B {
 		e.base[k] = float64(b)
 	}
-	var of []int // the column of each number of a row
+	var of []int // column of each number of a row
 	for g, c := range columns {
 		for range c.To - c.From {
 			of = append(of, g)
@@ -87,7 +87,7 @@ func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background [
 	return e, nil
 }
 
-// part is a range of features that begins at first.
+// part is a range of features, from index first on.
 type part struct {
 	model      *fitted.Model
 	first      int
@@ -116,8 +116,8 @@ func (e *Exact) add(p part, steps []features.Recipe, of []int) error {
 	return err
 }
 
-// owners returns the column of each number after the steps, given those before them. It is ErrMixed if a number
-// has several.
+// owners returns the column of each number after the steps, given the columns before them. It returns
+// ErrMixed if a number depends on several columns.
 func owners(steps []features.Recipe, of []int) ([]int, error) {
 	for _, s := range steps {
 		switch r := s.(type) {
@@ -168,7 +168,7 @@ func sum(s Score, outputs []float64) (total float64) {
 	return total
 }
 
-// Effects stores the effects of all columns. It needs only the row.
+// Effects implements Explainer. It uses only the row.
 func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer) (stdErr float64) {
 	clear(dst[:len(scores)*len(e.columns)])
 	s, _ := e.scratch.Get().(*scratch)
@@ -185,8 +185,8 @@ func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer)
 	return 0
 }
 
-// Level makes effects sum to total. It spreads the difference, the rounding of scores in float32, over the effects
-// in proportion to their sizes.
+// Level makes effects sum to total. It distributes the difference, which comes from float32 rounding of
+// scores, in proportion to the sizes of the effects.
 func Level(effects []float64, total float64) {
 	var sum, size float64
 	for _, v := range effects {
@@ -202,7 +202,7 @@ func Level(effects []float64, total float64) {
 	}
 }
 
-// scratch is the memory of a call.
+// scratch is the memory of one call.
 type scratch struct {
 	y          []float32
 	turns, own []float64
@@ -212,8 +212,8 @@ type scratch struct {
 	parts      []phasor
 }
 
-// phasor is a complex number. Its products are rounded before they are added, which those of complex128 are not on
-// all processors.
+// phasor is a complex number. Its products are rounded before they are added; with complex128 that depends
+// on the processor.
 type phasor struct{ re, im float64 }
 
 func (a phasor) times(b phasor) phasor {
@@ -226,8 +226,8 @@ func (a phasor) minus(b phasor) phasor { return phasor{a.re - b.re, a.im - b.im}
 
 func (a phasor) scaled(f float64) phasor { return phasor{float64(f * a.re), float64(f * a.im)} }
 
-// taylor has the coefficients of cosine and sine for the squares of small angles; the first terms that are left out
-// are below 2⁻⁵⁶.
+// taylor has the Taylor coefficients of cosine and sine in the square of a small angle. The first omitted
+// terms are below 2⁻⁵⁶.
 var taylor = func() (list [9][2]float64) {
 	c := 1.0 // (−1)ⁿ/(2n)!
 	for n := range 9 {

@@ -7,13 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// mostPoints is the largest number of points of a number of a row.
+// mostPoints is the largest number of points for a number of a row.
 const mostPoints = 32
 
-// Points returns up to 32 values of each number of a row that are spread like the values of its sample: the i-th
-// of n is the quantile (i+½)/n. Missing values are left out, and categories have none. Several numbers may make a
-// column, whose first number first has for each of them: its points are of the same rows, and the quantiles are of its first
-// number. It is nil if rows are longer than 4,096 numbers.
+// Points returns up to 32 values of each number of a row, spread like its values in the sample: the i-th of
+// n is the quantile (i+½)/n. Missing values are left out, and categories have no points. A column may have
+// several numbers; first has for each number the first number of its column. The points of its numbers come
+// from the same rows, at quantiles of its first number. Points returns nil if rows are longer than 4,096
+// numbers.
 func Points(s *profile.Sum, first []int) [][]float32 {
 	x, n, d := s.Sample()
 	if d > profile.MostDeciles || d > len(first) {

@@ -2,10 +2,10 @@ package shapley
 
 import "math"
 
-// fewPoints is the number of points that are tried first, and enough for 64 columns.
+// fewPoints is the number of points that are tried first. They are exact for up to 64 columns.
 const fewPoints = 32
 
-// rule is the rule of Gauss and Legendre on [0, 1], exact for polynomials up to degree 2n−1.
+// rule is a Gauss–Legendre rule on [0, 1]: n points, exact for polynomials of degree up to 2n−1.
 type rule struct{ at, weight []float64 }
 
 // newRule finds the roots of the Legendre polynomial P_n by Newton's method.
@@ -14,7 +14,7 @@ func newRule(n int) rule {
 	for i := range n {
 		x := turn((float64(i) + 0.75) / (2*float64(n) + 1)).re
 		var slope float64
-		for range 20 { // quadratic from a start with an error of order n⁻²
+		for range 20 { // quadratic convergence from an error of order n⁻²
 			p, before := 1.0, 0.0
 			for k := 1; k <= n; k++ {
 				p, before = (float64(float64(2*k-1)*float64(x*p))-float64(float64(k-1)*before))/float64(k), p
@@ -31,8 +31,8 @@ func newRule(n int) rule {
 	return r
 }
 
-// integrate adds to s.parts, for each g, the integral of the product of t·a_h + (1−t)·b_h over all h but g, by
-// products from both ends.
+// integrate adds to s.parts, for each g, the integral of the product of t·a_h + (1−t)·b_h over all h ≠ g.
+// It multiplies from both ends.
 func (r rule) integrate(s *scratch, a, b []phasor) {
 	n := len(a)
 	s.factors, s.partial = grow(s.factors, n), grow(s.partial, n)

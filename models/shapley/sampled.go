@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// mostDraws is the largest number of background rows from which a Sampled begins, with two orders each. With more
-	// than 128 columns there are fewer rows, but at least leastDraws: mostSteps bounds rows times columns.
+	// mostDraws is the largest number of background rows from which Sampled starts, with two orders each.
+	// Above 128 columns there are fewer, but at least leastDraws: mostSteps bounds rows times columns.
 	mostDraws  = 64
 	leastDraws = 4
 	mostSteps  = mostDraws * 128
-	// MostSampled is the largest number of columns of a Sampled: an image of 32×32 pixels in colour.
+	// MostSampled is the largest number of columns for Sampled: a colour image of 32×32 pixels.
 	MostSampled = 3072
 )
 
@@ -23,23 +23,23 @@ var (
 	drawnOrder = stream.PurposeOf("shapley/order")
 )
 
-// Sampled estimates effects on any scores. From a row of the background, columns take the values of the explained row
-// one by one, in a random order and then in its reverse (Castro, Gómez and Tejada 2009; Mitchell et al. 2022). The
-// effect of a column is the mean change of the score when this column changes. Effects sum exactly to the score minus
-// the base, which is the mean score of the background rows from which the orders begin.
+// Sampled estimates effects on any score. Starting from a row of the background, columns take the values of
+// the explained row one by one, in a random order and then in its reverse (Castro, Gómez and Tejada 2009;
+// Mitchell et al. 2022). The effect of a column is the mean change of the score when it changes. Effects
+// sum exactly to the score minus the base, the mean score of these background rows.
 type Sampled struct {
 	columns []Column
 	dim     int
-	rows    []float32 // of the background
+	rows    []float32 // the background rows
 	orders  [][]int
-	scores  []float64 // of these rows, output by output for each
+	scores  []float64 // k scores for each of them
 	base    []float64
 }
 
 // Scorer returns the k scores of each of n rows of x. The result is valid until the next call. A Scorer may change x.
 type Scorer func(x []float32, n int) []float32
 
-// NewSampled returns a Sampled of rows of dim numbers with k scores.
+// NewSampled returns a Sampled for rows of dim numbers with k scores.
 func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, of Scorer) (*Sampled, error) {
 	if len(columns) > MostSampled {
 		return nil, fmt.Errorf("shapley: effects on these features are sampled, for at most %d columns; the rows have %d",
@@ -79,7 +79,7 @@ func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, 
 // Base returns the base of a score.
 func (s *Sampled) Base(of Score) float64 { return sum(of, s.base) }
 
-// Effects stores the effects of all columns.
+// Effects implements Explainer.
 func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64) {
 	columns, k, draws := len(s.columns), len(s.base), float64(len(s.orders))
 	x = slices.Clone(x)

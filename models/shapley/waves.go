@@ -14,16 +14,16 @@ type waves struct {
 	model   *fitted.Model
 	first   int
 	of      *agop.Waves
-	before  features.Map // from rows to the numbers of the waves; nil if those are the rows
-	numbers [][]int      // of each column
-	b       []phasor     // of each frequency, for each column
-	nodes   []rule       // the last of which is exact
+	before  features.Map // from rows to the inputs of the waves; nil if these are the rows
+	numbers [][]int      // the indices of the inputs of each column
+	b       []phasor     // b_g of each frequency, for each column
+	nodes   []rule       // quadrature rules, of which the last is exact
 }
 
-// mostNumbers is the largest number of frequencies times numbers of a row, 4 GiB.
+// mostNumbers is the largest number of frequencies times inputs: 4 GiB.
 const mostNumbers = 1 << 29
 
-// tolerance is the relative error up to which a rule of few points is good enough.
+// tolerance is the relative error at which a rule of few points is good enough.
 const tolerance = 1e-9
 
 func newWaves(p part, of *agop.Waves, owners []int, base []float64) (*waves, error) {
@@ -33,7 +33,7 @@ func newWaves(p part, of *agop.Waves, owners []int, base []float64) (*waves, err
 		return nil, fmt.Errorf("shapley: %d frequencies of %d numbers are too many to explain; use fewer features", of.Count,
 			max(of.In, columns))
 	}
-	for i := range of.W { // in turns, so that angles need no division
+	for i := range of.W { // in units of 2π, so that angles need no division
 		of.W[i] /= 2 * math.Pi
 	}
 	before := features.Map(identity(of.In))
@@ -69,13 +69,13 @@ func newWaves(p part, of *agop.Waves, owners []int, base []float64) (*waves, err
 	return w, nil
 }
 
-// identity is the map of rows to themselves.
+// identity maps rows to themselves.
 type identity int
 
 func (d identity) Dims() (in, out int)           { return int(d), int(d) }
 func (d identity) Apply(dst, x []float32, n int) { copy(dst[:n*int(d)], x) }
 
-// turns stores ω_g·y_g of each frequency, in turns.
+// turns stores ω_g·y_g of each frequency, in units of 2π.
 func (w *waves) turns(dst []float64, y []float32, g int) {
 	clear(dst)
 	m := w.of.Count
@@ -88,7 +88,7 @@ func (w *waves) turns(dst []float64, y []float32, g int) {
 	}
 }
 
-// coefficient returns c so that the features of a frequency add Re c·Π_g a_g to an output.
+// coefficient returns c such that the features of frequency j add Re c·Π_g a_g to an output.
 func (w *waves) coefficient(output, j int) phasor {
 	of := w.model.W[output*w.model.D+w.first:]
 	amplitude := float64(w.of.Amplitude[j])
@@ -126,8 +126,8 @@ func (w *waves) effects(dst []float64, x []float32, scores []Score, s *scratch) 
 	}
 }
 
-// divide adds the effects by that rule. It returns how far their sums are from what they should be, added up over
-// frequencies, and the size of these sums.
+// divide adds the effects by rule r. It returns the sum over frequencies of the error of their sums, and of
+// the size of these sums.
 func (w *waves) divide(dst []float64, scores []Score, r rule, s *scratch) (off, size float64) {
 	columns := len(w.numbers)
 	s.parts = grow(s.parts, columns)

@@ -1,4 +1,5 @@
-// Package stretch describes how far the learned metric of a model stretches distances.
+// Package stretch describes how far the learned metric of a model stretches distances along columns: Of
+// returns Distances, with a share for each column and the longest directions.
 package stretch
 
 import (
@@ -16,27 +17,28 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 )
 
-// Distances describe how far the learned metric of a model stretches distances along columns. This is not the
-// importance of columns: a long distance may hardly change a prediction, if only few rows are that far apart.
-// Importance is the effect on predictions (Model.Explain, bochner inspect --data).
+// Distances describe how far the learned metric of a model stretches distances along columns. This is not
+// the importance of columns: a long distance may hardly change a prediction, if few rows are that far
+// apart. Importance is the effect on predictions (Model.Explain, bochner inspect --data).
 type Distances struct {
-	// Columns are the columns of the data, the most stretched first. A share is the part of a column
-	// in the mean squared distance of two random rows in the metric, without products of columns. Shares sum to 1.
+	// Columns are the columns of the data, the most stretched first. A share is the column's part of the
+	// mean squared distance between two random rows in the metric, without products of columns. Shares sum
+	// to 1.
 	Columns []Share `json:"columns"`
-	// Directions are the combinations of numbers along which a full metric is longest.
+	// Directions are the longest directions of a full metric: combinations of numbers.
 	Directions []Direction `json:"directions,omitempty"`
 }
 
-// Share is a name with its part of a whole.
+// Share is a name with its share of a total.
 type Share struct {
 	Name  string  `json:"name"`
 	Share float64 `json:"share"`
 }
 
-// Direction is a combination of numbers, of length 1.
+// Direction is a unit vector of coefficients of numbers.
 type Direction struct {
 	Share float64   `json:"share"` // of the trace of the metric
-	Parts []Loading `json:"parts"` // the largest coefficients, by size
+	Parts []Loading `json:"parts"` // the largest coefficients, the largest first
 }
 
 // Loading is the coefficient of a number.
@@ -46,15 +48,15 @@ type Loading struct {
 }
 
 const (
-	directions    = 3    // that Distances have at most
-	parts         = 6    // of a direction
-	maxDirections = 1024 // numbers up to which directions are computed: they take time as their square
+	directions    = 3    // most Directions of Distances
+	parts         = 6    // most Parts of a Direction
+	maxDirections = 1024 // most numbers for which directions are computed, in quadratic time
 )
 
-// Of returns how far the metric of the model's recipe stretches distances; nil if it has none. Numbers count
-// as if they had variance 1, as columns have after standardisation, and levels of a category as if
-// they were equally frequent; all levels of a category are one column, and so are all numbers of a
-// time. The files of the recipe must be provided, as they are once the model is loaded.
+// Of returns the Distances of the model's recipe; nil if it has no metric. Numbers are assumed to have
+// variance 1, as after standardisation, and levels of a category to be equally frequent. All levels of a
+// category count as one column, and so do all numbers of a time. The files of the recipe must be available,
+// as they are while the model is loaded.
 func Of(m *models.Manifest) (*Distances, error) {
 	r, err := m.Recipe.Open()
 	if err != nil {
@@ -116,7 +118,7 @@ func directionsOf(of *agop.Metric, diagonal []float64, numbers []number) ([]Dire
 		slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(math.Abs(v[b]), math.Abs(v[a])) })
 		sign := 1.0
 		if v[at[0]] < 0 {
-			sign = -1 // the largest coefficient is positive
+			sign = -1 // make the largest coefficient positive
 		}
 		direction := Direction{Share: value / trace}
 		for _, j := range at[:min(parts, d)] {
@@ -127,7 +129,7 @@ func directionsOf(of *agop.Metric, diagonal []float64, numbers []number) ([]Dire
 	return list, nil
 }
 
-// number is one of the numbers between the scalings and the features of a recipe.
+// number describes one of the numbers between the preprocessing and the features of a recipe.
 type number struct {
 	name, column string
 	variance     float64
@@ -139,12 +141,12 @@ type input struct {
 	names []string
 }
 
-// numbers describes the numbers that a metric measures.
+// numbers describes the inputs of a metric.
 func (m *input) numbers(of *agop.Metric) []number {
 	return m.after(of.Before, of.Dim)
 }
 
-// after describes the dim numbers that come out of those steps.
+// after describes the dim outputs of the steps.
 func (m *input) after(steps []features.Recipe, dim int) []number {
 	if n := len(steps); n > 0 {
 		switch r := steps[n-1].(type) {
@@ -166,11 +168,11 @@ func (m *input) after(steps []features.Recipe, dim int) []number {
 // differenceVariance is the variance of |x − z| for independent normal numbers of variance 1.
 const differenceVariance = 2 - 4/math.Pi
 
-// withLevels returns the numbers after the step r, of those before it.
+// withLevels describes the outputs of step r, given its inputs.
 func withLevels(before []number, r preprocess.BinLevels) []number {
 	_, dim := r.Dims()
 	list := make([]number, dim)
-	nth := map[int]int{} // level of a column
+	nth := map[int]int{} // next level of each column
 	for j := range list {
 		c, levels := r.Origin(j)
 		list[j] = before[c]
@@ -187,7 +189,7 @@ func withLevels(before []number, r preprocess.BinLevels) []number {
 	return list
 }
 
-// numbersAfter describes the dim numbers that come out of those steps.
+// numbersAfter describes the dim outputs of the steps.
 func (m *input) numbersAfter(steps []features.Recipe, dim int) []number {
 	list := make([]number, dim)
 	encoding, typed := preprocess.Columns{}, false
@@ -222,8 +224,7 @@ func (m *input) numbersAfter(steps []features.Recipe, dim int) []number {
 	return list
 }
 
-// columnwise reports whether number j after the steps comes from number j before them, whatever it is
-// divided by.
+// columnwise reports whether output j of the steps depends only on input j, for all j.
 func columnwise(steps []features.Recipe) bool {
 	for _, s := range steps {
 		m, err := s.New()

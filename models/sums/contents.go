@@ -16,12 +16,12 @@ const (
 	MostContents = 1 << 24        // rows of sums that have a ContentsFile
 )
 
-// Contents say which rows are in sums: they are the hashes of all rows (profile.Assigner.Contents),
-// ascending. Equal rows have equal hashes. A row that is not among n rows is found by mistake with
-// probability n/2⁶⁴, unless it was made to match.
+// Contents identify the rows in sums: the hashes of all rows (profile.Assigner.Contents), ascending. Equal
+// rows have equal hashes. Another row is mistaken for one of n rows with probability n/2⁶⁴, unless it was
+// made to match.
 type Contents []uint64
 
-// ContentsOf returns the contents of rows, given their hashes.
+// ContentsOf returns the Contents of rows, given their hashes of 8 bytes each.
 func ContentsOf(hashes ...[]byte) Contents {
 	rows := 0
 	for _, some := range hashes {
@@ -35,7 +35,7 @@ func ContentsOf(hashes ...[]byte) Contents {
 	return c
 }
 
-// Append appends hashes of 8 bytes each, as they are.
+// Append appends hashes of 8 bytes each. It does not sort them.
 func (c Contents) Append(hashes []byte) Contents {
 	for ; len(hashes) >= 8; hashes = hashes[8:] {
 		c = append(c, binary.LittleEndian.Uint64(hashes))
@@ -43,8 +43,8 @@ func (c Contents) Append(hashes []byte) Contents {
 	return c
 }
 
-// Combine returns the rows of plus, in any order, without the rows of minus. It fails if these are
-// not all among them, each as often as in minus. It sorts both and returns part of plus.
+// Combine returns the rows of plus without the rows of minus, sorted. It fails unless each row occurs in
+// plus at least as often as in minus. It sorts both arguments and returns a part of plus.
 func Combine(plus, minus []uint64) (Contents, error) {
 	slices.Sort(plus)
 	slices.Sort(minus)
@@ -62,7 +62,7 @@ func Combine(plus, minus []uint64) (Contents, error) {
 	return out, nil
 }
 
-// List makes rows the contents and returns their file.
+// List sets Content.Contents for the rows and returns their file.
 func (c *Content) List(rows Contents) storage.File {
 	data := make([]byte, 0, 8*len(rows))
 	for _, h := range rows {
@@ -73,7 +73,7 @@ func (c *Content) List(rows Contents) storage.File {
 	return storage.File{Name: ContentsFile, Data: data}
 }
 
-// Listed returns the content of the part's ContentsFile, which it must have (Part.Contents), after checks.
+// Listed reads and checks the ContentsFile of the part, which must have one (Part.Contents).
 func (d *Dir) Listed(ctx context.Context) ([]byte, error) {
 	if d.Rows.Used > MostContents || d.Part.Contents.Size != 8*d.Rows.Used {
 		return nil, &Error{d.Place, fmt.Errorf("%s %w", ContentsFile, errDamaged)}

@@ -24,18 +24,18 @@ type Dir struct {
 	*Part
 	Recipe *Recipe
 	Place  string
-	// Labels are what the rows have in common by the name of the directory, such as dt and its date.
+	// Labels come from the elements of the directory's name, such as dt=2026-11-20: the value by its key.
 	Labels map[string]string
 	levelOf
 	shape ridge.Shape
-	at    [][]int64 // where the frames of each fold begin
+	at    [][]int64 // offsets of the frames of each fold
 }
 
 // maxPart limits the size of PartFile.
 const maxPart = 1 << 30
 
-// ReadPart reads the manifest of a directory of sums. The error is an fs.ErrNotExist if there is no
-// such directory, and otherwise says why it is not one.
+// ReadPart reads the manifest of a directory of sums. The error is fs.ErrNotExist if there is no such
+// directory; otherwise it says why the directory is not one of sums.
 func ReadPart(ctx context.Context, place string) (*Part, error) {
 	data, err := readFile(ctx, place, PartFile, maxPart)
 	if err != nil {
@@ -48,7 +48,7 @@ func ReadPart(ctx context.Context, place string) (*Part, error) {
 	return p, nil
 }
 
-// Open opens a directory of sums, without levels.
+// Open opens a directory of sums that has no levels; see OpenLevels.
 func Open(ctx context.Context, place string) (*Dir, error) {
 	d, err := open(ctx, place)
 	if err != nil {
@@ -93,8 +93,8 @@ func open(ctx context.Context, place string) (*Dir, error) {
 		shape: r.Shape(len(p.Classes))}, nil
 }
 
-// labelsOf returns the labels that the elements of a place have, such as dt=2026-11-20. The number of a
-// part that came late, as in dt=2026-11-20-part-2, is left out.
+// labelsOf returns the labels in the elements of a place, such as dt=2026-11-20. It drops the number of a
+// part of late rows, as in dt=2026-11-20-part-2.
 func labelsOf(place string) map[string]string {
 	labels := dataset.PathValues(place + "/")
 	for name, value := range labels {
@@ -141,7 +141,7 @@ func (d *Dir) check() error {
 // Shape returns the shape of the sums.
 func (d *Dir) Shape() ridge.Shape { return d.shape }
 
-// Copies returns the rows that are counted apart.
+// Copies returns the frequent rows whose copies are counted instead of summed; see profile.CopyCounter.
 func (d *Dir) Copies(ctx context.Context) ([]profile.Content, error) {
 	if d.Part.Copies == nil {
 		return nil, nil
@@ -179,7 +179,7 @@ func (d *Dir) checkCopies(all []profile.Content) error {
 	return nil
 }
 
-// file reads what a file has of the rows, from that place on.
+// file reads a file from offset at on and checks its size and digest against want.
 func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileSum) ([]byte, error) {
 	if want.Size < 0 || want.Size > MostContents*8 {
 		return nil, &Error{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
@@ -207,7 +207,7 @@ func readFile(ctx context.Context, place, name string, most int64) ([]byte, erro
 	return data, missing(place, name, err)
 }
 
-// missing returns the error of reading a file of a directory of sums.
+// missing returns the error for a file of a directory of sums that cannot be read.
 func missing(place, name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -234,8 +234,8 @@ func NewReader() (*Reader, error) {
 // Close frees what the Reader holds.
 func (r *Reader) Close() { r.zstd.Close() }
 
-// Read stores part i of the sum of a fold in dst, which is as long as the part (see
-// ridge.Sum.Part).
+// Read stores part i of the sum of a fold in dst, which must have the length of the part
+// (ridge.Layout.Len).
 func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) error {
 	f := d.Folds[fold][i]
 	bad := func(err error) error {

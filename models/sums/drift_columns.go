@@ -11,26 +11,26 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// level is the probability with which a distance that is certain is too large for some column.
+// level is the probability that a certain distance (see package sums) is too large in any column.
 const level = 0.05
 
 // Kinds of drift.
 const (
 	DriftMissing  = "missing"  // the share of missing values
-	DriftValues   = "values"   // the distribution of numbers: the largest difference of a share below or above a number
-	DriftRange    = "range"    // the share of numbers beyond the least and largest of before
-	DriftLevels   = "levels"   // the shares of the levels of a category: total variation
-	DriftMean     = "mean"     // the mean; the distance is between two normal distributions so far apart
+	DriftValues   = "values"   // the distribution of numbers: largest difference of a cumulative share
+	DriftRange    = "range"    // the share of numbers outside the earlier range
+	DriftLevels   = "levels"   // the shares of the values of a category: total variation
+	DriftMean     = "mean"     // the mean; the distance is that of two normal distributions
 	DriftLabels   = "labels"   // the shares of the labels: total variation
-	DriftRepeated = "repeated" // the share of rows that are copies of others
+	DriftRepeated = "repeated" // the share of rows that are copies of other rows
 )
 
-// ColumnDrift is the drift of a column, or of the labels or the rows as a whole.
+// ColumnDrift is the drift of a column, of the labels, or of the rows as a whole.
 type ColumnDrift struct {
 	Name     string  `json:"name"`
-	Kind     string  `json:"kind"`     // that with the largest AtLeast
+	Kind     string  `json:"kind"`     // the kind with the largest AtLeast
 	Distance float64 `json:"distance"` // of that kind
-	AtLeast  float64 `json:"at_least"` // the distance that is certain
+	AtLeast  float64 `json:"at_least"` // the distance that is certain; see package sums
 	Detail   string  `json:"detail"`   // in words
 }
 
@@ -38,16 +38,16 @@ type ColumnDrift struct {
 type DriftReport struct {
 	Rows      int64 `json:"rows"`
 	Reference int64 `json:"reference_rows"`
-	Compared  int   `json:"compared"` // columns
-	// Columns are those that have moved for certain, the farthest first.
+	Compared  int   `json:"compared"` // number of columns
+	// Columns are those whose drift is certain, the largest first.
 	Columns []ColumnDrift `json:"columns,omitempty"`
-	// Schema says how the columns of the files differ from the ones before; nil if they do not.
+	// Schema says how the columns of the files have changed; nil if they have not.
 	Schema *SchemaChanges `json:"schema,omitempty"`
-	// Features compares rows in the features of a model; nil if that was not done.
+	// Features compares the rows by a model's features; nil if that was not done.
 	Features *FeatureDrift `json:"features,omitempty"`
 }
 
-// largest returns the largest distance of a column that is certain.
+// largest returns the largest certain distance of a column.
 func (r *DriftReport) largest() float64 {
 	if len(r.Columns) == 0 {
 		return 0
@@ -55,8 +55,7 @@ func (r *DriftReport) largest() float64 {
 	return r.Columns[0].AtLeast
 }
 
-// Exceeds returns in words what has certainly moved farther than the bounds on columns and on
-// features, each 0 for none; nothing if all is within them.
+// Exceeds describes each certain distance above the bound on columns or on features. A bound of 0 is none.
 func (r *DriftReport) Exceeds(columns, features float64) (all []string) {
 	for _, c := range r.Columns {
 		if columns > 0 && c.AtLeast > columns {
@@ -69,24 +68,23 @@ func (r *DriftReport) Exceeds(columns, features float64) (all []string) {
 	return all
 }
 
-// DriftOfCounts compares rows, counted in the cells of the statistics, with the rows of these. Of
-// rows that belong to groups, cluster of them are as good as one; 0 is 1.
+// DriftOfCounts compares counted rows with the rows of the statistics. Where rows belong to groups, cluster
+// is the number of rows that count as one independent row; 0 means 1.
 func DriftOfCounts(s *profile.Statistics, c *DriftCounts, cluster float64, names DriftNames) *DriftReport {
 	k := newComparison(s, c, names, 0)
 	k.cluster = max(1, cluster)
 	return k.report()
 }
 
-// DriftOfSum compares the rows of a profile with the rows of the statistics: besides values, levels
-// and missing ones also means, labels, and how many rows are copies of others. It panics unless
-// they have the same columns. Of rows that belong to groups, cluster of them are as good as one; 0
-// is 1.
+// DriftOfSum compares the rows of a profile with the rows of the statistics. In addition to values, levels
+// and missing values it compares means, labels, and the share of rows that are copies. It panics unless
+// both have the same columns. cluster is as for DriftOfCounts.
 func DriftOfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names DriftNames) *DriftReport {
 	t := sum.Statistics()
 	if len(t.Columns) != len(s.Columns) {
 		panic("drift: statistics of other columns")
 	}
-	// Values come from a sample of all different rows, as in the statistics.
+	// As in the statistics, values come from a sample of all different rows.
 	c := NewDriftCounts(s)
 	x, n, d := sum.Sample()
 	for i := range n {
@@ -97,7 +95,7 @@ func DriftOfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names 
 	return k.report()
 }
 
-// copied returns the share of rows that are copies of others.
+// copied returns the share of rows that are copies of other rows.
 func copied(s *profile.Statistics) float64 {
 	if s.Rows == 0 {
 		return 0
@@ -109,31 +107,30 @@ func copied(s *profile.Statistics) float64 {
 type comparison struct {
 	ref    *profile.Statistics
 	counts *DriftCounts
-	copied float64 // share of rows of which counts have only one copy
+	copied float64 // share of rows that the counts lack because they are copies
 	sum    *profile.Statistics
 	names  DriftNames
-	log    float64 // of the number of figures that are compared, over the level
-	// cluster is how many rows count as one, because the rows of a group are alike.
+	log    float64 // log of the number of comparisons divided by level
+	// cluster is the number of rows that count as one independent row.
 	cluster float64
 	all     []ColumnDrift
 }
 
 func newComparison(s *profile.Statistics, c *DriftCounts, names DriftNames, copied float64) *comparison {
-	figures := 2 // labels and repeated rows
+	figures := 2 // for labels and repeated rows
 	for j := range c.columns {
-		figures += 2 + 2*len(c.columns[j].edges) // missing; mean or levels; below and up to each edge
+		figures += 2 + 2*len(c.columns[j].edges) // missing values; mean or levels; below and up to each edge
 	}
 	return &comparison{ref: s, counts: c, copied: copied, names: names, log: math.Log(2 * float64(figures) / level),
 		cluster: 1}
 }
 
-// slack is how far a difference of two shares, of that many rows each, may be from the truth
-// (Hoeffding 1963).
+// slack bounds the error of the difference of two shares, of n1 and n2 rows (Hoeffding 1963).
 func (k *comparison) slack(n1, n2 float64) float64 {
 	return math.Sqrt(k.log / 2 * k.cluster * (1/n1 + 1/n2))
 }
 
-// found adds a distance that is certain by more than 0.
+// found adds a distance if it is larger than slack.
 func (k *comparison) found(name, kind string, distance, slack float64, detail string, args ...any) {
 	if distance-slack > 0 {
 		k.all = append(k.all, ColumnDrift{name, kind, distance, min(1, distance-slack), fmt.Sprintf(detail, args...)})
@@ -182,7 +179,7 @@ func (k *comparison) missing(j int) {
 		"%s missing, was %s", percent(is), percent(was))
 }
 
-// values compares the distribution of numbers at the least, the largest and the deciles.
+// values compares the distribution of numbers at the minimum, the maximum and the deciles.
 func (k *comparison) values(j int) {
 	n, counts := k.counts.present(j)
 	ref := float64(k.ref.Rows - k.ref.Columns[j].Missing)
@@ -197,7 +194,7 @@ func (k *comparison) values(j int) {
 	slack := k.slack(sampled, float64(n)) + copied(k.ref) + k.copied + 1/sampled
 	name, low, high := k.names.column(j), k.ref.Columns[j].Min, k.ref.Columns[j].Max
 	var worst ColumnDrift  // of the deciles
-	var less, more float64 // shares beyond the least and the largest
+	var less, more float64 // shares below the minimum and above the maximum
 	below := int64(0)
 	for i, edge := range k.counts.columns[j].edges {
 		below += counts[2*i]
@@ -229,7 +226,7 @@ func (k *comparison) values(j int) {
 	k.found(name, DriftRange, less+more, k.slack(ref, float64(n))+k.copied,
 		"%s below %.6g and %s above %.6g, the range before",
 		percent(less), low, percent(more), high)
-	if k.sum != nil { // each decile beyond the range of these rows has a tenth of those before beyond it
+	if k.sum != nil { // each earlier decile outside the present range means a tenth of the earlier rows is outside
 		is, gone := k.sum.Columns[j], 0.0
 		for _, edge := range deciles {
 			if edge < is.Min || edge > is.Max {
@@ -242,7 +239,7 @@ func (k *comparison) values(j int) {
 	k.found(name, DriftValues, worst.Distance, slack, "%s", worst.Detail)
 }
 
-// mean compares the means of all rows in deviations, by Welch's statistic.
+// mean compares the means of all rows, in standard deviations, by Welch's statistic.
 func (k *comparison) mean(j int) {
 	if k.sum == nil || k.ref.Columns == nil {
 		return
@@ -262,7 +259,7 @@ func (k *comparison) mean(j int) {
 	}
 }
 
-// effective returns the number of rows of equal weights.
+// effective returns the number of rows of equal weights that give a mean of the same precision.
 func effective(s *profile.Statistics) float64 {
 	if s.Weights != nil {
 		return s.Weights.Effective
@@ -281,8 +278,8 @@ func (k *comparison) levels(j int) {
 		func(v int) string { return k.names.level(j, v) })
 }
 
-// shares compares the shares of the values of something by their total variation. Between samples
-// it is larger than between what they are drawn from by at most ½Σ√(p(1/n₁ + 1/n₂)) in the mean.
+// shares compares two lists of counts by the total variation of their shares. Sampling makes the distance
+// between two samples larger than between their distributions, on average by at most ½Σ√(p(1/n₁ + 1/n₂)).
 func (k *comparison) shares(name, kind string, a, b []int64, n1, n2 int64, value func(v int) string) {
 	if n1 < LeastRows || n2 < LeastRows {
 		return
@@ -329,8 +326,8 @@ func (k *comparison) labels() {
 	k.shares("labels", DriftLabels, was, is, a.Rows, b.Rows, func(v int) string { return fmt.Sprintf("%q", names[v]) })
 }
 
-// repeated compares how many rows are copies of others. More rows have more copies, so no more
-// rows than before are compared.
+// repeated compares the shares of rows that are copies. More rows have more copies, so it does nothing if
+// there are more rows than before.
 func (k *comparison) repeated() {
 	a, b := k.ref, k.sum
 	if a.Distinct == 0 || b.Rows > a.Rows {
@@ -339,7 +336,7 @@ func (k *comparison) repeated() {
 	was, is := copied(a), copied(b)
 	slack := 0.0
 	for _, s := range []*profile.Statistics{a, b} {
-		if float64(s.Sampled) < s.Distinct { // an estimate, to that standard error
+		if float64(s.Sampled) < s.Distinct { // Distinct is an estimate with that standard error
 			slack += math.Sqrt(2*k.log) * s.Distinct / float64(s.Rows) / math.Sqrt(float64(s.Sampled))
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// DriftCounts counts the values of rows in cells that statistics of other rows define: for numbers
-// each of their least, largest and deciles is a cell, and so is each gap between these; for
-// categories each level is one. Counts are whole numbers, so they depend neither on the order of
-// the rows nor on cuts. Create it with NewCounts. It is not safe for concurrent use.
+// DriftCounts counts the values of rows in cells that statistics of other rows define. For a number, its
+// minimum, maximum and deciles are a cell each, and so is each gap between them. For a category each level
+// is a cell. Counts do not depend on the order of the rows or on cuts. Create it with NewDriftCounts. It is
+// not safe for concurrent use.
 type DriftCounts struct {
 	rows    int64
 	columns []cells
@@ -22,13 +22,13 @@ type DriftCounts struct {
 // cells are the cells of one column.
 type cells struct {
 	missing int64
-	edges   []float32 // ascending: the least, the largest and nine deciles of numbers
+	edges   []float32 // ascending: minimum, nine deciles and maximum of a number
 	keys    []int32   // of the edges
 	counts  []int64   // of 2·len(edges)+2 cells, or of the levels
 	level   bool
 }
 
-// NewDriftCounts returns the counts of no rows in the cells of the statistics.
+// NewDriftCounts returns counts of no rows, in the cells of the statistics.
 func NewDriftCounts(s *profile.Statistics) *DriftCounts {
 	c := &DriftCounts{columns: make([]cells, len(s.Columns))}
 	for j := range c.columns {
@@ -53,8 +53,8 @@ func NewDriftCounts(s *profile.Statistics) *DriftCounts {
 	return c
 }
 
-// cell returns the cell of a number that is not −0. A loop over all edges has no branches that the
-// data would mislead.
+// cell returns the cell of a number that is not −0. It compares with all edges because the branches of a
+// search would be mispredicted.
 func (p *cells) cell(x float32) (cell int) {
 	k := key(x)
 	for _, edge := range p.keys {
@@ -68,14 +68,14 @@ func (p *cells) cell(x float32) (cell int) {
 	return cell
 }
 
-// key returns a number that is ordered as x is, which is neither NaN nor −0.
+// key maps numbers except NaN and −0 to integers in the same order.
 func key(x float32) int32 {
 	b := int32(math.Float32bits(x))
 	return b ^ int32(uint32(b>>31)>>1)
 }
 
-// Add counts the rows of a block except those that could not be read, and those whose content has
-// a bit of skip in its digest: 7 counts one row in eight. It panics if the block has fewer columns.
+// Add counts the rows of a block, except those that could not be read and those whose digest has a bit in
+// common with skip: with skip 7 it counts one row in eight. It panics if the block has fewer columns.
 func (c *DriftCounts) Add(b *rows.Block, skip uint64) {
 	bad := b.Bad
 	for i := range b.N {
@@ -89,8 +89,8 @@ func (c *DriftCounts) Add(b *rows.Block, skip uint64) {
 	}
 }
 
-// digest returns bits that are about uniform over different rows. It is a small part of the work
-// of rows.Hash, and not as good: products of pairs of values, the sum of which is mixed.
+// digest returns bits that are about uniform over different rows. It is much cheaper than rows.Hash, and
+// weaker: it mixes a sum of products of pairs of values.
 func digest(row []float32) uint64 {
 	const odd = uint64(0x9e3779b97f4a7c15)
 	step := odd
@@ -150,8 +150,8 @@ func (c *DriftCounts) Merge(d *DriftCounts) {
 
 var errCounts = errors.New("drift: damaged counts")
 
-// AppendBinary appends the number of rows and for each column the missing values and the count of
-// each cell, as uvarint. The cells are not among it. The error is always nil.
+// AppendBinary appends the number of rows and for each column the number of missing values and the count of
+// each cell, as uvarints. It does not append the cells. The error is always nil.
 func (c *DriftCounts) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(c.rows))
 	for j := range c.columns {
@@ -164,7 +164,7 @@ func (c *DriftCounts) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// AddBinary adds the counts that AppendBinary has written, of the same cells.
+// AddBinary adds the counts in an encoding by AppendBinary, for the same cells.
 func (c *DriftCounts) AddBinary(b []byte) error {
 	take := func(most int64) (int64, error) {
 		v, n := binary.Uvarint(b)

@@ -11,33 +11,32 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// FeatureDrift compares two sets of rows by the mean of the model's features: the maximum mean
-// discrepancy (Gretton et al. 2012, JMLR 13:723) of the kernel that the features approximate. It
-// sees what no column shows by itself, such as two columns that were swapped or are no longer
-// related as before.
+// FeatureDrift compares two sets of rows by the mean of the model's features. That is the maximum mean
+// discrepancy (Gretton et al. 2012, JMLR 13:723) of the kernel that the features approximate. It detects
+// changes that no single column shows, such as two columns that were swapped or have lost their relation.
 type FeatureDrift struct {
 	Rows [2]int64 `json:"rows"`
-	// Distance is ‖μ_a − μ_b‖ in units in which sets of rows without any likeness are 1 apart,
-	// without what chance adds to it.
+	// Distance is ‖μ_a − μ_b‖ without the part that chance adds. Sets of rows with nothing in common have
+	// distance 1.
 	Distance float64 `json:"distance"`
-	AtLeast  float64 `json:"at_least"` // the distance that is certain, with confidence 95%
-	// P is the p-value of the hypothesis that both are drawn alike.
+	AtLeast  float64 `json:"at_least"` // the distance that is certain with 95% confidence
+	// P is the p-value of the hypothesis that both sets have the same distribution.
 	P float64 `json:"p"`
-	// Squared is ‖μ_a − μ_b‖² as it was found, where rows are 1 long in the mean: MMD².
+	// Squared is MMD² = ‖μ_a − μ_b‖², with features scaled so that the mean squared length of a row is 1.
 	Squared float64 `json:"mmd2,omitempty"`
 }
 
-// FeatureSum has the features of rows, which count by their weights.
+// FeatureSum has sums over the features of rows, by weight.
 type FeatureSum struct {
-	Weight   float64    // of the rows
-	Features []float64  // their sum
+	Weight   float64    // sum of the weights of the rows
+	Features []float64  // sum of the features
 	Products *ridge.Sum // only its tiles are used; nil if the products of the other rows include them
 }
 
-// featureSumOf returns the features of the rows of a sum.
+// featureSumOf returns the FeatureSum of a ridge.Sum.
 func featureSumOf(s *ridge.Sum) FeatureSum { return FeatureSum{s.Weight(), s.Columns(), s} }
 
-// Without returns the features of the rows that are not in a part, with the products of all rows.
+// Without returns the FeatureSum of the rows outside part. It keeps the products of all rows.
 func (s FeatureSum) Without(part FeatureSum) FeatureSum {
 	rest := FeatureSum{s.Weight - part.Weight, make([]float64, len(s.Features)), s.Products}
 	for j, v := range s.Features {
@@ -46,13 +45,13 @@ func (s FeatureSum) Without(part FeatureSum) FeatureSum {
 	return rest
 }
 
-// AddPart adds part i of a sum of that layout, without labels.
+// AddPart adds part i of a sum of that layout. It ignores labels.
 func (s *FeatureSum) AddPart(layout ridge.Layout, i int, part []float64) error {
 	from, width, cross := layout.Cross(i)
 	switch {
 	case layout.Tile(i):
 		return s.Products.AddPart(i, part)
-	case cross: // of all classes, or, with targets, the last column
+	case cross: // summed over classes; with targets, the last column
 		for at, v := range part {
 			if !layout.Regression || at%width == width-1 {
 				s.Features[from+at/width] += v
@@ -64,15 +63,14 @@ func (s *FeatureSum) AddPart(layout ridge.Layout, i int, part []float64) error {
 	return nil
 }
 
-// LeastRows is the number of rows below which there is nothing to compare.
+// LeastRows is the number of rows in each set below which nothing is compared.
 const LeastRows = 30
 
-// FeatureDriftOf compares the features of different rows under one recipe. Without drift
-// n‖μ_a − μ_b‖² is a weighted sum of χ² variables whose weights are the eigenvalues of the
-// covariance C of the features. Its mean is tr C·(1/n_a + 1/n_b) and its variance
-// 2‖C‖²_F (1/n_a + 1/n_b)², which the sums hold; a gamma distribution with these moments gives the
-// p-value. Where rows have weights, effective is the number of rows of equal weights as a share of
-// the sum of weights; it is 1 otherwise. Fewer than 30 rows tell nothing.
+// FeatureDriftOf compares two sets of rows under one recipe. Without drift n‖μ_a − μ_b‖² is a weighted sum
+// of χ² variables, whose weights are the eigenvalues of the covariance C of the features. Its mean is tr
+// C·(1/n_a + 1/n_b) and its variance 2‖C‖²_F (1/n_a + 1/n_b)², both of which follow from the sums. The
+// p-value is from a gamma distribution with these moments. effective is the number of rows of equal weights
+// divided by the sum of weights, 1 if rows have no weights. With fewer than LeastRows rows in a set P is 1.
 func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrift {
 	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
 	if min(f.Rows[0], f.Rows[1]) < LeastRows {
@@ -82,7 +80,7 @@ func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrif
 	rows := 1/(effective*a.Weight) + 1/(effective*b.Weight)
 	mean, variance := d.trace*rows, 2*d.frobenius*rows*rows
 	if !(mean > 0) || !(variance > 0) {
-		if d.squared > 0 { // features that are constant within each
+		if d.squared > 0 { // features that are constant in each set
 			f.Distance, f.AtLeast, f.P = math.Sqrt(d.squared/2), math.Sqrt(d.squared/2), 0
 		}
 		return f
@@ -94,21 +92,20 @@ func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrif
 	return f
 }
 
-// String says it in words.
+// String describes the drift in words.
 func (f FeatureDrift) String() string {
 	return fmt.Sprintf("in the features of the model rows are %.3g apart, for certain %.3g (p = %.2g)", f.Distance,
 		f.AtLeast, f.P)
 }
 
-// distance compares features in units of the mean square of a row's features, which is 1 for
-// features of a normalised kernel:
+// distance is in units of the mean square of a row's features, which is 1 for a normalised kernel:
 //
-//	squared    ‖μ_a − μ_b‖², μ the mean features
-//	trace      tr C, with the covariance C of features within the two
-//	frobenius  ‖C‖²_F, without what the error of C adds to it
+//	squared    ‖μ_a − μ_b‖², with the mean features μ
+//	trace      tr C, with the pooled covariance C of features within the sets
+//	frobenius  ‖C‖²_F, without the part that the error of C adds
 type distance struct{ squared, trace, frobenius float64 }
 
-// distanceOf needs rows in both, at least three together.
+// distanceOf needs rows in both sets, at least three in all.
 func distanceOf(a, b FeatureSum, threads int) (out distance) {
 	d, n := len(a.Features), a.Weight+b.Weight
 	meanA, meanB := make([]float64, d), make([]float64, d)
@@ -117,7 +114,7 @@ func distanceOf(a, b FeatureSum, threads int) (out distance) {
 		e := meanA[j] - meanB[j]
 		out.squared += float64(e * e)
 	}
-	// Tiles are summed apart, so that results do not depend on the threads.
+	// Each tile has its own sum, so that results do not depend on the threads.
 	parts := blas.NumTiles(d)
 	squares, traces, norms := make([]float64, parts), make([]float64, parts), make([]float64, parts)
 	parallel.Each(parts, threads, func(_, k int) {
@@ -167,7 +164,7 @@ func distanceOf(a, b FeatureSum, threads int) (out distance) {
 	}
 	out.squared /= unit
 	out.trace /= unit
-	// Of normal features, E‖Ĉ‖² = ‖C‖² + ((tr C)² + ‖C‖²)/(n − 2).
+	// For normal features, E‖Ĉ‖² = ‖C‖² + ((tr C)² + ‖C‖²)/(n − 2).
 	free := n - 2
 	out.frobenius = max(0, (out.frobenius/(unit*unit)-float64(out.trace*out.trace)/free)*free/(free+1))
 	return out

@@ -9,13 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// DriftNames are the names of what is compared, for reports.
+// DriftNames are names for reports of drift.
 type DriftNames struct {
-	Columns []string   // of the values of a row; nil if they have none
-	Levels  [][]string // of each column that is a category
+	Columns []string   // of the values of a row; nil if they have no names
+	Levels  [][]string // for each categorical column
 }
 
-// DriftNamesOf returns the names of the values of rows.
+// DriftNamesOf returns the names in a dataset.
 func DriftNamesOf(d *dataset.Dataset) DriftNames {
 	n := DriftNames{Columns: d.Schema.Columns}
 	if t := d.Schema.Table; t != nil {
@@ -43,18 +43,18 @@ func (n DriftNames) level(j, v int) string {
 	return "other levels"
 }
 
-// SchemaChangesOf compares the columns of files, but for the label, with the columns of a model's
-// training; nil where they have no names, or the same.
+// SchemaChangesOf compares the columns of files, except the label, with the columns that a model was
+// trained on. It returns nil if columns have no names or are the same.
 func SchemaChangesOf(in models.Input, d *dataset.Dataset) *SchemaChanges {
 	like := new(dataset.Schema)
 	if err := json.Unmarshal(in.Options, like); err != nil {
-		return nil // opening the data has checked it
+		return nil // opening the data has compared the types
 	}
 	was, ok := like.Layout.(dataset.Tabular)
 	if !ok || !was.Named() || len(d.Fields) == 0 {
 		return nil
 	}
-	unlabelled := func(names []string) []string { // the label is not needed for predictions
+	unlabelled := func(names []string) []string { // predictions do not need the label
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == in.Label })
 	}
 	return columnChanges(unlabelled(was.Table().Columns), unlabelled(d.Fields))

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// SchemaChanges says how the columns of files differ from the columns of others. Columns are found
-// by name, so that their order changes nothing; a feature that is missing is an error before.
+// SchemaChanges says how the columns of files differ from earlier ones. Columns are matched by name, so
+// their order does not matter. Opening the data has already failed if a feature is missing.
 type SchemaChanges struct {
-	New       []string `json:"new,omitempty"`  // columns that were not there; they are not used
-	Gone      []string `json:"gone,omitempty"` // columns that are no longer there; they were not used
+	New       []string `json:"new,omitempty"`  // new columns, which are not used
+	Gone      []string `json:"gone,omitempty"` // columns that are gone, which were not used
 	Reordered bool     `json:"reordered,omitempty"`
 }
 
-// columnChanges compares the names of columns; nil means that they are the same, in the same order.
+// columnChanges compares the names of columns. It returns nil if they are the same, in the same order.
 func columnChanges(was, is []string) *SchemaChanges {
 	s := new(SchemaChanges)
 	both := func(of, other []string, only *[]string) (shared []string) {
@@ -33,7 +33,7 @@ func columnChanges(was, is []string) *SchemaChanges {
 	return s
 }
 
-// String says it in words.
+// String describes the changes in words.
 func (s *SchemaChanges) String() string {
 	var parts []string
 	list := func(what string, names []string) {

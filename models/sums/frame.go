@@ -15,21 +15,21 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// A frame is a part of a sum: a byte that says how many bytes each number takes, a byte that says
-// how they are packed, and the numbers as two's complement integers, byte by byte: first the lowest
-// byte of each number, then the next ones.
+// A frame encodes a part of a sum: a byte with the bytes per number, a byte with the compression, and the
+// numbers as two's complement integers, stored by significance: first the lowest byte of each number, then
+// the next byte of each, and so on.
 const (
 	plain  = 0
-	packed = 1 // by zstd
+	packed = 1 // compressed by zstd
 )
 
 // maxWidth is enough for numbers below 2⁵³ in magnitude.
 const maxWidth = 7
 
-// Frame describes a frame of a file.
+// Frame describes a frame in a file.
 type Frame struct {
-	Size   int64  `json:"size"`   // in the file
-	SHA256 string `json:"sha256"` // of the numbers: the frame before it is packed
+	Size   int64  `json:"size"`   // bytes in the file
+	SHA256 string `json:"sha256"` // of the frame before compression
 }
 
 // Writer writes the sums of a part. It is not safe for concurrent use.
@@ -44,8 +44,8 @@ func NewWriter() (*Writer, error) {
 	return &Writer{zstd: z}, err
 }
 
-// Fold writes the parts of the sum of a fold to out, in order. With a nil out it writes nothing,
-// and the sizes of the frames are not known.
+// Fold writes the parts of the sum of a fold to out, in order. If out is nil it only computes the digests,
+// and the sizes of the frames are not set.
 func (w *Writer) Fold(out io.Writer, parts int, load func(i int) ([]float64, error)) ([]Frame, error) {
 	frames := make([]Frame, parts)
 	var buf []byte
@@ -66,9 +66,9 @@ func (w *Writer) Fold(out io.Writer, parts int, load func(i int) ([]float64, err
 	return frames, nil
 }
 
-// unpacked makes w.plain the frame of whole numbers below 2⁵³ in magnitude, before it is packed.
+// unpacked stores in w.plain the uncompressed frame of whole numbers below 2⁵³ in magnitude.
 func (w *Writer) unpacked(values []float64) Frame {
-	var any uint64 // bits that differ from the sign
+	var any uint64 // bits that differ from the sign bit
 	for _, v := range values {
 		i := int64(v)
 		any |= uint64(i ^ i>>63)
@@ -102,10 +102,10 @@ func (w *Writer) append(dst []byte, values []float64) ([]byte, Frame) {
 
 var errDamaged = errors.New("is damaged: its checksum does not match; sum that part of the data again")
 
-// maxFrame is the largest frame of n numbers.
+// maxFrame returns the largest size of a frame of n numbers.
 func maxFrame(n int) int64 { return int64(2 + maxWidth*n) }
 
-// decode stores the numbers of a frame in dst, which has as many as the frame must have.
+// decode stores the numbers of a frame in dst. The frame must have len(dst) numbers.
 func (r *Reader) decode(dst []float64, frame []byte, want Frame) error {
 	n := len(dst)
 	if len(frame) < 2 || frame[0] > maxWidth || frame[1] > packed {
@@ -116,7 +116,7 @@ func (r *Reader) decode(dst []float64, frame []byte, want Frame) error {
 	if frame[1] == plain {
 		r.plain = append(r.plain, frame[2:]...)
 	} else {
-		// The decoder makes no more than fits.
+		// The decoder fails rather than exceed this capacity.
 		r.plain = slices.Grow(r.plain, width*n)[: 2 : 2+width*n]
 		var err error
 		if r.plain, err = r.zstd.DecodeAll(frame[2:], r.plain); err != nil {
@@ -143,7 +143,7 @@ func (r *Reader) decode(dst []float64, frame []byte, want Frame) error {
 	return nil
 }
 
-// digestOf returns the SHA-256 of texts that hold no zero bytes.
+// digestOf returns the SHA-256 of texts, which must not contain zero bytes.
 func digestOf(texts ...string) string {
 	h := sha256.New()
 	for _, t := range texts {

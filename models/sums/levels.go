@@ -14,13 +14,13 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// Level is the sums of the rows of a level, or of several that are pooled because they have few rows.
+// Level has the sums of the rows of a level, or of several small levels that are pooled.
 type Level struct {
 	Members []Member `json:"members"`
 	Content
 }
 
-// Member is a level by its name, such as country=DE, with its rows.
+// Member is a level by name, such as country=DE, with its number of rows.
 type Member struct {
 	Name string `json:"name"`
 	Rows int64  `json:"rows"`
@@ -29,8 +29,8 @@ type Member struct {
 // MostLevels limits the levels of a directory of sums.
 const MostLevels = 1000
 
-// PoolLevels returns the members of each level of rows, given the rows of each name. Names with fewer than
-// so many rows are pooled in the last level.
+// PoolLevels returns the members of each level, given the number of rows of each name. Names with fewer
+// than fewest rows are pooled in the last level.
 func PoolLevels(rows map[string]int64, fewest int64) (levels [][]Member) {
 	var pooled []Member
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
@@ -93,7 +93,7 @@ func (p *Part) checkLevels() error {
 	return nil
 }
 
-// leaf returns the part of the data that the rows of a level are.
+// leaf returns the leaf for the rows of one level.
 func (p *Part) leaf(of Leaf, l *Level) Leaf {
 	name := l.Members[0].Name
 	if n := len(l.Members); n > 1 {
@@ -103,7 +103,7 @@ func (p *Part) leaf(of Leaf, l *Level) Leaf {
 	return Leaf{Name: of.Name + "/" + name, Digest: digestOf(of.Digest, l.name()), Rows: rows, Files: of.Files}
 }
 
-// LevelLeaves returns the parts of the data that models of the levels were fitted to; none without levels.
+// LevelLeaves returns the leaves that models of the levels were fitted to; none without levels.
 func (p *Part) LevelLeaves() (all []Leaf) {
 	for i := range p.Levels {
 		all = append(all, p.leaf(p.Leaves[0], &p.Levels[i]))
@@ -111,8 +111,8 @@ func (p *Part) LevelLeaves() (all []Leaf) {
 	return all
 }
 
-// level returns the sums of a level as those of a directory. In every file they follow those of the levels
-// before it.
+// level returns the sums of level i as a directory. In every file they follow the sums of the levels before
+// it.
 func (d *Dir) level(i int) *Dir {
 	l := &d.Levels[i]
 	p := &Part{Program: d.Program, Recipe: d.Part.Recipe, Content: l.Content, LevelColumns: d.LevelColumns,
@@ -137,24 +137,24 @@ func (d *Dir) level(i int) *Dir {
 	return of
 }
 
-// levelOf says which sums of a directory are those of a level. The zero value is for a directory without
-// levels.
+// levelOf locates the sums of one level in a directory. The zero value is for a directory without levels.
 type levelOf struct {
 	Members          []Member // the levels of the rows
-	setAside         int64    // rows of the directory that were set aside
-	folds            []int64  // where the sums begin in each FoldFile
-	copies, contents int64    // where those of the level begin in CopiesFile and ContentsFile
+	setAside         int64    // number of rows of the whole directory that were set aside
+	folds            []int64  // offsets of the sums in each FoldFile
+	copies, contents int64    // offsets in CopiesFile and ContentsFile
 }
 
-// CountSetAside counts the rows that were set aside, which have no level, with the rows of this level.
+// CountSetAside attributes the rows of the directory that were set aside, which have no level, to this
+// level.
 func (d *Dir) CountSetAside() {
 	if d.Members != nil {
 		d.Rows.Read, d.Rows.SetAside = d.Rows.Used+d.setAside, d.setAside
 	}
 }
 
-// Holds tells whether a condition holds for the labels of the rows. It is an error if they lack one that
-// the condition needs, or if it holds for some of the levels that are pooled, and not for others.
+// Holds reports whether a condition holds for the labels of the rows. It fails if the rows lack a label
+// that the condition needs, or if it holds only for some of the pooled levels.
 func (d *Dir) Holds(c *where.Condition) (bool, error) {
 	labels := d.LabelsOf(0)
 	holds, err := c.Holds(labels)
@@ -177,7 +177,7 @@ func (d *Dir) Holds(c *where.Condition) (bool, error) {
 	return holds, nil
 }
 
-// LabelsOf returns the labels of the rows of a member; of all rows if there are no levels.
+// LabelsOf returns the labels of the rows of a member; without levels, of all rows.
 func (d *Dir) LabelsOf(member int) map[string]string {
 	if len(d.Members) == 0 {
 		return d.Labels
@@ -189,7 +189,7 @@ func (d *Dir) LabelsOf(member int) map[string]string {
 	return labels
 }
 
-// OpenLevels opens a directory of sums: those of each level, or one for all rows.
+// OpenLevels opens a directory of sums. It returns a Dir for each level, or one if there are no levels.
 func OpenLevels(ctx context.Context, place string) ([]*Dir, error) {
 	d, err := open(ctx, place)
 	if err != nil {

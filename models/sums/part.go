@@ -15,16 +15,16 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Files of a part, besides the files of its recipe.
+// Files of a part, in addition to the files of its recipe.
 const (
 	PartFile   = "manifest.json" // a Part
-	CopiesFile = "copies.bin"    // rows counted apart, as folds.AppendContents encodes them
+	CopiesFile = "copies.bin"    // copies of frequent rows, encoded by profile.AppendContents
 )
 
 // FoldFile returns the name of the file with the sums of a fold.
 func FoldFile(fold int) string { return fmt.Sprintf("fold-%05d.sums", fold) }
 
-// Kind tells a part from other directories with a manifest.
+// Kind distinguishes a part from other directories with a manifest.
 const Kind = "sums"
 
 // Part is the manifest of a directory of sums.
@@ -36,27 +36,27 @@ type Part struct {
 
 	Rows models.Rows `json:"rows"`
 	Content
-	// Levels have the content of sums that are kept apart, which has no Folds itself; LevelColumns are
-	// the columns that name them. Levels of fewer than MinRows rows are pooled.
+	// Levels describe separate sums for the rows of each level; the Part itself then has no Folds.
+	// LevelColumns are the columns that define the levels. Levels with fewer than MinRows rows are pooled.
 	Levels       []Level  `json:"levels,omitempty"`
 	LevelColumns []string `json:"level_columns,omitempty"`
 	MinRows      int64    `json:"min_rows,omitempty"`
 
-	// Leaves are the parts of the data that the sums are of.
+	// Leaves are the pieces of the data that were summed.
 	Leaves []Leaf `json:"parts"`
-	// Forgotten are digests of rows that were subtracted from them.
+	// Forgotten are digests of rows that were subtracted.
 	Forgotten []string `json:"forgotten,omitempty"`
-	// Drift says how far the rows are from the recipe's; nil if sums were added up.
+	// Drift compares the rows with the recipe's; nil if the part was made by adding sums.
 	Drift *DriftReport `json:"drift,omitempty"`
 
-	// Sums is the digest of the sums: equal for equal rows, however they were cut.
+	// Sums is the digest of the sums: the same for the same rows, however they were cut.
 	Sums   string `json:"sums_sha256"`
 	SHA256 string `json:"sha256"` // of the manifest without its last two lines
 }
 
 // Content describes the files with the sums of some rows.
 type Content struct {
-	// Classes are the classes of the recipe and of the rows, ClassCounts the rows of each.
+	// Classes are the classes of the recipe and of the rows. ClassCounts is the number of rows of each.
 	Classes     []string `json:"classes,omitempty"`
 	ClassCounts []int64  `json:"class_counts,omitempty"`
 
@@ -67,25 +67,23 @@ type Content struct {
 	Contents *models.FileSum `json:"contents,omitempty"`
 }
 
-// Leaf is a part of the data that was summed at once.
+// Leaf is a piece of the data that was summed by one job.
 type Leaf struct {
-	Name   string      `json:"name"`   // last element of the part's place, for people
-	Digest string      `json:"digest"` // of recipe, files and roles of columns
+	Name   string      `json:"name"`   // last element of the part's place, for reports
+	Digest string      `json:"digest"` // of the recipe, the files and the roles of columns
 	Rows   models.Rows `json:"rows"`
 	Files  []Input     `json:"files"`
 }
 
 // Input is a file that was summed.
 type Input struct {
-	Name string `json:"name"` // without directories
+	Name string `json:"name"` // without its directory
 	Size int64  `json:"size"`
-	// Version is the URI and generation of an object, or the SHA-256 of the content of a file on
-	// disk.
+	// Version is the URI and generation of an object, or the SHA-256 of the content of a file on disk.
 	Version string `json:"version"`
 }
 
-// NewLeaf describes files that are summed under a recipe, with the columns that have labels and
-// weights.
+// NewLeaf describes files that are summed under a recipe. label and weight name the columns used as such.
 func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 	texts := []string{recipe, label, weight}
 	var all []string
@@ -102,8 +100,8 @@ func (p *Part) Encode() ([]byte, error) {
 	return models.Seal(p, &p.SHA256)
 }
 
-// Files returns all files of a directory of sums, given those with sums and whatever else there is.
-// The manifest is the last.
+// Files returns all files of a directory of sums, the manifest last. files are those with sums, copies and
+// contents.
 func (p *Part) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
 	recipe, err := r.Encode()
 	if err != nil {
@@ -160,7 +158,7 @@ func (c *Content) digest(recipe string, rows int64) string {
 	return digestOf(texts...)
 }
 
-// decodePart reads what Encode returns.
+// decodePart decodes what Encode returns.
 func decodePart(data []byte) (*Part, error) {
 	p := new(Part)
 	if err := json.Unmarshal(data, p); err != nil || p.Kind != Kind {
@@ -197,8 +195,8 @@ func (c *Content) check() error {
 	return nil
 }
 
-// Error says why a directory of sums cannot be used. errors.Is finds models.ErrBadModel in it: the
-// directory is damaged, or too new.
+// Error says why a directory of sums cannot be used: it is damaged or too new. errors.Is finds
+// models.ErrBadModel in it.
 type Error struct {
 	Place string
 	Err   error
@@ -208,8 +206,8 @@ func (e *Error) Error() string        { return "sums: " + e.Place + ": " + e.Err
 func (e *Error) Unwrap() error        { return e.Err }
 func (e *Error) Is(target error) bool { return target == models.ErrBadModel }
 
-// InputsOf describes the files of a dataset: objects by their generation, files on disk by their
-// content, which is read, or by their version if they have more than so many bytes together.
+// InputsOf describes the files of a dataset: objects by their generation, files on disk by the digest of
+// their content, or by their version if all together have more than most bytes.
 func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input, err error) {
 	var objects []storage.Object
 	for i := range d.Files {

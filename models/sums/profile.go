@@ -1,18 +1,19 @@
-// Package sums makes training by exact sums repeatable on later data. A model directory holds the
-// Recipe of its training: what features, folds, grids and values of λ are, and the statistics of
-// the rows that they were chosen from. A part is a directory with the sums of some rows under a
-// recipe. Parts of one recipe can be added and subtracted without changing a bit, and solved.
+// Package sums makes training by exact sums repeatable on later data. A model directory holds the Recipe of
+// its training: what its features, folds, grids and values of λ are, and statistics of the rows from which
+// these were chosen (Profile). A Part describes a directory with the sums of some rows under a recipe; a
+// Writer writes the sums, a Dir and a Reader read them. Parts of one recipe can be added, subtracted and
+// solved without changing a bit.
 //
 // # Drift
 //
-// A DriftReport says how far rows have moved from those that a model or a recipe was made
-// from: column by column, from counts, and in the model's own features, from exact sums.
+// A DriftReport says how far rows have moved from those that a model or a recipe was made from: column by
+// column, from counts, and in the model's features, from exact sums.
 //
-// A distance is between 0, the same, and 1. Beside each is the distance that is certain: at least
-// so far apart are what the two sets of rows are drawn from, with confidence 95% for all columns
-// at once. If nothing has moved, it is 0 for all columns in at least 95% of all cases, however
-// many columns there are. A bound on the certain distance therefore raises few false alarms, and
-// unlike a p-value it does not fail for a small change because there are many rows.
+// A distance is between 0 (the same) and 1. Next to it is the distance that is certain: with 95%
+// confidence, for all columns together, the distributions of the two sets of rows are at least that far
+// apart. If nothing has moved, it is 0 for all columns in at least 95% of all cases, however many columns
+// there are. So a bound on the certain distance raises few false alarms. Unlike a p-value it does not
+// reject a small change just because there are many rows.
 package sums
 
 import (
@@ -33,48 +34,48 @@ const ProfileFile = models.ProfileFile
 // Format is the version of the files of this package.
 const Format = 1
 
-// Profile is the content of ProfileFile: what of a recipe is not in the manifest of the model.
-// Models trained by a recipe have the profile of the recipe.
+// Profile is the content of ProfileFile: the parts of a recipe that are not in the model's manifest. Models
+// trained by a recipe have the profile of the recipe.
 type Profile struct {
 	Format int    `json:"format"`
 	Kernel string `json:"kernel"` // in words
 	// Classes are the classes of the rows that the recipe was made from; a model trained by it may
 	// have more.
 	Classes []string `json:"classes,omitempty"`
-	// Positive is as in the manifest.
+	// Positive is as in models.Manifest.
 	Positive string `json:"positive,omitempty"`
-	// Shapes are those of the curves of the Classes, fitted to held-out rows by Platt's method: models
-	// that are fitted to sums have probabilities by them. It is nil if no such curves were fitted.
+	// Shapes are the shapes of Platt's curves for the Classes, fitted to held-out rows. They give
+	// probabilities to models that are fitted to sums. They are nil if no such curves were fitted.
 	Shapes []discriminant.Shape `json:"shapes,omitempty"`
-	// Rule says how sums are made and solved; nil for learners that are not trained by sums.
+	// Rule says how rows are summed and sums solved; nil for learners that do not train on sums.
 	Rule *Rule `json:"rule,omitempty"`
 	// Rows are the statistics of the rows that the recipe was made from.
 	Rows *profile.Statistics `json:"rows"`
 }
 
-// Rule says how rows are summed, and how the sums are solved.
+// Rule says how rows are summed and how the sums are solved.
 type Rule struct {
-	Folds int `json:"folds"` // sums of a part, at least 1
-	// Cut is the number of parts into which rows are cut, if it is more than Folds.
+	Folds int `json:"folds"` // number of sums of a part, at least 1
+	// Cut is the number of folds into which rows are cut, if it is more than Folds; see ridge.FoldPlan.
 	Cut int `json:"cut,omitempty"`
-	// First says that only the rows of the first fold are held out, because the recipe was made
-	// from rows of all others.
+	// First says that only the rows of the first fold are held out, because a search for the recipe has
+	// seen all others.
 	First bool `json:"first,omitempty"`
 	Steps int  `json:"steps"` // of the grid of the features, from 0 to their bound
 
-	Lambda []float64 `json:"lambda,omitempty"` // values to choose from; none is auto
-	C      float64   `json:"c,omitempty"`      // alternative: λ = 1/(Cn)
+	Lambda []float64 `json:"lambda,omitempty"` // values to choose from; empty means auto
+	C      float64   `json:"c,omitempty"`      // an alternative to Lambda: λ = 1/(Cn)
 
-	Components int `json:"components,omitempty"` // of an embedding
+	Components int `json:"components,omitempty"` // number of components of an embedding
 
-	// WeightColumn is the column with the weights of rows; "" if they have none. If all were equal
-	// Weight is that weight, and it is 0 otherwise.
+	// WeightColumn is the column with the weights of rows; "" if they have none. If all weights are equal,
+	// Weight is their value; otherwise it is 0.
 	WeightColumn string  `json:"weight_column,omitempty"`
 	Weight       float64 `json:"weight,omitempty"`
 	// Weights is the grid of the weights of rows and classes; nil if they are all equal.
 	Weights *profile.WeightGrid `json:"weights,omitempty"`
 
-	// Split says which columns assign rows to folds; nil if the content of rows does.
+	// Split says which columns assign rows to folds; nil if their content does.
 	Split *profile.FoldRule `json:"split,omitempty"`
 	// Frequent are the rows whose copies are assigned to folds one by one; nil if there are none.
 	Frequent *profile.Frequency `json:"frequent,omitempty"`
@@ -120,8 +121,7 @@ func (r *Rule) validate() error {
 	return r.Weights.Validate()
 }
 
-// CheckWeight returns the reason why a row cannot have a weight, given as Block.Weights have it; "" if
-// it can.
+// CheckWeight returns the reason why a row cannot have a weight, as in Block.Weights; "" if it can.
 func (r *Rule) CheckWeight(w float64) string {
 	switch g := r.Weights; {
 	case g == nil && w != r.Weight:
@@ -136,14 +136,14 @@ func (r *Rule) CheckWeight(w float64) string {
 	return ""
 }
 
-// File returns the file of a model directory.
+// File encodes the profile as a file of a model directory.
 func (p *Profile) File() ([]byte, error) {
 	p.Format = Format
 	data, err := json.Marshal(p)
 	return append(data, '\n'), err
 }
 
-// decodeProfile reads what File returns.
+// decodeProfile decodes what File returns.
 func decodeProfile(data []byte) (*Profile, error) {
 	p := new(Profile)
 	if err := json.Unmarshal(data, p); err != nil {
@@ -164,8 +164,8 @@ func decodeProfile(data []byte) (*Profile, error) {
 	return p, nil
 }
 
-// ReadProfile returns the profile in a model directory, whose manifest is m. The error is a
-// models.ErrBadModel if the model has none, as models of older versions.
+// ReadProfile returns the profile in a model directory with manifest m. The error is a models.ErrBadModel
+// if the model has none, as with models of older versions.
 func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile, error) {
 	if _, ok := m.File(ProfileFile); !ok {
 		return nil, models.Bad(dir, fmt.Errorf("has no %s, because an older version of bochner trained it; train it again",

@@ -24,8 +24,8 @@ import (
 // RecipeFile is the file of a part that holds its recipe.
 const RecipeFile = "recipe.json"
 
-// Recipe says how rows become sums, and sums a model, without looking at the rows again. It belongs
-// to a model directory, and to all models that are trained by it. Parts hold a copy.
+// Recipe says how rows become sums and sums a model, without reading the rows again. It is part of a model
+// directory, and shared by all models that are trained by it. Parts hold a copy.
 type Recipe struct {
 	Format  int             `json:"format"`
 	Task    models.Task     `json:"task"`
@@ -35,12 +35,12 @@ type Recipe struct {
 	Width   float64         `json:"width,omitempty"`
 	Learner string          `json:"learner"`
 	Input   models.Input    `json:"input"`
-	// Classes of a classification; parts may have more.
+	// Classes of a classification. Parts may have further classes.
 	Classes *schema.Vocabulary `json:"classes,omitempty"`
-	// TargetGrid is the grid of the targets of a regression. Targets beyond it cannot be used.
+	// TargetGrid is the grid of the targets of a regression. Rows with targets outside it cannot be used.
 	TargetGrid linear.Grids `json:"target_grid,omitempty"`
 	Rule       Rule         `json:"rule"`
-	// Files are those that models trained by the recipe have besides their manifest and weights.
+	// Files are the files of a model trained by the recipe, except its manifest and weights.
 	Files []models.FileSum `json:"files"`
 
 	// Schema is decoded from Input.
@@ -49,7 +49,7 @@ type Recipe struct {
 	Kept    []storage.File  `json:"-"` // the content of Files
 	// Dim is the number of features.
 	Dim int `json:"-"`
-	// Digest is the SHA-256 of the recipe's file: equal for equal recipes.
+	// Digest is the SHA-256 of the recipe's file. Equal recipes have equal digests.
 	Digest string `json:"-"`
 }
 
@@ -57,8 +57,8 @@ type Recipe struct {
 const maxRecipe = models.MaxManifest
 
 // ReadRecipe returns the recipe of a model directory and the model's manifest. The error is a
-// models.ErrBadModel if the directory has no usable model, and ErrNotBySums if the model was not
-// trained by sums.
+// models.ErrBadModel if the directory has no usable model, and ErrNotBySums if the model was not trained by
+// sums.
 func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, error) {
 	m, err := models.ReadManifest(ctx, dir)
 	if err != nil {
@@ -97,15 +97,15 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 	if err != nil {
 		return nil, nil, err
 	}
-	// What is read back is what parts have, byte for byte.
+	// Decode it again, so that it is what parts hold, byte for byte.
 	if r, err = decodeRecipe(data, r.Kept); err != nil {
 		return nil, nil, models.Bad(dir, err)
 	}
 	return r, m, nil
 }
 
-// Unlabelled returns the recipe of one sum of rows without labels, weights and groups. Of r only
-// the features, their grid, the input and the files are used.
+// Unlabelled returns a recipe for one sum of rows without labels, weights and groups. It keeps only the
+// features, their grid, the input and the files.
 func (r *Recipe) Unlabelled() (*Recipe, error) {
 	u := &Recipe{Task: models.Embedding, Seed: r.Seed, Recipe: r.Recipe, Kernel: r.Kernel, Width: r.Width,
 		Learner: r.Learner, Input: r.Input, Rule: Rule{Folds: 1, Steps: r.Rule.Steps, Components: 1}}
@@ -119,7 +119,7 @@ func (r *Recipe) Unlabelled() (*Recipe, error) {
 	return decodeRecipe(data, r.Kept)
 }
 
-// ErrNotBySums means that a model was not trained by sums.
+// ErrNotBySums is returned for a model that was not trained by sums.
 var ErrNotBySums = errors.New("only models trained by exact sums (learners ridge and pca) are recipes for later data")
 
 // Encode returns the content of RecipeFile.
@@ -129,8 +129,8 @@ func (r *Recipe) Encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// decodeRecipe reads what Encode returns, and provides the files that it names to the recipes of
-// this process.
+// decodeRecipe decodes what Encode returns, and registers the files that it names for the recipes of this
+// process.
 func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
 	r := &Recipe{Kept: kept}
 	if err := json.Unmarshal(data, r); err != nil {
@@ -148,7 +148,7 @@ func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
 	return r, nil
 }
 
-// complete checks the recipe and sets what follows from its files.
+// complete checks the recipe and sets the fields that follow from its files.
 func (r *Recipe) complete() error {
 	if len(r.Kept) != len(r.Files) {
 		return fmt.Errorf("%d files, want %d", len(r.Kept), len(r.Files))
@@ -217,7 +217,7 @@ func (r *Recipe) complete() error {
 	if err := r.Schema.Validate(); err != nil {
 		return fmt.Errorf("input options: %w", err)
 	}
-	// Indentation and such are not part of the recipe.
+	// Whitespace is not part of the recipe.
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Input.Options); err != nil {
 		return err
@@ -226,7 +226,7 @@ func (r *Recipe) complete() error {
 	return nil
 }
 
-// Shape returns the shape of sums with that many classes; of others they are ignored.
+// Shape returns the shape of sums with the given number of classes, which a regression ignores.
 func (r *Recipe) Shape(classes int) ridge.Shape {
 	s := ridge.Shape{Dim: r.Dim, Outputs: classes, Weighted: r.Rule.Weights != nil}
 	switch r.Task {
@@ -238,8 +238,8 @@ func (r *Recipe) Shape(classes int) ridge.Shape {
 	return s
 }
 
-// Curves returns Platt's sigmoids for classes, those of the recipe and others, on rows with these
-// discriminants. Classes that the recipe does not have get the mean shape.
+// Curves returns Platt's sigmoids for the classes of rows with these discriminants. Classes that are not in
+// the recipe get the mean shape.
 func (r *Recipe) Curves(classes []string, all []discriminant.Discriminant) (curves []score.CalibrationCurve) {
 	var mean discriminant.Shape
 	shapes := r.Profile.Shapes
@@ -257,8 +257,8 @@ func (r *Recipe) Curves(classes []string, all []discriminant.Discriminant) (curv
 	return curves
 }
 
-// Union returns the classes of the recipe and others. The error says which others cannot be
-// classes beside the recipe's.
+// Union returns the classes of the recipe and others. It fails if others cannot be classes together with
+// the recipe's.
 func (r *Recipe) Union(others []string) (*schema.Vocabulary, error) {
 	var more []string
 	for _, name := range others {

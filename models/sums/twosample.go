@@ -8,30 +8,28 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// MostCertain is the least p-value that TwoSampleOf returns. It stands for all smaller ones, which
-// three moments do not tell.
+// MostCertain is the least p-value that TwoSampleOf returns. Three moments cannot distinguish smaller ones.
 const MostCertain = 1e-6
 
-// TwoSampleBytes returns about the number of bytes that TwoSampleOf needs with its sums of dim
-// features.
+// TwoSampleBytes returns about the memory that TwoSampleOf needs for dim features, including its sums.
 func TwoSampleBytes(dim int) int64 {
 	return 8 * int64(dim) * (2*int64(dim) + 4*blas.TileDim)
 }
 
-// TwoSampleOf tests whether two sets of rows are drawn alike, by the statistic of FeatureDriftOf,
-// the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for D features,
-// and its p-value is right for small sets and far out, too.
+// TwoSampleOf tests whether two sets of rows have the same distribution. The statistic is that of
+// FeatureDriftOf, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for D
+// features, but its p-value is also right for small sets and in the far tail.
 //
-// If both are drawn alike, every division of all rows into two sets of these sizes is equally
-// likely. Mean and variance of T over all divisions follow from sums over the matrix K of inner
-// products of the N centred features: its trace, ΣK_ij² and ΣK_ii² (Kazi-Aoual et al. 1995, Comput.
-// Stat. Data Anal. 20:643). The Gram matrix has the first two, and the third if all rows have
-// features of one length, as in the paired form; it is approximate otherwise. The third cumulant is
-// its limit for many rows. A shifted gamma distribution with these moments gives P; below 0.001 it
-// is an upper bound.
+// If the distributions are the same, every permutation of all rows into two sets of these sizes is equally
+// likely. Mean and variance of T over all permutations follow from sums over the matrix K of inner products
+// of the N centred features: its trace, ΣK_ij² and ΣK_ii² (Kazi-Aoual et al. 1995, Comput. Stat. Data Anal.
+// 20:643). The Gram matrix gives the first two. It gives the third if the features of all rows have the
+// same length, as in the paired form; otherwise the third is approximate. The third cumulant is its limit
+// for many rows. P is from a shifted gamma distribution with these moments; below 0.001 it is an upper
+// bound.
 //
-// Rows must be independent and have no weights. With fewer than 30 in a set P is 1. AtLeast is 0
-// unless P ≤ 0.05, and allows for the covariance of each set by itself.
+// Rows must be independent and have no weights. With fewer than LeastRows rows in a set P is 1. AtLeast is
+// 0 unless P ≤ 0.05; it takes the covariance of each set separately.
 func TwoSampleOf(a, b FeatureSum, threads int) FeatureDrift {
 	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
 	if min(a.Weight, b.Weight) < LeastRows {
@@ -54,18 +52,18 @@ func TwoSampleOf(a, b FeatureSum, threads int) FeatureDrift {
 	if k.trace <= 1e-12*unit*n {
 		return f // all rows have the same features
 	}
-	var along float64 // variance of K_ii, in a quarter of n
+	var along float64 // n/4 times the variance of K_ii
 	for j := range d {
 		along += float64(mean[j] * blas.Dot64(s[j*d:(j+1)*d], mean))
 	}
-	null := k.divided(a.Weight, b.Weight, k.trace*k.trace/n+4*along)
+	null := k.permuted(a.Weight, b.Weight, k.trace*k.trace/n+4*along)
 	f.P = max(MostCertain, null.survival(squared))
 	f.Squared = squared / unit
 	f.Distance = math.Sqrt(max(0, squared-null.mean) / (2 * unit))
 	if f.P > level {
 		return f
 	}
-	clear(s) // becomes the covariance of μ_a − μ_b
+	clear(s) // from here on the covariance of μ_a − μ_b
 	addScatter(s, a, 1/(a.Weight*(a.Weight-1)))
 	addScatter(s, b, 1/(b.Weight*(b.Weight-1)))
 	k = momentsOf(s, d, threads)
@@ -105,8 +103,8 @@ func addOuter(s, v []float64, scale float64) {
 	}
 }
 
-// moments are the traces of the first four powers of a symmetric matrix S ≥ 0: of Σ(φ − μ)(φ − μ)ᵀ,
-// and so of K.
+// moments are the traces of the first four powers of a symmetric matrix S ≥ 0. K has the same moments as S
+// = Σ(φ − μ)(φ − μ)ᵀ.
 type moments struct{ trace, squares, cubes, fourths float64 }
 
 func momentsOf(s []float64, d, threads int) (m moments) {
@@ -125,13 +123,12 @@ func momentsOf(s []float64, d, threads int) (m moments) {
 	return m
 }
 
-// divided returns the cumulants of T over all divisions of the n rows into a and b, where
-// T = (1/a + 1/b)²·zᵀKz and z is 1 in one set and 0 in the other. diagonal is ΣK_ii².
-func (m moments) divided(a, b, diagonal float64) cumulants {
+// permuted returns the cumulants of T over all permutations of the n rows into sets of a and b rows, where T
+// = (1/a + 1/b)²·zᵀKz and z is 1 in one set and 0 in the other. diagonal is ΣK_ii².
+func (m moments) permuted(a, b, diagonal float64) cumulants {
 	n, t, s := a+b, m.trace*m.trace, m.squares
 	// p_k is the probability that k given rows are all in the first set. The sum over i, j, k, l of
-	// K_ij·K_kl·E[z_i z_j z_k z_l] is collected by how many of the indices differ; rows of K sum to
-	// 0.
+	// K_ij·K_kl·E[z_i z_j z_k z_l] is grouped by how many indices differ. Rows of K sum to 0.
 	p1 := a / n
 	p2 := p1 * (a - 1) / (n - 1)
 	p3 := p2 * (a - 2) / (n - 2)
@@ -145,24 +142,24 @@ func (m moments) divided(a, b, diagonal float64) cumulants {
 		8 * math.Pow(rows/(n-1), 3) * cubes, 2 * rows / (n - 1) * math.Pow(m.fourths, 0.25)}
 }
 
-// cumulants are the first three of a weighted sum of χ² variables, and a bound on twice the largest
-// weight, by which its tail falls.
+// cumulants are the first three cumulants of a weighted sum of χ² variables. tail bounds twice the largest
+// weight, which determines how fast the tail falls.
 type cumulants struct{ mean, variance, third, tail float64 }
 
-// scale is the scale of the gamma distribution with the three moments. The skewness is at least
-// 0.001, which is as good as none.
+// scale returns the scale of the gamma distribution with the three moments. A skewness below 0.001 is taken
+// as 0.001.
 func (c cumulants) scale() float64 { return max(c.third/c.variance, 1e-3*math.Sqrt(c.variance)) / 2 }
 
-// gamma returns the gamma distribution of that scale that has mean and variance after a shift.
+// gamma returns the gamma distribution of that scale that, after the shift, has the mean and the variance.
 func (c cumulants) gamma(scale float64) (g distuv.Gamma, shift float64) {
 	alpha := c.variance / (scale * scale)
 	return distuv.Gamma{Alpha: alpha, Beta: 1 / scale}, c.mean - alpha*scale
 }
 
-// survival returns the probability of a value of x or more. Below 0.001 it is an upper bound, by
-// the heaviest tail that the weights can have with this mean and variance.
+// survival returns the probability of a value of x or more. Below 0.001 it is an upper bound: for the
+// heaviest tail that weights with this mean and variance can have.
 func (c cumulants) survival(x float64) float64 {
-	if !(c.variance > 1e-18*c.mean*c.mean) { // all divisions are alike
+	if !(c.variance > 1e-18*c.mean*c.mean) { // T is the same for all permutations
 		return 1
 	}
 	above := func(scale float64) float64 {
@@ -176,7 +173,7 @@ func (c cumulants) survival(x float64) float64 {
 	return min(near, above(max(c.tail, c.scale())))
 }
 
-// quantile returns the value below which x is with probability p. The variance must not be 0.
+// quantile returns the p-quantile. The variance must not be 0.
 func (c cumulants) quantile(p float64) float64 {
 	g, shift := c.gamma(c.scale())
 	return shift + g.Quantile(p)

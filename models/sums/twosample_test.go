@@ -157,7 +157,7 @@ func TestTwoSampleMomentsAreThoseOfAllDivisions(t *testing.T) {
 		square += squared * squared
 	}
 	mean /= count
-	got := m.divided(a, n-a, diagonal)
+	got := m.permuted(a, n-a, diagonal)
 	if want := square/count - mean*mean; math.Abs(got.mean/mean-1) > 1e-12 || math.Abs(got.variance/want-1) > 1e-10 {
 		t.Errorf("mean %g, variance %g; of all %g divisions %g, %g", got.mean, got.variance, count, mean, want)
 	}

@@ -5,10 +5,10 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Weigh returns the sum of the weights of rows that were summed by the rule, and the grid of the
-// weights with their total; nil if they are all equal. head is the beginning of a sum of the rows:
-// their number, or the total of their weights in units of the grid, and for classes the same of
-// each class after it. Copies are rows beside that sum; Weigh adds them to head.
+// Weigh returns the sum of the weights of rows that were summed by the rule, and the grid of the weights
+// with their total; nil if all weights are equal. head is the head of a sum of the rows without copies:
+// their number, or the total of their weights on the grid, followed for classes by the same for each class.
+// Weigh adds the copies to head.
 func (r *Rule) Weigh(head []float64, copies []profile.Content, regression bool) (mass float64,
 	own *profile.WeightGrid) {
 	g := r.Weights

@@ -27,10 +27,10 @@ func (s *rowBlock) measure(d int, bias float64) {
 	}
 }
 
-// ascend takes steps for every problem at those rows of s that are not at rest at the
-// scores by view, in random order, and then again at those that moved, up to passes
-// times. It stops early if a pass raises the dual by less than a share tol of what the
-// round has, and returns which problems were raised by more than that in total.
+// ascend takes steps for every problem at those rows of s whose dual variable can move at the scores by
+// view, in random order, and then again at the rows that moved, up to passes times. It stops early if a
+// pass raises the dual by less than the share tol of the gain of this round so far. It reports whether the
+// dual of any problem rose by more than that in all.
 //
 // Problems share only rows, so they run in parallel.
 func (w *worker) ascend(s *rowBlock, passes int, tol float64) (more bool) {
@@ -66,14 +66,14 @@ func (w *worker) ascend(s *rowBlock, passes int, tol float64) (more bool) {
 	return more
 }
 
-// scoreByView stores the scores of s by view, without intercepts, in w.scores.
+// scoreByView stores in w.scores the scores of s by the weights view, without intercepts.
 func (w *worker) scoreByView(s *rowBlock) {
 	p := w.problems()
 	w.scores = grown(w.scores, s.n*p)
 	blas.Scores(w.scores, s.phi, s.n, w.Dim, w.view, p, w.threads)
 }
 
-// restless lists the rows of s at which problem c has a step to make by w.scores.
+// restless lists the rows of s at which problem c can make a step, given w.scores.
 func (w *worker) restless(s *rowBlock, c int) []int32 {
 	p, l := w.problems(), w.loss.Scalar
 	list := w.lists[c][:0]
@@ -89,10 +89,9 @@ func (w *worker) restless(s *rowBlock, c int) []int32 {
 	return list
 }
 
-// visit makes a step of problem c at each row of the list, and returns those that moved,
-// in the list's memory, and a lower bound of what they added to the dual, times n. Along
-// each coordinate the dual is concave with curvature at least q, so a step of δ to the
-// optimum raises it by at least ½qδ².
+// visit makes a step of problem c at each row of the list. It returns the rows that moved, in the list's
+// memory, and a lower bound of their gain in the dual, times n. Along each coordinate the dual is concave
+// with curvature at least q, so a step of δ to the optimum raises it by at least ½qδ².
 func (w *worker) visit(s *rowBlock, c int, list []int32) (moved []int32, gain float64) {
 	p, d, l := w.problems(), w.Dim, w.loss.Scalar
 	view := w.view[c*d : (c+1)*d]
@@ -120,8 +119,8 @@ func (w *worker) visit(s *rowBlock, c int, list []int32) (moved []int32, gain fl
 	return moved, gain
 }
 
-// feasible returns a as float32, rounded towards 0 if the nearest float32 is outside the
-// domain, as may happen at the ends of huber's.
+// feasible returns a as float32, rounded towards 0 if the nearest float32 is outside the domain, as may
+// happen at the ends of huber's domain.
 func feasible(l loss.Scalar, code, a float64) float32 {
 	f := float32(a)
 	if math.Abs(float64(f)) > math.Abs(a) && math.IsInf(l.Conjugate(code, -float64(f)), 1) {

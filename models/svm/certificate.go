@@ -14,25 +14,23 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// certificate is the result of a Verifier for weights and a state, computed from scratch
-// in float64.
+// Certificate is the result of a Verifier for weights and a state, recomputed in float64.
 type Certificate struct {
 	Rows   int64   `json:"rows"`
 	Primal float64 `json:"primal"` // P at the weights
 	Dual   float64 `json:"dual"`   // D of the dual variables
-	Gap    float64 `json:"gap"`    // Primal − Dual: a bound on how far the weights are from the optimum
-	// Drift is the largest difference between a weight of the state and the same weight
-	// recomputed from the dual variables, relative to the largest weight.
+	Gap    float64 `json:"gap"`    // Primal − Dual bounds how far the weights are from the optimum
+	// Drift is the largest difference between a weight of the state and the same weight recomputed from the
+	// dual variables, relative to the largest weight.
 	Drift float64 `json:"drift"`
 	// Same reports whether the weights are the state's, bit for bit.
 	Same bool `json:"same"`
 }
 
-// Verifier computes a Certificate from weights, a state, the dual variables that
-// partitions carried when it was made, and the rows. It shares only the losses with the
-// learner. It is for one goroutine. Verifiers of parts of the partitions can be encoded
-// and merged; merged in the order of the partitions they give the same certificate to the
-// last bit.
+// Verifier computes a Certificate from weights, a state, the dual variables that partitions carried when
+// the state was made, and the rows. It shares only the losses with the learner. It is not safe for
+// concurrent use. Verifiers for some of the partitions can be encoded and merged. Merged in the order of
+// the partitions, they give the same certificate, bit for bit.
 type Verifier struct {
 	round   *round
 	model   *linear.Model
@@ -45,9 +43,9 @@ type Verifier struct {
 	rows    int64
 }
 
-// verify begins to verify weights, as read from a model, against a state, which some round must
-// have left: before the first there is nothing to verify. Nil weights mean the state's. The
-// objective is computed from the weights as they are, whatever the state says.
+// verify begins to verify weights, as read from a model, against a state, which must come from some round:
+// the first state has no dual variables. Nil weights mean the state's. The objective is computed from the
+// weights, whatever the state says.
 func (l *Learner) verify(state []byte, m *linear.Model) (*Verifier, error) {
 	s, err := decodeState(l, state)
 	if err != nil {
@@ -73,14 +71,14 @@ func (l *Learner) verify(state []byte, m *linear.Model) (*Verifier, error) {
 	}
 	h := sha256.New()
 	h.Write(state)
-	binary.Write(h, binary.LittleEndian, m.W) // a Hash returns no error
+	binary.Write(h, binary.LittleEndian, m.W) // a Hash never returns an error
 	binary.Write(h, binary.LittleEndian, m.B)
 	return &Verifier{round: r, model: m, of: hex.EncodeToString(h.Sum(nil)),
 		weights: make([]float64, l.problems()*(l.Dim+1))}, nil
 }
 
-// partition begins a partition, with its worker's carried state. The error is about
-// damaged bytes, or about missing rows of the previous partition.
+// partition begins a partition, given its worker's carried state. The error is about damaged bytes, or
+// missing rows of the previous partition.
 func (v *Verifier) partition(own []byte) error {
 	if err := v.ended(); err != nil {
 		return err
@@ -101,7 +99,7 @@ func (v *Verifier) ended() error {
 	return nil
 }
 
-// Fold takes the next block of rows of the partition, as its Worker does.
+// Fold takes the next block of rows of the partition, as a Worker does.
 func (v *Verifier) Fold(b iterative.Block) error {
 	r := v.round
 	p, d := r.problems(), r.Dim
@@ -149,7 +147,7 @@ func (v *Verifier) Fold(b iterative.Block) error {
 	return nil
 }
 
-// Merge adds the result of u for other partitions, with the same weights and state.
+// Merge adds the result of u for other partitions. u must verify the same weights and state.
 func (v *Verifier) Merge(u *Verifier) error {
 	if err := u.ended(); err != nil {
 		return err
@@ -168,8 +166,7 @@ func (v *Verifier) Merge(u *Verifier) error {
 
 const verifiedKind = "svm verified 1"
 
-// MarshalBinary returns the result for the partitions so far, for UnmarshalBinary in
-// another process. The error is about missing rows.
+// MarshalBinary encodes the result for the partitions so far. The error is about missing rows.
 func (v *Verifier) MarshalBinary() ([]byte, error) {
 	if err := v.ended(); err != nil {
 		return nil, err
@@ -180,8 +177,8 @@ func (v *Verifier) MarshalBinary() ([]byte, error) {
 		safetensors.Of("rows", []int64{v.rows}, 1)), nil
 }
 
-// UnmarshalBinary replaces the result of v by one that MarshalBinary wrote. v must be
-// made by Verify with the same weights and state.
+// UnmarshalBinary replaces the result of v by one that MarshalBinary wrote. v must be made by verify for
+// the same weights and state.
 func (v *Verifier) UnmarshalBinary(data []byte) error {
 	r := loss.OpenRecord(data, verifiedKind)
 	if r.Err == nil && r.Meta["of"] != v.of {
@@ -200,7 +197,7 @@ func (v *Verifier) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Certificate returns the result after all partitions.
+// certificate returns the result after all partitions.
 func (v *Verifier) certificate() (Certificate, error) {
 	r := v.round
 	if err := v.ended(); err != nil {

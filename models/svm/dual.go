@@ -7,17 +7,17 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// dualVariables are the dual variables of a partition after a round, p for each row in the order of
-// the rows, and the previous ones where they differ: the share of the step to take is
-// decided after all partitions, and is stored in the next state.
+// dualVariables are the dual variables of a partition after a round, p for each row in the order of the
+// rows, with their previous values where these differ. The share of the step to take is decided after all
+// partitions, and stored in the next state.
 type dualVariables struct {
 	a   []float32
-	at  []int64   // where a differs from what it was, in ascending order
-	was []float64 // what it was there
+	at  []int64   // indices, ascending, at which a has changed
+	was []float64 // previous values there
 	up  int       // how many of at mix has passed
 }
 
-// set stores dual variables from an index on, and their previous values.
+// set stores dual variables from index at on, and their previous values.
 func (v *dualVariables) set(at int, was []float64, now []float32) {
 	for c, a := range now {
 		v.a[at+c] = a
@@ -27,9 +27,9 @@ func (v *dualVariables) set(at int, was []float64, now []float32) {
 	}
 }
 
-// mix stores was + t·(a − was) in dst, from an index on, for p factors t of 0 to 1 that
-// take turns, and its difference from was in way. Each call continues where the last
-// ended. The result is between was and a, because floating-point arithmetic is monotone.
+// mix stores was + t·(a − was) in dst, from an index on, where the p factors t between 0 and 1 alternate,
+// and its difference from was in way. Each call continues where the last one ended. The result is between
+// was and a, because floating-point arithmetic is monotone.
 func (v *dualVariables) mix(dst, way []float64, from int, t []float64) {
 	for i := range dst {
 		at := from + i

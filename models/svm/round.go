@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// round is a state and what its workers share.
+// round is a state with the data that its workers share.
 type round struct {
 	*Learner
 	*state
@@ -15,7 +15,7 @@ type round struct {
 	intercept []float32 // p: intercepts, as in a model
 }
 
-// newRound publishes w(a), unless an earlier model's weights are still published.
+// newRound publishes w(a), unless the weights of an earlier model are still published.
 func newRound(l *Learner, s *state) *round {
 	if s.earlier != nil {
 		return &round{Learner: l, state: s, published: s.earlier, intercept: s.earlierIntercept}
@@ -50,7 +50,7 @@ func (r *round) Model() *linear.Model {
 	return m
 }
 
-// Update implements iterative.Round: w + Σ Δw, added in the order of the partitions.
+// Update implements iterative.Round. It adds w + Σ Δw in the order of the partitions.
 func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	sum := newPartial(r.Learner)
 	err := iterative.EachPartial(next, func(partition int, data []byte) error {
@@ -77,10 +77,9 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	return r.after(sum).encode(r.Learner), r.report(sum), nil
 }
 
-// momentum returns the share of the last change of problem c that is repeated before
-// steps are taken: (k−1)/(k+2) in the k-th round in one direction (Nesterov 1983, in the
-// form of Su, Boyd and Candès 2014). One partition needs none: its steps solve the
-// problem itself.
+// momentum returns the share of the last change of problem c that is repeated before steps are taken:
+// (k−1)/(k+2) in the k-th round in one direction (Nesterov 1983, in the form of Su, Boyd and Candès 2014).
+// A single partition needs none, because its steps solve the problem itself.
 func (r *round) momentum(c int) float64 {
 	if r.Partitions == 1 {
 		return 0
@@ -91,12 +90,12 @@ func (r *round) momentum(c int) float64 {
 
 // after returns the next state, given the sum of the partial results.
 //
-// Of the step from a to a + Δa it takes the share t that is best by the bound
+// Of the step from a to a + Δa it takes the share t that maximises the bound
 //
 //	D(a+tΔa) ≥ D(a) + (t/n)·gain − (λ/2)(‖w+tΔw‖² − ‖w‖²),   gain = Σ c_i [ℓ*(−a_i) − ℓ*(−a_i−Δa_i)],
 //
-// which holds for 0 ≤ t ≤ 1 because ℓ* is convex, and is exact for t = 0. So D never
-// falls. Without momentum t = 1 is safe; with momentum t may be smaller.
+// which holds for 0 ≤ t ≤ 1 because ℓ* is convex, and is exact for t = 0. So D never falls. Without
+// momentum t = 1 is safe; with momentum t may have to be smaller.
 func (r *round) after(sum *partial) *state {
 	p, d := r.problems(), r.Dim
 	s := newState(p, d)
@@ -129,9 +128,9 @@ func (r *round) after(sum *partial) *state {
 	return s
 }
 
-// direct stores how the weights of problem c have changed, and counts the rounds in one
-// direction. It restarts if steps have led back (the gradient scheme of O'Donoghue and
-// Candès 2015): if, starting after momentum, they opposed the total change.
+// direct stores how the weights of problem c have changed, and counts the rounds in one direction. It
+// restarts the count if the steps after momentum opposed the total change (the gradient scheme of
+// O'Donoghue and Candès 2015).
 func (r *round) direct(s *state, c int) {
 	momentum := r.momentum(c)
 	change := func(was, last, now float64) (by, back float64) {

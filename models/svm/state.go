@@ -8,22 +8,22 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// state is the start of a round: w(a), for p problems of d features.
+// state is what a round starts from: w(a), for p problems of d features.
 type state struct {
 	round   int
-	given   bool      // weights are an earlier model's: dual variables must be found
+	given   bool      // the weights are from an earlier model, so dual variables must be found
 	weights []float64 // p×d
 	bias    []float64 // p: the weight of the constant feature
 
-	// Weights (p×d) and intercepts (p) of an earlier model that are still published in
-	// the round after that in which they were given; nil if w(a) is published.
+	// Weights (p×d) and intercepts (p) of an earlier model, which stay published for one more round; nil if
+	// w(a) is published.
 	earlier          []float32
 	earlierIntercept []float32
 
 	scale    []float64 // p: share of the previous round's step that was taken, 0 to 1
-	last     []float64 // p×d: how weights have changed in that round
+	last     []float64 // p×d: change of the weights in that round
 	lastBias []float64 // p
-	smooth   []int64   // p: for how many rounds weights have kept their direction
+	smooth   []int64   // p: number of rounds in which weights have kept their direction
 }
 
 func newState(p, d int) *state {
@@ -94,9 +94,9 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 // partial is the partial result of a worker.
 type partial struct {
 	delta          []float64 // p×d: Σ c_i Δa_i φ_i
-	bias           []float64 // p: Σ c_i Δa_i, times the constant feature
+	bias           []float64 // p: Σ c_i Δa_i times the constant feature
 	gap            []float64 // p: Σ c_i (ℓ + ℓ* + a·s)
-	gain           []float64 // p: −Σ c_i ℓ*(−a_i), its growth
+	gain           []float64 // p: increase of −Σ c_i ℓ*(−a_i)
 	learn, heldOut loss.Tally
 }
 

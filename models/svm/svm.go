@@ -15,28 +15,26 @@
 //
 // # Rounds
 //
-// In a round each partition iterates over its blocks of rows from the same w. A step at
-// row i takes the score of v = w + σ'Δw, where Δw is the partition's change in this
-// round, and raises the dual in a_i alone with ‖φ_i‖² multiplied by σ'. If σ' is the
-// number of partitions, the sum of all Δw is a safe step: D never falls (Ma et al., Lemma
-// 4, γ = 1). Dual variables stay with their partition; only Δw travels.
+// In a round each partition iterates over its blocks of rows, starting from the same w. A step at row i
+// takes the score of v = w + σ'Δw, where Δw is the partition's change in this round. It maximises the dual
+// in a_i, with ‖φ_i‖² multiplied by σ'. If σ' is the number of partitions, the sum of all Δw is a safe
+// step: D never falls (Ma et al., Lemma 4, γ = 1). Dual variables stay with their partition; only Δw is
+// exchanged.
 //
-// Few rows decide: most have a_i at an end of its domain and rest there. Rows at which a
-// first step moved are cached in a window in memory, and steps are repeated there,
-// without the rows that have come to rest (as LIBLINEAR shrinks its set, Hsieh, Chang,
-// Lin, Keerthi and Sundararajan 2008, §3.2), until they add little. The next round visits
-// all rows again. The problems of the outputs share only rows, so their steps run in
-// parallel.
+// Few rows matter: most a_i are at an end of their domain and stay there. Rows at which a first step moved
+// are cached in a window in memory. Steps are repeated there until they add little, without the rows that
+// have stopped moving (like the shrinking of LIBLINEAR; Hsieh, Chang, Lin, Keerthi and Sundararajan 2008,
+// §3.2). The next round visits all rows again. The problems of the outputs share only rows, so their steps
+// run in parallel.
 //
 // # Partitions
 //
-// One partition solves the problem itself, and takes few rounds. Several partitions solve
-// their own problems, whose solutions disagree, and need many more rounds to agree, at a
-// rate that falls with σ'. So the next round begins beyond w, in the direction in which
-// the weights were moving (momentum, Nesterov 1983; in another form for dual ascent over
-// partitions by Zheng, Wang, Xia, Xu and Zhang 2017), and returns to plain steps where
-// those lead back. A row whose a_i would leave its domain is not moved. The share of the
-// total step to take is chosen for each problem such that D does not fall.
+// A single partition solves the problem itself, in few rounds. Several partitions solve separate problems
+// whose solutions disagree, and need many more rounds to agree, at a rate that falls with σ'. So the next
+// round starts beyond w, in the direction in which the weights were moving (momentum, Nesterov 1983;
+// another form for dual ascent over partitions is by Zheng, Wang, Xia, Xu and Zhang 2017), and returns to
+// plain steps when those go back. A row whose a_i would leave its domain is not moved. The share of the
+// total step is chosen for each problem so that D does not fall.
 //
 // Rounds to a gap relative to the objective, for hinge on 10,000 rows of 10 classes with
 // 512 Fourier features and λ = 1e-5 (BenchmarkRoundsToAGap):
@@ -46,26 +44,25 @@
 //	1e-2          3   18   30     65    396  >1000
 //	1e-3          5  379  678  >1000  >1000  >1000
 //
-// From two partitions on they grow with σ', as the theory of CoCoA+ allows, to a gap of
-// 1e-1, and to 1e-2 up to 8 partitions; then faster. Use one partition if one machine can
-// iterate over the rows in the available time.
+// The number grows in proportion to σ', as in the theory of CoCoA+, down to a gap of 1e-1, and to 1e-2 for
+// up to 8 partitions; beyond that it grows faster. Use one partition if one machine can iterate over the
+// rows in the available time.
 //
 // # The gap
 //
-// The round first scores its rows by w̃, the published float32 weights. The gap is the
-// sum of one term per row, none of them below zero:
+// A round first scores its rows by w̃, the published float32 weights. The gap is a sum of one term per row,
+// none of them negative, and a distance:
 //
 //	P(w̃) − D(a) = (1/n) Σ c_i [ℓ(s_i) + ℓ*(−a_i) + a_i s_i] + (λ/2)‖w̃ − w(a)‖²,   s_i = w̃·φ_i.
 //
-// Nothing is subtracted, so it is exact however small. w(a) is in float64, and Δw is
-// added in float64 from dual variables as they are stored.
+// Nothing is subtracted, so the gap is accurate however small. w(a) is in float64, and Δw is added in
+// float64 from the stored dual variables.
 //
 // # Intercept
 //
-// As in LIBLINEAR the intercept is the weight of a constant feature of value Bias, and
-// regularised with the others. An unregularised one would add the constraint Σ c_i a_i =
-// 0 to the dual, which a step in a single a_i violates. A larger Bias means less
-// regularisation and slower ascent.
+// As in LIBLINEAR the intercept is the weight of a constant feature of value Bias, and regularised like the
+// others. Without regularisation the dual would have the constraint Σ c_i a_i = 0, which a step in a single
+// a_i violates. A larger Bias means less regularisation and slower ascent.
 //
 // # Verification
 //
@@ -81,21 +78,20 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Options are the options of the learner. Equal options, rows and partitions give equal
-// bytes.
+// Options are the options of the learner. Equal options, rows and partitions give equal bytes.
 type Options struct {
 	loss.Problem // Lambda > 0; every loss but softmax
 
 	// Bias is the value of the constant feature whose weight is the intercept; 0 means no
 	// intercept. DefaultBias is for features with norms of about 1.
 	Bias float64 `json:"bias"`
-	// Partitions is σ', at least the number of partitions that have rows.
+	// Partitions is σ': at least the number of partitions with rows.
 	Partitions int `json:"partitions"`
-	// Passes is the largest number of steps at a row of the window between passes over
-	// all of it; 0 means DefaultPasses.
+	// Passes is the most steps at a row of the window between passes over the whole window; 0 means
+	// DefaultPasses.
 	Passes int `json:"passes,omitempty"`
-	// Window is how many bytes of features of moved rows a worker caches in memory during
-	// a round; 0 means DefaultWindow. It holds at least a block of rows.
+	// Window is the number of bytes of features of moved rows that a worker caches during a round; 0 means
+	// DefaultWindow. It holds at least a block of rows.
 	Window int64  `json:"window,omitempty"`
 	Seed   uint64 `json:"seed,string"` // of the order of the rows
 
@@ -103,18 +99,18 @@ type Options struct {
 	Rounds int `json:"-"`
 }
 
-// Defaults of Options. A window of 256 MiB holds 65,536 rows of 1,024 features, or 6,710
-// of 10,000; rows that do not share a window interact only in the next round.
+// Defaults of Options. A window of 256 MiB holds 65,536 rows of 1,024 features, or 6,710 of 10,000. Rows
+// that are not in a window together affect each other only in the next round.
 const (
 	DefaultBias   = 1
 	DefaultPasses = 50
 	DefaultWindow = 256 << 20
 )
 
-// maxRounds bounds the number of a round in the index of a stream.
+// maxRounds limits the number of a round, which is part of the index of a random stream.
 const maxRounds = 1 << 31
 
-// Learner is a iterative.Learner. Create it with New.
+// Learner is an iterative.Learner. Create it with New.
 type Learner struct {
 	Options
 	loss *loss.Loss
@@ -156,8 +152,8 @@ func New(o Options) (*Learner, error) {
 	return &Learner{Options: o, loss: l}, nil
 }
 
-// problems returns the number of weight vectors: one for each output, but a single one
-// for two classes, where the second is the negative of the first.
+// problems returns the number of weight vectors: one for each output, but one for two classes, where the
+// second would be the negative of the first.
 func (l *Learner) problems() int {
 	if l.mirrored() {
 		return 1
@@ -165,11 +161,10 @@ func (l *Learner) problems() int {
 	return l.Outputs
 }
 
-// mirrored reports whether there are two classes. Sums over outputs then count everything
-// twice.
+// mirrored reports whether there are two classes, so that sums over outputs count everything twice.
 func (l *Learner) mirrored() bool { return l.loss.Classes() && l.Outputs == 2 }
 
-// copies is how often each problem counts in the objective.
+// copies returns how often each problem counts in the objective.
 func (l *Learner) copies() float64 {
 	if l.mirrored() {
 		return 2
@@ -177,16 +172,15 @@ func (l *Learner) copies() float64 {
 	return 1
 }
 
-// Start implements iterative.Learner. Dual variables do not follow from weights, so with
-// init the first round only finds some: the slopes at init's scores, a_i = −∂ℓ/∂s, as at an
-// optimum, scaled down by a common factor if that raises the dual, which is then no worse than at
-// zero. init must have the same outputs and features.
+// Start implements iterative.Learner. init must have the same outputs and features. Dual variables do not
+// follow from weights, so with init the first round only finds some: the slopes at init's scores, a_i =
+// −∂ℓ/∂s, as at an optimum. They are scaled down by a common factor if that raises the dual, which is then
+// no worse than at zero.
 //
-// These dual variables are in their domain whatever λ init was trained with, but w(a) is
-// not init: another λ scales it, and slopes at kinks are not unique. Its objective may be
-// a hundred times init's, so the second round still publishes init, with the gap to the
-// dual reached so far, and later rounds publish w(a). From then on only the dual is
-// guaranteed to improve in each round, not the objective.
+// These dual variables are in their domain whatever λ init was trained with. But w(a) is not init: another
+// λ scales it, and slopes at kinks are not unique. Its objective may be a hundred times init's. So the
+// second round still publishes init, with the gap to the dual reached so far, and later rounds publish
+// w(a). From then on the dual is guaranteed to improve in each round, but not the objective.
 func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	p, d := l.problems(), l.Dim
 	s := newState(p, d)

@@ -18,8 +18,7 @@ func init() {
 	})
 }
 
-// Training holds the options of training by this learner. NewTraining returns the
-// defaults of the command line.
+// Training holds the options of the learner svm. Use NewTraining for the defaults.
 type Training struct {
 	iterative.Shared
 	Bias   float64 `flag:"bias" help:"For svm: value of the constant feature whose weight is the intercept. It is regularised like the other weights; 0 means no intercept."`
@@ -60,8 +59,8 @@ func (t *Training) DefaultLoss(classes bool) string {
 	return "epsilon_insensitive"
 }
 
-// Resumes reports whether the result is the optimum, wherever a run began: if patience
-// ends it, each λ needs the same trial.
+// Resumes reports whether the result is the optimum, wherever a run starts. If patience ends the rounds,
+// each λ needs the same start.
 func (t *Training) Resumes() bool { return t.Patience == 0 }
 
 // Seal returns the Options of the problem.
@@ -71,17 +70,17 @@ func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	return o, err
 }
 
-// Steps returns what plans assume. Rows come to rest, so a round has fewer steps than the one
-// before; and each partition is solved alone, so there are more steps with more partitions. Between
-// a twentieth (of classes that are easy to separate) and five times as many were counted.
+// Steps implements iterative.Iterative. A round has fewer steps than the one before, as fewer rows move.
+// Partitions are solved separately, so more of them need more steps. Measured numbers were between a
+// twentieth (for classes that are easy to separate) and five times this estimate.
 func (t *Training) Steps() float64 { return 10 * math.Sqrt(float64(t.Rounds*t.Partitions)) }
 
-// Memory returns the memory of a training: weights and steps in float64, the window, and
-// dual variables before, after and as written.
+// Memory returns the memory for training: weights and steps in float64, the window, and dual variables
+// before, after, and in their encoding.
 func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	k, d := int64(s.Outputs), int64(s.Features)
 	if k == 2 {
-		k = 1 // of two classes one is the mirror of the other
+		k = 1 // two classes have one problem
 	}
 	weights := 4 * k * d
 	rows := max(s.Rows, 1) / int64(max(1, s.Partitions))
@@ -92,9 +91,8 @@ func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	}
 }
 
-// Fit trains on rows in memory, like a job over files with one partition. Nil options mean what
-// NewTraining returns. The last report of the result has the duality gap, which proves how near the
-// weights are to the optimum.
+// Fit trains on rows in memory, like a job over files with one partition. Nil options mean NewTraining().
+// The last report of the result has the duality gap, which bounds how far the weights are from the optimum.
 func Fit(d *linear.Data, lambda float64, t *Training) (*iterative.FitResult, error) {
 	if t == nil {
 		t = NewTraining()

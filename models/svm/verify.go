@@ -9,14 +9,14 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
-// VerifyKind is the name of the learner.
+// VerifyKind is the registered name of the learner.
 const VerifyKind = "svm.verify"
 
 func init() { iterative.RegisterOpener(VerifyKind, iterative.OpenerOf(open)) }
 
-// A verification is a single round: its state holds the weights to verify and the
-// learner's last state, the carried state of partitions is their dual variables, and the
-// final state is the JSON of an svm.Certificate.
+// verification is a learner with a single round. Its state holds the weights to verify and the last state
+// of the training, the carried states of the partitions are their dual variables, and the final state is a
+// Certificate in JSON.
 type verification struct{ *Learner }
 
 func open(o Options) (iterative.Learner, error) {
@@ -24,8 +24,8 @@ func open(o Options) (iterative.Learner, error) {
 	return verification{l}, err
 }
 
-// VerifyState returns the state of a verification: the learner's last state and the
-// weights file of a model.
+// VerifyState returns the state for a verification: the last state of the training and the weights file of
+// the model.
 func VerifyState(state, weights []byte) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(state)))
 	return append(append(b, state...), weights...)

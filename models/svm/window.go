@@ -6,19 +6,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// window holds the rows of a partition that have moved in this round, with their
-// features, so that steps can be repeated at them: most rows come to rest at an end of
-// their domain, and the few others interact.
+// window caches the rows of a partition that have moved in this round, with their features, so that steps
+// can be repeated there. Most rows stop moving at an end of their domain; the few others affect each other.
 type window struct {
 	rowBlock
 	rows []int     // their indices in the partition
 	was  []float64 // n×p: dual variables when the round began
-	way  []float64 // n×p: what was added to them at the start
-	base []float64 // n×p: dual variables up to which steps are summed
+	way  []float64 // n×p: momentum added to them at the start
+	base []float64 // n×p: dual variables up to which steps have been summed
 }
 
-// cycles is the most passes over a window for rows to step at, and settled the share of
-// the round's gain in the dual below which it is left.
+// cycles is the most passes over a window. It is left when a pass gains less than the share settled of the
+// round's gain in the dual.
 const (
 	cycles  = 8
 	settled = 0.003
@@ -27,14 +26,12 @@ const (
 // windowRows returns how many rows the window holds.
 func (w *worker) windowRows() int { return int(w.Window / (4 * int64(w.Dim))) }
 
-// keep appends row i of s, row number at of the partition, with its dual variables at the
-// start of the round and what was added to them. Norms may be missing if no step will be
-// taken.
+// keep appends row i of s, which is row at of the partition, with its dual variables at the start of the
+// round (was) and the momentum added to them (way). Its norm may be missing if no step will be taken.
 func (w *worker) keep(s *rowBlock, i, at int, was, way []float64) {
 	p, d, k := w.problems(), w.Dim, &w.window
 	if k.phi == nil {
-		// Allocate the whole window, so that it is not copied as it grows. Unused pages
-		// are never touched.
+		// Allocate the whole window, so that it is not copied as it grows. Unused pages are never touched.
 		rows := min(w.windowRows(), int(w.Rows)/w.Partitions+1)
 		k.phi = blas.Make[float32](rows * d)[:0]
 	}
@@ -52,8 +49,8 @@ func (w *worker) keep(s *rowBlock, i, at int, was, way []float64) {
 	}
 }
 
-// settle takes the steps of the window until they add little, stores the result in found
-// and now, and empties the window.
+// settle repeats steps in the window until they gain little, stores the result in found and now, and
+// empties the window.
 func (w *worker) settle() {
 	k, p, l := &w.window, w.problems(), w.loss.Scalar
 	if k.n == 0 {
@@ -80,9 +77,8 @@ func (w *worker) settle() {
 	k.rows, k.was, k.way, k.base = k.rows[:0], k.was[:0], k.way[:0], k.base[:0]
 }
 
-// account sums the steps since its last call, in float64 and from dual variables as they
-// are stored, and computes view from the sum, so that rounding errors of steps do not
-// accumulate.
+// account sums the steps since its last call, in float64 and from the stored dual variables, and recomputes
+// view from the sum, so that rounding errors of steps do not accumulate.
 func (w *worker) account() {
 	k, d := &w.window, w.Dim
 	w.sum(w.steps, w.stepsBias, func(at int) float64 {
@@ -101,8 +97,8 @@ func (w *worker) account() {
 	}
 }
 
-// sum adds Σ c_i δ_i φ_i over the window to delta, and the same sum for the constant feature to
-// bias. δ is a function of the index, and is 0 at most rows.
+// sum adds Σ c_i δ_i φ_i over the window to delta, and the same for the constant feature to bias. change
+// returns δ by index; it is 0 for most rows.
 func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
 	p, d, k := w.problems(), w.Dim, &w.window
 	const run = 256

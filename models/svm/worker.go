@@ -20,10 +20,10 @@ type worker struct {
 	partition int
 	threads   int
 	seed      uint64  // of this partition and round
-	unit      float64 // of a step δ, view moves by unit·c·δ·φ
-	turn      uint32  // how often steps were taken
+	unit      float64 // a step δ moves view by unit·c·δ·φ
+	turn      uint32  // number of calls of ascend
 
-	before  dualVariables // as the previous round left them
+	before  dualVariables // left by the previous round
 	known   bool          // there was a previous round
 	now     dualVariables
 	rows    int // training rows so far
@@ -33,9 +33,9 @@ type worker struct {
 
 	steps     []float64 // p×d: Σ c_i δ_i φ_i of the steps of the window
 	stepsBias []float64 // p
-	view      []float32 // p×d: weights by which steps are taken
+	view      []float32 // p×d: w + σ'Δw, the weights for scores of steps
 	viewBias  []float64 // p
-	gained    []float64 // p: by steps, times n
+	gained    []float64 // p: gain of the steps in the dual, times n
 
 	scores   []float32 // n×p, of a block or the window
 	was, way []float64 // n×p, of a block: see window
@@ -68,12 +68,10 @@ func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
 	return w, nil
 }
 
-// Threads sets the number of threads, which does not change results. It helps one
-// partition on a machine of several cores.
+// Threads implements iterative.Threaded. It helps a single partition on several cores.
 func (w *worker) Threads(n int) { w.threads = max(1, n) }
 
-// Fold implements iterative.Worker. It panics if the block has rows of another
-// length.
+// Fold implements iterative.Worker. It panics if rows have another length.
 func (w *worker) Fold(b iterative.Block) error {
 	p := w.problems()
 	b.Check("svm", w.Dim)
@@ -162,9 +160,9 @@ func (w *worker) heldOut(b iterative.Block) error {
 	return nil
 }
 
-// measure scores the rows of a block at the published weights, with each row's term of
-// the gap, and stores in a the dual variables with which the round begins: was, rounded,
-// or those that match the scores of given weights.
+// measure scores the rows of a block at the published weights and adds each row's term of the gap. It
+// stores in a the dual variables at the start of the round: was rounded to float32, or those that match the
+// scores of an earlier model's weights.
 func (w *worker) measure(b iterative.Block, a []float32) error {
 	p, l := w.problems(), w.loss.Scalar
 	for i, y := range b.Y {
@@ -194,8 +192,8 @@ func (w *worker) measure(b iterative.Block, a []float32) error {
 				continue
 			}
 			w.way[at] = float64(w.momentum(c) * w.way[at])
-			// Outside the domain it is not moved; view, which includes the whole step, is
-			// corrected.
+			// If momentum would leave the domain, the row is not moved, and view is corrected, as it
+			// includes the whole step.
 			if on := was + w.way[at]; !math.IsInf(l.Conjugate(code, -on), 1) {
 				a[at] = feasible(l, code, on)
 			}

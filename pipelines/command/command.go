@@ -1,5 +1,6 @@
-// Package command is the command line of bochner: one sub-command per job, each a thin layer
-// over package pipelines.
+// Package command is the command line of bochner: one sub-command per job, each a thin layer over
+// package pipelines. Main runs it. newCommand makes a sub-command from a struct of options, whose
+// tags become flags, and from help/NAME.txt, which becomes the help.
 package command
 
 import (
@@ -26,9 +27,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Main runs the command with the arguments after the program's name and returns
-// its exit code. On a worker, which runners start with Beam's flags only, it
-// serves the runner and does not return.
+// Main runs the command with the arguments after the program's name and returns its exit code. On a
+// worker, which runners start with Beam's flags only, it serves the runner and does not return.
 func Main(args []string) int {
 	args = jobFlag(args)
 	var beamArgs []string
@@ -47,25 +47,24 @@ func Main(args []string) int {
 	debug.SetTraceback("crash")
 
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-	if len(args) > 0 && args[0] == "serve" { // SIGHUP has it look for a new model
+	if len(args) > 0 && args[0] == "serve" { // on SIGHUP it looks for a new model
 		ends = ends[:2]
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), heeded(ends...)...)
+	ctx, stop := signal.NotifyContext(context.Background(), handledSignals(ends...)...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	// A reader that has seen enough is an error of a write, so that the job ends in order.
+	// When the reader of standard output exits, a write fails with EPIPE and the job ends in order.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return run(ctx, args, os.Stdout, os.Stderr)
 }
 
-// heeded returns the signals that the program should handle: those that its parent does not
-// ignore, as nohup does.
-func heeded(all ...os.Signal) []os.Signal { return slices.DeleteFunc(all, signal.Ignored) }
+// handledSignals returns the signals that the parent does not ignore: nohup ignores SIGHUP.
+func handledSignals(all ...os.Signal) []os.Signal { return slices.DeleteFunc(all, signal.Ignored) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			code = crashed(stderr, args, transforms.FaultOfPanic(r))
+			code = reportCrash(stderr, args, transforms.FaultOfPanic(r))
 		}
 	}()
 	root := newRoot(args...)
@@ -74,12 +73,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	stderr = root.ErrOrStderr() // as --log_format has it
+	stderr = root.ErrOrStderr() // --log_format may have replaced it
 	var started *startedError
 	switch {
-	case out.Unread(err):
-		return exit.CodeOK // head has seen enough
-	case out.Err != nil && !errors.As(err, &started): // of help or a version
+	case out.ReaderGone(err):
+		return exit.CodeOK // for instance head
+	case out.Err != nil && !errors.As(err, &started): // help or a version
 		fmt.Fprintf(stderr, "bochner: standard output: %v\n", out.Err)
 		return exit.CodeData
 	case err == nil:
@@ -91,7 +90,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	code = exit.Code(err)
 	switch code {
 	case exit.CodeCrash:
-		return crashed(stderr, args, err)
+		return reportCrash(stderr, args, err)
 	case exit.CodeInterrupted:
 		if keepsWork(cmd) {
 			fmt.Fprintf(stderr, "bochner: stopped; the same command with --resume continues from here\n")
@@ -104,24 +103,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			fmt.Fprintf(stderr, "the same command with --resume continues from the finished part\n")
 		}
 	case exit.CodeUsage:
-		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", dashed(err), cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", withFlagName(err), cmd.CommandPath())
 	default:
 		fmt.Fprintf(stderr, "bochner: %s\n", transforms.FaultText(err))
 	}
 	return code
 }
 
-// dashed returns the text of an error, with dashes before the name of an option that it
-// begins with.
-func dashed(err error) string {
+// withFlagName returns the text of an error. If it begins with the name of an option, dashes make
+// it the name of a flag.
+func withFlagName(err error) string {
 	if o, ok := errors.AsType[*option.Error](err); ok && err.Error() == o.Error() {
 		return "--" + err.Error()
 	}
 	return transforms.FaultText(err)
 }
 
-// crashed reports that the program failed; with --verbose, where.
-func crashed(stderr io.Writer, args []string, err error) int {
+// reportCrash prints an internal error, with the stack if --verbose is given, and returns its exit code.
+func reportCrash(stderr io.Writer, args []string, err error) int {
 	what, where, _ := strings.Cut(err.Error(), "\n")
 	if _, much, is := strings.Cut(what, machine.OutOfMemory); is {
 		fmt.Fprintf(stderr, "bochner: %s%s; --plan prints what training needs\n", machine.OutOfMemory, much)
@@ -134,21 +133,21 @@ func crashed(stderr io.Writer, args []string, err error) int {
 	return exit.CodeCrash
 }
 
-// makers are the jobs that create a directory and work in one beside it.
-var makers = []string{"train", "fit", "align", "embed", "predict", "featurize"}
+// directoryJobs are the jobs that create a directory and have a work directory next to it.
+var directoryJobs = []string{"train", "fit", "align", "embed", "predict", "featurize"}
 
-// keepsWork tells whether a stopped job leaves its finished work: in a named work directory
-// or beside the directory that it creates. A stream leaves none: its outputs tell what is done.
+// keepsWork reports whether a stopped job leaves its finished work: in a named work directory, or
+// in one next to its output. A stream leaves none, because its outputs record its progress.
 func keepsWork(cmd *cobra.Command) bool {
 	if stream := cmd.Flags().Lookup("stream"); stream != nil && stream.Changed {
 		return false
 	}
 	work, out := cmd.Flags().Lookup("work"), cmd.Flags().Lookup("out")
-	makes := slices.Contains(makers, cmd.Name()) && (out == nil || out.Value.String() != standardOutput)
+	makes := slices.Contains(directoryJobs, cmd.Name()) && (out == nil || out.Value.String() != standardOutput)
 	return work != nil && (work.Changed || makes)
 }
 
-// startedError is an error of a job that has started, as opposed to an error in the command line.
+// startedError is an error of a job that has started. Other errors are in the command line.
 type startedError struct{ err error }
 
 func (e *startedError) Error() string { return e.err.Error() }
@@ -173,7 +172,7 @@ func jobFlag(args []string) []string {
 	return args
 }
 
-// onWorker tells whether a runner started the program as a worker.
+// onWorker reports whether a runner started the program as a worker.
 func onWorker(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		name, value, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
@@ -181,10 +180,10 @@ func onWorker(args []string) bool {
 	})
 }
 
-// newRoot returns the program with all commands, or with the one that the arguments begin with: to make the
-// flags of all takes as long as a small job.
+// newRoot returns the root command with all sub-commands, or with only the one that args begin
+// with: making the flags of all takes as long as a small job.
 func newRoot(args ...string) *cobra.Command {
-	root := described("bochner")
+	root := commandFromText("bochner")
 	root.Version, root.SilenceErrors, root.SilenceUsage, root.Args = engine.Version(), true, true, nil
 	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().Func("storage_emulator",

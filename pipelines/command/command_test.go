@@ -74,13 +74,13 @@ func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
 		}
 	})
 	slices.Sort(want)
-	for _, name := range makers {
+	for _, name := range directoryJobs {
 		cmd, _, err := newRoot().Find([]string{name})
 		if err != nil || !keepsWork(cmd) || !slices.Contains(templateArgs(cmd, nil), "--resume") {
 			t.Errorf("%s: not resumed: %v", name, err)
 		}
 	}
-	got := slices.Sorted(slices.Values(makers))
+	got := slices.Sorted(slices.Values(directoryJobs))
 	if len(want) == 0 || !slices.Equal(got, want) {
 		t.Errorf("makers are %v, by their flags they are %v", got, want)
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// registered are the values of flags that registries have, by the name of the flag, or of the command
-// and the flag.
-var registered = map[string]func() []string{
+// registryValues has functions that return the values of flags from registries. A key is the name
+// of a flag, or of a command and a flag.
+var registryValues = map[string]func() []string{
 	"kernel":               kernel.Names,
 	"learner":              iterative.Names,
 	"runner":               engine.Runners,
@@ -35,7 +35,7 @@ var registered = map[string]func() []string{
 func addOptions(cmd *cobra.Command, options []*option.Option) {
 	for _, o := range options {
 		for _, name := range []string{o.Name, cmd.Name() + " " + o.Name} {
-			if values := registered[name]; values != nil {
+			if values := registryValues[name]; values != nil {
 				o.SetValues(values())
 			}
 		}
@@ -47,12 +47,12 @@ func addOptions(cmd *cobra.Command, options []*option.Option) {
 	}
 }
 
-// underscored makes --id-column mean --id_column.
+// underscored normalises the names of flags, so that --id-column means --id_column.
 func underscored(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "-", "_"))
 }
 
-// optionOf returns the option that a flag sets; an empty one for flags of cobra and Beam.
+// optionOf returns the option that a flag sets, or an empty one for flags of cobra and Beam.
 func optionOf(f *pflag.Flag) *option.Option {
 	if v, is := f.Value.(interface{ Self() *option.Option }); is {
 		return v.Self()
@@ -60,20 +60,20 @@ func optionOf(f *pflag.Flag) *option.Option {
 	return new(option.Option)
 }
 
-// showOnly makes these the flags of a command that --help shows.
+// showOnly has --help of a command show only these flags.
 func showOnly(cmd *cobra.Command, names string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { optionOf(f).Common = false })
 	showAlso(cmd, names)
 }
 
-// showAlso makes --help of a command show these flags, too.
+// showAlso has --help of a command show these flags, too.
 func showAlso(cmd *cobra.Command, names string) {
 	for _, name := range strings.Fields(names) {
 		optionOf(cmd.Flags().Lookup(name)).Common = true
 	}
 }
 
-// refuse returns an error if one of the flags is given, with why it cannot be.
+// refuse returns an error with the reason why if one of the named flags is given.
 func refuse(cmd *cobra.Command, names []string, why string) error {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
@@ -93,7 +93,7 @@ func namesOf(structs ...any) (names []string) {
 	return names
 }
 
-// addBeamFlags adds Beam's own flags, which the help does not show.
+// addBeamFlags adds Beam's own flags and hides them from the help.
 func addBeamFlags(fs *pflag.FlagSet) {
 	flag.CommandLine.VisitAll(func(g *flag.Flag) {
 		if fs.Lookup(g.Name) != nil || strings.HasPrefix(g.Name, "test.") {
@@ -104,7 +104,7 @@ func addBeamFlags(fs *pflag.FlagSet) {
 	})
 }
 
-// beamFlags describes Beam's own flags.
+// beamFlags returns the help of Beam's own flags.
 func beamFlags() string {
 	var b strings.Builder
 	flag.CommandLine.VisitAll(func(g *flag.Flag) {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// manual prints the help of all commands.
+// manual prints the help of commands.
 type manual struct {
 	all bool // with every flag
 }
@@ -38,7 +38,7 @@ func attachHelp(root *cobra.Command) {
 // command returns `bochner help`.
 func (m *manual) command() *cobra.Command {
 	var asJSON bool
-	cmd := described("help")
+	cmd := commandFromText("help")
 	cmd.Args = cobra.MaximumNArgs(1)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var names []string
@@ -113,8 +113,7 @@ func flagHelp(f *pflag.Flag) string {
 	return text
 }
 
-// defaultOf returns the default of a flag as it would be written, or "" if it is the zero
-// value of its type. Of a flag that can be given several times it is a text.
+// defaultOf returns the default of a flag as a user would write it, or "" for the zero value of its type.
 func defaultOf(f *pflag.Flag) string {
 	if _, several := f.Value.(pflag.SliceValue); several {
 		return strings.Trim(f.DefValue, "[]")
@@ -126,7 +125,7 @@ func defaultOf(f *pflag.Flag) string {
 	return f.DefValue
 }
 
-// writeEntry writes a name and, from that column on, a text.
+// writeEntry writes a name and then, from the given column on, a text wrapped to width.
 func writeEntry(w io.Writer, name, text string, column, width int) {
 	indent := strings.Repeat(" ", column)
 	left := "  " + name
@@ -172,14 +171,14 @@ func wrap(text, indent string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// Limits of the width to which help is wrapped.
+// Widths in characters to which help is wrapped.
 const (
 	narrowest    = 40
 	unknownWidth = 80
 	widest       = 120
 )
 
-// widthOf returns the width of help written to w: $COLUMNS, or the width of the terminal.
+// widthOf returns the width for help written to w: $COLUMNS, or the width of the terminal.
 func widthOf(w io.Writer) int {
 	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil {

@@ -29,7 +29,7 @@ func placeholder(f *pflag.Flag) string {
 	return "VALUE"
 }
 
-// Complete adds shell completion of the values of all flags.
+// addCompletion adds shell completion of the values of all flags.
 func addCompletion(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -43,7 +43,7 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// completion returns the function that offers the values of a flag which begin with a prefix.
+// completion returns a function that lists the values of a flag with a given prefix.
 func completion(f *pflag.Flag) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		switch placeholder(f) {

@@ -27,7 +27,7 @@ type flagDescription struct {
 	Help    string   `json:"help"`
 }
 
-// Describe returns the description of a command with its flags and sub-commands.
+// describe returns the description of a command with its flags and sub-commands.
 func describe(cmd *cobra.Command) description {
 	d := description{Name: cmd.Name(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long, Examples: cmd.Example}
 	if !cmd.HasAvailableSubCommands() {

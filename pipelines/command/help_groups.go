@@ -16,7 +16,7 @@ var titles = []string{
 // otherGroup is for flags without a group.
 const otherGroup = "Other"
 
-// mostFlags is the largest number of flags that --help shows.
+// mostFlags is the largest number of flags of a command that --help may show.
 const mostFlags = 25
 
 // flagGroup is a group with its flags of one command.
@@ -25,15 +25,15 @@ type flagGroup struct {
 	Flags []*pflag.Flag
 }
 
-// grouped returns the visible flags of a command by group, common ones first; with all, including those
-// that only --help_all shows. hidden is the number of flags left out.
+// grouped returns the visible flags of a command by group, common ones first. With all, it includes
+// the flags that only --help_all shows. hidden is the number of flags that are left out.
 func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
 	for _, title := range append(slices.Clone(titles), otherGroup) {
 		var common, more []*pflag.Flag
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			switch {
 			case f.Hidden || titleOf(f) != title:
-			case isMarked(f):
+			case isMarkedCommon(f):
 				common = append(common, f)
 			default:
 				more = append(more, f)
@@ -63,12 +63,12 @@ func titleOf(f *pflag.Flag) string {
 
 func isHelp(f *pflag.Flag) bool { return f.Name == "help" || f.Name == "help_all" }
 
-// isMarked tells whether a flag is marked as common.
-func isMarked(f *pflag.Flag) bool { return optionOf(f).Common || isHelp(f) }
+// isMarkedCommon reports whether a flag is tagged as common, or is a flag of the help itself.
+func isMarkedCommon(f *pflag.Flag) bool { return optionOf(f).Common || isHelp(f) }
 
-// isCommon tells whether --help of the command shows a flag.
+// isCommon reports whether --help of the command shows a flag.
 func isCommon(cmd *cobra.Command, f *pflag.Flag) bool {
-	return isMarked(f) || countFlags(cmd) <= mostFlags
+	return isMarkedCommon(f) || countFlags(cmd) <= mostFlags
 }
 
 // countFlags returns the number of flags of a command that are not hidden.

@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// elsewhere maps names of flags in other programs, mostly scikit-learn, to ours, with a note
-// if the two differ.
-var elsewhere = map[string]struct{ Flag, Note string }{
+// foreignFlags maps names of flags in other programs, mostly scikit-learn, to ours. A note says how
+// the two differ.
+var foreignFlags = map[string]struct{ Flag, Note string }{
 	"alpha":            {"lambda", "lambda = alpha/n, where n is the number of rows"},
 	"reg_alpha":        {"lambda", "lambda = alpha/n, where n is the number of rows"},
 	"reg_lambda":       {"lambda", "lambda is on the mean loss"},
@@ -60,17 +60,17 @@ var elsewhere = map[string]struct{ Flag, Note string }{
 	"seeds":            {"seed", ""},
 }
 
-// valuesElsewhere maps names of values in scikit-learn to ours. They are accepted.
-var valuesElsewhere = map[string]map[string]string{
+// foreignValues maps names of values in scikit-learn to ours. Both are accepted.
+var foreignValues = map[string]map[string]string{
 	"loss":      {"log_loss": "logistic", "squared_error": "squared", "cross_entropy": "softmax"},
 	"calibrate": {"sigmoid": "platt"},
 	"learner":   {"svc": "svm", "svr": "svm"},
 	"task":      {"classify": "classification", "regress": "regression"},
 }
 
-// ownNames replaces values that are named as in other programs by our names.
-func ownNames(fs *pflag.FlagSet) error {
-	for name, values := range valuesElsewhere {
+// translateValues replaces the foreignValues of flags by our names.
+func translateValues(fs *pflag.FlagSet) error {
+	for name, values := range foreignValues {
 		f := fs.Lookup(name)
 		if f == nil {
 			continue
@@ -84,8 +84,8 @@ func ownNames(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// wrongFlag adds to the error of an unknown flag the name of a similar one, and to the error of an
-// invalid value the explanation of its type.
+// wrongFlag adds the name of a similar flag to the error of an unknown flag, and describes the
+// values that a flag takes in the error of an invalid one.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f, cause := invalid.GetFlag(), invalid.Unwrap()
@@ -96,13 +96,12 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w%s", err, meant(cmd.Flags(), unknown.GetSpecifiedName()))
+		return fmt.Errorf("%w%s", err, suggestion(cmd.Flags(), unknown.GetSpecifiedName()))
 	}
 	return err
 }
 
-// inOneLine returns the text of an error with cobra's list of similar commands in the form of
-// our other messages.
+// inOneLine rewrites cobra's list of similar commands as "(did you mean ...?)", as other messages.
 func inOneLine(message string) string {
 	text, list, found := strings.Cut(message, "\n\nDid you mean this?\n\t")
 	if !found {
@@ -111,10 +110,10 @@ func inOneLine(message string) string {
 	return fmt.Sprintf("%s (did you mean %q?)", text, strings.Join(strings.Fields(list), ", "))
 }
 
-// meant returns ` (did you mean "lambda"?)` if other programs have a flag of that name, or if
-// the name is close to one of ours.
-func meant(fs *pflag.FlagSet, name string) string {
-	if other, known := elsewhere[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known &&
+// suggestion returns a text such as ` (did you mean "lambda"?)` if other programs have a flag of
+// that name, or if the name is close to one of ours.
+func suggestion(fs *pflag.FlagSet, name string) string {
+	if other, known := foreignFlags[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known &&
 		fs.Lookup(other.Flag) != nil {
 		note := ""
 		if other.Note != "" {

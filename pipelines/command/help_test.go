@@ -154,7 +154,7 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, other := range elsewhere {
+	for name, other := range foreignFlags {
 		if train.Flags().Lookup(name) != nil {
 			t.Errorf("--%s is a flag of train", name)
 		}
@@ -162,7 +162,7 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 			t.Errorf("--%s stands for --%s, which train does not have", name, other.Flag)
 		}
 	}
-	for flag, values := range valuesElsewhere {
+	for flag, values := range foreignValues {
 		for theirs, ours := range values {
 			known := optionOf(train.Flags().Lookup(flag)).Values
 			if !slices.Contains(known, ours) || slices.Contains(known, theirs) {

@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// readConfig sets the flags that the file of --config contains and the command line does not.
-// Every key must be the name of a flag. A list sets a flag that can be given several times,
-// or one that takes a list separated by commas.
+// readConfig sets the flags that the file of --config has and the command line does not have. Every
+// key must be the name of a flag. A list sets a flag that can be given several times, or that takes
+// a list separated by commas.
 func readConfig(cmd *cobra.Command) error {
 	fs := cmd.Flags()
 	f := fs.Lookup("config")
@@ -41,7 +41,7 @@ func readConfig(cmd *cobra.Command) error {
 	for _, key := range keys {
 		f := fs.Lookup(key)
 		if f == nil || key == "config" {
-			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, meant(fs, key))
+			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, suggestion(fs, key))
 		}
 		if f.Changed {
 			continue
@@ -50,7 +50,7 @@ func readConfig(cmd *cobra.Command) error {
 			return fmt.Errorf("--config: %s: %s: %w", name, key, err)
 		}
 		given := f.Value
-		f.Value = constant{given}
+		f.Value = frozenValue{given}
 		err := fs.Set(key, "") // notes that the flag is set, for Visit
 		if f.Value = given; err != nil {
 			return err
@@ -59,10 +59,10 @@ func readConfig(cmd *cobra.Command) error {
 	return nil
 }
 
-// constant is a value that setting its flag again does not change.
-type constant struct{ pflag.Value }
+// frozenValue is a value whose Set changes nothing.
+type frozenValue struct{ pflag.Value }
 
-func (constant) Set(string) error { return nil }
+func (frozenValue) Set(string) error { return nil }
 
 // readSmall reads a small file, which may be a pipe.
 func readSmall(ctx context.Context, name string) ([]byte, error) {

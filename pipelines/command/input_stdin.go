@@ -12,12 +12,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// maxStdin is the largest number of bytes of data on standard input, which is kept in a
-// temporary file because jobs read data more than once.
+// maxStdin is the largest number of bytes of data on standard input. They are stored in a temporary
+// file, because jobs read data more than once.
 const maxStdin = 1 << 30
 
-// takeStdin replaces - in the files of the data, if there is any data, by a file with what in has,
-// which remove deletes.
+// takeStdin replaces the file name - in data, unless data is nil, by a temporary file with the
+// content of in; remove deletes the file.
 func takeStdin(ctx context.Context, data *dataset.Options, in io.Reader) (remove func() error, err error) {
 	if data == nil || len(data.Data) != 1 || data.Data[0] != standardInput {
 		return func() error { return nil }, nil
@@ -29,7 +29,7 @@ func takeStdin(ctx context.Context, data *dataset.Options, in io.Reader) (remove
 	return remove, err
 }
 
-// spoolStdin writes what in has to a temporary file, which remove deletes.
+// spoolStdin copies in to a temporary file; remove deletes the file.
 func spoolStdin(ctx context.Context, in io.Reader) (name string, remove func() error, err error) {
 	dir, remove, err := engine.NewTemp(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 )
 
-// runFunc does the work of a command. Its result is printed; nil prints nothing.
+// runFunc does the work of a command. Its result, unless it is nil, is printed.
 type runFunc func(cmd *cobra.Command, args []string) (io.WriterTo, error)
 
 // printFlags are the flags of every command that prints a result.
@@ -40,8 +40,8 @@ type jobFlags struct {
 	Config string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
 }
 
-// logOf returns where the log of a command goes; nil for nowhere.
-func logOf(cmd *cobra.Command) io.Writer {
+// jobLog returns the writer for the log of a command, nil with --quiet.
+func jobLog(cmd *cobra.Command) io.Writer {
 	if isSet(cmd, "quiet") {
 		return nil
 	}
@@ -52,10 +52,10 @@ func logOf(cmd *cobra.Command) io.Writer {
 // the flags of the struct that options points to, and, if the struct holds a job.Options, the flags
 // of jobs.
 func newCommand(name string, options any, run runFunc, more ...*option.Option) *cobra.Command {
-	cmd := described(name)
+	cmd := commandFromText(name)
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	data, opts := find[dataset.Options](options), find[job.Options](options)
+	data, opts := findField[dataset.Options](options), findField[job.Options](options)
 	if data != nil {
 		data.Formats = dataset.NewOptions()
 	}
@@ -65,8 +65,8 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 	}
 	addOptions(cmd, option.List(new(printFlags)))
 	var flags jobFlags
-	logs := cmp.Or(find[LogFlags](options), &flags.LogFlags)
-	if opts != nil || name == "serve" { // which has a log and may have a file of flags, too
+	logs := cmp.Or(findField[LogFlags](options), &flags.LogFlags)
+	if opts != nil || name == "serve" { // serve has a log and may have a --config file, too
 		addOptions(cmd, option.List(&flags))
 	}
 	if opts != nil {
@@ -78,7 +78,7 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 		} else if err != nil {
 			return err
 		}
-		if err := ownNames(fs); err != nil {
+		if err := translateValues(fs); err != nil {
 			return err
 		}
 		switch logs.LogFormat {
@@ -88,7 +88,7 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 		default:
 			return exit.Usage("--log_format is text or json, not %q", logs.LogFormat)
 		}
-		if err := start(cmd, args, data, opts, run); err != nil {
+		if err := startJob(cmd, args, data, opts, run); err != nil {
 			return &startedError{err}
 		}
 		return nil
@@ -96,8 +96,8 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 	return cmd
 }
 
-// start runs the job, or writes the template of one.
-func start(cmd *cobra.Command, args []string, data *dataset.Options, opts *job.Options, run runFunc) error {
+// startJob runs the job and prints its result, or writes a Dataflow template that runs it.
+func startJob(cmd *cobra.Command, args []string, data *dataset.Options, opts *job.Options, run runFunc) error {
 	if remote.FromTemplate() {
 		return remote.Template(cmd.Context(), templateArgs(cmd, args))
 	}
@@ -106,7 +106,7 @@ func start(cmd *cobra.Command, args []string, data *dataset.Options, opts *job.O
 			// Workers in this process take Beam's log lines from their job.
 			slog.SetDefault(slog.New(slog.DiscardHandler))
 		}
-		opts.Log, opts.LimitMemory = logOf(cmd), true
+		opts.Log, opts.LimitMemory = jobLog(cmd), true
 	}
 	remove, err := takeStdin(cmd.Context(), data, cmd.InOrStdin())
 	if err != nil {
@@ -120,15 +120,15 @@ func start(cmd *cobra.Command, args []string, data *dataset.Options, opts *job.O
 	return err
 }
 
-// isSet tells whether a command has a flag of that name that is true.
+// isSet reports whether the command has a boolean flag of that name and it is true.
 func isSet(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
 	return f != nil && f.Value.String() == "true"
 }
 
-// find returns the first T in the struct that v points to, and in the structs that it holds; nil if
-// there is none.
-func find[T any](v any) *T {
+// findField returns the first field of type T in the struct that v points to, or in the structs
+// that it contains, and nil if there is none.
+func findField[T any](v any) *T {
 	s := reflect.ValueOf(v).Elem()
 	for i := range s.NumField() {
 		f := s.Field(i)
@@ -138,29 +138,29 @@ func find[T any](v any) *T {
 		if t, is := f.Addr().Interface().(*T); is {
 			return t
 		}
-		if t := find[T](f.Addr().Interface()); t != nil {
+		if t := findField[T](f.Addr().Interface()); t != nil {
 			return t
 		}
 	}
 	return nil
 }
 
-// report prints the result of a job, and also the result of one whose gate was not passed.
+// report prints the result of a job, even if a gate was not passed.
 func report(cmd *cobra.Command, result io.WriterTo, err error) error {
 	_, gated := errors.AsType[*exit.GateError](err)
 	_, outcome := errors.AsType[*exit.OutcomeError](err)
 	if err != nil && !gated && !outcome || result == nil || reflect.ValueOf(result).IsZero() {
 		return err
 	}
-	printed := show(cmd, result)
+	printed := printResult(cmd, result)
 	if err != nil && errors.Is(printed, syscall.EPIPE) {
-		return err // a reader that has seen enough does not hide the gate
+		return err // the gate matters more than a closed pipe
 	}
 	return errors.Join(err, printed)
 }
 
-// show prints a result: with --json for programs, otherwise as text for people.
-func show(cmd *cobra.Command, result io.WriterTo) (err error) {
+// printResult prints a result: with --json for programs, otherwise as text for people.
+func printResult(cmd *cobra.Command, result io.WriterTo) (err error) {
 	if isSet(cmd, "json") {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {

@@ -192,7 +192,7 @@ func explainCommand() *cobra.Command {
 		LogFlags
 	}
 	return newCommand("explain", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		o.Log = logOf(cmd)
+		o.Log = jobLog(cmd)
 		return pipelines.Explain(cmd.Context(), o.ExplainOptions)
 	})
 }
@@ -203,7 +203,7 @@ func exportCommand() *cobra.Command {
 		LogFlags
 	}
 	return newCommand("export", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		o.Log = logOf(cmd)
+		o.Log = jobLog(cmd)
 		return pipelines.Export(cmd.Context(), o.ExportOptions)
 	})
 }
@@ -253,7 +253,7 @@ func forgetCommand() *cobra.Command {
 	})
 }
 
-// takeIDs replaces - in --ids by a file with what standard input has, which remove deletes.
+// takeIDs replaces - in --ids by a temporary file with the content of standard input; remove deletes the file.
 func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() error, err error) {
 	if o.IDs != standardInput {
 		return func() error { return nil }, nil
@@ -271,7 +271,7 @@ func askCommand() *cobra.Command {
 		LogFlags
 	}
 	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
-		o.Question, o.Log = args[0], logOf(cmd)
+		o.Question, o.Log = args[0], jobLog(cmd)
 		return pipelines.Ask(cmd.Context(), o.AskOptions)
 	})
 	cmd.Args, cmd.ValidArgs = oneArgument("a question", pipelines.Questions()), pipelines.Questions()
@@ -284,7 +284,7 @@ func pruneCommand() *cobra.Command {
 		LogFlags
 	}
 	return newCommand("prune", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		o.Log = logOf(cmd)
+		o.Log = jobLog(cmd)
 		return pipelines.PruneSums(cmd.Context(), o.PruneOptions)
 	})
 }

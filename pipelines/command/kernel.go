@@ -22,24 +22,24 @@ func kernelCommand() *cobra.Command {
 	draw := cmd.Flags().Lookup("draw")
 	of := optionOf(draw)
 	of.Values, of.Common = append(slices.Clone(of.Values), "all"), true
-	draw.Value = orAll{of, &o.All}
+	draw.Value = allValue{of, &o.All}
 	return cmd
 }
 
-// orAll is the value of a flag that also accepts the word all, which is not a kernel option.
-type orAll struct {
+// allValue is the value of a flag that also accepts the word all, which no kernel option accepts.
+type allValue struct {
 	*option.Option
 	all *bool
 }
 
-func (v orAll) Set(text string) error {
+func (v allValue) Set(text string) error {
 	if *v.all = text == "all"; *v.all {
 		return nil
 	}
 	return v.Option.Set(text)
 }
 
-func (v orAll) String() string {
+func (v allValue) String() string {
 	if v.all != nil && *v.all {
 		return "all"
 	}

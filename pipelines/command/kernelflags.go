@@ -19,8 +19,8 @@ type kernelFlags struct {
 	options  option.Group
 }
 
-// newKernels returns the flags. The options of standard, the default family, come first. A name of
-// an option and its default may follow.
+// newKernels returns the flags of all families. The options of standard, the default family, come
+// first. other may have the name of an option and the default that replaces its usual one.
 func newKernels(standard string, other ...string) *kernelFlags {
 	f := &kernelFlags{Name: standard, families: map[string]kernel.Options{}}
 	for _, name := range append([]string{standard}, kernel.Names()...) {
@@ -33,7 +33,7 @@ func newKernels(standard string, other ...string) *kernelFlags {
 		}
 		f.families[name] = family.New()
 		if len(other) > 0 {
-			if k, err := kernel.With(f.families[name], other[0], other[1]); err == nil { // others do not have it
+			if k, err := kernel.With(f.families[name], other[0], other[1]); err == nil { // the family has this option
 				f.families[name] = k
 			}
 		}
@@ -47,7 +47,7 @@ func (f *kernelFlags) flags() []*option.Option {
 	return append(option.List(f), inGroup("Features", f.options.Options)...)
 }
 
-// inGroup puts options without a group of their own into one.
+// inGroup puts options that have no group into the given one.
 func inGroup(group string, options []*option.Option) []*option.Option {
 	for _, o := range options {
 		if o.Group == "" {
@@ -70,9 +70,9 @@ func (f *kernelFlags) chosen() (kernel.Options, error) {
 	return f.families[family.Name], nil
 }
 
-// searched returns the options of the kernels that a search may choose from: the one that was named,
-// or those that have all options that were given. Without --features they have no number of features.
-func (f *kernelFlags) searched(named bool) []kernel.Options {
+// searchKernels returns the options of the kernels that a search may choose from: the named kernel, or all that
+// have the options that were given. Without --features, the number of features is left open.
+func (f *kernelFlags) searchKernels(named bool) []kernel.Options {
 	given := func(name string) bool {
 		return slices.ContainsFunc(f.options.Options, func(o *option.Option) bool { return o.Name == name && o.Given() })
 	}

@@ -18,17 +18,18 @@ type learnerFlags struct {
 	options  option.Group
 }
 
-// search is the owner of the round options of feature learning.
-const search = "search"
+// searchOwner owns the options of the rounds of feature learning.
+const searchOwner = "search"
 
-// newLearners returns the flags. Feature learning in rounds has these options, too.
+// newLearners returns the flags of all learners. found has the options of the rounds of feature
+// learning, which share flags with the learners.
 func newLearners(found *iterative.Running) *learnerFlags {
 	f := &learnerFlags{learners: map[string]iterative.Options{}}
 	for _, l := range iterative.Learners() {
 		f.learners[l.Name] = l.New()
 		f.options.Add(l.Name, f.learners[l.Name])
 	}
-	f.options.Add(search, found)
+	f.options.Add(searchOwner, found)
 	return f
 }
 
@@ -50,7 +51,7 @@ func (f *learnerFlags) flags() []*option.Option {
 }
 
 // chosen returns the options of the learner that the flags name. finds tells that features are
-// learned in rounds, which have options, too.
+// learned in rounds, so the options of rounds are allowed.
 func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 	l, err := iterative.Lookup(f.Name)
 	if err == nil && l.Unlabeled {
@@ -64,10 +65,10 @@ func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 		chosen, solver, l = "--solver cg", "solver", iterative.DefinitionOf(f.learners[iterative.CG])
 	}
 	for _, o := range f.options.Options {
-		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == solver || finds && slices.Contains(o.Owners, search) {
+		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == solver || finds && slices.Contains(o.Owners, searchOwner) {
 			continue
 		}
-		owners := slices.DeleteFunc(slices.Clone(o.Owners), func(name string) bool { return name == search })
+		owners := slices.DeleteFunc(slices.Clone(o.Owners), func(name string) bool { return name == searchOwner })
 		if l.Open == nil {
 			return nil, exit.Usage("--%s is for iterative learners (%s); %s is fitted in one pass", o.Name,
 				strings.Join(owners, ", "), l.Name)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// jsonLog turns the lines that are written to it into JSON objects with time, level and msg, one in
-// a line. Notes have the level WARN, what ends the program has ERROR, and progress INFO.
+// jsonLog writes each line as a JSON object with time, level and msg. Notes have the level WARN,
+// errors that end the program ERROR, and progress INFO.
 type jsonLog struct {
 	mu      sync.Mutex
 	handler slog.Handler
@@ -40,7 +40,7 @@ func (l *jsonLog) Write(p []byte) (int, error) {
 	}
 }
 
-// levelOf returns the level of a line, and its text without the word that tells it.
+// levelOf returns the level of a line, and the line without the prefix that shows the level.
 func levelOf(line string) (slog.Level, string) {
 	line = strings.TrimSpace(line)
 	if text, is := strings.CutPrefix(line, "note: "); is {

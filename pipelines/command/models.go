@@ -15,7 +15,7 @@ import (
 // modelsActions are the first arguments of the command models.
 var modelsActions = []string{"list", "promote", "rollback", "history"}
 
-// commandLine is the command with the flags that were set, for the history.
+// commandLine returns the command with the flags that were set, for the history.
 func commandLine(cmd *cobra.Command, args ...string) string {
 	words := append([]string{cmd.CommandPath()}, args...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -38,7 +38,7 @@ func modelsCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		if log := logOf(cmd); s.Rebuilt != "" && log != nil {
+		if log := jobLog(cmd); s.Rebuilt != "" && log != nil {
 			fmt.Fprintf(log, "note: %s\n", s.Rebuilt)
 		}
 		action := args[0]
@@ -50,7 +50,7 @@ func modelsCommand() *cobra.Command {
 			return &registry.Events{Dir: o.Dir, Events: events}, err
 		}
 		o.Command = commandLine(cmd, action)
-		model := o.Model // the flag keeps its value
+		model := o.Model // o.Model is the value of the flag
 		if model != "" {
 			if model, err = o.Name(ctx, model); err != nil {
 				return nil, err

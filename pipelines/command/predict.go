@@ -36,8 +36,8 @@ func predictCommand() *cobra.Command {
 		if err := refuse(cmd, only, "is for --stream"); err != nil {
 			return nil, err
 		}
-		batch := o.PredictOptions // the flag --out keeps its value
-		if err := agrees(cmd, o.Out, o.Format); err != nil {
+		batch := o.PredictOptions // a copy: o.Out is the value of the flag
+		if err := checkOutFormat(cmd, o.Out, o.Format); err != nil {
 			return nil, err
 		}
 		if o.Out == standardOutput {
@@ -47,7 +47,7 @@ func predictCommand() *cobra.Command {
 				}
 			}
 			batch.Out, batch.Join = "", cmd.OutOrStdout()
-			cmd.SetOut(cmd.ErrOrStderr()) // for all the rest
+			cmd.SetOut(cmd.ErrOrStderr()) // standard output has only predictions
 		}
 		result, err := pipelines.Predict(cmd.Context(), batch)
 		if err != nil || batch.Join != nil && isSet(cmd, "quiet") && !isSet(cmd, "json") {
@@ -57,8 +57,8 @@ func predictCommand() *cobra.Command {
 	})
 }
 
-// agrees refuses a file of another format than --out_format gives.
-func agrees(cmd *cobra.Command, out, format string) error {
+// checkOutFormat refuses a file whose extension contradicts --out_format.
+func checkOutFormat(cmd *cobra.Command, out, format string) error {
 	name := strings.TrimSuffix(strings.ToLower(out), ".gz")
 	for _, other := range pipelines.PredictFormats() {
 		if cmd.Flags().Changed("out_format") && other != format && strings.HasSuffix(name, "."+other) {
@@ -68,7 +68,7 @@ func agrees(cmd *cobra.Command, out, format string) error {
 	return nil
 }
 
-// predictStream predicts until the stream ends, and prints what each round has done.
+// predictStream predicts until the stream ends, and prints the counts of each round.
 func predictStream(cmd *cobra.Command, o pipelines.StreamOptions) error {
 	switch {
 	case cmd.Flags().Changed("resume") || cmd.Flags().Changed("work"):
@@ -76,7 +76,7 @@ func predictStream(cmd *cobra.Command, o pipelines.StreamOptions) error {
 	case o.Out == standardOutput:
 		return exit.Usage("--stream writes a file for each file: give a directory with --out")
 	case !cmd.Flags().Changed("max_bad_fraction"):
-		o.MaxBadFraction = 1 // a bad row gets a dead letter, and so has its file
+		o.MaxBadFraction = 1 // bad rows go to the dead letters and do not stop the stream
 	}
 	line := func(r pipelines.StreamRound) error {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)

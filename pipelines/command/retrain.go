@@ -15,8 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// laterRoom is the room for targets of later days, in ranges of the first ones. The grid has 65,536
-// steps: with three ranges on it they are still far finer than what a model predicts to.
+// laterRoom is how far targets of later days may lie beyond the range of the first days, on either
+// side, as a multiple of this range. The grid has 65,536 steps: over three ranges they are still
+// far finer than the errors of models.
 const laterRoom = 1
 
 func retrainCommand() *cobra.Command {
@@ -27,7 +28,7 @@ func retrainCommand() *cobra.Command {
 			return nil, err
 		}
 		r := o
-		if r.Day, err = dayOf(o.Day, time.Now()); err != nil {
+		if r.Day, err = parseDay(o.Day, time.Now()); err != nil {
 			return nil, err
 		}
 		if r.Train, err = flags.chosen(cmd); err != nil {
@@ -39,7 +40,7 @@ func retrainCommand() *cobra.Command {
 		if !cmd.Flags().Changed("target_room") && r.Train.Iterative() == nil {
 			r.Train.Room = laterRoom
 		}
-		r.Data, r.Settings, r.Command, r.Log = o.Train.Data.Data[0], settings(cmd), commandOf(cmd), o.Train.Job.Log
+		r.Data, r.Settings, r.Command, r.Log = o.Train.Data.Data[0], recipeSettings(cmd), retrainCommandLine(cmd), o.Train.Job.Log
 		return pipelines.Retrain(cmd.Context(), r)
 	}, flags.flags()...)
 	fs := cmd.Flags()
@@ -56,11 +57,11 @@ func retrainCommand() *cobra.Command {
 	return cmd
 }
 
-// notRetrained are flags of jobs that retrain does not take: its jobs continue by themselves.
+// notRetrained are flags of jobs that retrain does not take: it resumes its jobs by itself.
 var notRetrained = []string{"work", "resume"}
 
-// dayOf reads a day.
-func dayOf(text string, now time.Time) (string, error) {
+// parseDay returns the day that a text such as today names. Retrain checks the format of dates.
+func parseDay(text string, now time.Time) (string, error) {
 	switch now = now.UTC(); text {
 	case "":
 		return "", exit.Usage("no day to work for: name it with --day, such as --day %s", now.Format(time.DateOnly))
@@ -72,15 +73,15 @@ func dayOf(text string, now time.Time) (string, error) {
 	return text, nil
 }
 
-// placeFlags are those flags that do not change the models of a retraining.
-var placeFlags = strings.Fields("models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw by " +
+// outsideRecipe has the flags that do not change the recipe of a retraining.
+var outsideRecipe = strings.Fields("models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw by " +
 	"data config json quiet verbose report")
 
-// settings is the text of all flags that the recipe depends on.
-func settings(cmd *cobra.Command) string {
+// recipeSettings returns the flags that the recipe depends on, sorted, with their values.
+func recipeSettings(cmd *cobra.Command) string {
 	var words []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if title := titleOf(f); title != "Job" && title != otherGroup && !slices.Contains(placeFlags, f.Name) {
+		if title := titleOf(f); title != "Job" && title != otherGroup && !slices.Contains(outsideRecipe, f.Name) {
 			words = append(words, fmt.Sprintf("--%s=%s", f.Name, f.Value))
 		}
 	})
@@ -88,8 +89,8 @@ func settings(cmd *cobra.Command) string {
 	return strings.Join(words, " ")
 }
 
-// commandOf names a retraining for the history: its day and its configuration.
-func commandOf(cmd *cobra.Command) string {
+// retrainCommandLine returns the command with its day and configuration file, for the history.
+func retrainCommandLine(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	for _, name := range []string{"config", "day"} {
 		if f := cmd.Flags().Lookup(name); f.Changed {

@@ -10,8 +10,8 @@ import (
 // Root returns the command tree with all flags, for tools that check command lines.
 func Root() *cobra.Command { return newRoot() }
 
-// templateArgs returns the command line that does the job of cmd on one worker: the given
-// flags except those that say where the job runs.
+// templateArgs returns the command line that does the job of cmd on one worker: the given flags,
+// except for those that say where the job runs.
 func templateArgs(cmd *cobra.Command, args []string) []string {
 	line := append([]string{cmd.Name()}, args...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -26,8 +26,8 @@ func templateArgs(cmd *cobra.Command, args []string) []string {
 			line = append(line, "--"+f.Name+"="+v)
 		}
 	})
-	if slices.Contains(makers, cmd.Name()) {
-		line = append(line, "--resume") // from the state of an earlier try
+	if slices.Contains(directoryJobs, cmd.Name()) {
+		line = append(line, "--resume") // continues a failed attempt
 	}
 	return line
 }

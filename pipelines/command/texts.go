@@ -11,14 +11,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// texts has a file for each command. Its first line is the usage and its second one a summary; after an
-// empty line follows what the command does, and after the line "Examples:" there are examples.
+// texts has a file for each command. The first line is the usage and the second a summary. After an
+// empty line comes the long text, and after the line "Examples:" the examples.
 //
 //go:embed help/*.txt
 var texts embed.FS
 
-// described returns the command that the file help/NAME.txt describes.
-func described(name string) *cobra.Command {
+// commandFromText returns a command with the usage and texts of help/NAME.txt.
+func commandFromText(name string) *cobra.Command {
 	data, err := texts.ReadFile("help/" + name + ".txt")
 	if err != nil {
 		panic("command: " + err.Error())
@@ -32,8 +32,7 @@ func described(name string) *cobra.Command {
 	}
 }
 
-// dataFiles takes arguments that are not flags as files of --data, such as the files that a shell makes of a
-// pattern.
+// dataFiles adds arguments that are not flags to --data, such as the files that a shell lists for a pattern.
 func dataFiles(cmd *cobra.Command, args []string) error {
 	for _, name := range args {
 		if err := cmd.Flags().Set("data", name); err != nil {
@@ -52,7 +51,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// oneArgument wants one argument: one of the choices, if there are any.
+// oneArgument requires one argument: one of the choices, if there are any.
 func oneArgument(what string, choices []string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -68,9 +67,9 @@ func oneArgument(what string, choices []string) cobra.PositionalArgs {
 	}
 }
 
-// topic returns a command that prints only its text, and what more adds to it.
+// topic returns a command that only prints its text, followed by the text that more returns.
 func topic(name string, more func() string) *cobra.Command {
-	cmd := described(name)
+	cmd := commandFromText(name)
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), cmd.Long+more()) })
 	cmd.Args = nil
 	return cmd

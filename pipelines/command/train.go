@@ -36,7 +36,7 @@ func trainCommand() *cobra.Command {
 			if len(o.Data.Data) == 0 {
 				return nil, exit.Usage("no data: give files with --data or without, as in bochner train table.csv --label y")
 			}
-			if o.Model = modelOf(o.Data.Data, o.Data.As); o.Model == "" {
+			if o.Model = defaultModel(o.Data.Data, o.Data.As); o.Model == "" {
 				return nil, exit.Usage("--model is missing: name the directory to create")
 			}
 		}
@@ -50,7 +50,7 @@ func trainCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		t.Command = trainedBy(cmd, o.Data.As != "")
+		t.Command = trainCommandLine(cmd, o.Data.As != "")
 		if o.Plan {
 			return plan.Training(cmd.Context(), t)
 		}
@@ -61,7 +61,7 @@ func trainCommand() *cobra.Command {
 			}
 			return result, err
 		}
-		test, err := testOf(o.Test)
+		test, err := parseTest(o.Test)
 		if err != nil {
 			return nil, err
 		}
@@ -74,9 +74,9 @@ func trainCommand() *cobra.Command {
 	}, flags.flags()...)
 }
 
-// modelOf returns the name of the model of a file: houses-model in the current directory, whatever the directory
-// and the extensions of houses.csv.gz; "" for standard input, patterns and several files.
-func modelOf(files []string, as string) string {
+// defaultModel returns the name of the model for a file: houses-model, in the current directory,
+// for dir/houses.csv.gz. It is "" for standard input, patterns and several files.
+func defaultModel(files []string, as string) string {
 	if len(files) != 1 || as != "" || strings.ContainsAny(files[0], "*?[\\") {
 		return ""
 	}
@@ -90,8 +90,8 @@ func modelOf(files []string, as string) string {
 	return name + "-model"
 }
 
-// testOf returns what --test says: files, or a number as the share of the rows.
-func testOf(given []string) (t pipelines.TestOptions, err error) {
+// parseTest returns the options of --test: files, or a number, which is a share of the rows.
+func parseTest(given []string) (t pipelines.TestOptions, err error) {
 	for _, text := range given {
 		share, err := strconv.ParseFloat(text, 64)
 		if err != nil {
@@ -111,7 +111,7 @@ func testOf(given []string) (t pipelines.TestOptions, err error) {
 	return t, nil
 }
 
-// trainingFlags are the flags of a training that registries have.
+// trainingFlags are the flags of a training run that come from registries.
 type trainingFlags struct {
 	*kernelFlags
 	learners *learnerFlags
@@ -128,13 +128,13 @@ func (f *trainingFlags) flags() []*option.Option {
 	return append(f.kernelFlags.flags(), f.learners.flags()...)
 }
 
-// chosen returns the options of the training with the kernel and the learner that the flags choose.
+// chosen returns the options with the kernel and the learner that the flags choose.
 func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, err error) {
 	o = *f.o
 	if o.Kernel, err = f.kernelFlags.chosen(); err != nil {
 		return o, err
 	}
-	o.Kernels = f.searched(cmd.Flags().Changed("kernel"))
+	o.Kernels = f.searchKernels(cmd.Flags().Changed("kernel"))
 	if o.Learner, err = f.learners.chosen(o.LearnsFeatures()); err != nil {
 		return o, err
 	}
@@ -144,7 +144,8 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, er
 	return o, nil
 }
 
-// fixedByRecipe refuses flags that say what a recipe says: all but those of sum and the free ones.
+// fixedByRecipe refuses flags whose values the recipe determines: all except the flags of sum and
+// the free ones.
 func fixedByRecipe(cmd *cobra.Command, free ...string) (err error) {
 	var sum pipelines.SumOptions
 	sum.Data.Formats = dataset.NewOptions()
@@ -157,12 +158,12 @@ func fixedByRecipe(cmd *cobra.Command, free ...string) (err error) {
 	return err
 }
 
-// unrecorded are flags, besides those of jobs, that do not change the weights of a model.
+// unrecorded has flags that do not change the weights of a model, besides the flags of jobs.
 var unrecorded = strings.Fields("model report curve")
 
-// trainedBy returns the command that trains the same model. Flags follow in the order of their names. Files are
-// named without their directories, so that it is the same wherever the files are.
-func trainedBy(cmd *cobra.Command, fromStdin bool) string {
+// trainCommandLine returns a command that trains the same model, with flags sorted by name. File
+// names lack their directories, so that the result does not depend on where the files are.
+func trainCommandLine(cmd *cobra.Command, fromStdin bool) string {
 	var flags []*pflag.Flag
 	cmd.Flags().Visit(func(f *pflag.Flag) { flags = append(flags, f) })
 	slices.SortFunc(flags, func(a, b *pflag.Flag) int { return strings.Compare(a.Name, b.Name) })
@@ -174,7 +175,7 @@ func trainedBy(cmd *cobra.Command, fromStdin bool) string {
 		o := optionOf(f)
 		values := []string{o.String()}
 		if many, ok := f.Value.(pflag.SliceValue); ok && f.Value.Type() == "stringArray" {
-			values = many.GetSlice() // each is given by a flag of its own
+			values = many.GetSlice() // repeat the flag for each
 		}
 		switch o.Placeholder {
 		case "FILES", "FILE", "DIR", "DIRS":
@@ -184,13 +185,13 @@ func trainedBy(cmd *cobra.Command, fromStdin bool) string {
 			values = []string{standardInput}
 		}
 		for _, value := range values {
-			words = append(words, shell(fmt.Sprintf("--%s=%s", f.Name, value)))
+			words = append(words, quoteForShell(fmt.Sprintf("--%s=%s", f.Name, value)))
 		}
 	}
 	return strings.Join(append(words, "--model=model"), " ")
 }
 
-// withoutDirectories returns the names of files on disk without the directory that they all are in.
+// withoutDirectories returns the names of files on disk without their common directory.
 func withoutDirectories(files []string) []string {
 	names, common := slices.Clone(files), ""
 	for i, name := range names {
@@ -213,8 +214,8 @@ func withoutDirectories(files []string) []string {
 	return names
 }
 
-// shell quotes a word for a shell, if need be.
-func shell(word string) string {
+// quoteForShell quotes a word for a shell, if necessary.
+func quoteForShell(word string) string {
 	plain := func(r rune) bool {
 		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_=.,:/@+%", r))
 	}

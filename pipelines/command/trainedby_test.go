@@ -21,7 +21,7 @@ func TestFlagsOfAConfigurationAreSettings(t *testing.T) {
 	if err := readConfig(cmd); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := settings(cmd), "--columns=[a,b] --features=64 --label=y --seed=2"; got != want {
+	if got, want := recipeSettings(cmd), "--columns=[a,b] --features=64 --label=y --seed=2"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -39,7 +39,7 @@ func TestDirectoriesOfAllFilesAreLeftOut(t *testing.T) {
 	}
 	for word, want := range map[string]string{"--data=x-*.csv": "'--data=x-*.csv'", "--label=y": "--label=y",
 		"--label=it's": `'--label=it'\''s'`, "--drop=$HOME": "'--drop=$HOME'"} {
-		if got := shell(word); got != want {
+		if got := quoteForShell(word); got != want {
 			t.Errorf("%s: %s, want %s", word, got, want)
 		}
 	}

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// exitWithParent ends this process, a worker, when the process that started it ends. Runners
-// stop a worker by killing Beam's boot program, which does not pass that on, and Beam's
-// harness waits forever when its work is done. Without this, every job on a cluster would
-// leave its workers running.
+// exitWithParent ends this process, a worker, when its parent ends. Runners stop a worker by
+// killing its parent, Beam's boot program, which does not forward the signal, and Beam's harness
+// never exits by itself. Without this, every job on a cluster would leave its workers running.
 func exitWithParent() {
 	parent := os.Getppid()
 	for range time.Tick(time.Second) {
@@ -19,9 +18,9 @@ func exitWithParent() {
 	}
 }
 
-// removeCopy removes this program if it is a worker's copy. Beam's boot program makes one in a
-// directory of /tmp for every worker that it starts and never removes it, which would fill the
-// disk of a long-lived worker. The running program continues without its file name.
+// removeCopy removes the file of this program if it is a worker's copy. Beam's boot program makes
+// one in a directory of /tmp for every worker that it starts and never removes it, which would fill
+// the disk of a long-lived machine. The running program does not need its file.
 func removeCopy() {
 	program, err := os.Executable()
 	if err != nil {

@@ -17,7 +17,7 @@ func init() { Register(direct{}) }
 
 type direct struct{}
 
-func (direct) About() About { return About{Name: Direct, Lanes: 1, InProcess: true, Alone: true} }
+func (direct) About() About { return About{Name: Direct, Lanes: 1, InProcess: true, Serial: true} }
 
 func (direct) Validate(e Engine) error {
 	if e.Lanes > 1 {

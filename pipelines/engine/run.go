@@ -1,7 +1,7 @@
-// Package engine runs Beam pipelines. It has a registry of runners: the one in this process is
-// here, the ones for a job server such as Flink's and for Dataflow are in package remote. The
-// choice of an engine changes no result, but for the default number of partitions of an iterative
-// learner.
+// Package engine runs Beam pipelines. An Engine has the options of a run, and Engine.Run builds a
+// pipeline and runs it on the Runner that Engine.Runner names. The direct runner is here; the
+// runners for Dataflow and for job servers such as Flink's are in package remote. The choice of an
+// engine changes no result, except for the default number of partitions of an iterative learner.
 package engine
 
 import (
@@ -19,33 +19,34 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Engine says where and how pipelines run. It changes no result.
+// Engine says where and how pipelines run.
 type Engine struct {
 	Runner  string `flag:"runner,common" default:"direct" placeholder:"NAME" help:"Apache Beam runner: direct (this process), universal or flink (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner."`
 	Lanes   int    `flag:"lanes" help:"Number of parallel readers; 0 chooses for the runner. Does not change results."`
 	Threads int    `flag:"threads" help:"Threads that each parallel reader uses for linear algebra; 0 chooses for the runner. Does not change results."`
 	Verbose bool   `flag:"verbose" help:"Print the log of Beam."`
 
-	SolveThreads int // Threads before WithDefaults
+	SolveThreads int // Threads as the user set it, before WithDefaults
 
-	// Checkpoint is the least time between two checkpoints of a lane; 0 is a minute, and a negative
-	// one stores a checkpoint after every shard.
+	// Checkpoint is the least time between two checkpoints of a lane, which is a parallel reader. 0 is
+	// a minute; a negative time stores a checkpoint after every shard.
 	Checkpoint time.Duration `flag:"checkpoint,hidden" help:"Shortest time between two checkpoints of a parallel reader; 0 is a minute, a negative time is after every shard. Does not change results."`
 
-	// WorkerBytes is the memory that a worker with one lane may take, from which follows in how many
-	// stripes sums are added up; 0 is the machine's memory in this process, and no limit elsewhere.
+	// WorkerBytes is the memory in bytes that a worker with one lane may take. It determines the
+	// number of stripes into which sums are split. 0 is the machine's memory if workers are in this
+	// process, and no limit elsewhere.
 	WorkerBytes int64 `flag:"worker_bytes" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Larger sums, or rows that are stored instead of them, are split into stripes, and the data is read once for each stripe. 0 is the memory of the machine in one process, and no limit elsewhere. Does not change results."`
 
-	Note func(format string, args ...any)
+	Note func(format string, args ...any) // prints a line for the user; may be nil
 }
 
-// runner returns the runner of the engine, or nil if there is none of that name.
+// runner returns the runner of the engine, or nil if its name is not registered.
 func (e Engine) runner() Runner {
 	r, _ := runners.Find(cmp.Or(e.Runner, Direct))
 	return r
 }
 
-// About describes the engine's runner; it is zero if there is none of that name.
+// About describes the engine's runner. It is zero if the runner's name is not registered.
 func (e Engine) About() About {
 	if r := e.runner(); r != nil {
 		return r.About()
@@ -53,19 +54,20 @@ func (e Engine) About() About {
 	return About{}
 }
 
-// InProcess tells whether the workers are goroutines of this process.
+// InProcess reports whether the runner always has its workers in this process.
 func (e Engine) InProcess() bool { return e.About().InProcess }
 
-// Here tells whether the workers are in this process, as the workers of a job server may be, too.
-func (e Engine) Here() bool { return e.InProcess() || jobopts.IsLoopback() }
+// LocalWorkers reports whether the workers of this run are in this process. Those of a job server
+// are with Beam's loopback environment.
+func (e Engine) LocalWorkers() bool { return e.InProcess() || jobopts.IsLoopback() }
 
-// WithDefaults fills in the defaults.
+// WithDefaults returns the engine with defaults for fields that are zero.
 func (e Engine) WithDefaults() Engine {
 	e.Runner = cmp.Or(e.Runner, Direct)
 	e.SolveThreads = e.Threads
 	about, cores := e.About(), runtime.GOMAXPROCS(0)
 	switch {
-	case about.Alone:
+	case about.Serial:
 		e.Lanes = 1
 		e.Threads = cmp.Or(e.Threads, cores)
 	case e.Lanes == 0 && about.InProcess:
@@ -77,7 +79,7 @@ func (e Engine) WithDefaults() Engine {
 	return e
 }
 
-// Validate refuses an engine that cannot run.
+// Validate returns an error if no pipeline can run with these options.
 func (e Engine) Validate() error {
 	r := e.runner()
 	if r == nil {
@@ -120,8 +122,8 @@ func (e Engine) Run(ctx context.Context, build func(beam.Scope)) error {
 	return e.Failure(r.Run(ctx, e, p))
 }
 
-// VCPUs returns the number of virtual CPUs of a machine type: the first number in its name,
-// such as n2-highmem-8 or custom-8-16384; 0 if there is none.
+// VCPUs returns the number of virtual CPUs of a machine type, which is the first number in a name
+// such as n2-highmem-8 or custom-8-16384, or 0 if the name has no number.
 func VCPUs(machine string) int {
 	for _, part := range strings.Split(machine, "-")[1:] {
 		if n, err := strconv.Atoi(part); err == nil {
@@ -131,7 +133,7 @@ func VCPUs(machine string) int {
 	return 0
 }
 
-// Say prints a line for the user.
+// Say prints a line for the user with Note, if there is one.
 func (e Engine) Say(format string, args ...any) {
 	if e.Note != nil {
 		e.Note(format, args...)

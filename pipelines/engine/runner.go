@@ -17,14 +17,14 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Runner is a way to run pipelines. It changes no result. Register adds one.
+// Runner is a way to run pipelines. It must not change results. Register adds one.
 type Runner interface {
 	// About returns the properties of the runner.
 	About() About
-	// Validate refuses options with which no pipeline can run. It asks no server.
+	// Validate refuses options with which no pipeline can run. It calls no server.
 	Validate(e Engine) error
-	// Ready returns an error if the runner cannot be reached or something that its workers
-	// need is missing. It is called before each pipeline is built.
+	// Ready returns an error if the runner cannot be reached, or if its workers lack something that
+	// they need. It is called before each pipeline is built.
 	Ready(ctx context.Context, e Engine) error
 	// Run runs a pipeline to its end. If the context ends, it cancels the pipeline and returns
 	// the context's error. Engine.Note is for messages to the user.
@@ -37,13 +37,12 @@ type About struct {
 	Lanes int    // default number of parallel readers
 	// InProcess tells that the workers are goroutines of this process.
 	InProcess bool
-	// Alone tells that one goroutine processes lane after lane: linear algebra uses all cores,
+	// Serial tells that one goroutine processes lane after lane. Linear algebra then uses all cores,
 	// and more than one lane is useless.
-	Alone bool
+	Serial bool
 	// Spread tells that lanes are shuffled to the workers: see transforms.Scan.
 	Spread bool
-	// Machines tells that the runner starts machines for each job, which cannot see the files
-	// of this one.
+	// Machines tells that the runner starts machines for each job. They cannot read files of this machine.
 	Machines bool
 }
 
@@ -57,21 +56,20 @@ const (
 
 var runners = option.NewRegistry[Runner]("runner")
 
-// Register has jobs find a runner by its name. It is to be called in init. It panics if
-// the name is taken.
+// Register adds a runner, so that jobs find it by its name. Call it in init. It panics if the name is taken.
 func Register(r Runner) { runners.Add(r, nil, r.About().Name) }
 
 // Runners returns the names of all runners, the runners of this process first.
 func Runners() []string {
 	names := runners.Names()
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(names, func(a, b string) int { return listOrder(a) - listOrder(b) })
 	return names
 }
 
-func rank(name string) int {
+func listOrder(name string) int {
 	r, _ := runners.Find(name)
 	switch about := r.About(); {
-	case about.Alone:
+	case about.Serial:
 		return 0
 	case about.InProcess:
 		return 1
@@ -82,7 +80,7 @@ func rank(name string) int {
 // Local is a runner whose workers are goroutines of this process.
 type Local struct {
 	Name  string
-	Lanes int // that run at a time; the default of a job
+	Lanes int // default number of lanes, which run at the same time
 	// Beam runs a pipeline. It may ignore the end of the context, because the files of
 	// pipelines appear complete or not at all.
 	Beam func(context.Context, *beam.Pipeline) error
@@ -97,8 +95,8 @@ func (l Local) Validate(Engine) error { return nil }
 // Ready implements Runner.
 func (l Local) Ready(context.Context, Engine) error { return nil }
 
-// Run implements Runner. Beam leaves a file in place of the workers' binary, so such pipelines
-// have a temporary directory of their own.
+// Run implements Runner. The pipeline gets a temporary directory of its own, in which Beam leaves a
+// file instead of the workers' binary.
 func (l Local) Run(ctx context.Context, _ Engine, p *beam.Pipeline) error {
 	giveBack, err := BorrowTemp(ctx)
 	if err != nil {
@@ -135,8 +133,7 @@ func Await(ctx context.Context, run func() error, cancel func()) error {
 	}
 }
 
-// Failure returns the cause of a pipeline's error: the Fault of a worker, or an error of the
-// runner itself.
+// Failure returns the cause of a pipeline's error: the transforms.Fault of a worker, or an *exit.RunnerError.
 func (e Engine) Failure(err error) error {
 	var reported *transforms.Fault
 	err = transforms.FindFault(err)
@@ -149,8 +146,8 @@ func (e Engine) Failure(err error) error {
 	return &exit.RunnerError{Runner: e.Runner, Err: err}
 }
 
-// initBeam initialises Beam unless the program did so, as one that is its own worker does.
-// Beam would replace the program's logger.
+// initBeam initialises Beam unless the program has done so, as programs that start themselves as
+// workers do. It restores the program's logger, which Beam replaces.
 var initBeam = sync.OnceFunc(func() {
 	if beam.Initialized() {
 		return

@@ -14,19 +14,18 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// These begin the names of our directories among the system's temporary files: of those in
-// use, and of those whose lock is not held yet.
+// Prefixes of the names of our temporary directories: of directories in use, and of new ones whose
+// lock is not held yet.
 const (
 	tempPrefix    = "bochner-tmp-"
 	newTempPrefix = "bochner-new-"
 )
 
-// NewTemp creates a directory for temporary files; remove deletes it with its contents. It
-// also deletes the directories of killed processes, which it recognises by a lock that nobody
-// holds.
+// NewTemp creates a directory for temporary files; remove deletes it with its contents. NewTemp
+// also deletes the directories of killed processes: nobody holds their locks.
 //
-// The directory has its name once its lock is held: another process would take it for the directory
-// of a killed one before.
+// It gives the directory its final name after it has locked it. Otherwise another process could
+// take it for the directory of a killed one.
 func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 	removeDead(ctx)
 	made, err := os.MkdirTemp("", newTempPrefix)
@@ -59,9 +58,8 @@ func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 	}), nil
 }
 
-// removeAll removes a directory. A process that looks for the dead makes its lock again when
-// it comes between the removal of the lock and the removal of the directory, which is not empty
-// then.
+// removeAll removes a directory. It tries again if the directory is not empty: a process in
+// removeDead may create the lock file again after removeAll has removed it.
 func removeAll(dir string) (err error) {
 	for range 100 {
 		if err = os.RemoveAll(dir); !errors.Is(err, fs.ErrExist) {
@@ -71,7 +69,7 @@ func removeAll(dir string) (err error) {
 	return err
 }
 
-// removeDead removes the directories of processes that ended without removing them.
+// removeDead removes the directories of killed processes.
 func removeDead(ctx context.Context) {
 	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*", "lock"))
 	for _, lock := range locks {
@@ -82,9 +80,8 @@ func removeDead(ctx context.Context) {
 	}
 }
 
-// privateTemp is a temporary directory that replaces the system's while jobs run whose workers
-// are this process: each of their pipelines leaves an empty file there in place of the
-// workers' binary.
+// privateTemp replaces the system's temporary directory while jobs have workers in this process:
+// each of their pipelines leaves an empty file there instead of the workers' binary.
 type privateTemp struct {
 	mu     sync.Mutex
 	users  int
@@ -95,13 +92,10 @@ type privateTemp struct {
 
 var tempDir privateTemp
 
-// BorrowTemp gives jobs whose workers are this process a directory of their own for temporary files:
-// TMPDIR names it until the returned function, and the functions of all concurrent borrowers, have
-// been called.
+// BorrowTemp sets TMPDIR to a temporary directory of this process, for jobs with workers in this process. All
+// borrowers share it. TMPDIR is restored and the directory removed when each of them has called its giveBack.
 func BorrowTemp(ctx context.Context) (giveBack func(), err error) { return tempDir.borrow(ctx) }
 
-// borrow makes the directory the temporary one until the returned function, and the functions of
-// all concurrent borrowers, have been called.
 func (t *privateTemp) borrow(ctx context.Context) (giveBack func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

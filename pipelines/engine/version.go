@@ -14,8 +14,8 @@ var version = "0.1.0"
 // Version returns the version of the program.
 func Version() string { return version }
 
-// Program names the build. State in a work directory is used only by the build that wrote it,
-// because another may compute differently.
+// Program identifies the build. A build continues only from state that it has written itself,
+// because another build may compute differently.
 func Program() string { return version + " " + transforms.Build() }
 
 // BuildInfo describes the build of a program.
@@ -26,7 +26,7 @@ type BuildInfo struct {
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
-	CPU      string `json:"cpu"` // instruction set that the kernels use: avx512, avx2, go
+	CPU      string `json:"cpu"` // instruction set of the linear algebra: avx512, avx2, go
 }
 
 // Build returns the description of this build.

@@ -1,4 +1,4 @@
-// Package exit defines the kinds of errors that jobs return, and the exit code of each.
+// Package exit defines the errors that jobs return. Each kind is a type, and Code returns its exit code.
 package exit
 
 import (
@@ -19,14 +19,14 @@ const (
 	CodeOK          = 0
 	CodeFailed      = 1  // the runner failed or lost a worker
 	CodeUsage       = 2  // wrong flags
-	CodeData        = 3  // data refused, or a place that cannot be written to: fix it and run again
+	CodeData        = 3  // data was refused, or a place cannot be written to: fix it and run again
 	CodeGate        = 4  // a score did not pass --gate
 	CodeStorage     = 5  // the storage failed: running again may help
 	CodeModel       = 6  // a model directory is damaged or too new
 	CodeCrash       = 7  // the program itself failed, in a panic, or ran out of memory
 	CodeDrift       = 8  // retrain: the data of the day was refused, and no model was made
 	CodeNothing     = 9  // retrain: no new data, and no model was made
-	CodeLost        = 10 // retrain: another run was faster, or is at work
+	CodeLost        = 10 // retrain: another run was faster, or is still running
 	CodeInterrupted = 130
 )
 
@@ -48,12 +48,12 @@ func (e *DataError) Unwrap() error { return e.Err }
 // Refuse returns a DataError.
 func Refuse(format string, args ...any) error { return &DataError{fmt.Errorf(format, args...)} }
 
-// GateError means that a score did not pass.
+// GateError means that a condition on scores was not met.
 type GateError struct{ Message string }
 
 func (e *GateError) Error() string { return e.Message }
 
-// NotPassed returns a GateError that names the conditions that do not hold, nil if there are none.
+// NotPassed returns a GateError that names the failed conditions, or nil if there are none.
 func NotPassed(failed []string) error {
 	if len(failed) == 0 {
 		return nil
@@ -61,8 +61,7 @@ func NotPassed(failed []string) error {
 	return &GateError{Message: "gate not passed: " + strings.Join(failed, "; ")}
 }
 
-// OutcomeError is the outcome of a retraining that did not put a new model to use, with the exit
-// code of this outcome.
+// OutcomeError is the outcome of a retraining that promoted no model, with its exit code.
 type OutcomeError struct {
 	Code    int
 	Message string
@@ -70,12 +69,11 @@ type OutcomeError struct {
 
 func (e *OutcomeError) Error() string { return e.Message }
 
-// ResumableError means that a place cannot be written to, in a job that has kept its finished
-// work.
+// ResumableError means that a place cannot be written to, but the finished work of the job is kept.
 type ResumableError struct {
 	Err  error
 	Work string // directory
-	Same bool   // the same command continues, without --resume
+	Same bool   // the same command continues without --resume
 }
 
 func (e *ResumableError) Error() string {
@@ -87,10 +85,10 @@ func (e *ResumableError) Error() string {
 }
 func (e *ResumableError) Unwrap() error { return e.Err }
 
-// DoneError means that a job has done its work, but failed to write or print something about it.
+// DoneError means that a job has published its output, but failed to write or print something else.
 type DoneError struct {
 	Err error
-	Out string // directory that the job created; "" if that is not known
+	Out string // directory that the job created; "" if unknown
 }
 
 func (e *DoneError) Error() string {
@@ -109,8 +107,8 @@ func AfterPublish(out string, err error) error {
 	return &DoneError{err, out}
 }
 
-// Writing tells whether the job failed because a place could not be written to, or access was denied.
-func Writing(err error) bool {
+// WriteFailed reports whether the job failed because a place could not be written to, or access was denied.
+func WriteFailed(err error) bool {
 	if reported, ok := errors.AsType[*transforms.Fault](err); ok {
 		return reported.Kind == transforms.PlaceFault
 	}
@@ -118,8 +116,8 @@ func Writing(err error) bool {
 	return ok && (failed.Writing() || failed.Denied())
 }
 
-// Damaged tells whether the job failed because state is damaged, so that its part must be done
-// again.
+// Damaged reports whether the job failed because state in the work directory is damaged. The part
+// that wrote it must run again.
 func Damaged(err error) bool {
 	reported, ok := errors.AsType[*transforms.Fault](err)
 	return errors.Is(err, storage.ErrDamaged) || ok && reported.Kind == transforms.DamagedFault
@@ -135,7 +133,7 @@ type RunnerError struct {
 func (e *RunnerError) Error() string { return fmt.Sprintf("pipelines: runner %s: %v", e.Runner, e.Err) }
 func (e *RunnerError) Unwrap() error { return e.Err }
 
-// faultCodes are the exit codes of faults that workers report; of others it is CodeFailed.
+// faultCodes has the exit codes of faults that workers report. Other faults have CodeFailed.
 var faultCodes = map[transforms.FaultKind]int{
 	transforms.DataFault: CodeData, transforms.PlaceFault: CodeData, transforms.StorageFault: CodeStorage,
 	transforms.DamagedFault: CodeStorage, transforms.ModelFault: CodeModel, transforms.CrashFault: CodeCrash,

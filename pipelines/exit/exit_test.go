@@ -61,8 +61,8 @@ func TestMissingRightsAreNotBadData(t *testing.T) {
 	denied := &storage.Error{Op: "open", Name: "f",
 		Err: &storage.Reason{Text: "403", Kind: fs.ErrPermission, Answer: true}}
 	for _, err := range []error{denied, transforms.FindFault(transforms.NewFault(transforms.DataFault, denied))} {
-		if !Writing(err) || Code(err) != CodeData {
-			t.Errorf("%v: of a place %t, code %d", err, Writing(err), Code(err))
+		if !WriteFailed(err) || Code(err) != CodeData {
+			t.Errorf("%v: of a place %t, code %d", err, WriteFailed(err), Code(err))
 		}
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// Output is standard output. It keeps the error of the first failed write, which the code that
-// prints help ignores.
+// Output is standard output. Err is the error of the first failed write; the code that prints help ignores it.
 type Output struct {
 	io.Writer
 	Err error
@@ -22,7 +21,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd returns the descriptor of a file, from which help takes the width of the terminal.
+// Fd returns the file descriptor, by which help finds the width of the terminal. It is ^0 if the
+// writer is no file.
 func (o *Output) Fd() uintptr {
 	if f, is := o.Writer.(*os.File); is {
 		return f.Fd()
@@ -30,15 +30,16 @@ func (o *Output) Fd() uintptr {
 	return ^uintptr(0)
 }
 
-// Unread tells whether the command ended because, or although, the reader of its output had seen enough.
-func (o *Output) Unread(err error) bool {
+// ReaderGone reports whether the reader of the output closed the pipe, as head does, and err is nil
+// or a consequence of this.
+func (o *Output) ReaderGone(err error) bool {
 	return errors.Is(o.Err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE))
 }
 
-// Open refuses a standard output that was closed when the program started: predictions would be
-// lost. The runtime has then opened /dev/null in its place, and other than a shell that discards
-// output, for reading too. So do some programs that discard it, which is why only predictions are
-// refused.
+// Open returns an error if standard output was closed when the program started: predictions would
+// be lost. Go's runtime opens /dev/null in this case, for reading and writing. A shell that
+// discards output opens it for writing only, but some other programs open it for both. So callers
+// check it only before they write predictions.
 func (o *Output) Open() error {
 	f, is := o.Writer.(*os.File)
 	if !is {

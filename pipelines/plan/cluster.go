@@ -16,102 +16,100 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Cluster says which machines of a cloud a training needs, how many, and for how long, if
-// they are as fast as Rates assumes.
+// Cluster says which machines of a cloud a training run needs, how many, and for how long, if they are as fast
+// as Rates assumes.
 type Cluster struct {
-	Machine string `json:"machine_type"` // of Compute Engine
+	Machine string `json:"machine_type"` // machine type of Compute Engine
 	CPUs    int    `json:"machine_cpus"` // virtual
 	Memory  int64  `json:"machine_bytes"`
 	ClusterUse
 	Times
-	Hours  float64 `json:"cpu_hours"` // of all machines, from start to end
+	Hours  float64 `json:"cpu_hours"` // CPU hours of all machines, from start to end
 	Rates  Rates   `json:"assumed"`
 	memory spec.Memory
-	saves  int64 // of a lane's sums, before they are complete
+	saves  int64 // number of times that a lane stores its sums before they are complete
 }
 
-// ClusterUse says how the machines of a cluster are used.
+// ClusterUse says how a job uses the machines of a cluster.
 type ClusterUse struct {
 	Workers int `json:"workers"`
-	Threads int `json:"threads_worker"` // lanes at a time on a worker
+	Threads int `json:"threads_worker"` // lanes that run at the same time on a worker
 	Lanes   int `json:"lanes"`
-	Algebra int `json:"threads_lane"` // for linear algebra in each lane
-	// WorkerBytes is the memory of a lane and the program, by which sums are added up in stripes; 0
-	// for one stripe.
+	Algebra int `json:"threads_lane"` // threads for linear algebra in each lane
+	// WorkerBytes is the option worker_bytes that determines the number of stripes; 0 for one stripe.
 	WorkerBytes int64 `json:"worker_bytes,omitempty"`
 }
 
-// Times are in seconds. All are 0 if the number of rows is unknown.
+// Times has times in seconds. They are 0 if the number of rows is unknown.
 type Times struct {
-	Start  float64 `json:"seconds_start"`            // of pipelines
+	Start  float64 `json:"seconds_start"`            // starting pipelines
 	Read   float64 `json:"seconds_read"`             // reading the data, in all passes
-	Fold   float64 `json:"seconds_fold"`             // maps and sums
+	Fold   float64 `json:"seconds_fold"`             // mapping and summing
 	Store  float64 `json:"seconds_store,omitempty"`  // storing and merging the sums of lanes
 	Search float64 `json:"seconds_search,omitempty"` // feature learning
-	Solve  float64 `json:"seconds_solve"`            // on one worker, or making the next states
+	Solve  float64 `json:"seconds_solve"`            // solving on one worker, or computing the next states
 }
 
 func (t Times) seconds() float64 { return t.Start + t.Read + t.Fold + t.Store + t.Search + t.Solve }
 
 // Rates are the assumed speeds of a virtual CPU.
 type Rates struct {
-	Read  float64 `json:"read_bytes_per_second"` // of stored files
-	Map   float64 `json:"map_flops"`             // floating-point operations a second
-	Gram  float64 `json:"gram_multiply_adds"`    // of 8-bit features a second
+	Read  float64 `json:"read_bytes_per_second"` // bytes of stored files per second
+	Map   float64 `json:"map_flops"`             // floating-point operations per second
+	Gram  float64 `json:"gram_multiply_adds"`    // multiply-adds of 8-bit features per second
 	Solve float64 `json:"solve_flops"`
-	Store float64 `json:"store_bytes_per_second"` // of results that a lane stores or a worker reads
+	Store float64 `json:"store_bytes_per_second"` // bytes of results that a lane stores or a worker reads per second
 	Start float64 `json:"pipeline_start_seconds"` // until workers run
 }
 
-// assumedRates is half of the speed of a core of an AMD EPYC (Zen 4) that trains on MNIST with
-// 4,096 features, because two virtual CPUs are one core. A pipeline on Dataflow waits 3 to 5
-// minutes for machines.
+// assumedRates has half the speed of a core of an AMD EPYC (Zen 4) that trains on MNIST with 4,096 features,
+// because two virtual CPUs are one core. A pipeline on Dataflow waits 3 to 5 minutes for machines.
 var assumedRates = Rates{Read: 40e6, Map: 100e9, Gram: 40e9, Solve: 15e9, Store: 100e6, Start: 240}
 
-// clusterStart is how long a pipeline takes to start if the workers are already running.
+// clusterStart is the time in seconds until a pipeline starts if the workers are already running.
 const clusterStart = 10
 
-// planSeconds is the target time of the parallel part of a training: longer than the start of
-// the machines, which would otherwise not pay.
+// planSeconds is the target time in seconds of the parallel part of a job. It is longer than the start of the
+// machines, which would not pay otherwise.
 const planSeconds = 900
 
-// angleFlops is the cost in operations of what a search does with an angle, besides the product:
-// its sine and cosine, and their coefficients.
+// angleFlops is the number of operations of a search per angle, besides the inner product: the sine, the cosine
+// and their coefficients.
 const angleFlops = 150
 
-// maxPlanLanes limits the lanes of a plan, because the graph and the shuffled data grow with
-// each of them.
+// maxPlanLanes is the largest number of lanes in a plan, because the graph and the shuffled data grow with each
+// lane.
 const maxPlanLanes = 256
 
-// diskGB is enough for a worker: the program, its logs and the system. Shuffled data is in the
+// diskGB is the disk size of a worker, for the program, its logs and the system. Shuffled data is in the
 // service, state in the work directory.
 const diskGB = 30
 
-// gbOfCPU is how many GiB of memory cost as much as a virtual CPU, by the list prices of N2 machines.
-const gbOfCPU = 7.5
+// gibPerCPU is the memory in GiB that costs as much as a virtual CPU, by the list prices of N2 machines.
+const gibPerCPU = 7.5
 
-// work is what a training takes of its workers, however many they are: bytes and operations by Rates.
+// work is the total work of a job, for any number of workers, in bytes and operations as in Rates.
 type work struct {
 	pipelines int
 	passesOver
-	players      int     // readers that can share a search
-	solve        float64 // on one worker
-	states       float64 // bytes that one worker reads to make the states of the rounds
-	stored, runs float64 // bytes of the sums of a lane, and the runs in which they are merged
-	pause        float64 // least seconds between two checkpoints of all of these sums
-	fold         float64 // share of read that is for them
+	players      int     // number of readers that can share feature learning
+	solve        float64 // operations of the solve, on one worker
+	states       float64 // bytes that one worker reads to compute the states of the rounds
+	stored, runs float64 // bytes of the sums of a lane, and the number of runs that are merged
+	pause        float64 // least seconds between two checkpoints
+	fold         float64 // share of the reading that is for sums
 }
 
-// passesOver are how often rows are read, mapped and summed, and what feature learning computes.
+// passesOver has the work of passes over rows: reading, mapping, summing, steps of learners, and feature
+// learning.
 type passesOver struct {
 	read, maps, sums, steps, search float64
 }
 
-// A solution is a way to train: the memory and the work that it takes on an engine. Plans of
-// several solutions are compared by Cluster.cost.
+// solution is a way to run the job. needs returns the memory and the work on an engine.
 type solution struct {
 	needs  func(engine.Engine) (spec.Memory, work)
-	shards int // that readers share: of the data, or partitions of these
+	shards int // number of shards or partitions that readers share
 }
 
 // solution returns how the training o is solved by its learner.
@@ -134,8 +132,9 @@ func (p *Plan) solution(o training.Options, f spec.Facts, d *dataset.Dataset) so
 	return s
 }
 
-// solveSeconds is ridge.Work and, for scaled intervals of targets, the second factor that Options.FirstSpread takes
-// unless the mean leverage, which is below the number of features for each row, is small.
+// solveSeconds returns ridge.Work, plus the second factorisation that scaled intervals take
+// (Options.FirstSpread) unless the mean leverage of the rows is small. It is below the number of features
+// divided by the number of rows.
 func solveSeconds(shape ridge.Shape, rows int64, folds, lambdas int, first, scaled bool) float64 {
 	s := ridge.Work(shape, rows, folds, lambdas, first)
 	if scaled && shape.Regression && folds > 1 && float64(shape.Dim) >= ridge.SmallLeverage*float64(rows) {
@@ -144,30 +143,29 @@ func solveSeconds(shape ridge.Shape, rows int64, folds, lambdas int, first, scal
 	return s
 }
 
-// work is what the training takes of its workers, if it takes that memory.
+// work returns the work of the job, given its memory.
 func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 	rows, features, row := float64(p.Rows), float64(p.Features), float64(p.Columns)
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1
-	// An angle of a row and a frequency takes two products.
+	// The angle between a row and a frequency takes two products for each number.
 	w := work{pipelines: p.Jobs, passesOver: passesOver{search: p.search * (4*row + angleFlops)}, players: p.players}
 	w.read = float64(reads) * float64(p.Bytes)
 	if l != nil {
-		// Each pass maps the rows, scores them and learns from them. The partial results are
-		// weights, and how they moved.
+		// Each pass maps the rows, scores them and learns from them. Partial results are weights and their changes.
 		outputs := float64(p.Outputs)
 		w.maps = float64(p.maps) * rows * features * 2 * (row + 2*outputs)
 		w.states = float64(p.maps) * float64(l.Common().Partitions) * 8 * features * outputs
 		if p.Outputs == 2 {
-			outputs = 1 // of two classes one is the mirror of the other
+			outputs = 1 // the scores of two classes are opposite
 		}
-		// a product with the weights, and their change
+		// a product with the weights, and their update
 		w.steps = float64(p.fits) * rows * outputs * l.Steps() * 4 * features
 		return w
 	}
 	mapped := float64(p.mappings(m.Stripes))
 	if p.Folds > 1 {
-		mapped += 1 / float64(p.Folds) // held-out rows, once more
+		mapped += 1 / float64(p.Folds) // held-out rows are mapped again
 	}
 	w.maps = mapped * rows * features * 2 * row
 	if m.Carried == 0 {
@@ -175,7 +173,7 @@ func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 		w.stored, w.runs = float64(p.sumsHeld)*float64(p.shape().Bytes()), float64(p.runs())
 		w.fold = float64(stripes) / float64(reads)
 	}
-	// Two virtual CPUs are one core, whose seconds ridge.Work counts.
+	// ridge.Work counts seconds of a core, which is two virtual CPUs.
 	w.solve = solveSeconds(p.shape(), p.Rows, p.Folds, p.Lambdas, first, p.scaled)
 	if p.Calibrate != "" && p.Calibrate != spec.AutoCalibrate || p.Threshold != "" {
 		w.solve += ridge.Work(p.shape(), p.Rows, 1, 1, false)
@@ -184,15 +182,14 @@ func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 	return w
 }
 
-// mappings is how often a row is mapped for sums: for each stripe that has a part of its fold.
+// mappings returns how often a row is mapped for sums: once for each stripe with a part of its fold.
 func (p *Plan) mappings(stripes int) int {
 	sums := max(p.sumsHeld, 1)
 	return (max(stripes, 1) + sums - 1) / sums
 }
 
-// cheapest plans the machines on which a solution costs the least. Of those whose costs differ by
-// less than 1%, it takes the smallest with the fewest threads. It does not change what the engine
-// sets.
+// cheapest plans the machines on which a solution costs least. If costs differ by less than 1%, it takes the
+// smallest machine with the fewest threads. It keeps what the engine sets.
 func (s solution) cheapest(e engine.Engine) *Cluster {
 	best := new(Cluster)
 	for cpus := 4; cpus <= 64; cpus *= 2 {
@@ -219,9 +216,10 @@ func (s solution) cheapest(e engine.Engine) *Cluster {
 	return best
 }
 
-// fit plans a solution on machines of a type, with as many lanes on each as fit.
+// fit plans a solution on machines of a type, with as many lanes on each as fit into its memory. It returns
+// false if none fits.
 func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
-	usable := machine.Memory*85/100 - 1<<30 // without the memory of the system and of Beam
+	usable := machine.Memory*85/100 - 1<<30 // the system and Beam take the rest
 	for n := max(1, machine.CPUs/machine.Algebra); n > 0; n /= 2 {
 		c, given := machine, e
 		given.Threads, given.Lanes = c.Algebra, cmp.Or(e.Lanes, e.About().Lanes)
@@ -254,9 +252,9 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 	return nil, false
 }
 
-// share sets the times of the work on that many lanes or, unless they are given, a multiple of
-// them: so many that what they share takes no longer than planSeconds, or than all else does. There
-// are no times without rows.
+// share sets the number of lanes and the times. lanes is the number if given is true. Otherwise it takes the
+// least multiple of lanes with which the parallel part takes at most planSeconds, or no longer than the rest.
+// Without rows there are no times.
 func (c *Cluster) share(s solution, w work, lanes int, given bool) {
 	read, threads := w.read/c.Rates.Read, float64(c.Algebra)
 	fold, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads
@@ -275,8 +273,8 @@ func (c *Cluster) share(s solution, w work, lanes int, given bool) {
 	c.store(w)
 }
 
-// store sets the time in which lanes store their sums and merge them, and the solve reads them.
-// Checkpoints take at most a twentieth of a lane's time.
+// store sets the time in which lanes store and merge their sums, and the solve reads them. Checkpoints take at
+// most a twentieth of the time of a lane.
 func (c *Cluster) store(w work) {
 	if w.stored == 0 {
 		return
@@ -289,10 +287,10 @@ func (c *Cluster) store(w work) {
 	c.Store = once * (1 + float64(c.saves) + merge + 1/float64(c.CPUs))
 }
 
-// cost is what the machines cost, in the price of a CPU for a second; of all machines for a second
-// if times are unknown.
+// cost returns the cost of the machines, in units of a CPU second. If times are unknown, it is the cost per
+// second.
 func (c *Cluster) cost() float64 {
-	return max(c.seconds(), 1) * float64(c.Workers) * (float64(c.CPUs) + float64(c.Memory>>30)/gbOfCPU)
+	return max(c.seconds(), 1) * float64(c.Workers) * (float64(c.CPUs) + float64(c.Memory>>30)/gibPerCPU)
 }
 
 // write prints the plan for people.

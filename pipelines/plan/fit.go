@@ -12,41 +12,41 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
-// FitPlan is what a fit to sums will need, as far as their manifests tell.
+// FitPlan is an estimate of what a fit to sums will need, by the manifests of the sums.
 type FitPlan struct {
 	FitPlanSums
 	FitPlanModel
 	spec.Memory
-	Stored  int64   `json:"bytes_stored"` // in the work directory, at most
-	Threads int     `json:"threads"`
-	Add     float64 `json:"seconds_to_add"` // by Rates
-	Solve   float64 `json:"seconds_to_solve"`
-	Rates   Rates   `json:"rates"`
-	beyond  string  // note on the machine's memory
+	Stored     int64   `json:"bytes_stored"` // largest size of the work directory
+	Threads    int     `json:"threads"`
+	Add        float64 `json:"seconds_to_add"` // assuming Rates
+	Solve      float64 `json:"seconds_to_solve"`
+	Rates      Rates   `json:"rates"`
+	memoryNote string  // note on the machine's memory
 }
 
-// FitPlanSums describes the sums of a plan.
+// FitPlanSums describes the sums that are added.
 type FitPlanSums struct {
-	Sums  int   `json:"sums"`  // directories that are read
-	Parts int   `json:"parts"` // of the data
+	Sums  int   `json:"sums"`  // number of directories
+	Parts int   `json:"parts"` // number of parts of the data
 	Rows  int64 `json:"rows"`
-	Read  int64 `json:"bytes"` // of the sums
+	Read  int64 `json:"bytes"` // size of the sums
 }
 
 // FitPlanModel describes the model of a plan.
 type FitPlanModel struct {
 	Features   int `json:"features"`
-	Components int `json:"components,omitempty"` // of an embedding
+	Components int `json:"components,omitempty"` // number of components of an embedding
 	Folds      int `json:"folds"`
 	Lambdas    int `json:"lambdas"`
 	Outputs    int `json:"outputs"`
 }
 
-// addRate is how many bytes of packed sums a CPU adds in a second, half of what a core of an AMD EPYC
-// (Zen 5) does.
+// addRate is the assumed number of bytes of packed sums that a CPU adds in a second: half the rate of a core of
+// an AMD EPYC (Zen 5).
 const addRate = 125e6
 
-// Fit plans a fit to sums. It reads their manifests.
+// Fit plans a fit to sums. It reads only the manifests of the sums.
 func Fit(ctx context.Context, o days.FitOptions) (*FitPlan, error) {
 	f, err := days.FactsOf(ctx, o)
 	if err != nil {
@@ -67,7 +67,7 @@ func Fit(ctx context.Context, o days.FitOptions) (*FitPlan, error) {
 	p.Solve = 2 * seconds / float64(p.Threads) // see Plan.work
 	if e.InProcess() {
 		if have := machine.ReadMemory(); have.Limit > 0 && p.Peak > have.Limit {
-			p.beyond = fmt.Sprintf("%s allows %s", have.By, report.Bytes(have.Limit))
+			p.memoryNote = fmt.Sprintf("%s allows %s", have.By, report.Bytes(have.Limit))
 		}
 	}
 	return p, nil
@@ -88,8 +88,8 @@ func (p *FitPlan) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "memory    at most %s in total: %s to add, %s to solve; it does not grow with the sums\n",
 		report.Bytes(p.Peak), report.Bytes(p.Worker), report.Bytes(p.Memory.Solve))
-	if p.beyond != "" {
-		fmt.Fprintf(&b, "          %s\n", p.beyond)
+	if p.memoryNote != "" {
+		fmt.Fprintf(&b, "          %s\n", p.memoryNote)
 	}
 	fmt.Fprintf(&b, "disk      %s at most in files of the work directory\n", report.Bytes(p.Stored))
 	fmt.Fprintf(&b,

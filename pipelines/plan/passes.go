@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// passes lists the passes of the job over the data.
+// passes lists the passes of a job over the data.
 func (p *Plan) passes(o training.Options, d *dataset.Dataset, seen *preview) {
 	p.Learner = o.LearnerName()
 	switch l := o.Iterative(); {
@@ -53,8 +53,8 @@ func (p *Plan) passes(o training.Options, d *dataset.Dataset, seen *preview) {
 	}
 }
 
-// measures tells whether intervals take a pass of their own: ridge collects them while it scores held-out rows,
-// unless the curves of classes take a pass.
+// measures reports whether intervals take a pass. They do not with ridge, which measures them while it scores
+// held-out rows, unless the curves of classes take a pass.
 func (p *Plan) measures(o training.Options) bool {
 	if o.Intervals == spec.NoIntervals || o.Parts() == 0 || p.Components > 0 {
 		return false
@@ -70,7 +70,7 @@ func (p *Plan) measures(o training.Options) bool {
 	return p.Regression || loss == models.Softmax || loss == models.Logistic
 }
 
-// calibration says how probabilities are computed; "" if scores are not calibrated.
+// calibration describes how probabilities are computed, "" if scores are not calibrated.
 func calibration(o training.Options, seen *preview) string {
 	if calibrates, _ := o.Calibration(seen.Outputs, seen.Features); !calibrates || seen.Regression {
 		return ""
@@ -78,12 +78,12 @@ func calibration(o training.Options, seen *preview) string {
 	return o.Calibrate
 }
 
-// scan adds a pass for a purpose, which is a pipeline.
+// scan adds a pass, which is a pipeline, with its purpose.
 func (p *Plan) scan(purpose string) {
-	if p.how != "" {
+	if p.purposes != "" {
 		purpose = ", " + purpose
 	}
-	p.Passes, p.Jobs, p.how = p.Passes+1, p.Jobs+1, p.how+purpose
+	p.Passes, p.Jobs, p.purposes = p.Passes+1, p.Jobs+1, p.purposes+purpose
 }
 
 // sums plans a fit in one pass.
@@ -107,7 +107,7 @@ func (p *Plan) iterative(o training.Options) {
 		p.fits = 1
 	}
 	if len(lambda) > 1 || o.HoldsOut() {
-		p.fits++ // the fit to all rows
+		p.fits++ // the final fit to all rows
 	}
 	p.scan("one to profile it")
 	if folds > 0 || l.Samples(p.Features) > 0 || p.Regression && r.Init == "" {
@@ -118,12 +118,11 @@ func (p *Plan) iterative(o training.Options) {
 	if l.Steps() > 0 {
 		need = "all of which " + p.Learner + " may need with many partitions"
 	}
-	p.Passes, p.how = p.Passes+p.maps, p.how+", and at most one per round, "+need
+	p.Passes, p.purposes = p.Passes+p.maps, p.purposes+", and at most one per round, "+need
 	p.Jobs += p.fits * ((r.Rounds + r.PerJob) / r.PerJob)
 }
 
-// learning adds the passes of feature learning: one for a sample of the rows, and the passes of the
-// rounds of the game.
+// learning adds the passes of feature learning: one to sample rows, and those of the rounds of the game.
 func (p *Plan) learning(o training.Options, dim int) {
 	a := o.Learned
 	p.scan("one for the sample of feature learning")
@@ -137,6 +136,6 @@ func (p *Plan) learning(o training.Options, dim int) {
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
 	p.players, p.plays = a.Partitions, 1+tuning.ReadsOfAGame*p.Game
 	p.Passes, p.Jobs = p.Passes+p.plays, p.Jobs+(tuning.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
-	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer",
+	p.purposes += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer",
 		p.plays, report.Counted(p.Game, "round"), game.Take)
 }

@@ -1,5 +1,6 @@
-// Package plan estimates in advance what a training needs: passes, memory and, on a cluster,
-// machines and time.
+// Package plan estimates what a training run needs before it runs: passes, memory and, on a cluster, machines
+// and time. Training, Embedding and Fit return plans. They read the sizes of the files and a bounded preview of
+// their rows.
 package plan
 
 import (
@@ -19,23 +20,22 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// Plan is what a training will need, as far as the sizes of the files and a bounded preview of
-// their rows tell.
+// Plan is an estimate of what a training run will need.
 type Plan struct {
 	PlanData
 	PlanWork
 	estimate
 	PlanModel
 	spec.Memory
-	// Stored is the size of the sums that readers store as files of the work directory, at most, or
-	// of the rows in place of them; while they run they may hold as much again in checkpoints.
-	// Shuffle is what workers exchange through the runner.
+	// Stored bounds the size of the sums, or of rows instead of them, that readers store in the work directory.
+	// While readers run, checkpoints may take as much again. Shuffle is the size of the data that workers exchange
+	// through the runner.
 	Stored  int64 `json:"bytes_stored"`
 	Shuffle int64 `json:"bytes_shuffled"`
 	PlanDecision
 	Cluster *Cluster `json:"cluster,omitempty"` // for runners with machines of their own
 	planNotes
-	// Refused says why a training would be refused, if the frequencies of the map are too many.
+	// Refused is the reason if training would be refused, because the map has too many frequencies.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -43,42 +43,42 @@ type Plan struct {
 type PlanData struct {
 	Files   int    `json:"files"`
 	Format  string `json:"format"`
-	Bytes   int64  `json:"bytes"` // of the stored files
+	Bytes   int64  `json:"bytes"` // size of the stored files
 	Shards  int    `json:"shards"`
 	Rows    int64  `json:"rows"`       // 0 if unknown
 	Exact   bool   `json:"rows_exact"` // Rows is not an estimate
 	Columns int    `json:"columns"`    // numbers per row
 }
 
-// PlanWork says what the job of a plan does.
+// PlanWork describes the steps of the job.
 type PlanWork struct {
 	Passes  int    `json:"passes"` // over the data
 	Lanes   int    `json:"lanes"`
 	Learner string `json:"learner"`
-	Rounds  int    `json:"rounds,omitempty"`      // of an iterative learner, at most, for each λ
-	Parts   int    `json:"partitions,omitempty"`  // of the rows, in these rounds
-	Game    int    `json:"game_rounds,omitempty"` // of feature learning, if each finds as many as it may
+	Rounds  int    `json:"rounds,omitempty"`      // largest number for each λ, for an iterative learner
+	Parts   int    `json:"partitions,omitempty"`  // partitions of the rows, for an iterative learner
+	Game    int    `json:"game_rounds,omitempty"` // rounds of feature learning, if each finds the largest number of frequencies
 	Jobs    int    `json:"pipelines"`
-	Objects int64  `json:"objects"` // written into the work directory, at most
+	Objects int64  `json:"objects"` // largest number of objects written into the work directory
 }
 
-// estimate has what costs depend on.
+// estimate has quantities on which costs depend.
 type estimate struct {
-	fits    int     // of an iterative learner
-	maps    int     // passes of these fits, which map all rows to all features
-	plays   int     // passes of feature learning in rounds
-	players int     // partitions of these
-	search  float64 // angles that feature learning computes in total
-	how     string  // purpose of the passes
-	// sumsHeld is the number of sums of a lane.
+	fits     int     // number of fits of an iterative learner
+	maps     int     // passes of these fits; each maps all rows to all features
+	plays    int     // passes of rounds of feature learning
+	players  int     // partitions in these rounds
+	search   float64 // number of angles that feature learning computes
+	purposes string  // description of the passes
+	// sumsHeld is the number of sums that a lane holds.
 	sumsHeld int
 	scaled   bool // intervals are scaled by leverage
 }
 
-// PlanModel describes the model of a plan, as far as a preview of the rows tells.
+// PlanModel describes the model, as far as a preview of the rows shows.
 type PlanModel struct {
 	Features   int   `json:"features"`
-	Components int   `json:"components,omitempty"` // of an embedding, which has no learner
+	Components int   `json:"components,omitempty"` // number of components of an embedding, which has no learner
 	Folds      int   `json:"folds"`
 	Lambdas    int   `json:"lambdas"`
 	Outputs    int   `json:"outputs"` // classes in the preview, or 1
@@ -87,37 +87,36 @@ type PlanModel struct {
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 }
 
-// PlanDecision says how scores become classes, and how features are searched.
+// PlanDecision says how scores become classes, and whether features are searched.
 type PlanDecision struct {
 	Calibrate string `json:"calibrate,omitempty"` // how probabilities are computed
-	// Threshold is what chooses a threshold between two classes; "" if held-out rows do not.
+	// Threshold is the score by which held-out rows choose a threshold between two classes; "" for none.
 	Threshold  string `json:"threshold,omitempty"`
-	Searched   int64  `json:"rows_searched,omitempty"` // rows on which features are searched, at most
-	Unsearched string `json:"not_searched,omitempty"`  // why they are not
+	Searched   int64  `json:"rows_searched,omitempty"` // largest number of rows on which features are searched
+	Unsearched string `json:"not_searched,omitempty"`  // why features are not searched
 }
 
 // planNotes are notes on the machine.
 type planNotes struct {
-	machines bool   // the runner starts machines for each job
-	beyond   string // note on the machine's memory
+	machines   bool   // the runner starts machines for each job
+	memoryNote string // note on the machine's memory
 	// unbounded is a note on --worker_bytes.
 	unbounded string
 }
 
-// Training plans Train. It reads up to 64 MB of the files: all of smaller data, a part of
-// larger data (see Plan.Whole).
-func Training(ctx context.Context, o training.Options) (*Plan, error) { return look(ctx, o, 0) }
+// Training plans a training run. It reads up to 64 MB of the files, so Plan.Whole is true for smaller data.
+func Training(ctx context.Context, o training.Options) (*Plan, error) { return planJob(ctx, o, 0) }
 
-// Embedding plans Embed in the same way. It uses the options that both jobs have.
+// Embedding plans an embedding in the same way. It uses the options that both jobs have.
 func Embedding(ctx context.Context, o training.Options, t pca.Training) (*Plan, error) {
 	o.Learner = &ridge.Training{Grid: t.Grid}
-	o.Lambda = training.LambdaOptions{Path: []float64{1}} // one sum only
-	o.Search = tuning.NoSearch                            // which needs labels
-	return look(ctx, o, cmp.Or(t.Components, pca.DefaultComponents))
+	o.Lambda = training.LambdaOptions{Path: []float64{1}} // a single sum
+	o.Search = tuning.NoSearch                            // a search needs labels
+	return planJob(ctx, o, cmp.Or(t.Components, pca.DefaultComponents))
 }
 
-// look plans a training, or an embedding if there are components.
-func look(ctx context.Context, o training.Options, components int) (*Plan, error) {
+// planJob plans a training run, or an embedding if components is not 0.
+func planJob(ctx context.Context, o training.Options, components int) (*Plan, error) {
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
 	}
@@ -149,13 +148,13 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	return p, nil
 }
 
-// open opens the files of a plan after the checks that need no rows.
+// open opens the files of a plan, after checks that need no rows.
 func open(ctx context.Context, o training.Options, components int) (*dataset.Dataset, error) {
 	here := o
 	if o.Job.Engine.About().Machines {
 		here.Job.Engine.Runner, here.Job.Engine.Lanes = "", 0 // a plan needs neither project nor bucket
 	}
-	here.Model = cmp.Or(here.Model, "model") // nor a model directory
+	here.Model = cmp.Or(here.Model, "model") // and no model directory
 	if err := here.Validate(); err != nil {
 		return nil, err
 	}
@@ -177,15 +176,15 @@ func open(ctx context.Context, o training.Options, components int) (*dataset.Dat
 	return d, nil
 }
 
-// resources adds memory, machines and files to the passes of a plan.
+// resources adds memory, machines and files to a plan whose passes are known.
 func (p *Plan) resources(o training.Options, d *dataset.Dataset, seen *preview) {
 	engine := o.Job.Engine.WithDefaults()
 	p.sumsHeld = o.Planned(seen.Facts).Folds
 	if engine.InProcess() {
 		p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
 		var err error
-		if p.beyond, err = p.Memory.Fits(o); err != nil {
-			p.beyond = err.Error() // the purpose of a plan is to find out, so this is not an error
+		if p.memoryNote, err = p.Memory.Fits(o); err != nil {
+			p.memoryNote = err.Error() // a plan reports this, so it is no error
 		}
 	} else {
 		p.Cluster = p.solution(o, seen.Facts, d).cheapest(o.Job.Engine)
@@ -198,14 +197,14 @@ func (p *Plan) resources(o training.Options, d *dataset.Dataset, seen *preview) 
 	} else {
 		p.Stored, p.Shuffle = int64(p.Lanes)*int64(p.sumsHeld)*p.shape().Bytes(), p.lines()*lineBytes
 		if p.Carried > 0 {
-			p.Stored = 3 * p.Carried // the bytes of the last two checkpoints, and all
+			p.Stored = 3 * p.Carried // the last two checkpoints, and all rows
 		}
 	}
 	p.Objects = p.objects()
 }
 
-// lineBytes is about what parts of a sum of ridge.MaxPartBytes take in a shuffle: the name of their
-// file and their places.
+// lineBytes is the approximate size of an element in a shuffle: the name of a file and the positions of parts
+// of a sum in it, of up to ridge.MaxPartBytes.
 const lineBytes = 150
 
 // shape returns the shape of the sums.
@@ -213,10 +212,10 @@ func (p *Plan) shape() ridge.Shape {
 	return ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
 }
 
-// runs returns how many runs of parts, which are merged one by one, the sums have.
+// runs returns the number of runs of parts in the sums of a lane. A run is merged as a unit.
 func (p *Plan) runs() int64 { return int64(p.sumsHeld) * (1 + p.shape().Bytes()/ridge.MaxPartBytes) }
 
-// lines returns how many runs all lanes pass on, or files of rows in place of them.
+// lines returns the number of elements that all lanes emit: runs of parts, or files of rows.
 func (p *Plan) lines() int64 {
 	if p.Carried > 0 {
 		return min(p.Rows, int64(p.Lanes)*int64(p.sumsHeld)) + p.Carried/ridge.MaxPartBytes
@@ -224,14 +223,14 @@ func (p *Plan) lines() int64 {
 	return int64(p.Lanes) * p.runs()
 }
 
-// objects returns how many objects of the work directory a job writes: of itself, of each pass and
-// of each fit.
+// objects returns the number of objects that a job writes into the work directory: its own, and those of passes
+// and fits.
 func (p *Plan) objects() int64 {
 	const job, pass, fit, round = 6, 3, 2, 2
 	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) +
 		fit*max(p.fits, 1))
 	if p.Rounds == 0 && p.Components == 0 {
-		n++ // the spread
+		n++ // the spread of leverages
 	}
 	switch {
 	case p.Rounds > 0:
@@ -239,7 +238,7 @@ func (p *Plan) objects() int64 {
 	case p.Carried > 0:
 		return n + p.lines()
 	case p.Lanes > 1:
-		n += p.runs() // which are merged
+		n += p.runs() // merged runs
 	}
 	files := int64(p.Lanes) * int64(max(p.Stripes, 1))
 	if p.Cluster != nil {
@@ -248,8 +247,8 @@ func (p *Plan) objects() int64 {
 	return n + files
 }
 
-// tooWide says why the map cannot be made, if its frequencies take more than is allowed, and what
-// helps; "" if it can.
+// tooWide returns why the map cannot be drawn, if its frequencies take too much memory, with advice; "" if it
+// can.
 func tooWide(o training.Options, seen *preview) string {
 	size := o.Kernel.Size(seen.Scaled)
 	if size.Most == 0 || size.Map <= size.Most {

@@ -16,8 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// Limits of the preview of a plan: bytes of the stored files, in whole shards, and numbers of
-// rows, including zeros.
+// Limits of the preview: bytes of the stored files, in whole shards, and values in rows, including zeros.
 const (
 	previewBytes  = 64 << 20
 	previewValues = 1 << 29
@@ -26,13 +25,12 @@ const (
 // preview is the result of reading a bounded part of the data.
 type preview struct {
 	spec.Facts
-	read  int64 // rows
+	read  int64 // number of rows read
 	whole bool  // all rows were read
-	exact bool  // rows is not an estimate
+	exact bool  // Rows is not an estimate
 }
 
-// readPreview reads some of the rows, or all if there are few. Labels are ignored for an
-// embedding.
+// readPreview reads some of the rows, or all if there are few. It ignores labels for an embedding.
 func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*preview, error) {
 	g := &preview{whole: true}
 	if o.Types.Given() && d.Schema.Table == nil {
@@ -88,7 +86,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 				return nil, err
 			}
 			numbers = true
-			if d.Schema.Table != nil || d.Schema.Dim != read { // types, or columns that are not used
+			if d.Schema.Table != nil || d.Schema.Dim != read { // columns have types, or some are not used
 				typed, err := readPreview(ctx, o, d, components)
 				if err == nil {
 					typed.Surveyed = max(typed.Surveyed, surveyed)
@@ -98,7 +96,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 			g.Surveyed = surveyed
 		}
 		if report.Fault != "" {
-			g.whole = false // a training reports what is wrong with a file
+			g.whole = false // training will report the error in the file
 		}
 	}
 	if err := g.target(o, d, labels.Summary()); err != nil {
@@ -129,13 +127,13 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	return g, nil
 }
 
-// searched returns the number of rows and the row length that a search of features has at most.
+// searched returns upper bounds on the number and the length of rows in a search for features.
 func (g *preview) searched() (rows int64, length int) {
 	return cmp.Or(g.Rows, search.MaxRows), max(g.Dim, g.Scaled)
 }
 
-// decideSearch adapts the options to the search of features, and returns why there is none although
-// the options ask for one; "" otherwise.
+// decideSearch adapts the options to the search for features. If the options ask for a search but there will be
+// none, it returns the reason, otherwise "".
 func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearched string) {
 	if !o.Searching() {
 		return ""
@@ -160,7 +158,7 @@ func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearc
 	return unsearched
 }
 
-// encoded sets what follows from the encodings of a table.
+// encoded sets the facts that follow from the encodings of a table.
 func (g *preview) encoded(o training.Options, t *schema.Table) {
 	g.Scaled, g.Short, g.Levels = preprocess.ColumnBounds(t, o.Encode, g.Outputs)
 	g.Summed = preprocess.SummedLevels(t, o.Encode)
@@ -169,7 +167,8 @@ func (g *preview) encoded(o training.Options, t *schema.Table) {
 	}
 }
 
-// describe finds the types of columns from some of the rows. It returns the size of a survey of all of them.
+// describe finds the types of columns from some of the rows. It returns the memory in bytes of a survey of all
+// rows.
 func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surveyed int64, err error) {
 	found, _, err := o.Types.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
 		s := schema.NewSurvey(len(dataset.DescribedBy(d)), rules)
@@ -195,7 +194,7 @@ func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surv
 	return surveyed, err
 }
 
-// target decides the task from the labels in the preview.
+// target decides on the task from the labels in the preview.
 func (g *preview) target(o training.Options, d *dataset.Dataset, seen schema.LabelSummary) error {
 	if g.Outputs = 1; g.Components > 0 {
 		return nil
@@ -212,7 +211,7 @@ func (g *preview) target(o training.Options, d *dataset.Dataset, seen schema.Lab
 	case err != nil && g.whole:
 		return err
 	case err != nil:
-		g.Outputs = 2 // other labels may come later
+		g.Outputs = 2 // later rows may have other labels
 	case t.Classes != nil:
 		g.Outputs = len(t.Classes.Classes)
 	}

@@ -45,7 +45,7 @@ func (p *Plan) writeData(w io.Writer) {
 		fmt.Fprintf(w, "          of which %s were previewed: others may have more columns and classes, and need more "+
 			"memory\n", report.Groups(p.Seen))
 	}
-	fmt.Fprintf(w, "passes    %d over the data: %s\n", p.Passes, p.how)
+	fmt.Fprintf(w, "passes    %d over the data: %s\n", p.Passes, p.purposes)
 }
 
 func (p *Plan) writeModel(w io.Writer) {
@@ -92,7 +92,7 @@ func (p *Plan) writeMemory(w io.Writer) {
 		fmt.Fprintf(w, "stripes   %d, so that the %s fit: for them the rows are read %d times and %s\n", p.Stripes, striped,
 			p.Stripes, maps)
 	}
-	for _, note := range []string{p.unbounded, p.beyond} {
+	for _, note := range []string{p.unbounded, p.memoryNote} {
 		if note != "" {
 			fmt.Fprintf(w, "          %s\n", note)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// Action is what an event did.
+// Action is the kind of an event.
 type Action string
 
 const (
@@ -29,28 +29,28 @@ const (
 	Refused    Action = models.Refused    // new data was refused; Model, the champion, stays
 )
 
-// Gate is one condition on a model and whether it was met.
+// Gate is a condition on a model, and whether it was met.
 type Gate struct {
 	Condition string `json:"condition"`
 	Passed    bool   `json:"passed"`
-	Result    string `json:"result,omitempty"` // in words
+	Result    string `json:"result,omitempty"` // the result in words
 }
 
 // Event is one line of the history.
 type Event struct {
 	Number int       `json:"number"` // from 1
-	ID     string    `json:"id"`     // random, by which a writer recognises its own event
+	ID     string    `json:"id"`     // random, so that a writer recognises its own event
 	Time   time.Time `json:"time"`
 	By     string    `json:"by"` // user@host
 	Action Action    `json:"action"`
 	Subject
-	Day     string `json:"day,omitempty"`     // of a retraining
-	Command string `json:"command,omitempty"` // that made the event
+	Day     string `json:"day,omitempty"`     // day of a retraining
+	Command string `json:"command,omitempty"` // command that made the event
 }
 
-// Subject says which model an event is about, and which was the champion.
+// Subject says which model an event is about, and how it changed the champion.
 type Subject struct {
-	Model    string `json:"model"`              // that the event is about
+	Model    string `json:"model"`              // model that the event is about
 	Manifest string `json:"manifest,omitempty"` // checksum of its manifest
 	From     string `json:"from,omitempty"`     // the champion before
 	To       string `json:"to,omitempty"`       // the champion after
@@ -58,24 +58,24 @@ type Subject struct {
 	Why      string `json:"why,omitempty"`
 }
 
-// who names the user and the machine of this process.
+// who returns the user and the host of this process, as user@host.
 func who() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username
 	}
-	host, _ := os.Hostname() // for people
+	host, _ := os.Hostname() // information only
 	return name + "@" + host
 }
 
-// record stores an event in the history, where it stays. It may be there already.
+// record stores an event as a file of the history, unless it exists. The file never changes.
 func (r Registry) record(ctx context.Context, event []byte) error {
 	e, err := decodeEvent(event)
 	if err != nil {
 		return err
 	}
 	name := models.EventFile(r.Dir, e.Number)
-	// The file of aliases holds the event as part of a larger document, indented.
+	// Restore the indentation: the file of aliases has the event as part of a larger document.
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return err
@@ -118,10 +118,10 @@ func decodeEvent(data []byte) (*Event, error) {
 	return e, nil
 }
 
-// parallelReads is how many events are read at a time.
+// parallelReads is the number of events that are read at the same time.
 const parallelReads = 32
 
-// History returns the events with the latest first, at most the given number; 0 is all.
+// History returns the events, the latest first, and at most the given number of them; 0 means all.
 func (r Registry) History(ctx context.Context, most int) ([]Event, error) {
 	s, err := r.State(ctx)
 	if err != nil || s.Events == 0 {
@@ -139,7 +139,7 @@ func (r Registry) History(ctx context.Context, most int) ([]Event, error) {
 			number := s.Events - i
 			e, err := r.readEvent(tctx, number)
 			if number == s.Events && errors.Is(err, fs.ErrNotExist) {
-				e, err = decodeEvent(s.Last) // its process was stopped, or is about to store it
+				e, err = decodeEvent(s.Last) // the file of the last event may not be stored yet
 			}
 			if errors.Is(err, fs.ErrNotExist) {
 				err = fmt.Errorf("registry: the history of %s has no event %d of %d: %w", r.Dir, number, s.Events, err)
@@ -153,10 +153,10 @@ func (r Registry) History(ctx context.Context, most int) ([]Event, error) {
 	return events, tasks.Wait()
 }
 
-// day names the time of an event for people.
+// when formats the time of an event for people.
 func (e *Event) when() string { return e.Time.UTC().Format("2006-01-02 15:04:05") }
 
-// gates tells how many conditions were met and which were not.
+// gates describes how many conditions were met, and which were not.
 func (e *Event) gates() string {
 	if len(e.Gates) == 0 {
 		return ""

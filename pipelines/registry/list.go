@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// Listed is a model of a directory of models.
+// Listed describes a model in a directory of models.
 type Listed struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
@@ -35,18 +35,18 @@ type ListedModel struct {
 	Learner  string      `json:"learner,omitempty"`
 	Features int         `json:"features,omitempty"`
 	Outputs  int         `json:"outputs,omitempty"`
-	Rows     int64       `json:"rows,omitempty"` // it was trained on
+	Rows     int64       `json:"rows,omitempty"` // number of training rows
 	Lambda   float64     `json:"lambda,omitempty"`
 }
 
-// List is the models of a directory with their aliases.
+// List has the models of a directory with their aliases.
 type List struct {
 	Dir    string   `json:"models_dir"`
 	Models []Listed `json:"models"` // sorted by name
-	Events int      `json:"events"` // in the history
+	Events int      `json:"events"` // number of events in the history
 }
 
-// List lists the models. It reads their manifests only; inspect checks the other files.
+// List lists the models. It reads only their manifests; InspectModel checks the other files.
 func (r Registry) List(ctx context.Context) (*List, error) {
 	s, err := r.State(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (e *Event) WriteTo(w io.Writer) (int64, error) {
 		cmp.Or(e.From, "none")))
 }
 
-// writeText drops the spaces that a table leaves at the ends of lines.
+// writeText writes a text without spaces at the ends of lines.
 func writeText(w io.Writer, text string) (int64, error) {
 	var b bytes.Buffer
 	for line := range strings.Lines(text) {

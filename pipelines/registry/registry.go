@@ -1,11 +1,11 @@
-// Package registry manages a directory of models: which of them is champion, challenger and
-// previous champion, and the history of how that came about.
+// Package registry manages a directory of models: which model is champion, challenger and previous champion,
+// and the history of changes. A Registry names the directory; Promote, Rollback, Keep and Refuse change the
+// aliases.
 //
-// The aliases are one small file, aliases.json, that is replaced by compare-and-swap: of two
-// processes that promote at the same time one succeeds, and the other is told. The file
-// contains the last event, too. The events before it are files of their own, history/N.json,
-// which are never replaced. So a stopped process leaves either the state before or the state
-// after, and an event whether or not its file was written.
+// The aliases are in one small file, aliases.json, which is replaced by compare-and-swap: of two processes that
+// promote at the same time one succeeds, and the other gets an error. The file also has the last event. Each
+// event is also stored as a file of its own, history/N.json, which is never replaced. So a stopped process
+// leaves the state before or after the change, and no event is lost if its file was not written.
 package registry
 
 import (
@@ -30,27 +30,27 @@ type Registry struct {
 	Now func() time.Time // nil is time.Now
 }
 
-// Note is what the history says about an event besides what happened.
+// Note has what the history records about an event besides the change.
 type Note struct {
 	By      string `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
 	Gates   []Gate
 	Why     string `flag:"why" group:"Model and output" placeholder:"TEXT" help:"Reason, for the history."`
 	Day     string
 	Command string
-	// Expect is the name of the model that must be champion before the event, and
-	// NoChampion if there must be none; "" is whichever it is.
+	// Expect is the name of the model that must be champion before the event, or NoChampion if there must be none;
+	// "" allows any.
 	Expect string `flag:"expect" group:"Model and output" placeholder:"MODEL" help:"Name of the model that must be the champion now; - for none. If another model is, nothing changes."`
 }
 
 // NoChampion as Note.Expect means that there must be no champion.
 const NoChampion = "-"
 
-// LostError means that another process changed the champion at the same time.
+// LostError means that another process has changed the champion in the meantime.
 type LostError struct{ Text string }
 
 func (e *LostError) Error() string { return e.Text }
 
-// State returns the aliases. There are none in a new directory.
+// State returns the aliases. A new directory has none.
 func (r Registry) State(ctx context.Context) (*models.Aliases, error) {
 	s, _, err := r.read(ctx)
 	return s, err
@@ -73,8 +73,8 @@ func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 // Place returns the directory of a model.
 func (r Registry) Place(model string) string { return storage.Join(r.Dir, model) }
 
-// same tells whether dir is the directory of the registry.
-func (r Registry) same(dir string) bool {
+// isOwnDir reports whether dir is the directory of the registry.
+func (r Registry) isOwnDir(dir string) bool {
 	have, err := storage.Abs(strings.TrimRight(dir, "/"))
 	if err != nil {
 		return false
@@ -83,10 +83,10 @@ func (r Registry) same(dir string) bool {
 	return err == nil && have == want
 }
 
-// Name returns the name of a model that is given by its name, its directory or an alias, such as
-// challenger or DIR@challenger.
+// Name returns the name of a model, given its name, its directory or an alias such as challenger or
+// DIR@challenger.
 func (r Registry) Name(ctx context.Context, model string) (string, error) {
-	if dir, alias, ok := models.SplitAlias(model); ok && r.same(dir) {
+	if dir, alias, ok := models.SplitAlias(model); ok && r.isOwnDir(dir) {
 		model = alias
 	}
 	if slices.Contains(models.AliasNames, model) {
@@ -99,7 +99,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 		}
 		return s.Model(model), nil
 	}
-	if dir, name := storage.Split(strings.TrimRight(model, "/")); name != "" && dir != "." && r.same(dir) {
+	if dir, name := storage.Split(strings.TrimRight(model, "/")); name != "" && dir != "." && r.isOwnDir(dir) {
 		model = name
 	}
 	if err := models.ValidAlias(model); err != nil {
@@ -108,8 +108,8 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 	return model, nil
 }
 
-// Promote makes a model champion, and the champion before it the previous one. It loads the
-// model's files first and checks them.
+// Promote makes a model champion, and the current champion the previous one. It checks the files of the model
+// first.
 func (r Registry) Promote(ctx context.Context, model string, n Note) (*Event, error) {
 	return r.change(ctx, Promoted, model, n, func(s *models.Aliases) error {
 		if s.Champion == model {
@@ -120,8 +120,8 @@ func (r Registry) Promote(ctx context.Context, model string, n Note) (*Event, er
 	})
 }
 
-// Rollback makes an earlier champion champion again: the previous one if model is "". What
-// was champion after it is no longer an alias, so that a second rollback goes further back.
+// Rollback makes an earlier champion champion again, the previous one if model is "". The current champion does
+// not become the previous one, so a second rollback goes further back.
 func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, error) {
 	s, err := r.State(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 	if model = cmp.Or(model, s.Previous); model == "" {
 		return nil, exit.Refuse("registry: %s has no previous champion to go back to; name a model to promote", r.Dir)
 	}
-	n.Expect = cmp.Or(n.Expect, s.Champion) // what is rolled back is the champion that the caller saw
+	n.Expect = cmp.Or(n.Expect, s.Champion) // roll back the champion that was read above
 	return r.change(ctx, RolledBack, model, n, func(s *models.Aliases) error {
 		switch {
 		case s.Champion == model:
@@ -158,11 +158,10 @@ func (r Registry) Refuse(ctx context.Context, champion string, n Note) (*Event, 
 	return r.change(ctx, Refused, champion, n, func(*models.Aliases) error { return nil })
 }
 
-// changes is how often a change that does not depend on the champion is tried while others
-// change the aliases, too.
-const changes = 20
+// maxChanges is the number of attempts to make a change while other processes change the aliases.
+const maxChanges = 20
 
-// change replaces the aliases with what edit makes of them, and records the event.
+// change applies edit to the aliases, and records the event.
 func (r Registry) change(ctx context.Context, action Action, model string, n Note,
 	edit func(*models.Aliases) error) (*Event, error) {
 	if err := models.ValidAlias(model); err != nil {
@@ -183,14 +182,14 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 		if err != nil {
 			return nil, err
 		}
-		if try > 1 && r.made(ctx, s, e) {
-			return e, r.keep(ctx, s, old) // the answer was lost, the change was not
+		if try > 1 && r.recorded(ctx, s, e) {
+			return e, r.flushEvent(ctx, s, old) // the change was made, although the storage reported an error
 		}
 		if want := n.Expect; want != "" && want != s.Champion && (want != NoChampion || s.Champion != "") {
-			return nil, r.lost(s, want)
+			return nil, r.lostError(s, want)
 		}
 		if old != nil {
-			if err := r.keep(ctx, s, old); err != nil {
+			if err := r.flushEvent(ctx, s, old); err != nil {
 				return nil, err
 			}
 		}
@@ -210,37 +209,37 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 		err = storage.Swap(ctx, storage.Join(r.Dir, models.AliasFile), old, data)
 		switch {
 		case err == nil:
-			return e, r.follow(ctx, s)
-		case try == changes:
+			return e, r.storeEvent(ctx, s)
+		case try == maxChanges:
 			return nil, err
 		case !errors.Is(err, storage.ErrSwapped):
-			if now, _, readErr := r.read(ctx); readErr != nil || !r.made(ctx, now, e) {
+			if now, _, readErr := r.read(ctx); readErr != nil || !r.recorded(ctx, now, e) {
 				return nil, err
 			}
 		case e.From != e.To && n.Expect == "":
-			// Two that promote without naming whom they replace: the second is told.
+			// If two processes promote without naming the champion that they replace, the second one gets an error.
 			n.Expect = cmp.Or(e.From, NoChampion)
 		}
 	}
 }
 
-// keep stores the last event of aliases that were read from a file. Their writer may have been stopped before
-// they were on the disk. Unless it has stored the event, they are written again first: after a power cut
-// the history must not have an event that the aliases do not have.
-func (r Registry) keep(ctx context.Context, s *models.Aliases, file []byte) error {
+// flushEvent stores the last event of aliases that were read from file. Their writer may have been stopped
+// before they were on disk, and after a power failure the history must not have an event that the aliases do
+// not have. So it first writes the aliases again, unless the event is stored.
+func (r Registry) flushEvent(ctx context.Context, s *models.Aliases, file []byte) error {
 	there, err := storage.Exists(ctx, models.EventFile(r.Dir, s.Events))
 	if err == nil && !there {
 		err = storage.Swap(ctx, storage.Join(r.Dir, models.AliasFile), file, file)
 	}
-	if err != nil && !errors.Is(err, storage.ErrSwapped) { // by somebody whose change is on the disk
+	if err != nil && !errors.Is(err, storage.ErrSwapped) { // the change of another process is on disk
 		return err
 	}
 	return r.record(ctx, s.Last)
 }
 
-// follow stores the last event of aliases that are in place. If the storage fails, the next
-// change stores it.
-func (r Registry) follow(ctx context.Context, s *models.Aliases) error {
+// storeEvent stores the last event of aliases that are in place. If the storage fails, the next change will
+// store it.
+func (r Registry) storeEvent(ctx context.Context, s *models.Aliases) error {
 	err := r.record(ctx, s.Last)
 	if _, failed := errors.AsType[*storage.Error](err); failed {
 		return nil
@@ -248,8 +247,8 @@ func (r Registry) follow(ctx context.Context, s *models.Aliases) error {
 	return err
 }
 
-// made reports whether an event whose change seemed to fail has happened all the same.
-func (r Registry) made(ctx context.Context, s *models.Aliases, e *Event) bool {
+// recorded reports whether an event was made although the storage reported an error.
+func (r Registry) recorded(ctx context.Context, s *models.Aliases, e *Event) bool {
 	if e.Number == 0 || s.Events < e.Number {
 		return false
 	}
@@ -260,8 +259,8 @@ func (r Registry) made(ctx context.Context, s *models.Aliases, e *Event) bool {
 	return err == nil && there.ID == e.ID
 }
 
-// lost says who was faster.
-func (r Registry) lost(s *models.Aliases, want string) error {
+// lostError returns the error for a champion that is not the expected one.
+func (r Registry) lostError(s *models.Aliases, want string) error {
 	now, before := "no model is champion of "+r.Dir, want
 	if want == NoChampion {
 		before = "none"

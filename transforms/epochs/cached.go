@@ -16,7 +16,7 @@ type cachedBlock struct {
 // not change results: what is not cached is computed again.
 type featureCache struct {
 	mu    sync.Mutex
-	name  string // of the features; features of another name are evicted
+	name  string // name of the features; features of another name are evicted
 	used  int64  // bytes
 	parts map[int][]cachedBlock
 }
@@ -31,7 +31,7 @@ func (c *featureCache) part(name string, partition int) []cachedBlock {
 	return c.parts[partition]
 }
 
-// reserve asks for that many bytes, of limit in total.
+// reserve reserves bytes for features, and reports whether the total stays within limit.
 func (c *featureCache) reserve(name string, bytes, limit int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,8 +45,8 @@ func (c *featureCache) reserve(name string, bytes, limit int64) bool {
 	return true
 }
 
-// put stores the blocks of a partition whose rows were read to the end; ok is false if
-// they were not, or if another worker was faster.
+// put stores the blocks of a partition whose rows were read to the end. If ok is false, or if
+// another worker was faster, it drops them.
 func (c *featureCache) put(name string, partition int, blocks []cachedBlock, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,9 +25,9 @@ type epoch struct {
 	// augmented is the map of rows that were changed at random; nil if none are.
 	augmented  features.Map
 	cached     *featureCache
-	name       string                              // of the features that are cached
-	cacheBytes int64                               // of features in this process
-	carried    func(partition int) ([]byte, error) // its worker's carried state for this round
+	name       string                              // name of the cached features
+	cacheBytes int64                               // limit for cached features in this process
+	carried    func(partition int) ([]byte, error) // state that the partition's worker carries into this round
 	store      func(partition int, partial, carried []byte) error
 	slots      chan *slot
 }
@@ -122,7 +122,7 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 		wg.Go(func() {
 			if err := transforms.Guard(func() error { return p.run(ctx, known) }); err != nil {
 				cancel(err)
-				for range p.todo { // so that the reader need not wait
+				for range p.todo { // drain the channel, so that the reader does not block
 				}
 			}
 		})

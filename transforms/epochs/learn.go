@@ -21,19 +21,19 @@ type Pass struct {
 	Learner     Learner              `json:"learner"`
 	Recipe      features.Sealed      `json:"recipe"`
 	Assignments []dataset.Assignment `json:"assignments"`
-	// Rows is the number of usable rows, training and held out: a round that reads another
-	// number fails.
+	// Rows is the number of usable rows, training and held out. A round that reads a different
+	// number of rows fails.
 	Rows int64 `json:"rows"`
 	// Folds is how many folds a profile.Assigner assigns rows to. The first is held out; 0
 	// means that none is.
 	Folds int `json:"folds,omitempty"`
-	// MeanWeight is the mean weight of the training rows, where rows have weights.
+	// MeanWeight is the mean weight of the training rows, if rows have weights.
 	MeanWeight float64  `json:"mean_weight,omitempty"`
 	Augment    *Augment `json:"augment,omitempty"`
 }
 
-// Augment says how the training rows are changed at random, differently in each round,
-// and gives the recipe that maps them to features then.
+// Augment says how the training rows are changed at random, differently in each round. It
+// also has the recipe that maps the changed rows to features.
 type Augment struct {
 	Images preprocess.Augment `json:"images"`
 	Recipe features.Sealed    `json:"recipe"`
@@ -104,11 +104,11 @@ func roundFile(pass, kind string, round int) string {
 // StateFile names the state with which a round of the pass begins, a file of state.
 func StateFile(pass string, round int) string { return roundFile(pass, "state", round) }
 
-// ReportFile names the JSON of the round's report on that state, a iterative.Report.
+// ReportFile names the report of the round on its first state, an iterative.Report in JSON.
 func ReportFile(pass string, round int) string { return roundFile(pass, "report", round) + ".json" }
 
-// CarriedFile names the state that a partition's worker carries from a round to the next
-// one, as storage.WriteState writes it.
+// CarriedFile names the state that a partition's worker carries from one round to the next, a file
+// from storage.WriteState.
 func CarriedFile(pass string, round, partition int) string {
 	return fmt.Sprintf("%s-%05d", roundFile(pass, "carried", round), partition)
 }
@@ -121,7 +121,7 @@ func PartialFile(pass string, round, partition int) string {
 // memory is what the DoFns of a job share in a process between its rounds.
 type memory struct {
 	cached featureCache
-	rounds transforms.Cache[iterative.Round] // begun last, by number and pass
+	rounds transforms.Cache[iterative.Round] // the last rounds, by number and pass
 	// files are those that a learner used last: every round of a search uses the same
 	// sample.
 	files transforms.Cache[any]

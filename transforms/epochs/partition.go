@@ -15,9 +15,9 @@ import (
 type partition struct {
 	epoch   *epoch
 	number  int
-	beside  int           // how many run at the same time, including this one
-	before  []cachedBlock // as cached by an earlier round
-	blocks  []cachedBlock // as cached by this one
+	beside  int           // number of partitions that run at the same time, including this one
+	before  []cachedBlock // blocks that an earlier round has cached
+	blocks  []cachedBlock // blocks that this round caches
 	filling [2]*batch     // training rows, and held-out rows
 	counted [2]int        // batches sent
 	todo    chan *batch
@@ -49,7 +49,7 @@ func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, ha
 		*f = p.batch(b.D)
 	}
 	t := *f
-	if t.rows.D != b.D { // of sparse files, where a block is as wide as its longest row
+	if t.rows.D != b.D { // in sparse files, a block is as wide as its longest row
 		return fmt.Errorf("epochs: row has %d values, earlier rows have %d", b.D, t.rows.D)
 	}
 	t.rows.X = append(t.rows.X, b.Row(i)...)
@@ -66,7 +66,7 @@ func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, ha
 	return nil
 }
 
-// batch returns an empty one.
+// batch returns an empty batch.
 func (p *partition) batch(d int) *batch {
 	b := new(batch)
 	select {
@@ -95,7 +95,7 @@ func (p *partition) send(ctx context.Context, side int) error {
 	}
 }
 
-// run gives the worker its blocks: the cached ones if known, else those that arrive.
+// run gives the worker its blocks: the cached ones if known is true, otherwise those that arrive.
 func (p *partition) run(ctx context.Context, known bool) error {
 	e := p.epoch
 	carried, err := e.carried(p.number)

@@ -1,5 +1,7 @@
-// Package epochs holds the passes of iterative learners, which iterate over the rows many
-// times.
+// Package epochs runs iterative learners, such as sgd and svm, which read the rows many times. Rounds adds the
+// rounds to a pipeline. In each round, the lanes distribute their rows to partitions, and each partition has an
+// iterative.Worker, which learns from blocks of features (type partition). One worker then combines the partial
+// results into the state of the next round. Processes cache features between rounds.
 package epochs
 
 import (
@@ -26,7 +28,7 @@ func init() {
 
 // Rounds runs n rounds of a learner, starting with the state in the file
 // StateFile(sc.Pass, first). Each round writes its report, and the state with which the
-// next one begins. A process caches up to that many bytes of features between rounds.
+// next one begins. A process caches up to cacheBytes bytes of features between rounds.
 //
 //	lanes → each lane's partitions → their partial results, as files → one worker makes the next state → lanes → …
 func Rounds(s beam.Scope, sc transforms.Scan, first, n int, cacheBytes int64) {
@@ -58,7 +60,7 @@ func (f *nextFn) ProcessElement(int, func(*[]byte) bool) int { return f.Lane }
 type roundFn struct {
 	transforms.Fn
 	Round      int
-	CacheBytes int64 // of features, in a process
+	CacheBytes int64 // largest number of bytes of cached features in a process
 }
 
 func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {

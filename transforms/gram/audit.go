@@ -16,7 +16,7 @@ import (
 
 func init() { transforms.RegisterSum[Audited]("audit", beginAudit) }
 
-// Audit is a pass that compares the sums of a Pass with the rows, by package audit.
+// Audit is a pass that reads the rows again, to check the sums of a Pass with package models/audit.
 type Audit struct{ Pass }
 
 // Sum reads all rows and returns one encoded Audited, and a JSON dataset.Report for each shard.
@@ -24,8 +24,8 @@ func (*Audit) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 	return transforms.Sum(s.Scope("gram.Audit"), sc, "audit")
 }
 
-// Audited is what an audit leaves of the rows: of each fold of the first level, then of the next,
-// and the rows of each level that are counted apart.
+// Audited is the result of an Audit: for each fold, level by level, what an audit computes from the
+// rows, and for each level the frequent rows that are counted separately.
 type Audited struct {
 	Left   []uint64
 	Copies [][]profile.Content
@@ -70,7 +70,7 @@ func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Sum
 		f.audit, f.left = &audit.Audit{Shape: s.shape, Random: p.Fold.Random}, sum.Left[i*n:][:n]
 	}
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: s.add, Done: func(*dataset.Report) error {
-		s.flush() // features beyond the grid are in sums of the same rows, too
+		s.flush() // ignore the count of features beyond the grid: the audited sums have the same ones
 		if p.Fold.Apart == nil {
 			return nil
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Copies returns the rows that the lanes of a pass have counted apart.
+// Copies returns the frequent rows that the lanes of a pass have counted separately.
 func Copies(reports []Report) ([]profile.Content, error) {
 	var all []profile.Content
 	for _, r := range reports {
@@ -29,7 +29,7 @@ func Copies(reports []Report) ([]profile.Content, error) {
 	return all, nil
 }
 
-// AddCopies adds rows counted apart, as a Report encodes them, to others.
+// AddCopies adds separately counted rows, encoded as in a Report, to others.
 func AddCopies(all []profile.Content, encoded []byte) ([]profile.Content, error) {
 	if len(encoded) == 0 {
 		return all, nil
@@ -41,22 +41,21 @@ func AddCopies(all []profile.Content, encoded []byte) ([]profile.Content, error)
 	return profile.AddContents(all, some, 1)
 }
 
-// copies are frequent rows with the number of their copies in each fold.
+// copies holds frequent rows with the numbers of their copies in each fold.
 type copies struct {
 	recoder  *preprocess.TargetEncoder
 	contents []profile.Content
-	of       [][]group // of each content
+	of       [][]group // groups of each content
 }
 
-// group is the copies of a content in a fold that the map takes alike.
+// group is a set of copies of one content in one fold for which the map has the same features.
 type group struct {
 	fold int
-	hash uint64 // of one of them
+	hash uint64 // hash of one of the copies
 	n    int64
 }
 
-// readCopies reads the rows counted apart from the reports of a pass, and assigns their copies to
-// folds.
+// readCopies reads the separately counted rows in the reports of a pass, and assigns their copies to folds.
 func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 	if p.Fold.Apart == nil {
 		return nil, nil
@@ -103,8 +102,9 @@ func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 	return c, nil
 }
 
-// SumCopies adds the copies of a fold, among those that a directory of sums by the recipe counts apart, to
-// the sum of the fold. Their classes are those of the sum. m is the map of the recipe.
+// SumCopies adds to the sum of a fold the copies of frequent rows that are assigned to this fold.
+// contents are the rows that a directory of sums counts separately, r its recipe, and m the map of the
+// recipe. The classes are those of the sum.
 func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.Content,
 	threads int) error {
 	if len(contents) == 0 {
@@ -168,7 +168,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 	return flush()
 }
 
-// meanShare is the share of all rows that a frequent row has with its copies.
+// meanShare returns the mean share of all rows that the copies of one frequent row make up.
 func (p *Pass) meanShare() float64 {
 	if p.Fold.Apart != nil {
 		return p.Fold.Apart.Mean

@@ -1,3 +1,10 @@
+// Package gram holds the pass that sums the Gram matrices of features, and the solve that makes a
+// model of the sums. Sums reads all rows once and stores the ridge sums of each lane, fold by fold,
+// in files of parts. Merge adds the parts of all lanes, Index writes the list of the merged parts,
+// and Solve chooses λ and computes the weights on one worker. A State names the files between these
+// steps. For few rows, lanes store the rows themselves instead of sums (Spec.Rows).
+//
+// A Summer sums rows from any source without Beam. An Audit checks stored sums against the rows.
 package gram
 
 import (
@@ -19,7 +26,7 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*foldFn)(nil)))
 }
 
-// Pass is a pass that sums what a solve needs.
+// Pass is a pass that computes the sums that a solve needs.
 type Pass struct {
 	transforms.Pass
 	Fold Spec `json:"fold"`
@@ -31,26 +38,25 @@ type Spec struct {
 	Outputs int             `json:"outputs"`
 	ridge.FoldPlan
 	Choice
-	// Components, if not 0, are solved for instead; rows need no labels.
+	// Components, if not 0, is the number of principal components to compute, for which rows need no labels.
 	Components int `json:"components,omitempty"`
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *profile.WeightGrid `json:"weights,omitempty"`
-	// Apart names frequent rows whose copies a pass counts apart from all folds: see Report.Copies.
-	// They are assigned to folds when sums are solved, because parts of the data are summed by
-	// themselves. It is nil if copies are assigned by Pass.Copies, or not at all.
+	// Apart describes frequent rows. The pass does not add their copies to a fold but counts them
+	// separately (Report.Copies), because parts of the data are summed independently; the solve
+	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
 	Apart *profile.Frequency `json:"apart,omitempty"`
 	Listing
-	// Levels have the names of the levels whose rows each set of folds is of, if rows of different levels
-	// are summed apart. A last set without names is of the rows of all other levels.
+	// Levels is used if rows of different levels are summed separately. It holds, for each set of
+	// folds, the names of its levels. A last set without names has the rows of all other levels.
 	Levels [][]string `json:"levels,omitempty"`
-	// Alone says that no pass over the data follows, so that no trials are made for one.
+	// Alone says that no pass over the data follows, so that the solve makes no trials for one.
 	Alone bool `json:"alone,omitempty"`
-	// Rows says to carry the rows to the solve in place of their sums, because they are few: see
-	// ridge.Carries.
+	// Rows says to store the rows for the solve instead of their sums, because they are few; see ridge.StoresRows.
 	Rows bool `json:"rows,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
 	Steps int `json:"steps"`
-	// Random has the random numbers of an Audit; nil in other passes.
+	// Random holds the random numbers of an Audit; nil in other passes.
 	Random []uint64 `json:"random,omitempty"`
 }
 
@@ -62,10 +68,10 @@ type Choice struct {
 	All bool `json:"all,omitempty"`
 	// Start is where the choice of λ begins, as ridge.Options.Start.
 	Start float64 `json:"start,omitempty"`
-	// Again says that rows are summed again on a finer grid if λ is as small as the rounding of features
-	// is equivalent to: then FitReport.Coarse may be set.
+	// Again says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
+	// best λ is not larger than the λ that is equivalent to rounding the features.
 	Again bool `json:"again,omitempty"`
-	// Spread says which spreads are computed: all, or only that of the rows of the weights, or none.
+	// Spread says which spreads are computed.
 	Spread Spreads `json:"spread,omitempty"`
 }
 
@@ -78,9 +84,9 @@ const (
 	NoSpread   Spreads = "none" // none
 )
 
-// Listing says what reports tell of each row.
+// Listing says what reports contain about each row.
 type Listing struct {
-	// Contents says to report the hashes of the rows, and Positions also their positions: see Report.
+	// Contents says to report the hashes of the rows, and Positions also their positions; see Report.
 	Contents  bool `json:"contents,omitempty"`
 	Positions bool `json:"positions,omitempty"`
 }
@@ -89,7 +95,7 @@ type Listing struct {
 // of each lane, part by part, in the directory of the State. It returns the stored parts
 // (KV<int, []byte>, keyed by partKey; each a line of JSON), and a JSON Report for each shard.
 //
-// In several stripes (Scan.Stripes), each element of a lane has only the parts of a ridge.Stripe.
+// If there are several stripes (Scan.Stripes), each element of a lane sums only the parts of one ridge.Stripe.
 //
 // The sums themselves do not pass through the runner: a lane has D²/2 numbers for each
 // fold, and a runner would copy, encode and hold them several times.

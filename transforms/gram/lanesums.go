@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// laneSums are the sums of the rows of a lane, fold by fold. It is the lane's Saver.
+// laneSums holds the sums of the rows of a lane, fold by fold. It is the Saver of the lane.
 type laneSums struct {
 	*Summer
 	lane    *transforms.Lane
@@ -25,9 +25,9 @@ type laneSums struct {
 	reports []Report
 	open    int // the first report since then
 	checkpoints
-	complete []stored // the runs of all rows; nil if they are not stored yet
-	full     []stored // of rows that are carried: full files, which are of no checkpoint in particular
-	some     int      // rows of a full file
+	complete []stored // runs with all rows of the lane; nil if they are not stored yet
+	full     []stored // full files, if rows are stored instead of sums; all later checkpoints share them
+	some     int      // rows in a full file
 }
 
 // checkpoints are the parts that a lane has stored.
@@ -44,7 +44,7 @@ func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 		return nil, err
 	}
 	return &laneSums{Summer: s, lane: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
-		some: ridge.PointsOfPart(s.shape)}, nil
+		some: ridge.GridRowsOfPart(s.shape)}, nil
 }
 
 // add adds a block of rows.
@@ -59,7 +59,7 @@ func (s *laneSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block)
 	return s.fullFiles(ctx)
 }
 
-// done takes the report of a shard.
+// done takes the report of a shard that has been read.
 func (s *laneSums) done(r *dataset.Report) error {
 	s.reports = append(s.reports, Report{Report: *r, Contents: s.TakeContents(), Positions: s.lines,
 		Levels: s.levels.take()})
@@ -81,14 +81,14 @@ func (s *laneSums) flush() {
 	s.begin()
 }
 
-// begin begins to count what reports have besides rows.
+// begin resets what reports contain in addition to counts of rows.
 func (s *laneSums) begin() {
 	s.open = len(s.reports)
 	s.countApart()
 }
 
-// store stores all parts in a file, or rows in several, whose names begin with that text. It
-// returns them, and those that are new.
+// store stores all parts in one file, or rows in several files. The names begin with name. It
+// returns all stored runs, and the new ones among them.
 func (s *laneSums) store(ctx context.Context, name string) (all, stores []stored, err error) {
 	defer s.lane.Clock(transforms.StoreTime)()
 	if s.pass.Fold.Rows {
@@ -106,8 +106,8 @@ type savedSums struct {
 
 // Save implements transforms.Saver. The sums are in files of their own.
 func (s *laneSums) Save(ctx context.Context, last bool) ([]byte, error) {
-	// The last checkpoint is complete, so the one before it is no longer needed. What others have
-	// stored is left alone: another attempt may still use it.
+	// The last checkpoint is complete, so the one before it is no longer needed. Files of other
+	// attempts stay: these attempts may still use them.
 	s.remove(ctx, s.before)
 	s.before = nil
 	s.flush()
@@ -128,8 +128,7 @@ func (s *laneSums) Save(ctx context.Context, last bool) ([]byte, error) {
 	return json.Marshal(savedSums{parts, s.reports})
 }
 
-// remove removes parts that this lane stored. It fails in silence: they are removed with the work
-// directory at the latest.
+// remove removes parts that this lane stored. It ignores errors: the work directory is removed in the end.
 func (s *laneSums) remove(ctx context.Context, parts []stored) {
 	for i, p := range parts {
 		if i > 0 && p.File == parts[i-1].File {
@@ -164,7 +163,7 @@ func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report,
 func (s *laneSums) clear() {
 	for _, f := range s.folds {
 		if f != nil && f.carried != nil {
-			f.carried = ridge.NewPoints(s.shape)
+			f.carried = ridge.NewGridRows(s.shape)
 		}
 	}
 	s.full = nil
@@ -173,7 +172,7 @@ func (s *laneSums) clear() {
 	}
 }
 
-// load adds the parts to the sums, or sets the rows to the rows of the parts.
+// load adds stored parts to the sums. If rows are stored instead of sums, it replaces the rows.
 func (s *laneSums) load(ctx context.Context, parts []stored) error {
 	if s.pass.Fold.Rows {
 		return s.setRows(ctx, parts)
@@ -218,8 +217,8 @@ func (s *laneSums) finish(ctx context.Context, emit func(int, []byte), report fu
 	return nil
 }
 
-// only returns the rows of b with those indices, in to unless they are all.
-func only(to, b *rows.Block, rest []int) *rows.Block {
+// selectRows returns the rows of b with the indices in rest: b itself if these are all rows, otherwise to.
+func selectRows(to, b *rows.Block, rest []int) *rows.Block {
 	if len(rest) == b.N {
 		return b
 	}
@@ -246,15 +245,15 @@ type folder struct {
 	m    features.Gridded
 
 	sum     *ridge.Sum
-	carried *ridge.GridRows // in place of the sum
-	audit   *audit.Audit    // in place of the sum, with what it leaves
+	carried *ridge.GridRows // used instead of the sum if rows are stored
+	audit   *audit.Audit    // used instead of the sum in an Audit
 	left    []uint64
 	labels  []int32 // scratch
 
 	rows  profile.WeightCollector
 	bytes *features.Grid // scratch that all folders of a Summer share
 
-	counts    bool // features beyond the grid; another stripe maps the same rows otherwise
+	counts    bool // count features beyond the grid; only one stripe does
 	saturated int64
 }
 

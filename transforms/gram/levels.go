@@ -7,9 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// LevelReport is what a Report has of the rows of a level. Copies and Contents are as in the Report.
+// LevelReport is the part of a Report about the rows of one level. Copies and Contents are as in the Report.
 type LevelReport struct {
-	Level    int     `json:"level"` // in Spec.Levels
+	Level    int     `json:"level"` // index in Spec.Levels
 	Rows     int64   `json:"rows,omitempty"`
 	Classes  []int64 `json:"classes,omitempty"` // rows of each class
 	Copies   []byte  `json:"copies,omitempty"`
@@ -21,8 +21,8 @@ type byLevel struct {
 	of      []levelRows
 	index   map[string]int
 	classes int
-	counts  bool    // rows; one stripe does
-	others  bool    // the last are rows of levels that have no index
+	counts  bool    // count rows; only one stripe does
+	others  bool    // the last set has the rows of all levels without a set of their own
 	at      [][]int // indices of the rows of each level in a block
 	part    rows.Block
 }
@@ -68,7 +68,7 @@ func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows
 			continue
 		}
 		of := &l.of[level]
-		some := only(&l.part, b, at)
+		some := selectRows(&l.part, b, at)
 		if l.counts {
 			of.count(some, l.classes)
 		}
@@ -92,7 +92,7 @@ func (l *levelRows) count(b *rows.Block, classes int) {
 	}
 }
 
-// take returns what is known of the rows since the last call, without the copies that are counted apart.
+// take returns the reports about the rows since the last call, without separately counted copies.
 func (l *byLevel) take() (reports []LevelReport) {
 	if l == nil || !l.counts {
 		return nil
@@ -108,7 +108,7 @@ func (l *byLevel) take() (reports []LevelReport) {
 	return reports
 }
 
-// copies returns the rows that were counted apart.
+// copies returns reports of the rows that were counted separately.
 func (l *byLevel) copies() (reports []LevelReport) {
 	if l == nil || !l.counts {
 		return nil

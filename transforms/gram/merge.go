@@ -17,8 +17,8 @@ import (
 
 func init() { beam.RegisterDoFn(reflect.TypeOf((*mergeFn)(nil))) }
 
-// Merge adds the runs of the same parts, from all lanes, and stores the results in the directory
-// of the State. It returns a line of JSON for each.
+// Merge adds the runs of the same parts from all lanes, and stores the results in the directory of
+// the State. It returns a line of JSON for each stored run.
 func Merge(s beam.Scope, sc transforms.Scan, st State, parts beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Merge")
 	return beam.ParDo(s, &mergeFn{Fn: transforms.Fn{Scan: sc}, Dir: st.Dir}, beam.GroupByKey(s, parts))
@@ -36,7 +36,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byt
 	return line, transforms.NewFault(transforms.InternalFault, err)
 }
 
-// merge adds the runs of the lines. The run of a single lane, and all rows, are used as they are stored.
+// merge adds the runs that the lines describe. It leaves the run of a single lane, and stored rows, where they are.
 func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, lines [][]byte) ([]byte, error) {
 	runs := make([]stored, len(lines))
 	for i, line := range lines {
@@ -63,7 +63,7 @@ func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, l
 	})
 }
 
-// add returns the sums of the parts of runs, of which it reads several at a time.
+// add returns the sums of the parts of the runs. It reads several runs at a time.
 func (f *mergeFn) add(ctx context.Context, runs []stored) ([][]float64, error) {
 	sum := make([][]float64, len(runs[0].At)-1)
 	var mu sync.Mutex

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// A part of a sum is whole numbers in float64. Parts with the same key are added element by
-// element, which is exact and so independent of the order. Encoded, it is a byte that says how
-// many bytes each number takes, and the numbers, little-endian: integers in two's complement, of
-// as few bytes as the largest of them needs; or, if not all are integers below 2⁵⁵, float64.
+// A part of a sum is a slice of whole numbers in float64. Parts with the same key are added element
+// by element, which is exact and so independent of the order. The encoding of a part is a byte with
+// the width of each number in bytes, followed by the numbers, little-endian. They are integers in
+// two's complement, as wide as the largest needs, or float64 if not all are integers below 2⁵⁵.
 
 // floats is the width of numbers that are not integers.
 const floats = 8
@@ -69,7 +69,7 @@ func appendPart(buf []byte, values []float64) []byte {
 	return out[:begin+size]
 }
 
-// partLen returns how many numbers an encoded part has.
+// partLen returns the number of numbers in an encoded part.
 func partLen(data []byte) (int, error) {
 	if len(data) == 0 || data[0] == 0 || data[0] > floats || (len(data)-1)%int(data[0]) != 0 {
 		return 0, errors.New("gram: a part of a sum is damaged")

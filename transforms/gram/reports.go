@@ -9,25 +9,24 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// Report is the dataset.Report of a shard, with the number of features outside the grid
-// of the sums. Rows of several shards share a block, so the first report of a lane, or after a
-// checkpoint, counts for all of them.
+// Report is the dataset.Report of a shard, with the number of features outside the grid of the sums
+// and more. Rows of several shards share a block, so the first report of a lane, or the first after
+// a checkpoint, counts features for all of them.
 type Report struct {
 	dataset.Report
 	Saturated int64 `json:"saturated,omitempty"`
-	// Copies are the rows counted apart, as profile.AppendContents encodes them.
+	// Copies holds the separately counted rows (Spec.Apart), encoded by profile.AppendContents.
 	Copies []byte `json:"copies,omitempty"`
-	// Contents are the hashes of the rows of the shard, as Summer.TakeContents returns them, and
-	// Positions their lines in its file.
+	// Contents holds the hashes of the rows of the shard, from Summer.TakeContents, and Positions
+	// the lines of the rows in its file.
 	Contents  []byte  `json:"contents,omitempty"`
 	Positions []int64 `json:"positions,omitempty"`
-	// Levels has the rows by level, if they are summed by level. A level may be there several times.
+	// Levels reports the rows of each level, if they are summed by level. A level may occur several times.
 	Levels []LevelReport `json:"levels,omitempty"`
 }
 
-// joinReports makes the reports of a shard, one for each stripe, one report. They say the same of the
-// rows, unless a stripe could not read the shard, which then decides. What else they have is reported
-// by one stripe only.
+// joinReports joins the reports of a shard, one from each stripe, into one. They agree about the rows,
+// unless a stripe could not read the shard; its report then counts. Only one stripe reports the rest.
 func joinReports(lines [][]byte) ([][]byte, error) {
 	joined := map[dataset.Shard]*Report{}
 	for _, line := range lines {

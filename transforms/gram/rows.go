@@ -13,10 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// A pass over few rows stores them as they would be summed, in files of some rows of a fold;
-// nothing is added up. The order of rows and files does not matter, because ridge.JoinRows has one
-// of its own. A lane stores the rows of a file as soon as it has them, so it holds no more than one
-// file of each fold.
+// A pass over few rows stores the features of the rows on the grid instead of their sums, in files that each hold
+// some rows of one fold. The order of rows and files does not matter, because ridge.JoinRows puts them into an
+// order of its own. A lane writes a file as soon as it is full, so it holds at most one file of each fold.
 
 // fullFiles stores the rows that fill files.
 func (s *laneSums) fullFiles(ctx context.Context) error {
@@ -35,7 +34,7 @@ func (s *laneSums) fullFiles(ctx context.Context) error {
 }
 
 // storeRows stores the rows of all folds that are in no file yet, in files whose names begin with
-// that text. It returns the files of all rows, and these alone.
+// name. It returns the files of all rows, and the new files only.
 func (s *laneSums) storeRows(ctx context.Context, name string) (all, rest []stored, err error) {
 	if err := s.fullFiles(ctx); err != nil {
 		return nil, nil, err
@@ -46,7 +45,7 @@ func (s *laneSums) storeRows(ctx context.Context, name string) (all, rest []stor
 	return slices.Concat(s.full, rest), rest, nil
 }
 
-// storeSome stores the first rows of each fold, count of them.
+// storeSome stores the first count rows of each fold.
 func (s *laneSums) storeSome(ctx context.Context, name string,
 	count func(*ridge.GridRows) int) (parts []stored, err error) {
 	type file struct{ fold, first, end int }
@@ -75,7 +74,7 @@ func (s *laneSums) storeSome(ctx context.Context, name string,
 	return parts, g.Wait()
 }
 
-// setRows sets the rows to a checkpoint's.
+// setRows replaces the rows by those of a checkpoint.
 func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 	var rest []stored
 	for _, part := range parts {
@@ -86,7 +85,7 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 		if err := part.each(ctx, s.dir, func(int,
 			[]byte) error {
 			return nil
-		}); err != nil { // or the solve would find the damage
+		}); err != nil { // check now, because otherwise only the solve would find the damage
 			return err
 		}
 		s.full = append(s.full, part)
@@ -103,12 +102,12 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 	return nil
 }
 
-// readRows returns the rows of each fold, of which there is an empty set at least.
+// readRows returns the rows of each fold, an empty set if the fold has none.
 func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape,
 	threads int) ([][]*ridge.GridRows, error) {
 	sets := make([][]*ridge.GridRows, folds)
 	for i := range sets {
-		sets[i] = append(sets[i], ridge.NewPoints(shape))
+		sets[i] = append(sets[i], ridge.NewGridRows(shape))
 	}
 	read := make([]*ridge.GridRows, len(parts))
 	g, ctx := errgroup.WithContext(ctx)
@@ -137,7 +136,7 @@ func readRows(ctx context.Context, dir string, parts []stored, folds int, shape 
 	return sets, nil
 }
 
-// loadRows returns the rows of an index for the solve.
+// loadRows returns, for the solve, the rows of the files in an index.
 func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.Shape,
 	threads int) (*ridge.Rows, error) {
 	parts, err := parseIndex(index)
@@ -163,6 +162,6 @@ func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.
 // firstHead returns the head of the sum of the first fold.
 func firstHead(rows *ridge.Rows) []float64 {
 	sum := ridge.NewPartSum(rows.Shape, 0, 1)
-	sum.AddPoints(rows.Steps, 1, rows.Folds[0])
+	sum.AddGridRows(rows.Steps, 1, rows.Folds[0])
 	return sum.Part(0)
 }

@@ -41,7 +41,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	want := rowsOf(whole, uri)
 	for f, set := range want.Folds {
 		sum := ridge.NewSum(shape)
-		sum.AddPoints(want.Steps, 2, set)
+		sum.AddGridRows(want.Steps, 2, set)
 		for k := range ridge.NumParts(shape) {
 			if string(EncodePart(sum.Part(k))) != sums.parts[f*ridge.NumParts(shape)+k] {
 				t.Errorf("fold %d: part %d of the sum of its rows differs", f, k)

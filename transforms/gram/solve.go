@@ -54,42 +54,40 @@ type FitReport struct {
 	FoldErrors [][]float64 `json:"fold_errors,omitempty"`
 	// Variance of each of several targets.
 	Variance []float64 `json:"variance,omitempty"`
-	// FoldVariance is that over the rows of the first fold, if that was predicted.
+	// FoldVariance is the variance over the rows of the first fold, if it was predicted.
 	FoldVariance []float64          `json:"fold_variance,omitempty"`
 	Components   []models.Component `json:"components,omitempty"` // of an embedding
-	// Coarse says that the grid is too coarse for Lambda, which the first fold has found. There are
-	// no weights then.
+	// Coarse says that the grid is too coarse for Lambda, the best λ on the first fold. There are no weights then.
 	Coarse bool `json:"coarse,omitempty"`
 	Written
 	// Floor is the λ that is equivalent to rounding features to their grid.
 	Floor float64 `json:"floor"`
-	// FirstRows is the number of rows of the first fold, which the trials and held-out weights leave
-	// out.
+	// FirstRows is the number of rows of the first fold, without which the trials and held-out weights were fitted.
 	FirstRows int64 `json:"first_rows,omitempty"`
-	// Spread is of all rows, and FirstSpread judges the rows of the first fold; nil for none.
+	// Spread is the spread of all rows, and FirstSpread judges the rows of the first fold; nil for none.
 	Spread      *Spread `json:"spread,omitempty"`
 	FirstSpread *Spread `json:"first_spread,omitempty"`
-	// Discriminants of the classes on these rows, by the held-out weights.
+	// Discriminants are those of the classes on the rows of the first fold, by the held-out weights.
 	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
 }
 
-// Spread says how far features are from those of rows, as ridge.Spread does.
+// Spread describes a ridge.Spread, which measures how far features are from the features of rows.
 type Spread struct {
 	Probes   int     `json:"probes"` // outputs
 	Leverage float64 `json:"leverage"`
-	Within   bool    `json:"within,omitempty"` // the rows that it judges are among its own
+	Within   bool    `json:"within,omitempty"` // the rows that it judges are among the rows it was computed from
 }
 
 func spreadOf(s *ridge.Spread, within bool) *Spread { return &Spread{s.Linear.K, s.Leverage, within} }
 
-// Written has the digests of the files that a solve writes.
+// Written holds the digests of the files that a solve writes.
 type Written struct {
 	// WeightsSHA256 belongs to State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	HeldOutSHA256 string `json:"held_sha256,omitempty"` // of State.HeldOut
 	SpreadSHA256  string `json:"spread_sha256,omitempty"`
-	// TrialsSHA256 belongs to State.Trials, which has the fits of all rows of Table that
-	// did not fail; "" if there is none.
+	// TrialsSHA256 belongs to State.Trials, which holds a fit for each row of Table that did
+	// not fail; "" if there is no such file.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
 }
 
@@ -197,8 +195,8 @@ func (st State) Check(ctx context.Context, w Written) error {
 	return err
 }
 
-// checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of
-// a class, before the solve, which takes long. The head belongs to the fold's sum.
+// checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of a
+// class. It is called before the solve, which takes long. head is the head of the fold's sum.
 func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // of the head alone
 	if err := sum.SetPart(0, head); err != nil {
@@ -207,17 +205,16 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 	return score.CheckCalibration(sum.ClassCounts(), names)
 }
 
-// floor returns the λ that is equivalent to rounding the features of m to the grid of the fold.
-// Copies of a row are rounded alike: for m frequent rows, rounded features are features of a
-// kernel with D·Step²/12 more on its diagonal, in directions that have an m-th of the
-// rows each, by which weights distinguish rows that the features of a prediction may not.
+// floor returns the λ that is equivalent to rounding the features of m to the grid of the fold. All copies
+// of a row are rounded in the same way. For m frequent rows, rounded features are those of a kernel with
+// D·Step²/12 added to its diagonal, in directions that have 1/m of the rows each. Weights could use these
+// directions to distinguish the rows, but the features of a prediction are not rounded.
 func (p *Pass) floor(m features.Gridded, dim int) float64 {
 	return ridge.Floor(m.Step()*blas.MostByte/float64(p.Fold.Steps)) * max(1, float64(dim)*p.meanShare())
 }
 
-// solveRidge returns the fit to all rows and, if requested, the fit to the rows of all folds
-// but the first; the latter for each λ of a path, if that is not too large; and the spread of the rows.
-// chosen is State.Chosen.
+// solveRidge returns the fit to all rows and the spread of the rows. If requested, it also returns the fit
+// without the first fold: one for each λ of a path, if that is not too large. chosen is State.Chosen.
 func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int,
 	add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear *models.Linear, further [3]*models.Linear, _ FitReport,
 	_ error) {
@@ -233,8 +230,8 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 		opts.Lambda, opts.Smaller, opts.Judge = chosen, nil, ridge.JudgeNone
 	}
 	if (p.Copies != nil || p.Fold.Apart != nil) && p.Fold.Steps > blas.MostByte {
-		// Stop where errors of copies are no longer the errors of predictions. On 8 bits a smaller λ
-		// says whether a finer grid is needed.
+		// Stop where the errors on copies are no longer the errors of predictions. On a grid of 8 bits a
+		// smaller λ shows whether a finer grid is needed.
 		least := ridge.FloorFactor * p.floor(m, shape.Dim)
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}

@@ -28,9 +28,9 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*indexFn)(nil)))
 }
 
-// State names the files of the work directory between a ridge pass and its model.
+// State names the files of the work directory that lead from a ridge pass to its model.
 type State struct {
-	Dir     string // where the merged parts are
+	Dir     string // directory of the merged parts
 	Reports string // reports of the pass, as WriteLines writes them
 	// Sum is the index of the merged parts: if it exists, the sum is complete and the
 	// reports exist.
@@ -38,33 +38,30 @@ type State struct {
 	Fit string // the result: λ, the table of the path
 	// Weights is a safetensors file of the fit.
 	Weights string
-	// HeldOut has the weights of the fit without the first fold, if Fold.HeldOut asks for it.
+	// HeldOut holds the weights of the fit without the first fold, if the Spec asks for it.
 	HeldOut string
-	// Trials has the weights of the fits without the first fold for each λ that was tried, in
-	// order, and then the outputs of FitReport.FirstSpread, if there is one.
+	// Trials holds the weights of the fits without the first fold, in the order of the tried λ,
+	// followed by the outputs of FitReport.FirstSpread, if there is one.
 	Trials string
-	// Spread has the outputs of FitReport.Spread.
+	// Spread holds the outputs of FitReport.Spread.
 	Spread string
-	// Chosen, unless empty, holds the λ that the trials chose: it alone is solved for, and
-	// folds serve only HeldOut.
+	// Chosen, unless empty, holds the λ that the trials chose, the only ones to solve for; folds then serve only HeldOut.
 	Chosen []float64
 }
 
-// stored is a run of parts with consecutive keys, one after the other in a file, each followed by its
-// checksum.
+// stored describes a run of parts with consecutive keys in a file, each followed by its checksum.
 type stored struct {
 	Key  int     `json:"key"` // of the first part
 	File string  `json:"file"`
-	At   []int64 `json:"at"`             // where each part begins in the file, and where the last one ends
-	Rows bool    `json:"rows,omitempty"` // it has rows, and Key is their fold
+	At   []int64 `json:"at"`             // offset of each part in the file, and of the end of the last one
+	Rows bool    `json:"rows,omitempty"` // the file holds rows, and Key is their fold
 }
 
-// partName is how the names of the files of parts begin that a merge needs, or has made.
+// partName begins the names of files of parts that are the input or the output of a merge.
 const partName = "part"
 
-// Index writes the index of the parts that Merge returns, and the reports of the pass,
-// so that everything is stored before the solve, which takes long: a stopped run can then
-// resume. It returns one element when that is done.
+// Index writes the index of the parts that Merge returns, and the reports of the pass. Then everything is stored
+// before the solve, which takes long, and a stopped run can resume. Index returns one element when that is done.
 func Index(s beam.Scope, sc transforms.Scan, st State, stored, reports beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Index")
 	grouped := beam.CoGroupByKey(s, beam.ParDo(s, transforms.ToOne, stored), beam.ParDo(s, transforms.ToOne, reports))
@@ -143,10 +140,10 @@ func (st stored) valid() error {
 // maxRun bounds the bytes of a run.
 const maxRun = 1 << 28
 
-// buffers are for runs, which are about as large as each other.
+// buffers holds memory for runs, which have similar sizes.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// each reads the run and calls f with each part, whose memory is only lent.
+// each reads the run and calls f with each part, which is valid only during the call.
 func (st stored) each(ctx context.Context, dir string, f func(key int, part []byte) error) error {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
@@ -172,8 +169,8 @@ func (st stored) each(ctx context.Context, dir string, f func(key int, part []by
 	return nil
 }
 
-// checksumBytes is the size of a checksum. It finds damage by a power failure or a bad disk, for
-// which 64 bits are enough, and takes an eighth of the time of SHA-256.
+// checksumBytes is the size of a checksum. It must find damage by a power failure or a bad disk, for
+// which 64 bits are enough; it takes an eighth of the time of SHA-256.
 const checksumBytes = 8
 
 // addTo adds a part, encoded, to numbers.
@@ -189,7 +186,8 @@ func addTo(dst []float64, part []byte) error {
 	return nil
 }
 
-// addAll adds runs to numbers, several runs at a time, without allocating theirs. to returns the numbers of a key.
+// addAll adds the parts of runs to numbers, several runs at a time, without allocating decoded parts. to
+// returns the numbers to which the part of a key is added.
 func addAll(ctx context.Context, dir string, runs []stored, threads int, to func(key int) []float64) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, threads))
@@ -203,7 +201,7 @@ func addAll(ctx context.Context, dir string, runs []stored, threads int, to func
 	return g.Wait()
 }
 
-// loadPart returns the numbers of the part with that key, of runs in the order of their keys.
+// loadPart returns the numbers of the part with that key. The runs are in the order of their keys.
 func loadPart(ctx context.Context, dir string, runs []stored, key int) (values []float64, err error) {
 	i := sort.Search(len(runs), func(i int) bool { return runs[i].end() > key })
 	st := runs[i]
@@ -215,8 +213,8 @@ func loadPart(ctx context.Context, dir string, runs []stored, key int) (values [
 	return values, err
 }
 
-// runsOf cuts the parts of a stripe into runs of one fold that take at most ridge.MaxPartBytes in memory, or
-// are one part.
+// runsOf cuts the parts of a stripe into runs. A run has parts of one fold that take at most
+// ridge.MaxPartBytes in memory, or one larger part.
 func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
 	n, layout, bytes := ridge.NumParts(shape), ridge.LayoutOf(shape), 0
 	for key := s.First; key < s.End; key++ {
@@ -229,8 +227,7 @@ func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
 	return runs
 }
 
-// storeRuns writes runs of parts to one file, one after the other, whose name begins with that
-// text. It encodes them on several threads.
+// storeRuns writes runs to one file, whose name begins with name. It encodes them on several threads.
 func storeRuns(
 	ctx context.Context, dir, name string, runs []ridge.Stripe, threads int, values func(key int) []float64,
 ) ([]stored, error) {
@@ -277,7 +274,7 @@ func appendRun(buf []byte, run ridge.Stripe, values func(key int) ([]float64, er
 	return buf, at, nil
 }
 
-// withChecksum appends the checksum of what is in buf from there.
+// withChecksum appends the checksum of buf[from:].
 func withChecksum(buf []byte, from int) []byte {
 	return binary.LittleEndian.AppendUint64(buf, xxhash.Sum64(buf[from:]))
 }

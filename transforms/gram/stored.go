@@ -79,8 +79,8 @@ func NewSumsWriter(st State, folds int, shape ridge.Shape) *SumsWriter {
 	return &SumsWriter{runs, st, make([][]byte, len(runs))}
 }
 
-// Put writes a run. values returns the numbers of each part, as Stored.Load numbers them. Several
-// goroutines may call it for different runs.
+// Put writes a run. values returns the numbers of a part, by its key as in Stored.Load. Several
+// goroutines may call Put for different runs.
 func (w *SumsWriter) Put(ctx context.Context, run int, values func(key int) ([]float64, error)) (err error) {
 	w.lines[run], err = storeRun(ctx, w.st.Dir, w.Runs[run], values)
 	return err
@@ -120,7 +120,7 @@ func storeRun(ctx context.Context, dir string, run ridge.Stripe,
 	return json.Marshal(st)
 }
 
-// storeFile writes a file whose name begins with that text and ends with its content.
+// storeFile writes a file whose name begins with name and ends with a hash of its content.
 func storeFile(ctx context.Context, dir, name string, key int, data []byte) (stored, error) {
 	st := stored{Key: key, File: fmt.Sprintf("%s-%06d-%016x", name, key, xxhash.Sum64(data)),
 		At: []int64{0, int64(len(data))}}

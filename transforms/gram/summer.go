@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// SpecOf returns the Fold that sums rows by a recipe, with that many classes, without values of λ.
+// SpecOf returns the Spec of a pass that sums rows by a recipe with that many classes. It has no values of λ.
 func SpecOf(r *sums.Recipe, classes int) Spec {
 	return Spec{
 		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,
@@ -21,13 +21,12 @@ func SpecOf(r *sums.Recipe, classes int) Spec {
 	}
 }
 
-// Summer sums rows that come from anywhere, by a Pass that counts no copies (Pass.Copies). It is
-// not safe for concurrent use.
+// Summer sums rows from any source, for a Pass without Pass.Copies. It is not safe for concurrent use.
 type Summer struct {
 	pass     *Pass
 	shape    ridge.Shape
 	stripe   ridge.Stripe
-	folds    []*folder // level by level; nil for folds of which the stripe has no part
+	folds    []*folder // level by level; nil for a fold without a part in the stripe
 	assigner *profile.Assigner
 	recoder  *preprocess.TargetEncoder
 	levels   *byLevel // nil if all rows are summed together
@@ -35,16 +34,16 @@ type Summer struct {
 	hashes   []uint64
 	rest     []int
 	split    rows.Block
-	lists    bool // the rows
+	lists    bool // list the hashes of the rows
 }
 
-// rowsApart is what is known of rows besides their sums.
+// rowsApart holds what is collected about rows in addition to their sums.
 type rowsApart struct {
-	apart    *profile.Apart // nil if no rows are counted apart
-	contents []byte         // see TakeContents
+	apart    *profile.CopyCounter // nil if no rows are counted separately
+	contents []byte               // see TakeContents
 }
 
-// NewSummer returns a Summer of no rows, which counts its work on the lane. It sums the lane's stripe.
+// NewSummer returns a Summer of no rows. It sums the stripe of the lane, and counts its work there.
 func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	m, err := l.Worker.Gridded(p.Fold.Recipe)
 	if err != nil {
@@ -62,7 +61,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", l.Scan.Stripes, len(cut))
 	}
 	if s.stripe = cut[l.Stripe]; len(cut) > 1 {
-		runtime.GC() // a stripe that this process has ended would lie beside this one
+		runtime.GC() // free the sums of an earlier stripe before this one is allocated
 	}
 	for fold := range p.Fold.Sums() {
 		var f *folder
@@ -72,7 +71,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 			f = newFolder(l, p, m, nil, grid) // see beginAudit
 		case p.Fold.Rows:
 			f = newFolder(l, p, m, nil, grid)
-			f.carried, f.counts = ridge.NewPoints(shape), true
+			f.carried, f.counts = ridge.NewGridRows(shape), true
 		default:
 			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end), grid)
 			f.counts = first == 0
@@ -86,18 +85,18 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	return s, nil
 }
 
-// countApart begins to count rows apart, if the pass says so.
+// countApart begins to count frequent rows separately, if the pass says so.
 func (s *Summer) countApart() {
 	f := s.pass.Fold.Apart
 	if f == nil {
 		return
 	}
 	for _, of := range s.sets() {
-		of.apart = profile.NewApart(f, s.pass.Seed, s.pass.Target.Labels())
+		of.apart = profile.NewCopyCounter(f, s.pass.Seed, s.pass.Target.Labels())
 	}
 }
 
-// sets returns what is known of the rows of each set of folds.
+// sets returns the rowsApart of each set of folds.
 func (s *Summer) sets() (all []*rowsApart) {
 	if s.levels == nil {
 		return []*rowsApart{&s.all}
@@ -111,7 +110,7 @@ func (s *Summer) sets() (all []*rowsApart) {
 // Add adds the rows of a block, which may be changed.
 func (s *Summer) Add(b *rows.Block) error { return s.add(profile.FoldPlace{}, b) }
 
-// add adds rows of a shard that begins there.
+// add adds rows of a shard that begins at the place at.
 func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
 	if s.levels == nil {
 		return s.addTo(0, &s.all, at, b)
@@ -132,7 +131,7 @@ func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.B
 	}
 	if of.apart != nil {
 		s.hashes, s.rest = of.apart.Hashes(s.hashes[:0], s.rest[:0], b)
-		b = only(&s.split, b, s.rest)
+		b = selectRows(&s.split, b, s.rest)
 	} else if s.hashes, err = s.assigner.Hashes(s.hashes[:0], at, b); err != nil {
 		return err
 	}
@@ -145,16 +144,15 @@ func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.B
 	return nil
 }
 
-// TakeContents returns the hashes of the rows that were added since the last call, as
-// profile.Assigner.Contents makes them. It returns nil if the pass does not list rows.
+// TakeContents returns the hashes of the rows that were added since the last call, from
+// profile.Assigner.Contents. It returns nil if the pass does not list rows.
 func (s *Summer) TakeContents() []byte {
 	c := s.all.contents
 	s.all.contents = nil
 	return c
 }
 
-// flush adds all rows that were collected to the sums. It returns the number of features beyond the
-// grid since the last time.
+// flush adds all collected rows to the sums. It returns the number of features beyond the grid since the last call.
 func (s *Summer) flush() (saturated int64) {
 	for _, f := range s.folds {
 		if f == nil {
@@ -180,8 +178,8 @@ func (s *Summer) each(f func(key int, values []float64)) {
 	}
 }
 
-// Parts calls emit with the parts of the sums of all folds, by their keys, and returns the rows
-// that are counted apart. The Summer must not be used afterwards.
+// Parts calls emit with the parts of the sums of all folds and their keys, and returns the
+// separately counted rows. The Summer must not be used afterwards.
 func (s *Summer) Parts(emit func(key int, values []float64)) (copies []profile.Content) {
 	s.flush()
 	s.each(emit)

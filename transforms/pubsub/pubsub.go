@@ -1,5 +1,5 @@
-// Package pubsub has Dataflow read and write the messages of Google Cloud Pub/Sub in pipelines that do
-// not end; other runners cannot. A program that imports it also knows the names pubsub://… of package
+// Package pubsub lets Dataflow read and write the messages of Google Cloud Pub/Sub in pipelines that
+// do not end; other runners cannot. A program that imports it also knows pubsub:// names, from package
 // io/messages/pubsub.
 //
 //	import _ "github.com/bochner-ml/bochner/transforms/pubsub"
@@ -33,8 +33,8 @@ type native struct{}
 
 var _ scores.Native = native{}
 
-// Read has the runner drop copies by the attribute of the identifier, and take times from its
-// attribute.
+// Read lets the runner drop repeated messages by the attribute that identifies them, and take their
+// times from another attribute.
 func (native) Read(s beam.Scope, subscription string, o messages.Settings) beam.PCollection {
 	r, err := pubsub.Parse(subscription)
 	if err != nil {

@@ -28,10 +28,10 @@ func init() {
 type applyFn struct {
 	transforms.Fn
 	Name      string
-	Every     int64 // nanoseconds
+	Every     int64 // Model.Every, in nanoseconds
 	Featurize bool
-	Keep      bool // rows with their predictions
-	Score     bool // read labels and compare
+	Keep      bool // emit rows with their predictions
+	Score     bool // read labels and compare them with predictions
 
 	bundle *applying
 }
@@ -73,7 +73,7 @@ func (f *applyFn) Teardown() {
 }
 
 func (f *applyFn) StartBundle(_ context.Context, _ func(result)) {
-	f.bundle.reset() // of a bundle that failed
+	f.bundle.reset() // the last bundle may have failed
 	f.bundle.lane = transforms.NewLane(f.Fn, 0)
 }
 
@@ -104,7 +104,7 @@ func (f *applyFn) FinishBundle(ctx context.Context, emit func(result)) error {
 	return err
 }
 
-// flush applies the model to the rows that were collected. All of them get the same model.
+// flush applies one model to all collected rows.
 func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 	b := f.bundle
 	defer b.reset()
@@ -126,7 +126,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 	return nil
 }
 
-// use prepares for another model. fill says that it may fill in missing values, labeled that labels are read.
+// use prepares for another model. fill allows it to fill in missing values; labeled says that labels are read.
 func (b *applying) use(m *models.Model, fill, labeled bool) error {
 	s := new(dataset.Schema)
 	if o := m.Manifest.Input.Options; len(o) > 0 {
@@ -162,7 +162,7 @@ func (b *applying) use(m *models.Model, fill, labeled bool) error {
 	return nil
 }
 
-// apply emits the results of rows from first up to end.
+// apply emits the results of the rows from first to end−1.
 func (f *applyFn) apply(first, end int, emit func(result)) error {
 	b := f.bundle
 	reject := func(i int, reason string) {
@@ -213,7 +213,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 	return nil
 }
 
-// lossesOf returns the losses of row i, of k outputs, with these labels.
+// lossesOf returns the losses of row i, with k outputs and the labels y.
 func lossesOf(said models.Applied, i, k int, y []float64) (of []float64) {
 	if said.Classes == nil {
 		for c, y := range y {

@@ -34,7 +34,7 @@ func (c *collector) add(key, row any, at *place) error {
 	} else {
 		text = c.of.Key(v)
 	}
-	// The places of elements in a row are often the same.
+	// Consecutive elements often have the same place.
 	if n := len(c.at); n > 0 && same(c.at[n-1], at) {
 		at = c.at[n-1]
 	}

@@ -16,18 +16,17 @@ func init() {
 	beam.RegisterCoder(reflect.TypeFor[count](), encodeCount, decodeCount)
 }
 
-// count says what sums do not: how many rows of a window were read, and how many were rejected; and
-// where their sums are.
+// count holds the numbers of rows of a window that were read and rejected, and the files with the
+// sums of these rows.
 type count struct {
 	Read     int64   `json:"read"`
 	Rejected int64   `json:"rejected"`
 	Classes  []int64 `json:"classes,omitempty"` // rows of each class
-	// Copies are rows that are counted apart from the sums, because the recipe says that they are
-	// frequent; as profile.AppendContents encodes them.
+	// Copies holds the rows that are frequent according to the recipe, which are counted instead of
+	// summed. profile.AppendContents encodes them.
 	Copies []byte `json:"copies,omitempty"`
 	Files  []file `json:"files,omitempty"` // with sums that add up to the sums of the rows
-	// Contents are the hashes of the rows, as gram.Summer.TakeContents returns them, unless there
-	// are too many.
+	// Contents holds the hashes of the rows, from gram.Summer.TakeContents, unless there are too many.
 	Contents []byte `json:"contents,omitempty"`
 }
 

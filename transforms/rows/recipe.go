@@ -17,13 +17,13 @@ import (
 
 // Recipe says how rows are summed: as in the training of a model. ReadRecipe makes one.
 //
-// Nothing of a recipe depends on the rows that are summed by it. So that one pass over them is
-// enough, what bochner sum finds in its first pass is fixed: classes that the recipe does not have
-// must be listed in Classes, and rows of others are rejected.
+// A recipe does not depend on the rows to sum, so that one pass over them is enough. The first pass
+// of bochner sum would find new classes; here the classes that the recipe lacks must be listed in
+// Classes, and rows of other classes are rejected.
 type Recipe struct {
-	Dir    string // of the model, which workers read
-	Digest string // sums.Recipe.Digest; "" takes that which Dir has when rows come
-	// Classes that rows may have besides the recipe's.
+	Dir    string // directory of the model, which workers read
+	Digest string // sums.Recipe.Digest; "" accepts the model that is in Dir when rows arrive
+	// Classes lists classes that rows may have in addition to those of the recipe.
 	Classes []string
 	// Shards, unless 0, is the number of groups into which the rows of a window are put, each of
 	// which is summed on one worker when the window ends. 0 sums the rows of a window in every
@@ -57,13 +57,13 @@ func ReadRecipe(ctx context.Context, model string) (Recipe, error) {
 	return Recipe{Dir: dir, Digest: r.Digest}, nil
 }
 
-// recipe is a Recipe in a process.
+// recipe is a Recipe that was loaded in this process.
 type recipe struct {
 	*sums.Recipe
 	pass gram.Pass
 }
 
-// recipes are the last ones used.
+// recipes caches the last recipes used.
 type recipes struct{ transforms.Cache[*recipe] }
 
 // load reads the recipe, once in a process.
@@ -89,7 +89,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			classes = len(v.Classes)
 			c.pass.Target = &transforms.Labeling{Classes: v}
 		case models.Regression:
-			// Which of several targets a number is of is known only when the row is read.
+			// With several targets, check needs to know which one a number belongs to.
 			c.pass.Target = &transforms.Labeling{Grid: read.TargetGrid, Within: len(read.TargetGrid) == 1}
 		}
 		c.pass.Fold = gram.SpecOf(read, classes)

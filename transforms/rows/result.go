@@ -26,7 +26,7 @@ func init() {
 	})
 }
 
-// result is what becomes of a row.
+// result is the outcome of one row: a prediction, features, losses, or the reason why there is none.
 type result struct {
 	Prediction
 	Features []float32
@@ -45,8 +45,8 @@ type place struct {
 	time    beam.EventTime
 }
 
-// emitter emits elements where they say. Beam's emitters put an element in the windows of the one
-// that is being processed, and into the global window, at time zero, at the end of a bundle.
+// emitter emits each element at its own place: window, timestamp and pane. Beam's own emitters use the windows
+// of the element that is being processed and, at the end of a bundle, the global window at time zero.
 type emitter[T any] struct {
 	next    exec.ElementProcessor
 	ctx     context.Context

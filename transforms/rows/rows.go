@@ -1,6 +1,5 @@
-// Package rows holds the PTransforms of this module on PCollections of rows, for pipelines of
-// one's own: Predict, WithPredictions and Featurize apply a model, Scores judges one, and Sum and Store
-// train on rows, by exact sums.
+// Package rows holds PTransforms on PCollections of rows, for your own Beam pipelines. Predict, WithPredictions
+// and Featurize apply a model, Scores evaluates one, and Sum and Store train on rows by exact sums.
 //
 //	type House struct {
 //		ID   string  `bochner:",key"`
@@ -10,9 +9,9 @@
 //	predictions, rejected := rows.Predict(s, rows.Model{Name: "gs://bucket/models@champion"}, houses)
 //
 // Rows are elements of any struct type, whose fields are columns by their names or tags (see
-// records.Tag); or of the type Row; or pairs of a key and either. What a field means is what a
-// field of a file means to the jobs of the command: the types of columns, categories, missing
-// values, labels and weights are read as for the model. Results equal the model's, bit for bit.
+// records.Tag), or of the type Row, or pairs of a key and either. Fields are read like the fields of
+// a file: types of columns, categories, missing values, labels and weights are those of the model.
+// Results equal those of the command bochner, bit for bit.
 //
 // Collections may be bounded or not, and in any windows: results have the window, the timestamp
 // and the pane of their row. Rows that cannot be used are elements of a second collection, with
@@ -43,9 +42,8 @@ type Model struct {
 	// program imports the package of its scheme (io/storage/gcs); or an alias of a directory of
 	// models, as gs://bucket/models@champion.
 	Name string
-	// Every is how often a process looks the name up again, and changes to the model that it then
-	// stands for, between two blocks of rows. A bad model is not used: the one before stays. 0 is
-	// never.
+	// Every is how often a process looks the name up again. It changes to another model between
+	// two blocks of rows. If the new model is damaged, the old one stays in use. 0 means never.
 	Every time.Duration
 	// Threads compute one block; 0 is 1. Results do not depend on it.
 	Threads int
@@ -61,7 +59,7 @@ type Prediction struct {
 	Values []float64
 	// Scores has one number for each of models.Model.Outputs.
 	Scores []float32
-	// Probabilities likewise; nil if the model has none.
+	// Probabilities has one number for each of models.Model.Outputs; nil if the model has none.
 	Probabilities []float32
 	// Model is the digest of the model: Manifest.SHA256.
 	Model string
@@ -87,7 +85,7 @@ func Predict(s beam.Scope, m Model, rows beam.PCollection) (predictions, rejecte
 	return beam.ParDo2(s, splitPredictions, m.apply(s, applyFn{}, rows))
 }
 
-// WithPredictions is Predict that passes rows through. For rows of a type T it returns a
+// WithPredictions is like Predict, but also returns the rows. For rows of a type T it returns a
 // PCollection<KV<T, Prediction>>, and a PCollection<Rejected> of the rows that have no prediction. If
 // the elements are pairs of a key and a row, the key is in the prediction.
 func WithPredictions(s beam.Scope, m Model, rows beam.PCollection) (pairs, rejected beam.PCollection) {
@@ -101,7 +99,7 @@ func WithPredictions(s beam.Scope, m Model, rows beam.PCollection) (pairs, rejec
 		beam.TypeDefinition{Var: beam.XType, T: t.Type()})
 }
 
-// Featurize computes the features of rows: what the model's map makes of them. It returns a
+// Featurize computes the features of rows with the feature map of the model. It returns a
 // PCollection<Features>, and a PCollection<Rejected> of the rows that have none. It panics if
 // elements cannot be rows.
 func Featurize(s beam.Scope, m Model, rows beam.PCollection) (features, rejected beam.PCollection) {
@@ -121,7 +119,7 @@ func (m Model) apply(s beam.Scope, f applyFn, rows beam.PCollection) beam.PColle
 	return beam.ParDo(s, &f, rows)
 }
 
-// fn returns what DoFns on rows embed. Those of one name share a worker in a process.
+// fn returns the Fn that DoFns on rows embed. DoFns with the same name share a worker in a process.
 func fn(name string, threads int) transforms.Fn {
 	return transforms.Fn{Scan: transforms.Scan{Pass: "rows:" + name + "/", Lanes: 1, Threads: max(1, threads)}}
 }

@@ -21,15 +21,15 @@ func init() {
 	beam.RegisterFunction(scoreOf)
 }
 
-// Score says how well a model predicts the rows of a window. Rows count once each.
+// Score says how well a model predicts the rows of a window. Every row counts once.
 type Score struct {
 	Model string // digest of the model: Manifest.SHA256
 	Rows  int64
 	// Error is the share of rows whose class is wrong, 0 to 1. Classes that the model does not know are
 	// wrong. It is nil for a regression.
 	Error *float64
-	// LogLoss is the mean of −ln of the probability of the row's class, which counts as 10⁻⁷ at least.
-	// It is nil for a regression, and for a model without probabilities.
+	// LogLoss is the mean of −ln p, where p is the probability of the row's class, at least 10⁻⁷. It is
+	// nil for a regression, and for a model without probabilities.
 	LogLoss *float64
 	// RMSE has the root of the mean squared error of each target, in its units; nil for a classifier.
 	RMSE []float64
@@ -46,7 +46,8 @@ func Scores(s beam.Scope, m Model, rows beam.PCollection) (scores, rejected beam
 	return beam.ParDo(s, scoreOf, beam.CombinePerKey(s, tallyFn{}, of)), rejected
 }
 
-// losses of a row: of a classifier 1 if it is wrong and its log loss, or the residual of each target.
+// losses are the losses of one row. A classifier has an error of 0 or 1 and a log loss, a regression the
+// residual of each target.
 type losses struct {
 	Classifies bool
 	Of         []float64

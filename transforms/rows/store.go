@@ -30,11 +30,11 @@ func init() {
 
 // Stored is a directory of sums, as bochner sum makes it.
 type Stored struct {
-	Place string // of the directory
-	Rows  int64  // that were summed
+	Place string // name of the directory
+	Rows  int64  // number of summed rows
 	Sums  string // digest of the sums: sums.Part.Sums
-	// Window has the places of all sums of the window so far: Place is the last, and the only one
-	// unless rows came after others of their window were stored.
+	// Window lists the directories of all sums of the window so far. Place is the last one, and
+	// the only one unless rows arrived after others of their window were stored.
 	Window []string
 }
 
@@ -48,9 +48,9 @@ type Stored struct {
 // of the window. Panes must discard what they have fired (beam.PanesDiscard); Store panics if they
 // accumulate. Runners drop rows that are later than windows allow, and count them.
 //
-// A directory is whole or absent. One that exists with the same sums is left as it is, so that a
-// step may be repeated; with others it is an error. The sums of a bundle are a file below out.parts
-// until the sums of the window are stored. A bundle that failed may leave its file there.
+// A directory is complete or absent. If it already exists with the same sums, Store leaves it alone,
+// so that steps can be retried; other sums are an error. Until the sums of a window are stored, the
+// sums of each bundle are in a file below out.parts. A failed bundle may leave its file there.
 func Store(s beam.Scope, r Recipe, out string, of Sums) beam.PCollection {
 	s = s.Scope("rows.Store")
 	w := of.all.WindowingStrategy()
@@ -61,8 +61,8 @@ func Store(s beam.Scope, r Recipe, out string, of Sums) beam.PCollection {
 	return beam.ParDo(s, &publishFn{Fn: fn(r.Dir, r.Threads), Recipe: r, Out: out}, beam.GroupByKey(s, files))
 }
 
-// storeFn writes the sums of some rows of a window to a file, and emits their count. A file of one's own
-// for each attempt keeps apart what a later pane needs and what an earlier one removes.
+// storeFn writes the sums of some rows of a window to a file, and emits their count. Each attempt has a
+// file of its own, so that an earlier pane never removes a file that a later one needs.
 type storeFn struct{ Out string }
 
 func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, emit func(int, count)) error {
@@ -91,8 +91,8 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 	return nil
 }
 
-// publishFn makes a directory of the sums of a window. It is after a group, because Beam's combiners
-// lose the number of the pane.
+// publishFn makes a directory of the sums of a window. It follows a GroupByKey and not a combiner,
+// because Beam's combiners lose the number of the pane.
 type publishFn struct {
 	transforms.Fn
 	Recipe Recipe
@@ -143,7 +143,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 	_, first := placeOf(f.Out, w, 0)
 	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, first), count.Files)
 	if errors.Is(err, fs.ErrNotExist) {
-		// An attempt before this one may have removed the parts, after it had stored the sums.
+		// An earlier attempt may have stored the sums and then removed the parts.
 		there, readErr := sums.ReadPart(ctx, place)
 		if readErr == nil && there.Recipe == p.Recipe && there.Rows == p.Rows &&
 			slices.Equal(there.ClassCounts, p.ClassCounts) {
@@ -224,7 +224,7 @@ func (f *publishFn) files(
 		file := storage.File{Name: sums.FoldFile(fold), From: storage.Join(dir, "fold-"+rand.Text())}
 		start := slices.Clone(at)
 		sum, err := storage.CreateState(ctx, file.From, func(w io.Writer) (err error) {
-			copy(at, start) // of an attempt before
+			copy(at, start) // begin again, after a failed attempt
 			frames, err = out.Fold(w, n, load)
 			return err
 		})
@@ -290,7 +290,7 @@ func placeOf(out string, w beam.Window, pane int) (name, place string) {
 	return name, storage.Join(out, name)
 }
 
-// partsOf returns the directory of the files that become the sums of a window.
+// partsOf returns the directory of the files that are added up to the sums of a window.
 func partsOf(out, place string) string {
 	_, name := storage.Split(place)
 	return storage.Join(out+".parts", name)

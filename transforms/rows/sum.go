@@ -83,8 +83,8 @@ func rejectedOf(x summed, emit func(Rejected)) {
 
 // Limits of the memory of a bundle, in bytes.
 const (
-	maxOpen    = 128 << 20 // of sums, but for one window's
-	maxWaiting = 64 << 20  // of rows that wait to be summed
+	maxOpen    = 128 << 20 // for sums, unless those of one window are larger
+	maxWaiting = 64 << 20  // for rows that wait to be summed
 )
 
 // sumFn sums the rows of a bundle by their windows.
@@ -110,9 +110,9 @@ type summing struct {
 	block   block.Block
 	windows map[beam.Window]*windowed
 	open    []*windowed // windows with sums, the least recently used first
-	most    int         // of those
-	waiting int         // bytes of rows that wait
-	room    int         // for those
+	most    int         // largest number of open windows
+	waiting int         // bytes of the waiting rows
+	room    int         // largest number of these bytes
 }
 
 // windowed are the rows of a window.
@@ -124,7 +124,7 @@ type windowed struct {
 }
 
 func (f *sumFn) StartBundle(_ context.Context, _ func(summed)) {
-	f.bundle = nil // of a bundle that failed
+	f.bundle = nil // the last bundle may have failed
 }
 
 func (f *sumFn) ProcessElement(
@@ -152,8 +152,8 @@ func (f *sumShardFn) ProcessElement(
 	return nil
 }
 
-// begin reads the recipe, unless the process has it. A recipe of the same pipeline exists only when
-// rows come.
+// begin reads the recipe, unless the process has it. A recipe that the same pipeline makes may not
+// exist before the first rows arrive.
 func (f *sumFn) begin(ctx context.Context) error {
 	r, err := f.Recipe.load(ctx, f.Worker)
 	if err != nil {
@@ -183,11 +183,12 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 	return b.read(emit)
 }
 
-// mostListed is about the number of rows of an element, which has a hash of each.
+// mostListed is the approximate number of rows after which the sums of a window are emitted: the element holds a
+// hash of each row.
 var mostListed int64 = 1 << 20
 
-// of returns the window of an item.
-func (b *summing) of(item int) *windowed {
+// windowOf returns the window of an item.
+func (b *summing) windowOf(item int) *windowed {
 	key := b.at[item].windows[0]
 	w := b.windows[key]
 	if w == nil {
@@ -201,7 +202,7 @@ func (b *summing) of(item int) *windowed {
 	return w
 }
 
-// read reads the rows that were collected, and gives them to their windows.
+// read reads the collected rows and gives them to their windows.
 func (b *summing) read(emit func(summed)) error {
 	defer b.reset()
 	if len(b.items) == 0 {
@@ -209,11 +210,11 @@ func (b *summing) read(emit func(summed)) error {
 	}
 	l, used := b.lane, len(b.items)
 	for i := range b.items {
-		b.of(i).count.Read++
+		b.windowOf(i).count.Read++
 	}
 	reject := func(i int, reason string) {
 		emit(summed{Rejected: &Rejected{b.keys[i], reason}, at: b.at[i]})
-		b.of(i).count.Rejected++
+		b.windowOf(i).count.Rejected++
 		used--
 	}
 	stop := l.Clock(transforms.ReadTime)
@@ -227,7 +228,7 @@ func (b *summing) read(emit func(summed)) error {
 	l.Add(transforms.RowsUsed, int64(used))
 	l.Add(transforms.RowsSetAside, int64(len(b.items)-used))
 	for i, line := range b.block.Lines {
-		if err := b.give(b.of(int(line)-1), i); err != nil {
+		if err := b.give(b.windowOf(int(line)-1), i); err != nil {
 			return err
 		}
 	}
@@ -253,7 +254,7 @@ func (b *summing) read(emit func(summed)) error {
 	return nil
 }
 
-// give gives row i of the block to its window, which sums full blocks if it is open or can be.
+// give gives row i of the block to its window. The window sums a full block if it is open or can be opened.
 func (b *summing) give(w *windowed, i int) error {
 	from, to := &b.block, &w.rows
 	y := from.Labels(i)
@@ -271,10 +272,10 @@ func (b *summing) give(w *windowed, i int) error {
 	return b.sum(w, nil)
 }
 
-// bytesOf is the size of so many numbers of rows that wait.
+// bytesOf returns the size in bytes of waiting rows with that many values, labels and weights.
 func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
 
-// sum adds the rows of a window that wait to its sums. Another window is closed if there are too many.
+// sum adds the waiting rows of a window to its sums. It closes another window if too many are open.
 func (b *summing) sum(w *windowed, emit func(summed)) error {
 	if w.sums == nil && len(b.open) >= b.most {
 		if err := b.close(b.open[0], emit); err != nil {
@@ -304,14 +305,14 @@ func (b *summing) sum(w *windowed, emit func(summed)) error {
 	}
 	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))
 	if r.N > block.Rows(r.D) {
-		*r = block.Block{} // a window that waited needs less memory from now on
+		*r = block.Block{} // an open window needs less memory for waiting rows
 	}
 	r.Reset(b.recipe.Input.Dim)
 	return nil
 }
 
-// check removes the rows of a block whose labels or weights the recipe does not take, and the weights
-// if all must be equal.
+// check removes the rows of a block whose labels or weights the recipe does not allow. It also removes
+// the weights if all of them must be equal.
 func (s *summing) check(b *block.Block, reject func(item int, reason string)) {
 	several, weighted := len(s.recipe.TargetGrid) > 1, len(b.Weights) > 0
 	if b.N == 0 || !several && !weighted {
@@ -377,7 +378,7 @@ func (f *sumFn) FinishBundle(ctx context.Context, emit func(summed)) error {
 	return nil
 }
 
-// next returns a window to close, an open one if there is any.
+// next returns the next window to close, preferably an open one.
 func (b *summing) next() *windowed {
 	for _, w := range b.windows {
 		if w.sums != nil || len(b.open) == 0 {
@@ -387,7 +388,7 @@ func (b *summing) next() *windowed {
 	return nil
 }
 
-// shardFn gives rows the numbers of shards, one after the other.
+// shardFn assigns rows to shards in turn.
 type shardFn struct {
 	Shards int
 

@@ -1,5 +1,9 @@
-// Package scores holds the passes that apply a model to rows: predictions, and scores on
-// labelled rows.
+// Package scores holds the passes that apply a model to rows. Predict writes predictions, Score compares
+// predictions with labels, and Compare scores two models on the same rows. Trials, Calibration and
+// Threshold score held-out rows of a training run by weights that were fitted without them (HeldOut). Files
+// predicts files or messages as they arrive, in pipelines that may never end.
+//
+// A pass that scores has a method Sum, which returns an exact sum that does not depend on how the rows were read.
 package scores
 
 import (
@@ -11,22 +15,22 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Model is a model directory as the state of a pass names it.
+// Model names a model directory in the state of a pass.
 type Model struct {
 	Dir    string `json:"model"`
 	SHA256 string `json:"sha256"` // of its manifest
-	// Threshold is the Threshold of models.Applier; nil to assign rows as the model does.
+	// Threshold, unless nil, replaces the threshold of the model; see models.Applier.
 	Threshold *float32 `json:"threshold,omitempty"`
 }
 
-// loaded is the last model used.
+// loaded caches the last model used.
 type loaded struct {
 	transforms.Cache[*models.Model]
 }
 
 func newLoaded() *loaded { return new(loaded) }
 
-// compared are the two models of a pass that compares them.
+// compared caches the two models of a Compare.
 type compared struct {
 	transforms.Cache[*models.Model]
 }
@@ -55,7 +59,7 @@ func (a *applier) threads() int {
 	return a.lane.Scan.Threads
 }
 
-// applier returns one for the model, which is loaded once per job and process.
+// applier returns an applier of the model, which is loaded once per job and process.
 func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error) {
 	return m.applierFrom(ctx, l, &transforms.Shared(l.Worker, newLoaded).Cache)
 }

@@ -12,8 +12,8 @@ import (
 
 func init() { transforms.RegisterSum[score.CalibrationCounts]("calibration", beginCalibration) }
 
-// Calibration is a pass that counts the scores of the rows of the first fold, by weights
-// that were fitted without them.
+// Calibration is a pass that counts the scores of the rows of the first fold, computed with
+// weights that were fitted without this fold.
 type Calibration struct {
 	transforms.Pass
 	HeldOut

@@ -6,13 +6,13 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Certainty says which columns tell how certain predictions are.
+// Certainty says which columns of predictions show how certain they are.
 type Certainty struct {
 	Interval float64 `json:"interval,omitempty"` // level of intervals or sets; 0 for none
 	Novelty  bool    `json:"novelty,omitempty"`
 }
 
-// Check returns an error if a model, of which only the manifest is needed, does not have them.
+// Check returns an error if the model cannot compute these columns. It needs only the manifest.
 func (c Certainty) Check(m *models.Model) error {
 	if c.Novelty && m.Manifest.Spread == nil {
 		return models.ErrNoNovelty
@@ -24,7 +24,7 @@ func (c Certainty) Check(m *models.Model) error {
 	return err
 }
 
-// open has the applier compute what the columns need.
+// open makes the applier compute what the columns need.
 func (c Certainty) open(a *applier) (level models.Level, err error) {
 	if c.Interval > 0 {
 		if level, err = a.Model.Level(c.Interval); err != nil {
@@ -36,7 +36,7 @@ func (c Certainty) open(a *applier) (level models.Level, err error) {
 	return level, nil
 }
 
-// ends returns the columns of the ends of intervals for columns of predictions.
+// ends returns the columns with the ends of intervals for the given columns of predictions.
 func (c Certainty) ends(of []export.Column) (columns []export.Column) {
 	if c.Interval == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (c Certainty) ends(of []export.Column) (columns []export.Column) {
 	return columns
 }
 
-// certain makes columns, which are valid until the next block.
+// certain computes the columns of a Certainty, which are valid until the next block.
 type certain struct {
 	level   models.Level
 	both    []float64
@@ -58,7 +58,7 @@ type certain struct {
 	in      export.Sets
 }
 
-// ends returns low and high of each target.
+// ends returns the low and high ends of the intervals of each target.
 func (c *certain) ends(said models.Applied) (values []any) {
 	n := len(said.Targets)
 	if cap(c.both) < 2*n {
@@ -95,13 +95,13 @@ func (c *certain) sets(said models.Applied) *export.Sets {
 	return &c.in
 }
 
-// covering counts how often the intervals or sets of a model contain the truth.
+// covering counts how often the intervals or sets of a model contain the label.
 type covering struct {
 	level models.Level
 	both  []float64
 }
 
-// newCovering returns the counts of that many columns; nil for a model without the usual level.
+// newCovering returns counts for that many columns; nil if the model lacks the usual level.
 func newCovering(a *applier, columns int) (*covering, []score.Coverage) {
 	level, err := Certainty{Interval: models.UsualLevel}.open(a)
 	if err != nil {
@@ -110,7 +110,7 @@ func newCovering(a *applier, columns int) (*covering, []score.Coverage) {
 	return &covering{level: level}, make([]score.Coverage, columns)
 }
 
-// targets adds rows with finite predictions, of so many targets each.
+// targets adds the rows with finite predictions.
 func (c *covering) targets(sums []score.Coverage, said models.Applied, y []float64, repeats []int64) {
 	if c == nil {
 		return
@@ -128,7 +128,7 @@ func (c *covering) targets(sums []score.Coverage, said models.Applied, y []float
 	}
 }
 
-// classes adds rows with finite scores. Those of unknown classes are below 0, and in no set.
+// classes adds the rows with finite scores. Labels below 0 are unknown classes, which are in no set.
 func (c *covering) classes(sums []score.Coverage, said models.Applied, y []float64, repeats []int64) {
 	if c == nil {
 		return

@@ -17,8 +17,8 @@ const reliabilityBins = 10
 // ClassScores is the result of Score for a classifier. Its sums are exact.
 type ClassScores struct {
 	Hits score.Classes
-	// Weighted counts rows as often as their weights say, as Ranking, Slices and
-	// Probabilities do then; nil if they have none.
+	// Weighted counts rows by their weights; nil if they have none. If it is not nil, Ranking,
+	// Slices and Probabilities are weighted, too.
 	Weighted *score.Classes
 	Ranking  score.Ranking
 	Unseen   schema.LabelCounts // labels that are not classes of the model
@@ -27,7 +27,7 @@ type ClassScores struct {
 	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
 	Probabilities *score.Reliability
 	Worst         *score.Worst     // nil if none were asked for
-	Coverage      []score.Coverage // of the sets, one; nil without
+	Coverage      []score.Coverage // one element, the coverage of the sets; nil without sets
 }
 
 // add adds rows with their labels and the model's output for them. Labels below 0 are not
@@ -68,8 +68,8 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 	return nil
 }
 
-// addWorst adds the rows of a block to the worst ones: by the log loss, or without probabilities by how much the
-// score of another class is larger. Rows of unseen classes are left out.
+// addWorst adds the rows of a block to the worst ones. They are ranked by log loss or, without probabilities, by
+// the margin by which the score of another class is larger. Rows of unseen classes are left out.
 func (c *ClassScores) addWorst(b *rows.Block, said models.Applied) {
 	k := len(said.Scores) / max(b.N, 1)
 	for i, y := range b.Y {
@@ -102,7 +102,7 @@ func (c *ClassScores) slice(column int, b *rows.Block, said models.Applied, by *
 	}
 }
 
-// Merge adds the rows of d, scores of the same model and columns.
+// Merge adds the rows of d, which must be scores of the same model and columns.
 func (c *ClassScores) Merge(d *ClassScores) {
 	c.Hits.Merge(&d.Hits)
 	if c.Weighted != nil {

@@ -21,19 +21,18 @@ import (
 
 func init() { transforms.RegisterSum[Compared]("compared", beginCompare) }
 
-// Compare is a pass that scores two models on the same labelled rows. Its Mode must be
-// dataset.KeepPlace, so that the rows of two readers are told apart by their places, and its weights
-// must not be dropped. If rows have keys, these are of the groups that they belong to.
+// Compare is a pass that scores two models, the champion and the challenger, on the same labelled
+// rows. Its Mode must be dataset.KeepPlace, so that rows of two readers can be matched by their
+// places, and rows must keep their weights. If rows have keys, these are the keys of their groups.
 type Compare struct {
 	transforms.Pass
 	Champion   Model `json:"champion"`
 	Challenger Model `json:"challenger"`
-	// Other is the data as the challenger takes it, of the same files; nil if it takes rows as the
-	// champion does.
+	// Other is the same data as the challenger takes it; nil if both models take the same rows.
 	Other *dataset.Dataset `json:"other,omitempty"`
 	// Metrics are as for paired.NewSum: of classes if the first is paired.Error.
 	Metrics []paired.Metric `json:"metrics"`
-	// Unit is what errors of predicted numbers are divided by; unused for classes.
+	// Unit is the number by which errors of predicted numbers are divided; unused for classes.
 	Unit float64 `json:"unit,omitempty"`
 	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid   *profile.WeightGrid `json:"grid,omitempty"`
@@ -49,7 +48,7 @@ func (p *Compare) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PColl
 type Compared struct {
 	paired.Sum
 	Slices []paired.Slices // of the columns of Compare.Slices
-	// Champion and Challenger are labels that are not classes of that model.
+	// Champion and Challenger count the labels that are not classes of the respective model.
 	Champion, Challenger schema.LabelCounts
 }
 
@@ -120,9 +119,9 @@ type side struct {
 	*applier
 	classes bool
 	unit    float64
-	labels  *openLabels // of classes
-	rows    rowsOf      // of the challenger
-	losses  []float64   // of a row
+	labels  *openLabels    // of classes
+	rows    challengerRows // of the challenger
+	losses  []float64      // of a row
 }
 
 func newSide(a *applier, p *Compare, d *dataset.Dataset) *side {
@@ -149,7 +148,7 @@ func (c *comparing) fold(at profile.FoldPlace, b *rows.Block) error {
 		return err
 	}
 	c.repeats = c.p.Grid.Repeats(c.repeats[:0], b)
-	// The model may fill in missing values, which slices tell apart.
+	// Take the values of slices first: the model may fill in missing values.
 	texts := make([][]string, len(c.by.columns))
 	for i := range texts {
 		for k := range b.N {
@@ -173,8 +172,8 @@ func (c *comparing) fold(at profile.FoldPlace, b *rows.Block) error {
 			continue
 		}
 		c.used++
-		x := c.champion.of(first, b.Y[i], i, &c.sum.Champion)
-		y := c.challenger.of(second, other.Y[i], i, &c.sum.Challenger)
+		x := c.champion.lossesOf(first, b.Y[i], i, &c.sum.Champion)
+		y := c.challenger.lossesOf(second, other.Y[i], i, &c.sum.Challenger)
 		group := groupOf(b, i)
 		c.sum.Add(group, c.repeats[i], x, y)
 		for k := range c.sum.Slices {
@@ -184,8 +183,8 @@ func (c *comparing) fold(at profile.FoldPlace, b *rows.Block) error {
 	return nil
 }
 
-// of returns the losses of row i with that label, and counts the label if it is not a class.
-func (s *side) of(said models.Applied, y float64, i int, unseen *schema.LabelCounts) []float64 {
+// lossesOf returns the losses of row i, whose label is y. It counts the label if it is not a class.
+func (s *side) lossesOf(said models.Applied, y float64, i int, unseen *schema.LabelCounts) []float64 {
 	if !s.classes {
 		e := (said.Targets[i] - y) / s.unit
 		s.losses[0], s.losses[1] = float64(e*e), math.Abs(e)
@@ -211,7 +210,7 @@ func (s *side) of(said models.Applied, y float64, i int, unseen *schema.LabelCou
 	return s.losses
 }
 
-// done counts the rows of the report that have not been compared.
+// done corrects the report: rows that could not be compared count as unlabeled or bad, not as used.
 func (c *comparing) done(r *dataset.Report) error {
 	used, weightless := c.used, c.weightless
 	c.used, c.weightless = 0, 0
@@ -236,12 +235,12 @@ func (c *comparing) done(r *dataset.Report) error {
 	return nil
 }
 
-// rowsOf gives the challenger the rows that the champion has.
-type rowsOf interface {
-	// take returns the rows at the places of a block of the champion's, until the next call.
+// challengerRows gives the challenger the same rows as the champion.
+type challengerRows interface {
+	// take returns the rows at the places of a block of the champion, valid until the next call.
 	take(at profile.FoldPlace, b *rows.Block) (*rows.Block, error)
-	// done ends a shard with the champion's report, to which a fault may be added. It returns the
-	// report of another reader, if there is one.
+	// done ends a shard. r is the report of the champion, to which done may add a fault. If
+	// there is another reader, it returns the report of that reader.
 	done(r *dataset.Report) (*dataset.Report, error)
 }
 
@@ -249,7 +248,7 @@ type rowsOf interface {
 type sameRows struct {
 	from, to *side
 	block    rows.Block
-	classes  map[float64]float64 // of the challenger, by the champion's
+	classes  map[float64]float64 // class index of the challenger, by that of the champion
 }
 
 func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error) {

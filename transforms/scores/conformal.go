@@ -7,14 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Conformal says which conformity scores of held-out rows a pass collects, as models.Intervals has them.
+// Conformal says which conformity scores of held-out rows a pass collects, for models.Intervals.
 type Conformal struct {
-	Fit int `json:"fit"` // whose scores count, of HeldOut.Fits
-	// Leverage is of the spread whose outputs follow those of the fits, and Within says that the rows
-	// are among those that it is of.
+	Fit int `json:"fit"` // index of the fit, among HeldOut.Fits, whose scores count
+	// Leverage is the leverage of the spread, whose outputs follow those of the fits. Within says
+	// that the spread was computed from these rows, too.
 	Leverage float64 `json:"leverage,omitempty"`
 	Within   bool    `json:"within,omitempty"`
-	// Probabilities are of classes; nil for targets.
+	// Probabilities are those of the classes; nil for targets.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 }
 
@@ -37,8 +37,7 @@ func (c *Conformal) start(p *Trials) (*conformal, []score.Conformal) {
 	return &conformal{Conformal: c, outputs: p.Outputs}, sums
 }
 
-// add adds a row: its scores by the fits and then the outputs of the spread, and its targets on their grids or
-// its class.
+// add adds a row with its scores, the outputs of the spread (probes), and its targets on their grids or its class.
 func (c *conformal) add(sums []score.Conformal, scores, probes []float32, y []float64, repeats int64) {
 	if c == nil {
 		return
@@ -59,14 +58,14 @@ func (c *conformal) add(sums []score.Conformal, scores, probes []float32, y []fl
 	sums[0].Add(-float64(c.probabilities[int(y[0])]), repeats)
 }
 
-// scale is what errors of a row are divided by.
+// scale returns the number by which errors of a row are divided.
 func (c *conformal) scale(probes []float32) float64 {
 	if len(probes) == 0 {
 		return 1
 	}
 	models.SumSquares(c.novelty[:], probes)
 	leverage := c.Leverage * float64(c.novelty[0])
-	if c.Within { // as if the row was not (Sherman and Morrison 1950)
+	if c.Within { // remove the row from the spread (Sherman and Morrison 1950)
 		leverage /= 1 - min(leverage, 0.5)
 	}
 	return math.Sqrt(1 + leverage)

@@ -8,19 +8,17 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// explained makes the columns that explain predictions.
+// explained computes the columns that explain predictions.
 type explained struct {
 	*models.Explainer
 	out     models.Explained
 	columns []any // of the last block
 }
 
-// explainedAt is the number of rows of each thread between two looks whether the work goes on. Rows of 784 numbers take
-// seconds each.
+// explainedAt is the number of rows per thread between checks of the context; a row of 784 numbers takes seconds.
 const explainedAt = 2
 
-// explainColumns returns for each output the columns base, effects and effect_error, of which only the manifest is
-// needed.
+// explainColumns returns the columns base, effects and effect_error of each output, given at least the manifest.
 func explainColumns(m *models.Model) (columns []export.Column) {
 	names := []string{""}
 	if !m.Classifies() && m.Manifest.Outputs > 1 {

@@ -21,15 +21,15 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Files applies the model in use to files, one by one: each is read from its beginning to its end and
-// gets one file of predictions, named by it, so that doing it again changes nothing.
+// Files applies the model in use to files, one by one. Each file gets one file of predictions, which
+// is named after it, so processing a file again changes nothing.
 type Files struct {
 	Model  string        `json:"model"`  // directory or alias, as of package live
-	Reload time.Duration `json:"reload"` // how often it is looked up; 0 is never
+	Reload time.Duration `json:"reload"` // how often the alias is looked up again; 0 means never
 	Out    string        `json:"out"`    // absolute directory of the predictions
-	Dead   string        `json:"dead"`   // and of what says which files and rows have none
+	Dead   string        `json:"dead"`   // absolute directory of dead letters, for files and rows without predictions
 	Data   Opening       `json:"data"`
-	// MaxBad is the share of a file's rows that may be set aside, 0 to 1. A file with more is bad.
+	// MaxBad is the share of a file's rows that may be set aside, from 0 to 1. A file with more is bad as a whole.
 	MaxBad float64 `json:"max_bad"`
 
 	Format        string   `json:"format"`
@@ -71,8 +71,8 @@ func NewOpening(o dataset.Options) Opening {
 	return p
 }
 
-// of returns the options for one file that has to fit the schema.
-func (p Opening) of(uri string, like *dataset.Schema) (dataset.Options, error) {
+// optionsFor returns the options to open one file, which must fit the schema.
+func (p Opening) optionsFor(uri string, like *dataset.Schema) (dataset.Options, error) {
 	o := p.Options
 	o.Data, o.Like = []string{uri}, like
 	o.Formats = dataset.NewOptions()
@@ -88,14 +88,14 @@ func (p Opening) of(uri string, like *dataset.Schema) (dataset.Options, error) {
 	return o, nil
 }
 
-// Arrival is a file to be done.
+// Arrival is a file, or a message, to predict.
 type Arrival struct {
 	Path     string `json:"path"` // by which its outputs are named
 	URI      string `json:"uri"`
 	Version  string `json:"version"`
 	Size     int64  `json:"size"`
 	Modified int64  `json:"modified"` // nanoseconds since 1970; 0 if unknown
-	// Message, unless nil, is a message, whose content is the file.
+	// Message, unless nil, is the message whose content is the file.
 	Message *messages.Message `json:"message,omitempty"`
 }
 
@@ -104,25 +104,25 @@ func ArrivalOf(f storage.ArrivedFile) Arrival {
 	return Arrival{Path: f.Path, URI: f.URI, Version: f.Version, Size: f.Size, Modified: f.Modified}
 }
 
-// FileResult says what became of a file. It is done unless Retry says why not.
+// FileResult is the outcome of a file. The file is done if Retry is empty.
 type FileResult struct {
 	Path     string `json:"path"`
-	Rows     int64  `json:"rows"`                // with a prediction
-	SetAside int64  `json:"set_aside,omitempty"` // with a line without one
+	Rows     int64  `json:"rows"`                // rows with a prediction
+	SetAside int64  `json:"set_aside,omitempty"` // rows whose line of the output has no prediction
 	Model    string `json:"model,omitempty"`     // digest of the model that made all predictions
 	Bad      string `json:"bad,omitempty"`       // why the file has no predictions
-	Retry    string `json:"retry,omitempty"`     // why it may have them later
-	Known    bool   `json:"known,omitempty"`     // whether it was done before
-	Changed  bool   `json:"changed,omitempty"`   // and was written to since
-	// Latency is the time from when the file was written until its predictions were whole.
+	Retry    string `json:"retry,omitempty"`     // why the file failed, if another attempt may succeed
+	Known    bool   `json:"known,omitempty"`     // the file was already done
+	Changed  bool   `json:"changed,omitempty"`   // the file was already done, and has changed since
+	// Latency is the time from the writing of the file until its predictions were complete.
 	Latency time.Duration `json:"latency,omitempty"`
-	// Output and Letter are to be published, where predictions or dead letters go to a topic. The
-	// message is done afterwards.
+	// Output and Letter are messages to publish, if predictions or dead letters go to a topic.
+	// The file is done once they are published.
 	Output *messages.Message `json:"output,omitempty"`
 	Letter *messages.Message `json:"letter,omitempty"`
 }
 
-// DeadLetter is the content of a file that names what has no predictions.
+// DeadLetter is the content of a file that lists what has no predictions.
 type DeadLetter struct {
 	File  string `json:"file"`
 	Error string `json:"error,omitempty"` // why the file as a whole has none
@@ -130,18 +130,18 @@ type DeadLetter struct {
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 	Rows     int64              `json:"rows,omitempty"`
 	Model    string             `json:"model,omitempty"`
-	// Message is the message that this is about, which its service does not have any more.
+	// Message is the message without predictions, which its service no longer has.
 	Message *messages.Message `json:"message,omitempty"`
 }
 
-// Names of the files about one file.
+// Suffixes of the names of the outputs for one file.
 const (
 	predicted = ".predictions" // and the suffix of the format
 	badFile   = ".file.json"
 	badRows   = ".rows.json"
 )
 
-// suffix returns what is added to the path of a file to name the file of its predictions.
+// suffix returns the suffix that turns the path of a file into the name of its predictions.
 func (f *Files) suffix() (string, error) {
 	formats, err := export.Files(f.Format, nil)
 	if err != nil {
@@ -150,8 +150,8 @@ func (f *Files) suffix() (string, error) {
 	return predicted + formats[0].Suffix, nil
 }
 
-// Done returns the paths of the files that have predictions or are bad, by what earlier runs have
-// left, with the time of that.
+// Done returns the paths of the files that have predictions or are bad, according to the outputs of
+// earlier runs, with the times of these outputs.
 func (f *Files) Done(ctx context.Context) (map[string]int64, error) {
 	suffix, err := f.suffix()
 	if err != nil {
@@ -159,7 +159,7 @@ func (f *Files) Done(ctx context.Context) (map[string]int64, error) {
 	}
 	done := map[string]int64{}
 	for dir, end := range map[string]string{f.Out: suffix, f.Dead: badFile} {
-		// Of entries that cannot be read, known tells whether they say that a file is done.
+		// Ignore entries that cannot be read; known looks at them again.
 		objects, err := storage.ListReadable(ctx, storage.Join(dir, "**"), func(string, string) {})
 		if err != nil {
 			return nil, err
@@ -173,8 +173,8 @@ func (f *Files) Done(ctx context.Context) (map[string]int64, error) {
 	return done, nil
 }
 
-// known returns the result of a file that has predictions or is bad: another worker has found it
-// too, or its name was gone for a while. That of a message is replaced.
+// known returns the result of a file that is already done. That happens if another worker found the
+// file, too, or if its name was gone for a while. The result of a message is replaced instead.
 func (f *Files) known(ctx context.Context, file Arrival) (r FileResult, err error) {
 	if file.Message != nil {
 		return r, nil
@@ -209,8 +209,8 @@ func listed(ctx context.Context, file Arrival) error {
 	return err
 }
 
-// do does one file with the model. The error is for what no other file would do better: a place that
-// cannot be written to.
+// do predicts one file with the model. The error is not about the file: every other file would fail,
+// too, such as when a directory cannot be written to.
 func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model,
 	file Arrival) (r FileResult, err error) {
 	r = FileResult{Path: file.Path, Model: m.Manifest.SHA256}
@@ -218,7 +218,7 @@ func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model,
 	if err != nil {
 		why := faultOf(err)
 		r = FileResult{Path: file.Path}
-		gone := listed(ctx, file) // a process writes to the file or has moved it away, so what was read says nothing
+		gone := listed(ctx, file) // if the file changed or was moved meanwhile, an error in its content means nothing
 		switch {
 		case why.Kind == transforms.PlaceFault:
 			return r, err
@@ -247,7 +247,7 @@ func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model,
 	return r, nil
 }
 
-// faultOf returns the kind of an error with its text.
+// faultOf returns the fault that an error contains, with the text of the error.
 func faultOf(err error) *transforms.Fault {
 	kind := transforms.InternalFault
 	var data *dataset.Error
@@ -261,7 +261,7 @@ func faultOf(err error) *transforms.Fault {
 	return f
 }
 
-// letter writes a dead letter of a file, or has it published.
+// letter writes a dead letter for a file, or adds it to the result to be published.
 func (f *Files) letter(ctx context.Context, file Arrival, suffix string, l DeadLetter, r *FileResult) error {
 	l.File, l.Message = file.URI, file.Message
 	if messages.Is(f.Dead) {
@@ -275,7 +275,7 @@ func (f *Files) letter(ctx context.Context, file Arrival, suffix string, l DeadL
 	return storage.WriteFile(ctx, storage.Join(f.Dead, file.Path+suffix), append(data, '\n'))
 }
 
-// create writes the predictions for a file, or has them published.
+// create writes the predictions for a file, or adds them to the result to be published.
 func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *FileResult,
 	write func(io.Writer) error) error {
 	if !messages.Is(f.Out) {
@@ -304,7 +304,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 		return transforms.NewFault(transforms.ModelFault,
 			fmt.Errorf("scores: %s: input options: %w", models.ManifestFile, err))
 	}
-	o, err := f.Data.of(file.URI, like)
+	o, err := f.Data.optionsFor(file.URI, like)
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 		if report.Bad == 0 {
 			return nil
 		}
-		first := "" // of its rows
+		first := "" // model of the first rows
 		if len(report.SetAside) > 0 {
 			first = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
 		}
@@ -357,14 +357,13 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 			return transforms.NewFault(transforms.DataFault,
 				fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, first))
 		}
-		// Before the predictions are whole, after which the file is not done again.
+		// Write the letter before the predictions are complete: then the file counts as done.
 		return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad,
 			Model: m.Manifest.SHA256}, r)
 	})
 }
 
-// WithMissing makes data of plain numbers for a model have missing values, if the model says what
-// to take in their place.
+// WithMissing allows missing values in data of plain numbers, if the model says what replaces them.
 func WithMissing(m *models.Manifest, d *dataset.Dataset) {
 	if d.Schema.Table != nil || !d.Schema.Traits().Columns || m.Fill() == nil {
 		return

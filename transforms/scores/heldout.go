@@ -11,15 +11,14 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// HeldOut is the state of a pass that scores held-out rows, by weights that were fitted
-// without them.
+// HeldOut is the state of a pass that scores the held-out rows with weights that were fitted without them.
 type HeldOut struct {
 	Folds   int             `json:"folds"` // the first of them is held out
 	Recipe  features.Sealed `json:"recipe"`
-	Outputs int             `json:"outputs"`          // of a fit
-	Fits    int             `json:"fits,omitempty"`   // whose weights are in the file, one after the other; 0 is 1
-	Weights string          `json:"weights"`          // file, as transforms.StoreWeights writes it
-	SHA256  string          `json:"sha256"`           // of it
+	Outputs int             `json:"outputs"`          // outputs of one fit
+	Fits    int             `json:"fits,omitempty"`   // fits whose weights are in the file, one after the other; 0 means 1
+	Weights string          `json:"weights"`          // URI of a file from transforms.StoreWeights
+	SHA256  string          `json:"sha256"`           // digest of this file
 	Probes  int             `json:"probes,omitempty"` // outputs of a spread, which follow those of the fits in the file
 	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid *profile.WeightGrid `json:"grid,omitempty"`
@@ -35,12 +34,12 @@ type heldOutScorer struct {
 	rows     heldRows
 }
 
-// heldRows are held-out rows, valid until the next block.
+// heldRows holds held-out rows, valid until the next block.
 type heldRows struct {
 	scores  []float32
 	y       []float64 // labels
 	repeats []int64   // how often each row counts
-	hashes  []uint64  // of the contents, divided by the number of folds
+	hashes  []uint64  // hashes of the contents, divided by the number of folds
 }
 
 func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.Pass) (*heldOutScorer, error) {
@@ -59,7 +58,7 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 	return &heldOutScorer{applier: newApplier(l, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
-// summing returns how to add the held-out rows of a lane, which add may change, to sum.
+// summing returns how to add the held-out rows of a lane to sum. add may change the rows.
 func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum wire.Coded,
 	add func(*heldRows) error) (transforms.Summing, error) {
 	s, err := h.scorer(ctx, l, p)

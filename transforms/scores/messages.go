@@ -15,27 +15,26 @@ import (
 
 // Messages says how the content of messages becomes rows.
 type Messages struct {
-	// Columns are the names of the columns of messages in CSV, which then have no header; none if
-	// messages have one, or are not CSV.
+	// Columns names the columns of CSV messages without a header; it is empty for other messages.
 	Columns []string `json:"columns,omitempty"`
-	// Copy are attributes to copy to each row, each to a column of its name; MessageID is the
-	// identifier of the message.
+	// Copy lists attributes to copy to each row, each to a column of the same name. MessageID
+	// stands for the identifier of the message.
 	Copy []string `json:"copy,omitempty"`
 }
 
 // MessageID names the identifier of a message among its attributes.
 const MessageID = "message_id"
 
-// mostBytes is the size of the largest message that is published, somewhat less than Pub/Sub's limit
+// mostBytes is the size of the largest content that is published, somewhat less than Pub/Sub's limit
 // of 10 MB for a message with its attributes.
 const mostBytes = 9 << 20
 
-// largest is the size of the largest message, with the names and values of its attributes, that Pub/Sub
-// takes, less what it needs besides.
+// largest is Pub/Sub's limit on the size of a message with the names and values of its attributes,
+// minus a reserve for their encoding.
 const largest = 10_000_000 - 2_000
 
-// content is the content of a message which is being written. What is too large for one is refused
-// when it is written: a compressed message of a few kilobytes can have rows for gigabytes.
+// content is the content of a message while it is written. Write refuses to exceed the size of a
+// message, because a compressed message of a few kilobytes can have rows for gigabytes.
 type content struct{ data bytes.Buffer }
 
 func (c *content) Write(p []byte) (int, error) {
@@ -47,7 +46,7 @@ func (c *content) Write(p []byte) (int, error) {
 	return c.data.Write(p)
 }
 
-// MessageArrival returns a message as a file, received from a source.
+// MessageArrival returns the Arrival of a message that was received from a source.
 func MessageArrival(source string, m *messages.Message) Arrival {
 	a := Arrival{Path: messages.FileName(m.ID), URI: source + "/" + m.ID, Message: m}
 	if !m.Published.IsZero() {
@@ -78,7 +77,7 @@ func header(names []string) string {
 	return strings.Join(quoted, ",") + "\n"
 }
 
-// given returns the columns that are copied from a message.
+// given returns the columns that are copied from the attributes of a message.
 func (m Messages) given(x *messages.Message) (all []Given) {
 	if x == nil {
 		return nil
@@ -93,9 +92,9 @@ func (m Messages) given(x *messages.Message) (all []Given) {
 	return all
 }
 
-// letterOf returns a dead letter as a message: the content is copied from the message that it is
-// about, so that it can be sent again, and an attribute says what is wrong. If both are larger than
-// a message can be, the end of the content is cut off, and another attribute says so.
+// letterOf returns a dead letter as a message. Its content is that of the original message, so that it
+// can be sent again; an attribute says what is wrong. If both together are too large for a message, the
+// end of the content is cut off, and another attribute says so.
 func letterOf(file Arrival, l DeadLetter) *messages.Message {
 	why := l.Error
 	if why == "" {
@@ -117,7 +116,7 @@ func letterOf(file Arrival, l DeadLetter) *messages.Message {
 	return letter
 }
 
-// replace removes what a message has of an outcome other than this one, of a delivery before.
+// replace removes the outputs of an earlier delivery of a message that had another outcome.
 func (f *Files) replace(ctx context.Context, file Arrival, r FileResult) error {
 	var old []string
 	if !messages.Is(f.Dead) {

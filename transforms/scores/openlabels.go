@@ -8,17 +8,16 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// openLabels gives labels the index of their class, and gives numbers below 0 to those
-// that the model does not know: every prediction of such a row is wrong. A block's rows
-// have the labels as numbers; text returns the original text.
+// openLabels converts labels to class indices. Labels that the model does not know get numbers below 0, so
+// that every prediction for such a row is wrong. text returns the text of a label from its number.
 //
 // Labels are read in one goroutine and scored in another.
 type openLabels struct {
 	known *schema.Vocabulary
-	lower map[string]int // classes in lower case, of labels in lower case; −1 if two are equal
+	lower map[string]int // classes by their text in lower case; −1 if two classes have the same
 
 	mu     sync.Mutex
-	place  map[string]int // of a label in unseen
+	place  map[string]int // index of a label in unseen
 	unseen []string
 }
 
@@ -53,7 +52,7 @@ func (l *openLabels) index(token []byte) (float64, string) {
 		return float64(i), ""
 	}
 	if len(token) > schema.MaxLabel {
-		token = token[:schema.MaxLabel+1] // Counts does not name longer ones
+		token = token[:schema.MaxLabel+1] // LabelCounts does not name longer labels
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +71,7 @@ func (l *openLabels) index(token []byte) (float64, string) {
 	return float64(-1 - i), ""
 }
 
-// text returns the label to which index has given a number below 0.
+// text returns the label for which index returned a number below 0.
 func (l *openLabels) text(y float64) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -28,32 +28,31 @@ type Predict struct {
 	transforms.Pass
 	Model
 	Out    string `json:"out,omitempty"`
-	Format string `json:"format,omitempty"` // of export: one with texts
-	Scores bool   `json:"scores,omitempty"` // a column for each output's score
-	// Probabilities has a column for each class's probability.
+	Format string `json:"format,omitempty"` // a format of package export that has columns of text
+	Scores bool   `json:"scores,omitempty"` // add a column with the score of each output
+	// Probabilities adds a column with the probability of each class.
 	Probabilities bool `json:"probabilities,omitempty"`
-	Lines         bool `json:"lines,omitempty"` // the line of each row; shards are whole files then
-	// Statistics, unless nil, are the statistics of the rows that the model was made from; the rows
-	// are counted in their cells, or only those with a content hash that has no bit of Skip.
+	Lines         bool `json:"lines,omitempty"` // add the line of each row; shards must then be whole files
+	// Statistics, unless nil, are the statistics of the training rows of the model. Rows are
+	// counted in their cells, but only rows whose content hash has no bit in common with Skip.
 	Statistics *profile.Statistics `json:"statistics,omitempty"`
 	Skip       uint64              `json:"skip,string,omitempty"`
-	// Explain has columns that explain each prediction.
+	// Explain adds columns that explain each prediction.
 	Explain bool `json:"explain,omitempty"`
 	// ID is the name of a first column with the identifiers of the rows; "" if they have none.
 	ID string `json:"id,omitempty"`
-	// Digest has a last column with the digest of the model.
+	// Digest adds a last column with the digest of the model.
 	Digest bool `json:"digest,omitempty"`
-	// Given are the first columns, which have one value in all rows.
+	// Given lists the first columns, which have the same value in all rows.
 	Given []Given `json:"given,omitempty"`
 	Certainty
 }
 
-// Given is a column with one value.
+// Given is a column with the same value in all rows.
 type Given struct{ Name, Value string }
 
-// Write reads all rows and writes, for each shard, one file with a line for every row, in
-// the order of the rows: the class or number that the model predicts. It returns the
-// transforms.Written of each shard, in JSON.
+// Write reads all rows and writes one file for each shard. The file has a line for every row, in the order of the
+// rows, with the predicted class or numbers. Write returns the transforms.Written of each shard, in JSON.
 func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
 	s = s.Scope("scores.Predict")
 	return sc.Apply(s, &predictFn{transforms.Splittable{Fn: transforms.Fn{Scan: sc}}})
@@ -88,7 +87,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	file := transforms.WrittenFile{Name: transforms.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
 	file.Sum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
 		w.Report, err = p.rows(files.Context(), a, table, shard, source, format.New(dst), func(b *rows.Block) {
-			if counts != nil { // before the model fills in missing values
+			if counts != nil { // count before the model fills in missing values
 				counts.Add(b, p.Skip)
 			}
 		})
@@ -103,7 +102,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	return w, err
 }
 
-// table returns what makes tables of predictions, and the format of their file.
+// table returns the predictions of an applier, and the format of their file.
 func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 	table, err := p.predictions(a)
 	if err != nil {
@@ -119,7 +118,7 @@ func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 	return table, formats[0], nil
 }
 
-// predictions returns what makes tables of predictions, for which it prepares the applier.
+// predictions prepares the applier for the columns of p, and returns its predictions.
 func (p *Predict) predictions(a *applier) (t *predictions, err error) {
 	t = &predictions{Predict: p, columns: p.Columns(a.Model), model: a.Model}
 	if t.certain.level, err = p.open(a); err == nil && p.Explain {
@@ -128,7 +127,7 @@ func (p *Predict) predictions(a *applier) (t *predictions, err error) {
 	return t, err
 }
 
-// rows writes the predictions for a shard's rows. Before a block is applied, see gets it.
+// rows writes the predictions for the rows of a shard. It calls see with each block before applying the model.
 func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shard dataset.Shard,
 	source *dataset.Source, out export.Writer, see func(*rows.Block)) (dataset.Report, error) {
 	report, err := a.lane.Read(ctx, &p.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
@@ -145,7 +144,7 @@ func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shar
 	return report, out.Close()
 }
 
-// predictions makes tables of a model's output for rows.
+// predictions turns the output of a model for rows into tables.
 type predictions struct {
 	*Predict
 	columns   []export.Column
@@ -157,7 +156,7 @@ type predictions struct {
 	zeros     []int32 // for each row: the only level
 }
 
-// Columns returns the columns of the predictions of a model, of which only the manifest is needed.
+// Columns returns the columns of the predictions of a model. It needs only the manifest.
 func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	names := m.Outputs()
 	for _, g := range p.Given {
@@ -171,7 +170,7 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 		columns = append(columns, export.Column{Name: "line", Header: []string{"line"}, Always: true})
 	}
 	said := export.Column{Name: "prediction", Header: []string{"prediction"}}
-	unit := 0.0 // the smallest
+	unit := 0.0 // smallest unit of all targets
 	switch {
 	case m.Embeds():
 		columns = append(columns, export.Column{Name: "components", Header: names, List: true, Unit: m.Resolution(0)})
@@ -214,9 +213,9 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	return columns
 }
 
-// Distinct returns an error if two columns have the same name, because most readers of tables would lose one of them.
-// One of them may be copied, the column of identifiers or one that is given; the names of others are made of those of
-// the model's columns and targets.
+// Distinct returns an error if two columns have the same name, because most readers of tables would
+// lose one of them. This can happen because the identifiers and the Given columns have names that the
+// user chooses, and other names contain names of columns and targets.
 func (p *Predict) Distinct(columns []export.Column) error {
 	copied := len(p.Given)
 	if p.ID != "" {
@@ -233,7 +232,7 @@ func (p *Predict) Distinct(columns []export.Column) error {
 	seen := map[string]bool{}
 	for _, c := range columns {
 		for _, name := range c.Header {
-			if seen[name] && p.Format != "jsonl" { // which has objects
+			if seen[name] && p.Format != "jsonl" { // objects may nest such columns
 				return fmt.Errorf("scores: two columns of the predictions would have the name %q, because of the names of the "+
 					"columns or targets of the model; write jsonl, which keeps them apart, or train with other names", name)
 			}

@@ -13,23 +13,22 @@ import (
 
 func init() { beam.RegisterDoFn(reflect.TypeFor[*publishedFn]()) }
 
-// Native is how runners read and write the messages of a service by themselves, in pipelines that do
-// not end.
+// Native lets a runner itself read and write the messages of a service, in pipelines that do not end.
 type Native interface {
-	// Read returns the messages of a subscription, each as an Arrival in JSON. The runner acknowledges
-	// one when what was made of it is stored.
+	// Read returns the messages of a subscription, each as an Arrival in JSON. The runner
+	// acknowledges a message when its results are stored.
 	Read(s beam.Scope, subscription string, o messages.Settings) beam.PCollection
-	// Write publishes messages.Message, in JSON.
+	// Write publishes a collection of messages.Message in JSON.
 	Write(s beam.Scope, topic string, col beam.PCollection)
 }
 
 var natives = option.NewRegistry[Native]("messages of a runner")
 
-// RegisterNative adds how messages of a scheme are read and written. Its package calls it in init.
+// RegisterNative registers the Native of a scheme. Call it in init.
 func RegisterNative(scheme string, n Native) { natives.Add(n, nil, scheme) }
 
-// Receive does the messages of a subscription as they come, until the pipeline is stopped. It returns
-// a FileResult of each, in JSON.
+// Receive predicts the messages of a subscription as they arrive, until the pipeline is stopped. It
+// returns a FileResult for each, in JSON.
 func (f *Files) Receive(s beam.Scope, subscription string, o messages.Settings, threads int) (beam.PCollection, error) {
 	s = s.Scope("scores.Receive")
 	read, err := native(subscription)
@@ -63,7 +62,7 @@ func native(name string) (Native, error) {
 	return n, nil
 }
 
-// publishedFn emits what is to be published.
+// publishedFn emits the messages to publish in a FileResult: outputs, or dead letters.
 type publishedFn struct{ Letters bool }
 
 func (f *publishedFn) ProcessElement(result []byte, emit func([]byte)) error {

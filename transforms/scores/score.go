@@ -18,8 +18,7 @@ func init() {
 	transforms.RegisterSum[TargetScores]("target scores", beginScore)
 }
 
-// Score is a pass that compares a model's predictions with labels. If rows have keys, these are of
-// the groups that they belong to.
+// Score is a pass that compares predictions with labels. If rows have keys, they are the keys of their groups.
 type Score struct {
 	transforms.Pass
 	Model
@@ -27,7 +26,7 @@ type Score struct {
 	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid   *profile.WeightGrid `json:"grid,omitempty"`
 	Slices []Slice             `json:"slices,omitempty"`
-	Worst  int                 `json:"worst,omitempty"` // rows to keep, of those with the largest losses
+	Worst  int                 `json:"worst,omitempty"` // number of rows with the largest losses to keep
 }
 
 // Sum reads all rows and returns one encoded ClassScores, or TargetScores for a
@@ -92,7 +91,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 	}}
 }
 
-// grouped returns sums of the losses of the groups of rows, of each output; nil without groups.
+// grouped returns, for each output, an empty sum of losses by group; nil without groups.
 func (p *Score) grouped(outputs int) (sums []paired.Sum) {
 	metric := paired.MSE
 	if p.Classifies {

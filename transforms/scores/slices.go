@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Slice is a column by whose values rows are scored apart.
+// Slice is a column; rows with different values in it are scored separately.
 type Slice struct {
 	Name string `json:"name"`
 	// Value is the index in the row of the column's value; −1 means that the identifiers of
@@ -20,13 +20,13 @@ type Slice struct {
 	Value int `json:"value"`
 	// Column describes a column of a typed table; nil for a plain number.
 	Column *schema.Column `json:"column,omitempty"`
-	Centre float64        `json:"centre,omitempty"` // what is subtracted from a plain number
+	Centre float64        `json:"centre,omitempty"` // number that was subtracted from a plain number
 	// Layout, unless empty, is the layout of times: identifiers count as the month that they are
 	// in.
 	Layout string `json:"layout,omitempty"`
 }
 
-// Texts of values that are not in the data as texts.
+// Names of slices for values without a text in the data.
 const (
 	missingText = "(missing)"
 	otherText   = "(other)"
@@ -80,7 +80,7 @@ func (s *Slice) identified(id string) string {
 // sliced adds the rows of blocks to the slices of each column.
 type sliced struct {
 	columns []Slice
-	texts   []map[float32]string // of the values seen, so that few are formatted
+	texts   []map[float32]string // texts of values seen before, which need no formatting
 }
 
 func newSliced(columns []Slice) *sliced {
@@ -116,8 +116,7 @@ func groupOf(b *rows.Block, i int) uint64 {
 	return b.Keys[i]
 }
 
-// newSlices returns no slices of each column, of a classifier or, for 0 classes, of a
-// regression.
+// newSlices returns empty slices for each column, of a classifier or, with 0 classes, of a regression.
 func newSlices(columns []Slice, classes int) []score.Slices {
 	var all []score.Slices
 	for range columns {
@@ -132,12 +131,12 @@ type TargetScores struct {
 	Precision []score.Precision // of the scores of each
 	Far       []score.Far       // rows with predictions far outside of each
 	Slices    []score.Slices    // of the columns of Score.Slices, for each target
-	Groups    []paired.Sum      // squared errors, in half ranges of each target, by groups; nil without
+	Groups    []paired.Sum      // squared errors by group, in half ranges of each target; nil without groups
 	Worst     *score.Worst      // by the error of the first target; nil if none were asked for
-	Coverage  []score.Coverage  // of the intervals of each target; nil without
+	Coverage  []score.Coverage  // coverage of the intervals of each target; nil without intervals
 }
 
-// Merge adds the rows of u, scores of the same model and columns.
+// Merge adds the rows of u, which must be scores of the same model and columns.
 func (t *TargetScores) Merge(u *TargetScores) {
 	score.MergeAll(t.Targets, u.Targets)
 	score.MergeAll(t.Precision, u.Precision)

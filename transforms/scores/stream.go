@@ -32,7 +32,7 @@ var (
 	fileLatency  = beam.NewDistribution(transforms.MetricsNamespace, "file_latency_msec")
 )
 
-// Predict does the given files, spread over the workers. It returns a FileResult of each, in JSON.
+// Predict predicts the given files, spread over the workers. It returns a FileResult for each, in JSON.
 func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollection {
 	s = s.Scope("scores.Files")
 	var tasks [][]byte
@@ -46,9 +46,8 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 	return beam.ParDo(s, f.fn(threads), col)
 }
 
-// Arrive does the files that appear, until the pipeline is stopped: every poll, the patterns are
-// listed, and at most n new files are spread over the workers. It returns a FileResult of each, in
-// JSON.
+// Arrive predicts files as they appear, until the pipeline is stopped. At each poll it lists the patterns,
+// and spreads at most Arriving.Most new files over the workers. It returns a FileResult for each, in JSON.
 func (f *Files) Arrive(s beam.Scope, w Arriving, threads int) beam.PCollection {
 	s = s.Scope("scores.Arrive")
 	ticks := periodic.Impulse(s, time.Time{}, time.Unix(0, 1<<62), w.Poll, false)
@@ -62,7 +61,7 @@ type Arriving struct {
 	Poll     time.Duration
 	Settle   time.Duration
 	MaxAge   time.Duration
-	Most     int // files of one poll
+	Most     int // largest number of files of one poll
 }
 
 func encoded(v any) []byte {
@@ -74,16 +73,16 @@ func encoded(v any) []byte {
 }
 
 func (f *Files) fn(threads int) *filesFn {
-	// Workers in one process share what belongs to the job of this directory.
+	// The name makes all workers in one process share the state of this output directory.
 	sc := transforms.Scan{Pass: f.Out + "/stream", Lanes: 1, Threads: threads}
 	return &filesFn{Fn: transforms.Fn{Scan: sc}, Spec: encoded(f)}
 }
 
-// filesFn does files.
+// filesFn predicts files.
 type filesFn struct {
 	transforms.Fn
 	Spec   []byte // of a Files
-	Repeat bool   // whether what is to be tried again fails its bundle: nothing else would find it again
+	Repeat bool   // fail the bundle if a file must be tried again, because nothing else would find the file again
 
 	bundle *filing
 }
@@ -152,11 +151,10 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	return nil
 }
 
-// recheck is how often a pipeline asks which files are done. A file that was found before a worker was
-// lost, and is not done, is found again then.
+// recheck is how often a pipeline checks which files are done, to find again those of a lost worker.
 const recheck = 2 * time.Minute
 
-// watches are the watches of the streams in this process, by what they watch.
+// watches holds the watches of the streams in this process, by their Spec.
 var watches = struct {
 	sync.Mutex
 	by map[string]*watched

@@ -8,14 +8,14 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// Table makes the tables that Predict writes, of rows in memory. It is not safe for concurrent use.
+// Table makes the tables that Predict writes, for rows in memory. It is not safe for concurrent use.
 type Table struct {
 	*predictions
 	applier
 }
 
-// Table returns what makes tables of a model's predictions, computed by the calling goroutine. It is an error if the
-// model lacks what the columns need.
+// Table returns a Table of the predictions of a model, which the calling goroutine computes. It returns
+// an error if the model cannot compute the columns.
 func (p *Predict) Table(m *models.Model) (t *Table, err error) {
 	t = &Table{applier: applier{Applier: models.Applier{Model: m, Threshold: p.Threshold}}}
 	t.predictions, err = p.predictions(&t.applier)

@@ -12,14 +12,14 @@ import (
 
 func init() { transforms.RegisterSum[score.Halves]("threshold", beginThreshold) }
 
-// Threshold is a pass that counts what a threshold of two classes is compared with, for the rows
-// of the first fold, by weights that were fitted without them.
+// Threshold is a pass that counts the values that a threshold between two classes is compared with, for
+// the rows of the first fold, with weights that were fitted without this fold.
 type Threshold struct {
 	transforms.Pass
 	HeldOut
-	// Probabilities are the model's; nil if it has none.
+	// Probabilities are those of the model; nil if it has none.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
-	Positive      int                   `json:"positive"` // the class that the threshold is of
+	Positive      int                   `json:"positive"` // class that is predicted above the threshold
 }
 
 // Sum reads all rows and returns one encoded score.Halves and a JSON dataset.Report for each

@@ -11,26 +11,26 @@ import (
 
 func init() { transforms.RegisterSum[TrialScores]("trials", beginTrials) }
 
-// Trials is a pass that scores the rows of the first fold by the weights of several fits,
-// none of which has learned from them.
+// Trials is a pass that scores the rows of the first fold with the weights of several fits, all of
+// which were fitted without this fold.
 type Trials struct {
 	transforms.Pass
 	HeldOut
-	LogLoss bool `json:"log_loss,omitempty"` // sum log losses, too; of classes
-	Keep    bool `json:"keep,omitempty"`     // keep rows of scores, from which probabilities are fitted; of classes
-	Grouped bool `json:"grouped,omitempty"`  // rows with the same hash of their fold depend on each other
+	LogLoss bool `json:"log_loss,omitempty"` // for classes: sum log losses, too
+	Keep    bool `json:"keep,omitempty"`     // for classes: keep scores of rows, to which probabilities are fitted
+	Grouped bool `json:"grouped,omitempty"`  // rows with the same fold hash depend on each other
 	// Conformal, unless nil, says to collect conformity scores.
 	Conformal *Conformal `json:"conformal,omitempty"`
 }
 
-// Sum reads all rows and returns one encoded TrialScores, where targets are from −1 to 1
-// as scores are, and a JSON dataset.Report for each shard.
+// Sum reads all rows and returns one encoded TrialScores, in which targets, like scores, range
+// from −1 to 1, and a JSON dataset.Report for each shard.
 func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("scores.Trials"), sc, "trials")
 }
 
 func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms.Summing, error) {
-	// The squared errors of targets are apart, because they have different units.
+	// The squared errors of each target are summed separately, because targets have different units.
 	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}, p.Fits*p.Outputs
 	if p.Grouped {
 		sum.Grouped()

@@ -11,7 +11,7 @@ import (
 type TrialScores struct {
 	score.Trials
 	Losses *score.LogLosses // nil unless Trials.LogLoss asks for them
-	// Conformal has conformity scores of each target, or of classes; nil unless Trials asks for them.
+	// Conformal holds the conformity scores of each target, or of the classes; nil unless Trials asks for them.
 	Conformal []score.Conformal
 	Kept      *score.Kept // nil unless Trials.Keep asks for them
 }

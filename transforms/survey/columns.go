@@ -17,7 +17,7 @@ func init() { transforms.RegisterSum[schema.Survey]("columns", beginColumns) }
 // schema.Infer finds their types. It reads no labels: no row is set aside for its values.
 type Columns struct {
 	transforms.Pass
-	Columns int          `json:"columns"` // that readers describe
+	Columns int          `json:"columns"` // number of columns that readers describe
 	Rules   schema.Rules `json:"rules"`
 }
 

@@ -12,7 +12,7 @@ import (
 
 func init() { transforms.RegisterSum[profile.FoldTally]("tally", tally) }
 
-// Tally is a pass that counts the contents of few different rows in each shard.
+// Tally is a pass that counts rows by content in each shard, for data with few different rows.
 type Tally struct{ transforms.Pass }
 
 // Sum reads all rows and returns one encoded profile.FoldTally, and a JSON dataset.Report for

@@ -1,5 +1,7 @@
-// Package survey holds the passes that describe rows: the profile of all of them, a
-// sample of the training rows, and how often rows repeat.
+// Package survey holds the passes that describe rows before a model is fitted. Columns surveys the
+// columns of a table, Profile computes statistics of all rows and labels, Survey samples the training
+// rows, Tally counts repeated rows, Targets sums labels by the levels of categories, and Weigh
+// collects the weights of rows. Each pass has a method Sum, which adds it to a pipeline.
 package survey
 
 import (
@@ -59,7 +61,7 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 	switch t := p.Target; {
 	case t == nil:
 	case len(p.Data.Targets) > 0:
-		label = schema.ParseTarget // their ranges are all that is needed
+		label = schema.ParseTarget // only the ranges of the targets are needed
 	default:
 		parse := t.Label()
 		label = func(token []byte) (float64, string) {
@@ -86,8 +88,8 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 	}}, nil
 }
 
-// values returns for each slot of a row how many values it has if it is a category, else 0; nil for
-// plain numbers.
+// values returns, for each value of a row, the number of its different values if it is a category,
+// otherwise 0. It returns nil for plain numbers.
 func values(t *schema.Table) (values []int) {
 	if t == nil {
 		return nil

@@ -15,24 +15,22 @@ func init() { transforms.RegisterSum[profile.Sum]("survey", sampled) }
 // Survey is a pass that counts the training rows and takes a sample of them.
 type Survey struct {
 	transforms.Pass
-	Folds  int `json:"folds,omitempty"`  // the first of them is held out; with 0 nothing is
-	Sample int `json:"sample,omitempty"` // rows of the sample, however long; 0 is as many as in a profile
-	// Weigh appends to the label of a row its weight, or 1, and its part among Parts that follows
-	// from what assigns rows to folds, or -1 if that is their content.
+	Folds  int `json:"folds,omitempty"`  // number of folds, the first of which is held out; 0 holds out nothing
+	Sample int `json:"sample,omitempty"` // rows of the sample, of any length; 0 means as many as in a profile
+	// Weigh appends to each row its weight, or 1, and the number of its part among Parts, or -1.
+	// The part follows from the key that assigns rows to folds; -1 means that their content does.
 	Weigh bool `json:"weigh,omitempty"`
 	Parts int  `json:"parts,omitempty"`
 }
 
-// Sum reads all rows and returns the number of training rows and the sample of them with
-// their labels: one encoded profile.Sum of those rows and their weights, each with its labels in last
-// columns, the index of its class or targets as fractions of their ranges, and, with Weigh, its weight
-// after them; and a JSON
-// dataset.Report for each shard.
+// Sum reads all rows and returns one encoded profile.Sum of the training rows and their weights, with a
+// sample of the rows, and a JSON dataset.Report for each shard. The last columns of a sampled row are its
+// labels: the index of its class, or its targets as fractions of their ranges. The columns of Weigh follow.
 func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Survey"), sc, "survey")
 }
 
-// sampled sums up the rows that are not held out, with their labels.
+// sampled sums the rows that are not held out, with their labels.
 func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summing, error) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, samples, mine []uint64

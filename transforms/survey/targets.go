@@ -13,8 +13,8 @@ import (
 
 func init() { transforms.RegisterSum[preprocess.Targets]("targets", sumTargets) }
 
-// Targets is a pass that sums the labels of training rows, or counts the rows, by the levels of
-// categories, for target statistics and counts. It has a target.
+// Targets is a pass that sums the labels of training rows, or counts the rows, for each level of each
+// category. The encodings "target" and "count" use the result. The pass must have a Target.
 type Targets struct {
 	transforms.Pass
 	Cut        preprocess.Cut        `json:"cut"`
@@ -23,7 +23,7 @@ type Targets struct {
 	Counts     bool                  `json:"counts,omitempty"`  // count rows, whatever their labels
 }
 
-// Empty returns sums without rows. It is an error if they take too much memory.
+// Empty returns the sums of no rows. It returns an error if they would take too much memory.
 func (p *Targets) Empty() (*preprocess.Targets, error) {
 	classes := 0
 	if p.Target.Classes != nil && !p.Counts {

@@ -25,7 +25,6 @@ var large = map[string]int{
 	"io/schema":                   4270,
 	"models":                      3250,
 	"models/profile":              2550,
-	"models/sums":                 2520,
 	"models/ridge":                3480,
 	"models/score":                4050,
 	"models/search":               3450,

@@ -37,7 +37,7 @@ type schemaElement struct {
 	optional bool
 }
 
-// file writes the parts of a file in turn. The first error stays.
+// file writes the parts of a file in turn. It keeps the first error.
 type file struct {
 	out    io.Writer
 	at     int64
@@ -48,7 +48,7 @@ type file struct {
 	packed []byte
 }
 
-// rowGroup is what the footer says of a row group.
+// rowGroup is the entry of a row group in the footer.
 type rowGroup struct {
 	rows   int
 	chunks []columnChunk

@@ -144,7 +144,7 @@ func (r *metadata) uvarint() uint64 {
 	return v
 }
 
-// fields reads the fields of a struct that is in so many others.
+// fields reads the fields of a struct that is nested in depth others.
 func (r *metadata) fields(depth int) fields {
 	f := fields{}
 	if depth > 8 {

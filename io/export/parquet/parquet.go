@@ -2,8 +2,8 @@
 // named as in a header line: score_a, score_b; f1, f2. Texts are strings, levels that are numbers
 // are numbers, and rows without values have nulls in all columns but those that every row has.
 //
-// The bytes of a file depend on its rows alone, not on how they came in blocks. Pages are
-// compressed with Zstandard.
+// The bytes of a file depend only on its rows, not on how they were divided into blocks.
+// Pages are compressed with Zstandard.
 package parquet
 
 import (
@@ -69,7 +69,7 @@ func newWriter(w io.Writer, table []export.Column, limit int) *writer {
 
 // begin makes the columns for values of the types of the first block.
 func (w *writer) begin(b *export.Block) error {
-	const textBytes = 32 // expected of a text; longer ones end a row group earlier
+	const textBytes = 32 // expected size of a text; longer texts end a row group earlier
 	row := 0
 	for from, t := range w.table {
 		for value, name := range t.Header {

@@ -29,7 +29,7 @@ func (service) Publisher(ctx context.Context, topic string) (messages.Sink, erro
 	return &sink{topic, p, c}, nil
 }
 
-// Publish makes requests again that fail, so a topic can get a message more than once.
+// Publish retries requests that fail, so a topic can get a message more than once.
 func (s *sink) Publish(ctx context.Context, all []messages.Message) []error {
 	var results []*gps.PublishResult
 	for _, m := range all {
@@ -54,8 +54,8 @@ const (
 	longestValue   = 1024 // bytes
 )
 
-// Attributes returns attributes that a message can have: those whose names Pub/Sub keeps to itself are
-// left out, as are those beyond the largest number, the last ones by name; and long values are cut.
+// Attributes returns attributes that a message can have. It leaves out names that Pub/Sub reserves, and
+// the last attributes by name if there are too many, and it cuts long values.
 func Attributes(all map[string]string) map[string]string {
 	kept := map[string]string{}
 	for _, ours := range []bool{true, false} {

@@ -1,9 +1,9 @@
-// Package pubsub is Google Cloud Pub/Sub: a program that imports it receives the messages of
-// pubsub://projects/PROJECT/subscriptions/NAME, and publishes to pubsub://projects/PROJECT/topics/NAME.
+// Package pubsub supports Google Cloud Pub/Sub: a program that imports it can receive the messages of
+// pubsub://projects/PROJECT/subscriptions/NAME, and publish to pubsub://projects/PROJECT/topics/NAME.
 //
 //	import _ "github.com/bochner-ml/bochner/io/messages/pubsub"
 //
-// If PUBSUB_EMULATOR_HOST is set, the server there is asked, without credentials.
+// If PUBSUB_EMULATOR_HOST is set, it uses the server there, without credentials.
 package pubsub
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Scheme is what names begin with, and ://.
+// Scheme is the scheme of names.
 const Scheme = "pubsub"
 
 func init() { messages.Register(Scheme, service{}) }
@@ -37,13 +37,13 @@ type service struct{}
 
 var _ messages.Service = service{}
 
-// The kinds of what names stand for.
+// The kinds of resources.
 const (
 	subscriptions = "subscriptions"
 	topics        = "topics"
 )
 
-// resource matches the path of a name. Only programs that use Pub/Sub compile it: 254 times a class are slow.
+// resource matches the path of a name. It is compiled on first use, because repeating a class 254 times is slow.
 var resource = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^projects/([^/]+)/(subscriptions|topics)/([A-Za-z][A-Za-z0-9._~+%-]{2,254})$`)
 })
@@ -54,7 +54,7 @@ type Resource struct {
 	Topic         bool
 }
 
-// Parse returns what a name stands for.
+// Parse returns the resource that a name stands for.
 func Parse(name string) (Resource, error) {
 	path, ok := strings.CutPrefix(name, Scheme+"://")
 	m := resource().FindStringSubmatch(path)
@@ -84,7 +84,7 @@ func (service) Check(name string, sink bool) error {
 	return err
 }
 
-// connect returns a client of the project of a name, and what the name stands for.
+// connect returns a client of the project of a name, and the resource that the name stands for.
 func connect(ctx context.Context, name string) (*gps.Client, Resource, error) {
 	r, err := Parse(name)
 	if err != nil {
@@ -94,8 +94,8 @@ func connect(ctx context.Context, name string) (*gps.Client, Resource, error) {
 	return c, r, failed("connect", "project "+r.Project, err)
 }
 
-// failed returns the error of an operation with its cause in words. What only a person can fix is
-// refused; anything else may change on its own.
+// failed returns the error of an operation, with an explanation of its cause. The error is marked as
+// temporary unless only a person can fix the cause.
 func failed(op, name string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -138,7 +138,7 @@ func (service) Subscription(ctx context.Context, source, reader string) (string,
 	return sub.String(), failed("subscribe to", source, err)
 }
 
-// TimeOf returns the time that an attribute says, in RFC 3339 or as milliseconds since 1970.
+// TimeOf returns the time in an attribute: in RFC 3339, or milliseconds since 1970.
 func TimeOf(text string) (time.Time, bool) {
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return time.UnixMilli(ms), true
@@ -147,8 +147,8 @@ func TimeOf(text string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// MessageOf returns a message that Pub/Sub has delivered. One without the attribute of the
-// identifier has Pub/Sub's identifier, and likewise the time.
+// MessageOf returns a message that Pub/Sub has delivered. If it lacks the attribute of the identifier
+// or of the time, it has the identifier or time of Pub/Sub.
 func MessageOf(id string, data []byte, attributes map[string]string, published time.Time,
 	s messages.Settings) messages.Message {
 	m := messages.Message{ID: id, Data: data, Attributes: attributes, Published: published}

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/messages"
 )
 
-// outstandingBytes bounds the messages that are received and not acknowledged, besides their number.
+// outstandingBytes bounds the bytes of messages that are received and not yet acknowledged.
 const outstandingBytes = 64 << 20
 
 // closing is how long Close waits for acknowledgements to arrive.
@@ -54,8 +54,8 @@ func (s *source) run() {
 	go func() { ended <- s.sub.Receive(ctx, s.take) }()
 }
 
-// take puts a message into the queue and returns when it is acknowledged or given back, as it is when
-// the client stops: until then it counts as outstanding.
+// take puts a message into the queue. It returns when the message is acknowledged or given back, or when
+// the client stops; until then the message counts as outstanding.
 func (s *source) take(ctx context.Context, m *gps.Message) {
 	done := make(chan bool, 1)
 	s.messages <- messages.Received{
@@ -63,7 +63,7 @@ func (s *source) take(ctx context.Context, m *gps.Message) {
 		End: func(ok bool) {
 			select {
 			case done <- ok:
-			default: // it takes effect once
+			default: // only the first call has an effect
 			}
 		},
 	}

@@ -1,5 +1,5 @@
-// Package gcs is Google Cloud Storage: a program that imports it reads and writes
-// files named gs://bucket/object.
+// Package gcs supports Google Cloud Storage: a program that imports it can read and
+// write files named gs://bucket/object.
 //
 //	import _ "github.com/bochner-ml/bochner/io/storage/gcs"
 package gcs
@@ -49,9 +49,8 @@ var emulator = struct {
 	address func() string
 }{address: func() string { return "" }}
 
-// UseEmulator makes gs:// mean a server for tests, which is asked without credentials:
-// address returns its host:port, or "" for Google's own. It is called before every use,
-// because a worker receives the driver's options late.
+// UseEmulator makes gs:// mean a server for tests, which needs no credentials. address returns its host:port, or ""
+// for Google's own server. It is called before every use, because a worker receives the options of the driver late.
 func UseEmulator(address func() string) {
 	emulator.mu.Lock()
 	defer emulator.mu.Unlock()
@@ -90,10 +89,10 @@ func (g *gcs) connect(ctx context.Context) (*gcstorage.Client, error) {
 	return client, nil
 }
 
-// withRetries has the requests of a client made again when they fail.
+// withRetries makes a client retry failed requests.
 func withRetries(client *gcstorage.Client) {
 	client.SetRetry(
-		gcstorage.WithPolicy(gcstorage.RetryAlways), // all requests of this package may be made twice
+		gcstorage.WithPolicy(gcstorage.RetryAlways), // all requests of this package may be repeated
 		gcstorage.WithBackoff(backoff),
 		gcstorage.WithMaxAttempts(maxAttempts),
 		gcstorage.WithErrorFunc(transient),
@@ -135,8 +134,7 @@ func (g *gcs) handle(ctx context.Context, o objects.Name) (*gcstorage.ObjectHand
 	return client.Bucket(o.Bucket).Object(o.Name), nil
 }
 
-// attrs returns what the server knows of an object. If there is no such object, the
-// error is fs.ErrNotExist.
+// attrs returns the attributes of an object. If there is no such object, the error is fs.ErrNotExist.
 func (g *gcs) attrs(ctx context.Context, o objects.Name) (*gcstorage.ObjectAttrs, error) {
 	h, err := g.handle(ctx, o)
 	if err != nil {
@@ -152,13 +150,13 @@ func (g *gcs) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) 
 	if err != nil {
 		return nil, err
 	}
-	k, sum := known(a), sumOf(a)
+	k, sum := attrsOf(a), sumOf(a)
 	k.Sum = &sum
 	return k, nil
 }
 
-// known returns the attributes without Google's types.
-func known(a *gcstorage.ObjectAttrs) *objects.Attrs {
+// attrsOf converts attributes from Google's types.
+func attrsOf(a *gcstorage.ObjectAttrs) *objects.Attrs {
 	k := &objects.Attrs{Name: a.Name, Prefix: a.Prefix, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10),
 		Metadata: a.Metadata}
 	if k.Metadata == nil {
@@ -170,7 +168,7 @@ func known(a *gcstorage.ObjectAttrs) *objects.Attrs {
 	return k
 }
 
-// generation returns the generation that a version is.
+// generation returns the generation of a version.
 func generation(version string) (int64, error) {
 	n, err := strconv.ParseInt(version, 10, 64)
 	if err != nil {
@@ -201,7 +199,7 @@ func (g *gcs) Each(ctx context.Context, bucket string, q objects.Query, visit fu
 		if err != nil {
 			return g.answer(ctx, "storage.objects.list", objects.Name{Bucket: bucket}, err)
 		}
-		if !visit(known(a)) {
+		if !visit(attrsOf(a)) {
 			return nil
 		}
 	}

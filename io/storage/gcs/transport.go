@@ -18,13 +18,13 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
-// stall is how long a silent server is waited for, in nanoseconds.
+// stall is how long to wait for a silent server, in nanoseconds.
 var stall atomic.Int64
 
 func init() { stall.Store(int64(time.Minute)) }
 
-// transport is HTTP/1.1, whose requests do not wait for each other. None waits forever,
-// neither for an answer nor in the middle of one.
+// transport uses HTTP/1.1, in which requests do not wait for each other. It never waits
+// forever, neither for a response nor in the middle of one.
 type transport struct{ base *http.Transport }
 
 func newTransport() *transport {
@@ -58,7 +58,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
-// watched is the body of an answer. Its reader waits at most for stall.
+// watched is the body of a response. Its reader waits at most for stall.
 type watched struct {
 	body   io.ReadCloser
 	ctx    context.Context

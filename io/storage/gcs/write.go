@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
-// maxChunk is how much of an upload is kept in memory for retries. What is not larger
-// is sent in one request, more in a resumable upload.
+// maxChunk is how many bytes of an upload are kept in memory for retries. Smaller files
+// are sent in one request, larger ones in a resumable upload.
 const maxChunk = 8 << 20
 
 // chunkUnit divides the size of chunks.
@@ -82,7 +82,7 @@ func (g *gcs) Put(ctx context.Context, o objects.Name, c objects.Condition, meta
 	if err != nil {
 		return nil, err
 	}
-	return known(attrs), nil
+	return attrsOf(attrs), nil
 }
 
 // patient returns a rule for retries that ends them after a number of failures
@@ -106,10 +106,9 @@ func marked(metadata map[string]string) map[string]string {
 	return m
 }
 
-// own returns the attributes of an object if it has the mark of a request that failed
-// because its condition, nil for none, did not hold or its answer was lost. If another
-// process has written the object since, the error is objects.ErrUnmet, whether or not the request
-// was served before that.
+// own is called after a request failed because its condition (nil for none) did not hold or its response was lost.
+// It returns the attributes of the object if the object has the mark of the request. If another process has written
+// the object since, the error is objects.ErrUnmet, whether or not the request was served before that.
 func (g *gcs) own(ctx context.Context, o objects.Name, cond *gcstorage.Conditions, mark string,
 	err error) (*gcstorage.ObjectAttrs, error) {
 	if !unmet(err) && status(err) != http.StatusNotFound && !transient(err) {
@@ -129,12 +128,12 @@ func (g *gcs) own(ctx context.Context, o objects.Name, cond *gcstorage.Condition
 	return nil, err
 }
 
-// arrived compares what the server has with what was sent.
+// arrived compares the checksum of the server with that of the bytes that were sent.
 func (g *gcs) arrived(ctx context.Context, o objects.Name, attrs *gcstorage.ObjectAttrs, sent storage.Sum) error {
 	if sumOf(attrs) == sent {
 		return nil
 	}
-	if err := g.Delete(context.WithoutCancel(ctx), o, known(attrs).Version); err != nil {
+	if err := g.Delete(context.WithoutCancel(ctx), o, attrsOf(attrs).Version); err != nil {
 		return err
 	}
 	return fmt.Errorf("the server has other bytes than were sent (%v, want %v); try again", sumOf(attrs), sent)
@@ -199,5 +198,6 @@ func (g *gcs) Commit(ctx context.Context, to objects.Name, f storage.File, metad
 	return err
 }
 
-// Fence implements objects.Client: another generation of the claim is fence enough.
+// Fence implements objects.Client. It does nothing: a new generation of the claim already makes commits
+// of its earlier holders fail.
 func (*gcs) Fence(context.Context, objects.Name) error { return nil }

@@ -50,7 +50,7 @@ func (s *Store) Acquire(ctx context.Context, o Name) (*Lease, error) {
 		l.owner = string(text)
 		err = l.write(ctx, *cond)
 		if errors.Is(err, ErrUnmet) {
-			continue // another process was faster
+			continue // another process took it first
 		}
 		if err != nil {
 			l.abandon(ctx, *cond)
@@ -63,8 +63,8 @@ func (s *Store) Acquire(ctx context.Context, o Name) (*Lease, error) {
 	}
 }
 
-// abandon releases a lease whose first write was interrupted: the server may have served it all the
-// same, or may still do so, and nobody would renew it.
+// abandon releases a lease whose first write was interrupted. The server may have served the write, or
+// may still do so, and nobody would renew the lease.
 func (l *Lease) abandon(ctx context.Context, cond Condition) {
 	if ctx.Err() == nil {
 		return // the server has answered, or could not be reached
@@ -139,7 +139,7 @@ func (l *Lease) put(ctx context.Context, cond Condition, owner string, content s
 	}
 }
 
-// unlike returns the content of a version that is unlike the previous ones.
+// unlike returns content for a version that differs from all previous ones.
 func (l *Lease) unlike(text string) storage.File {
 	if l.store.Hashed {
 		text += "\n" + rand.Text()
@@ -172,7 +172,7 @@ func (l *Lease) Touch(ctx context.Context) error {
 }
 
 // holding renews the lease, and returns a context for deletes that must not reach the service after others may have
-// taken the lease. Versions that follow from the content do not tell a file from the same one of another holder.
+// taken the lease. If versions follow from the content, they do not distinguish equal files of two holders.
 func (l *Lease) holding(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := l.Touch(ctx); err != nil {
 		return nil, nil, err
@@ -212,7 +212,7 @@ func (l *Lease) Release(ctx context.Context) error {
 // Drop releases the lease and deletes its object, unless the lease is lost.
 func (l *Lease) Drop(ctx context.Context) error {
 	l.hold()
-	if l.store.Hashed { // the service may not know conditional deletes: nobody is to lose another lease
+	if l.store.Hashed { // without conditional deletes, deleting might hit the lease of another process
 		if err := l.Release(ctx); err != nil {
 			if errors.Is(err, ErrUnmet) {
 				err = nil

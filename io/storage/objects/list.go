@@ -101,7 +101,7 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	if o.Name != "" {
 		names = append(names, o.Name)
 	}
-	err := s.Service.Fence(ctx, o) // files that are not complete
+	err := s.Service.Fence(ctx, o) // deletes incomplete uploads
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
-// Package objects makes a storage.Store of a service that keeps objects in buckets: names, listings, leases,
-// compare-and-swap, and directories that appear whole or not at all. The service is a Client, which has conditions on
-// the versions of objects.
+// Package objects implements storage.Store for services that keep objects in buckets: names, listings, leases,
+// compare-and-swap, and directories that appear complete or not at all. The service is a Client, which supports
+// conditions on the versions of objects. Packages gcs and s3 are Clients.
 package objects
 
 import (
@@ -30,13 +30,13 @@ const (
 	commitKey = "bochner-commit" // the directory that the file completes
 )
 
-// Condition is what must be true of an object for a write to take place. The zero value is true of all.
+// Condition is the condition of a write on the object. The zero value always holds.
 type Condition struct {
 	Absent  bool   // there is no such object
 	Version string // it is that version
 }
 
-// Attrs are what a service knows of an object.
+// Attrs are the attributes of an object.
 type Attrs struct {
 	Name     string
 	Prefix   string // of a listing with a delimiter: names with this prefix are not listed; the rest is empty
@@ -50,14 +50,14 @@ type Attrs struct {
 // Query selects the objects of a bucket whose names begin with a prefix.
 type Query struct {
 	Prefix, Delimiter string
-	Limit             int  // of objects in a page; 0 is the service's own
-	Metadata          bool // is wanted
+	Limit             int  // largest number of objects in a page; 0 means the default of the service
+	Metadata          bool // whether to list the metadata
 }
 
-// A Client makes requests to a service, again if they fail for a while. The error is fs.ErrNotExist if there is no
-// such object, and ErrUnmet if the condition of a write does not hold.
+// A Client makes requests to a service, and retries them if they fail temporarily. The error is fs.ErrNotExist if
+// there is no such object, and ErrUnmet if the condition of a write does not hold.
 type Client interface {
-	// Open is as that of storage.Scheme.
+	// Open is as in storage.Scheme.
 	Open(ctx context.Context, o storage.Object, off, n int64) (r io.ReadCloser, size int64, err error)
 	Head(ctx context.Context, o Name) (*Attrs, error)
 	// Put writes an object, whole or not at all, of that size, -1 if unknown. It recognises its own write by the
@@ -71,13 +71,13 @@ type Client interface {
 	Each(ctx context.Context, bucket string, q Query, visit func(*Attrs) bool) error
 	// Copy copies a file of the service to a name that must be free, if its Sum is right.
 	Copy(ctx context.Context, to Name, f storage.File, metadata map[string]string) error
-	// Commit writes the file f under a name that must be free. It calls seal once, with the content that the claim
-	// gets: if seal fails, or if another process has written the claim or called Fence before the file appears, it
-	// never does.
+	// Commit writes the file f under a name that must be free. It calls seal once, with the new content of the claim.
+	// If seal fails, or if another process writes the claim or calls Fence before the file appears, the file never
+	// appears.
 	Commit(ctx context.Context, to Name, f storage.File, metadata map[string]string,
 		seal func(context.Context, storage.File) (claim Name, version string, err error)) error
-	// Fence has commits of earlier holders of a claim on a directory fail. The claim has been taken from them. Uploads
-	// of a file of that name, and of files below it, that have not ended are deleted.
+	// Fence makes commits of earlier holders of the claim on a directory fail, after the claim was taken from them. It
+	// deletes unfinished uploads of the directory's name and of files below it.
 	Fence(ctx context.Context, dir Name) error
 }
 
@@ -98,8 +98,8 @@ type Store struct {
 	Service Client
 	Scheme  string
 	Leases  Times
-	// Hashed means that the version of an object follows from its content. What must have a version of its own then
-	// has a mark in its content, and nothing is deleted by a lease that may be stale.
+	// Hashed means that the version of an object follows from its content. Objects that need a unique version then
+	// have a mark in their content, and the holder of a lease that may be stale deletes nothing.
 	Hashed bool
 }
 
@@ -108,7 +108,7 @@ type Name struct{ Scheme, Bucket, Name string }
 
 func (o Name) String() string { return o.Scheme + "://" + o.Bucket + "/" + o.Name }
 
-// below returns the prefix of the names of what is in a directory.
+// below returns the prefix of the names of all entries of a directory.
 func (o Name) below() string {
 	if o.Name == "" {
 		return ""
@@ -222,7 +222,8 @@ func (s *Store) putFile(ctx context.Context, o Name, cond Condition, metadata ma
 	return s.Service.Put(ctx, o, cond, metadata, f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
 }
 
-// Said returns an error with a server's answer, or with the reason why it could not be asked. kind may be nil.
+// Said returns an error with the response of a server, or with the reason why it could not be reached. kind, for
+// errors.Is, may be nil.
 func Said(kind error, format string, args ...any) error {
 	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }

@@ -19,7 +19,7 @@ const maxLate = 12
 // manifestName is the file that completes a directory.
 const manifestName = "manifest.json"
 
-// publication is a directory in the making.
+// publication is a directory while it is published.
 //
 // A bucket cannot rename directories. So the files are written under their final names,
 // and the directory exists once its last file does, the commit file, which readers read
@@ -216,8 +216,8 @@ func (s *Store) unfinished(ctx context.Context, d Name) ([]*Attrs, error) {
 	return all, tasks.Wait()
 }
 
-// part returns storage.ErrOccupied if an object in a directory is not a part that a publisher has written there. It
-// completes what a listing told of it.
+// part returns storage.ErrOccupied if an object in a directory is not a file that a publisher has written there. It
+// completes the attributes from a listing.
 func (s *Store) part(ctx context.Context, d Name, a *Attrs) error {
 	if a.Metadata == nil {
 		full, err := s.Service.Head(ctx, d.in(a.Name))

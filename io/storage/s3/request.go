@@ -27,7 +27,7 @@ var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// maxTries and the pauses let a request wait for about half a minute in all.
+// maxTries, with the pauses, lets a request wait for about half a minute in all.
 const maxTries = 10
 
 var firstPause, lastPause = 100 * time.Millisecond, 8 * time.Second
@@ -43,7 +43,7 @@ func pause(ctx context.Context, try int) error {
 	}
 }
 
-// failure is an answer that is not a success.
+// failure is a response that is not a success.
 type failure struct {
 	Status  int    `xml:"-"`
 	Code    string `xml:"Code"`
@@ -61,7 +61,7 @@ func (f *failure) again() bool {
 		f.Status == http.StatusRequestTimeout || f.Code == "ConditionalRequestConflict" || f.Code == "OperationAborted"
 }
 
-// failed returns the answer that an error is, or one without a status.
+// failed returns the failure that an error is, or one without a status.
 func failed(err error) *failure {
 	if f, is := errors.AsType[*failure](err); is {
 		return f
@@ -70,7 +70,7 @@ func failed(err error) *failure {
 }
 
 // request is a request about an object, or about a bucket if the name is empty. The parts of the query are in the
-// order of their names, as signatures want it.
+// order of their names, as signatures require.
 type request struct {
 	method string
 	object objects.Name
@@ -79,7 +79,7 @@ type request struct {
 	body   []byte
 }
 
-// send makes a request, again if it fails for a while, and has use read the answer.
+// send makes a request, retries it if it fails temporarily, and calls use with the response.
 func (s *s3) send(ctx context.Context, q request, use func(*http.Response) error) error {
 	c, err := configure()
 	if err == nil {
@@ -108,7 +108,7 @@ func (s *s3) get(ctx context.Context, q request) (r *http.Response, err error) {
 	return r, s.answer(ctx, reading, q.object, err)
 }
 
-// ask makes a request with a small answer, which it decodes unless into is nil, and returns the header.
+// ask makes a request with a small response, which it decodes into into unless that is nil. It returns the header.
 func (s *s3) ask(ctx context.Context, q request, into any) (h http.Header, err error) {
 	err = s.send(ctx, q, func(r *http.Response) error {
 		defer r.Body.Close()
@@ -149,7 +149,7 @@ func (q request) once(ctx context.Context, c *config) (*http.Response, error) {
 	return nil, f
 }
 
-// checkBucket refuses what cannot be the name of a bucket.
+// checkBucket returns an error for an invalid name of a bucket.
 func checkBucket(name string) error {
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return r != '-' && r != '.' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

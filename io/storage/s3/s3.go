@@ -1,5 +1,5 @@
-// Package s3 is Amazon S3, and servers with its protocol: a program that imports it reads and writes files named
-// s3://bucket/object.
+// Package s3 supports Amazon S3, and servers with its protocol: a program that imports it can read and write files
+// named s3://bucket/object.
 //
 //	import _ "github.com/bochner-ml/bochner/io/storage/s3"
 //
@@ -29,7 +29,7 @@ import (
 
 type s3 struct {
 	objects.Store
-	conditions sync.Map // of a bucket and its server: known to hold to conditions
+	conditions sync.Map // buckets whose server is known to respect conditions
 }
 
 var (

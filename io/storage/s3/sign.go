@@ -59,8 +59,8 @@ func (c credentials) sign(r *http.Request, body []byte, region string, now time.
 		hex.EncodeToString(key))
 }
 
-// escape escapes a path or a part of a query as signatures want it: all but letters, digits and -._~, and slashes
-// only in queries.
+// escape escapes a path or a part of a query as signatures require: all characters except letters, digits and
+// -._~, and slashes only in queries.
 func escape(text string, slashes bool) string {
 	text = strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 	if !slashes {

@@ -17,8 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
-// partSize is how much of an upload is kept in memory. What is larger is uploaded in parts, of which there may be
-// maxParts.
+// partSize is how many bytes of an upload are kept in memory. Larger files are uploaded in parts, at most maxParts.
 const (
 	partSize = 8 << 20
 	maxParts = 10_000
@@ -30,7 +29,7 @@ const (
 	sumKey     = "bochner-crc32c"
 )
 
-// upload is an object in the making. It appears when all of its bytes have been sent.
+// upload is an object while it is written. It appears when all of its bytes have been sent.
 type upload struct {
 	s      *s3
 	ctx    context.Context
@@ -80,7 +79,7 @@ func (s *s3) Put(ctx context.Context, o objects.Name, cond objects.Condition, me
 	return &objects.Attrs{Name: o.Name, Size: sum.Bytes, Version: h.Get("Etag"), Metadata: u.meta, Sum: &sum}, err
 }
 
-// header returns the headers with the metadata and the condition of the write, as far as they are wanted.
+// header returns the headers with the metadata and with the condition of the write, if they are wanted.
 func (u *upload) header(metadata, condition bool) http.Header {
 	h := http.Header{"Content-Type": {"application/octet-stream"}}
 	for key, value := range u.meta {
@@ -97,8 +96,8 @@ func (u *upload) header(metadata, condition bool) http.Header {
 	return h
 }
 
-// probe finds out whether a server ignores conditions, once for each bucket: it writes an object that was just
-// written once more, under conditions that do not hold.
+// probe finds out, once for each bucket, whether a server ignores conditions: it repeats the write of an object that
+// was just written, under conditions that do not hold.
 func (s *s3) probe(ctx context.Context, q request) error {
 	c, err := configure()
 	if err != nil {
@@ -171,7 +170,7 @@ func (u *upload) flush() error {
 	return nil
 }
 
-// complete has an upload in parts appear.
+// complete completes an upload in parts, so that the object appears.
 func (u *upload) complete() (*objects.Attrs, error) {
 	if len(u.buffer) > 0 || len(u.parts) == 0 {
 		if err := u.flush(); err != nil {
@@ -204,8 +203,8 @@ func (u *upload) complete() (*objects.Attrs, error) {
 	return &objects.Attrs{Name: u.object.Name, Size: sum.Bytes, Version: done.ETag, Metadata: u.meta, Sum: &sum}, nil
 }
 
-// abort deletes the parts of an upload that does not appear. Those that stay are seen by nobody; buckets can have a
-// rule that deletes them after some days.
+// abort deletes the parts of an upload that was given up. Parts that stay are invisible; buckets can have a rule that
+// deletes them after some days.
 func (u *upload) abort() {
 	if u.id != "" {
 		ctx, cancel := objects.Tidying(u.ctx)

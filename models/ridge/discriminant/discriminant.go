@@ -1,10 +1,11 @@
-// Package discriminant finds the probabilities of classes by sums of rows, without the rows.
+// Package discriminant finds the probabilities of classes from sums of rows, without the rows.
 //
-// Platt's method fits a sigmoid to scores of held-out rows. If scores were normal with the same
-// variance in a class and in all others, the sigmoid would follow from the means and the variance
-// (Fisher 1936), which are quadratic in sums of features. They are not normal, and how far the
-// sigmoid of rows is from the one of sums is the Shape, which changes little from rows to rows of
-// one kind. So it is found once, where rows are scored, and then belongs to a recipe.
+// Platt's method fits a sigmoid to scores of held-out rows. If scores were normal with the same variance in
+// a class and in all others, the sigmoid would follow from the means and the variance (Fisher 1936), which
+// are quadratic in sums of features: a Discriminant. Scores are not normal. A Shape says how far the fitted
+// sigmoid is from the Discriminant. It changes little between data of one kind, so it is found once, where
+// rows are scored (Shapes), and stored in the recipe. Shape.Curve then gives the sigmoid of later rows,
+// from their sums (Of).
 package discriminant
 
 import (
@@ -12,23 +13,24 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Discriminant tells the rows of a class from others by a score that is normal with the same
-// variance in both: at a score s the log odds of the class are Slope·(s − Centre) + Prior.
+// Discriminant separates a class from the others by a score that is assumed normal with the same variance
+// in both: at a score s the log odds of the class are Slope·(s − Centre) + Prior.
 type Discriminant struct {
-	Slope  float64 `json:"slope"`  // ≥ 0, distance of the means over the variance
+	Slope  float64 `json:"slope"`  // ≥ 0: distance of the means divided by the variance
 	Centre float64 `json:"centre"` // halfway between the means
 	Prior  float64 `json:"prior"`  // log odds of the class among all rows
 }
 
-// leastSpread is the least standard deviation of a score, as a share of the distance of the means:
-// smaller ones are due to few rows, and a sigmoid that reaches 0 or 1 promises too much.
+// leastSpread is the least standard deviation of a score, as a share of the distance of the means. Smaller
+// values come from few rows, and would give a sigmoid that is too close to 0 or 1.
 const leastSpread = 1.0 / 8
 
-// leastDistance is up to where a distance of means is a rounding error, of scores for codes of ±1.
+// leastDistance is the distance of means, for codes of ±1, below which it may be a rounding error.
 const leastDistance = 1e-9
 
-// New returns the discriminant of so many members of a class and other rows, with scores that have
-// the given distance of means, and variance around them. Below leastDistance the slope is 0.
+// New returns the discriminant of a class with the given numbers of members and other rows. distance is
+// between the two mean scores, variance is around them, centre is halfway between. Below leastDistance the
+// slope is 0.
 func New(distance, variance, centre, members, others float64) Discriminant {
 	d := Discriminant{Centre: centre, Prior: loss.Log((members + 1) / (others + 1))}
 	if distance > leastDistance {
@@ -45,11 +47,11 @@ type Shape struct {
 	Offset float64 `json:"offset"` // what the sigmoid adds to the log odds at the centre
 }
 
-// mostSteeper limits Shape.Slope.
+// mostSteeper bounds Shape.Slope: it is between 1/mostSteeper and mostSteeper.
 const mostSteeper = 16
 
-// Shapes returns the shape of the sigmoid of each class on rows with these discriminants, nil
-// without discriminants. Where scores do not separate a class, both are flat, and the slope is 1.
+// Shapes returns the shape of each class's sigmoid on rows with these discriminants, nil without
+// discriminants. Where scores do not separate a class, both are flat, and the slope is 1.
 func Shapes(curves []score.CalibrationCurve, all []Discriminant) (shapes []Shape) {
 	for c, d := range all {
 		v := curves[c]
@@ -62,12 +64,12 @@ func Shapes(curves []score.CalibrationCurve, all []Discriminant) (shapes []Shape
 	return shapes
 }
 
-// Valid tells whether Shapes can have returned the shape.
+// Valid reports whether Shapes can return the shape.
 func (s Shape) Valid() bool {
 	return s.Slope >= 1.0/mostSteeper && s.Slope <= mostSteeper && s.Offset-s.Offset == 0
 }
 
-// Curve returns the sigmoid of that shape on rows with that discriminant.
+// Curve returns the sigmoid of that shape for rows with that discriminant.
 func (s Shape) Curve(d Discriminant) score.CalibrationCurve {
 	slope := float64(s.Slope * d.Slope)
 	return score.CalibrationCurve{Slope: slope, Offset: d.Prior + s.Offset - float64(slope*d.Centre)}

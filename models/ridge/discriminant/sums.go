@@ -2,27 +2,26 @@ package discriminant
 
 import "github.com/bochner-ml/bochner/models/ridge/internal/solver"
 
-// Fold has sums over the rows of a fold, and how rows of each class count in them.
+// Fold has sums over the rows of a fold, and the weights of the classes in them.
 type Fold struct {
-	solver.HeldOutSums           // whose Targets are the rows of each class, or their weights
+	solver.HeldOutSums           // Targets holds the number of rows of each class, or the sum of their weights
 	Rows               float64   // number of rows
 	Weights            []float64 // of the classes, in addition to the weights of rows
 }
 
-// Of returns the discriminant of each class by its score on the rows of a fold, to which the score
-// was not fitted. vt are the weights, k rows of D, in the units of grids, for indicators of the
-// classes.
+// Of returns the discriminant of each class on the rows of a fold, for scores that were not fitted to them.
+// vt are the weights for indicators of the classes, k rows of D, in units of the grids. The result is nil
+// for a fold without rows.
 //
-// Means and shares of classes are those of rows without the weights of classes; the variance counts
-// these, because products of features are not known by class. Distances of means are drawn a little
-// to their mean over the classes, as if one more row had it, so that a class of few rows, or none,
-// has a distance. It is nil for a fold without rows.
+// Means and class shares leave out the weights of classes. The variance includes them, because products of
+// features are not known by class. Each distance of means is shrunk toward the mean distance over the
+// classes, as if one more row had that distance, so that a class with few rows or none has a distance too.
 func Of(fit solver.HeldOutFit, fold Fold, vt []float64, threads int) []Discriminant {
 	d, k, w, n := len(fold.Columns), len(fold.Weights), fold.Width, fold.N
 	if n == 0 {
 		return nil
 	}
-	// Σ(Vᵀ(z-z̄₀))² of each output, z̄₀ the mean of the fit: squared errors for targets of 0.
+	// Σ(Vᵀ(z-z̄₀))² of each output, where z̄₀ is the mean of the fit: the squared errors for targets of 0.
 	around := fold.HeldOutSums
 	around.Targets, around.Squares, around.Cross, around.Width = []float64{0}, []float64{0}, make([]float64, d), 1
 	squares := solver.NewHeldOutErrors(d, 1, threads).Squares(
@@ -61,7 +60,7 @@ func Of(fit solver.HeldOutFit, fold Fold, vt []float64, threads int) []Discrimin
 			distance = (float64(few*(own[c]-others[c])) + mean) / (few + 1)
 		}
 		centre := others[c] + distance/2
-		if members > rest { // the mean of most rows is the surer one
+		if members > rest { // the mean of the larger side is more precise
 			centre = own[c] - distance/2
 		}
 		// A score is 2(Vᵀ(z-z̄₀) + q̄₀) - 1, for codes of ±1.

@@ -41,8 +41,8 @@ func (dataflow) About() engine.About {
 	return engine.About{Name: engine.Dataflow, Lanes: lanes, Machines: true, Spread: true}
 }
 
-// Validate refuses flags with which Dataflow could not run a job, or with which the driver
-// could not continue after its first pipeline.
+// Validate refuses flags with which Dataflow could not run a job, or with which the driver could
+// not continue after its first pipeline.
 func (dataflow) Validate(engine.Engine) error {
 	project, region := *gcpopts.Project, *gcpopts.Region
 	switch zone := zoneName.FindStringSubmatch(region); {
@@ -89,7 +89,7 @@ func (dataflow) Ready(ctx context.Context, e engine.Engine) error {
 	return workerForDataflow()
 }
 
-// workerForDataflow makes this program the one that Dataflow starts as a worker.
+// workerForDataflow sets the program that Dataflow starts as a worker.
 func workerForDataflow() error {
 	if jobopts.IsLoopback() {
 		return nil
@@ -98,7 +98,7 @@ func workerForDataflow() error {
 	if err != nil {
 		return err
 	}
-	machine, linux, err := static(binary)
+	machine, linux, err := checkStatic(binary)
 	if err != nil {
 		return err
 	}
@@ -110,8 +110,8 @@ func workerForDataflow() error {
 	return nil
 }
 
-// existingBuckets returns an error if a bucket that Dataflow needs does not exist, before
-// Beam's runner reports that in its own words or creates one.
+// existingBuckets returns an error if a bucket that Dataflow needs does not exist. Beam's runner
+// would create one, or report an error that is hard to understand.
 func existingBuckets(ctx context.Context) error {
 	for _, name := range []string{"staging_location", "temp_location"} {
 		place := beamFlag(name)
@@ -131,16 +131,16 @@ func existingBuckets(ctx context.Context) error {
 	return nil
 }
 
-// machineType returns the workers' machine type, from either flag; "" leaves it to Dataflow,
-// which uses machines with one CPU.
+// machineType returns the workers' machine type, from either of Beam's two flags. "" leaves it to
+// Dataflow, which uses machines with one CPU.
 func machineType() string {
 	return cmp.Or(beamFlag("worker_machine_type"), beamFlag("machine_type"))
 }
 
-// dataflowFlags sets flags that were not given to values that suit lanes, and returns a
-// function that restores them. Every lane is one element with one thread: a worker gets as
-// many lanes as it has CPUs, and there are workers for all lanes. The service does not choose
-// the number of workers unless asked to, although lanes can be split.
+// dataflowFlags sets flags that were not given to values that suit lanes, and returns a function
+// that restores them. A lane is one element, and takes one thread. A worker gets as many lanes as
+// it has CPUs, and there are workers for all lanes. The service changes the number of workers only
+// if the user asks for it, although lanes can be split.
 func dataflowFlags(e engine.Engine) (restore func()) {
 	var undo []func()
 	set := func(name, value string) {
@@ -167,7 +167,7 @@ func dataflowFlags(e engine.Engine) (restore func()) {
 	if beamFlag("autoscaling_algorithm") == "" {
 		set("autoscaling_algorithm", "NONE")
 	}
-	if beamFlag("use_public_ips") == "false" { // which Beam ignores if another parser set it
+	if beamFlag("use_public_ips") == "false" { // Beam ignores the flag if another parser has set it
 		set("no_use_public_ips", "true")
 	}
 	return func() {
@@ -177,8 +177,8 @@ func dataflowFlags(e engine.Engine) (restore func()) {
 	}
 }
 
-// workerArch returns the architecture of the machine type by the names of Go and of program
-// headers: C4A, N4A and T2A are Arm.
+// workerArch returns the architecture of the machine type, as Go and as ELF headers name it: C4A,
+// N4A and T2A are Arm.
 func workerArch() (string, elf.Machine) {
 	switch family, _, _ := strings.Cut(machineType(), "-"); family {
 	case "c4a", "n4a", "t2a":

@@ -16,15 +16,15 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
-// dataflowPoll is the interval between requests for the state of a job, and dataflowTries the
-// number of consecutive failed requests after which the job is given up.
+// dataflowPoll is the time between requests for the state of a job, and dataflowTries the number of
+// consecutive failed requests after which the driver gives up.
 const (
 	dataflowPoll  = 30 * time.Second
 	dataflowTries = 20
 )
 
-// dataflowOutcome returns how a job on Dataflow ended, given what Beam's runner returned. That
-// runner reports a cancelled job as a success, gives the job up when one request for its state
+// dataflowOutcome waits for a job on Dataflow and returns its error, given the results of Beam's
+// runner. That runner reports a cancelled job as a success, gives up when one request for the state
 // fails, and does not say why a job failed.
 func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error) error {
 	if result == nil || result.JobID() == "" {
@@ -62,7 +62,7 @@ func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error)
 	}
 }
 
-// dataflowMessages returns the errors of a job, including its workers'.
+// dataflowMessages returns the error messages of a job and of its workers.
 func dataflowMessages(ctx context.Context, jobs *df.ProjectsLocationsJobsService, id string) string {
 	var texts []string
 	call := jobs.Messages.List(*gcpopts.Project, *gcpopts.Region, id).MinimumImportance("JOB_MESSAGE_ERROR")
@@ -81,8 +81,7 @@ func dataflowMessages(ctx context.Context, jobs *df.ProjectsLocationsJobsService
 	return strings.Join(texts, "\n")
 }
 
-// cancelDataflow cancels the job that this process has submitted, which would otherwise
-// continue and incur costs. What Beam has not submitted yet ends with the process.
+// cancelDataflow cancels the job that this process has submitted. Otherwise it would continue and incur costs.
 func cancelDataflow(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()

@@ -9,13 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// FromTemplate tells whether the launcher of a Dataflow template started the program, which
-// expects a graph and not a result.
+// FromTemplate reports whether the launcher of a Dataflow template started the program. It expects
+// a pipeline graph, not a result.
 func FromTemplate() bool { return beamFlag("template_location") != "" }
 
-// Template writes the job that the launcher of a template submits to Dataflow. A template is
-// one graph, and a job here is several graphs with decisions between them. The graph is
-// therefore one step that runs the command with the given arguments on one worker.
+// Template writes the graph that the launcher of a template submits to Dataflow. A template has one
+// graph, but our jobs have several, with decisions between them. The graph is therefore a single
+// step that runs the command with args on one worker.
 func Template(ctx context.Context, args []string) error {
 	e := engine.Engine{Runner: engine.Dataflow, Threads: 1, Lanes: 1}
 	if err := workerForDataflow(); err != nil {

@@ -6,12 +6,12 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
 
-// emulatorOption is the pipeline option that passes the host of UseStorageEmulator to workers,
-// which are started without the program's flags.
+// emulatorOption is the pipeline option that passes the address of UseStorageEmulator to workers,
+// which do not get the program's flags.
 const emulatorOption = "storage_emulator"
 
-// UseStorageEmulator makes this process and the workers of its jobs send requests for gs:// to
-// a test server at host:port, without credentials.
+// UseStorageEmulator has this process and the workers of its jobs send requests for gs:// to a test
+// server at address, a host:port, without credentials.
 func UseStorageEmulator(address string) { beam.PipelineOptions.Set(emulatorOption, address) }
 
 func init() {

@@ -33,8 +33,8 @@ func (r jobServer) About() engine.About {
 
 func (r jobServer) Validate(engine.Engine) error { return nil }
 
-// Ready returns an error if workers cannot run this program, or if nothing answers at the endpoint;
-// Beam would retry for two minutes.
+// Ready returns an error if workers cannot run this program, or if no server answers at the
+// endpoint. Without this check, Beam would retry for two minutes.
 func (r jobServer) Ready(ctx context.Context, e engine.Engine) error {
 	if *jobopts.Endpoint == "" {
 		return exit.Usage("--runner %s needs the --endpoint of a job server, such as localhost:8073", r.name)
@@ -44,7 +44,7 @@ func (r jobServer) Ready(ctx context.Context, e engine.Engine) error {
 		if err != nil {
 			return err
 		}
-		if _, _, err := static(binary); err != nil {
+		if _, _, err := checkStatic(binary); err != nil {
 			return err
 		}
 		*jobopts.WorkerBinary = binary
@@ -87,7 +87,7 @@ func (r jobServer) Run(ctx context.Context, e engine.Engine, p *beam.Pipeline) e
 	})
 }
 
-// jobService calls the job server.
+// jobService calls a function with a client of the job server.
 func jobService(ctx context.Context, call func(context.Context, jobpb.JobServiceClient) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -99,9 +99,8 @@ func jobService(ctx context.Context, call func(context.Context, jobpb.JobService
 	return call(ctx, jobpb.NewJobServiceClient(conn))
 }
 
-// serverOutcome returns how a job ended for which Beam's runner returned no error. Beam's
-// runner reports success for a cancelled job, and for one that failed before the server began
-// to report on it.
+// serverOutcome returns the error of a job for which Beam's runner returned none. Beam's runner
+// reports success for a cancelled job, and for a job that failed before the server reported on it.
 func serverOutcome(ctx context.Context, id string) error {
 	return jobService(ctx, func(ctx context.Context, s jobpb.JobServiceClient) error {
 		state, err := s.GetState(ctx, &jobpb.GetJobStateRequest{JobId: id})
@@ -117,7 +116,7 @@ func serverOutcome(ctx context.Context, id string) error {
 	})
 }
 
-// cancelOnServer cancels the jobs whose names contain the token, which would continue without
+// cancelOnServer cancels the jobs whose names contain the token, because they would continue after
 // this process. Flink's server changes the rest of the name.
 func cancelOnServer(ctx context.Context, token string) error {
 	return jobService(ctx, func(ctx context.Context, s jobpb.JobServiceClient) error {

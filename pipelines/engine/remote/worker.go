@@ -10,16 +10,16 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// self returns the file of this program.
-var self = os.Executable
+// executable returns the path of this program; tests replace it.
+var executable = os.Executable
 
-// workerBinary returns the program that a runner starts as a worker: --worker_binary, or this
-// program. Without it Beam would compile the source, which is usually not available.
+// workerBinary returns the path of the program that a runner starts as a worker: --worker_binary,
+// or this program. By default Beam would compile the source, which is usually not available.
 func workerBinary() (string, error) {
 	if binary := *jobopts.WorkerBinary; binary != "" {
 		return binary, nil
 	}
-	binary, err := self()
+	binary, err := executable()
 	if err != nil {
 		return "", fmt.Errorf(
 			"pipelines: cannot find this program to start it on workers: %w; give a binary with --worker_binary", err)
@@ -27,9 +27,9 @@ func workerBinary() (string, error) {
 	return binary, nil
 }
 
-// static refuses a program for Linux that needs shared libraries. It returns the machine of a
-// program for Linux.
-func static(binary string) (machine elf.Machine, linux bool, err error) {
+// checkStatic refuses a program for Linux that needs shared libraries, and returns its
+// architecture. linux is false for other files.
+func checkStatic(binary string) (machine elf.Machine, linux bool, err error) {
 	f, err := elf.Open(binary)
 	if err != nil {
 		return 0, false, nil

@@ -38,7 +38,7 @@ func program(t *testing.T, segment elf.ProgType) string {
 func TestADynamicBinaryIsRefusedForWorkers(t *testing.T) {
 	*jobopts.Endpoint = "127.0.0.1:1" // nobody listens there
 	defer func() {
-		*jobopts.Endpoint, *jobopts.WorkerBinary, *jobopts.EnvironmentType, self = "", "", "", os.Executable
+		*jobopts.Endpoint, *jobopts.WorkerBinary, *jobopts.EnvironmentType, executable = "", "", "", os.Executable
 	}()
 	for _, test := range []struct {
 		name        string
@@ -53,7 +53,7 @@ func TestADynamicBinaryIsRefusedForWorkers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			file := program(t, test.segment)
-			self = func() (string, error) { return file, nil }
+			executable = func() (string, error) { return file, nil }
 			*jobopts.WorkerBinary, *jobopts.EnvironmentType = "", test.environment
 			err := jobServer{engine.Flink}.Ready(t.Context(), engine.Engine{})
 			if exit.Code(err) != test.code || !strings.Contains(err.Error(), test.want) {

@@ -1,4 +1,6 @@
-// Package about describes models for people: in text, and as a page.
+// Package about describes models for people. Read reads the files of a model directory, and Of takes those of a
+// directory that is about to be published. Model.Page is the report; functions such as PathTable and WriteFacts
+// are shared with the text output of commands.
 package about
 
 import (
@@ -26,30 +28,30 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// ReportFile is the report on a model in its directory. The manifest does not list it.
+// ReportFile is the name of the report in a model directory. The manifest does not list it.
 const ReportFile = "report.html"
 
-// NoReport is the value of spec.Reporting.Report for a directory without a report.
+// NoReport is the value of spec.Reporting.Report that turns the report off.
 const NoReport = "none"
 
-// CurveFile is the file of a model directory with the report on the state of each round: a JSON
-// list of iterative.Report.
+// CurveFile is the name of the file in a model directory with the reports on all rounds: a JSON list of
+// iterative.Report.
 const CurveFile = "curve.json"
 
-// Model is what a report on a model is made of: the files of its directory.
+// Model has the data of a report on a model: the files of its directory.
 type Model struct {
 	*models.Manifest
-	Stretch *stretch.Distances // of the metric; nil for none
+	Stretch *stretch.Distances // how the metric stretches distances; nil without a metric
 	Lineage *registry.Lineage  // nil for none
-	files   map[string][]byte  // that are read, by name
+	files   map[string][]byte  // content of reportFiles, by name
 	schema  dataset.Schema
 	profile sums.Profile
 }
 
-// aboutFiles are the files that a report reads besides manifest and lineage.
-var aboutFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, job.SetAsideFile}
+// reportFiles are the files that a report needs besides manifest and lineage.
+var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, job.SetAsideFile}
 
-// Read reads the files of a model that is loaded.
+// Read reads the files of a loaded model.
 func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
 	a = &Model{Manifest: m.Manifest, files: map[string][]byte{}}
 	if a.Stretch, err = stretch.Of(m.Manifest); err != nil {
@@ -58,7 +60,7 @@ func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error
 	if a.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
 	}
-	for _, name := range aboutFiles {
+	for _, name := range reportFiles {
 		if _, has := m.Manifest.File(name); has {
 			if a.files[name], err = models.ReadFile(ctx, dir, m.Manifest, name); err != nil {
 				return nil, err
@@ -68,12 +70,12 @@ func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error
 	return a, a.decode()
 }
 
-// Of takes what a report is made of from the files of a directory that is about to be published.
+// Of takes the data of a report from the files of a directory that is about to be published.
 func Of(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage,
 	files []storage.File) (*Model, error) {
 	a := &Model{Manifest: m, Stretch: metric, Lineage: l, files: map[string][]byte{}}
 	for _, f := range files {
-		if _, listed := m.File(f.Name); listed && slices.Contains(aboutFiles, f.Name) {
+		if _, listed := m.File(f.Name); listed && slices.Contains(reportFiles, f.Name) {
 			a.files[f.Name] = f.Data
 		}
 	}
@@ -95,7 +97,7 @@ func (a *Model) decode() error {
 // Page returns the report on the model.
 func (a *Model) Page() (*page.Page, error) {
 	p := &page.Page{Title: fmt.Sprintf("Model: %s of %s", a.Task, a.predicted()), Headline: a.headline()}
-	p.Lead = fmt.Sprintf("%s, from %s of %s.", capital(a.learned()), report.Counted64(a.Rows.Used, "row"),
+	p.Lead = fmt.Sprintf("%s, from %s of %s.", capitalize(a.learned()), report.Counted64(a.Rows.Used, "row"),
 		a.what())
 	a.addFacts(p)
 	a.addColumns(p)
@@ -120,7 +122,7 @@ func (a *Model) Report() (storage.File, error) {
 	return storage.File{Name: ReportFile, Data: data}, err
 }
 
-// predicted names what the model predicts.
+// predicted describes what the model predicts.
 func (a *Model) predicted() string {
 	switch {
 	case a.Task == models.Embedding:
@@ -147,9 +149,9 @@ func (a *Model) learned() string {
 	return report.Counted(a.Outputs, "output")
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// headline is the held-out figure of the model.
+// headline returns the held-out figure of the model, nil if there is none.
 func (a *Model) headline() *page.Headline {
 	l := &a.Learner
 	on := func(rows int64, tried int) string {
@@ -178,7 +180,7 @@ func (a *Model) headline() *page.Headline {
 	}
 	of := models.Trial{HeldOutRows: l.Log.HeldOutRows, HeldOutLoss: l.Log.HeldOutLoss, HeldOutErrors: l.Log.HeldOutErrors,
 		HeldOutError: l.Log.HeldOutError}
-	for _, trial := range l.Log.Path { // before it learned from all rows
+	for _, trial := range l.Log.Path { // held-out errors are those of the trial, before the final fit
 		if of.HeldOutRows == 0 && trial.Lambda == l.Lambda {
 			of = trial
 		}
@@ -187,7 +189,7 @@ func (a *Model) headline() *page.Headline {
 	case of.HeldOutRows == 0:
 		return nil
 	case a.Task != models.Classification:
-		return headlineOf("held-out loss", around(of.HeldOutLoss, 0), plain, about)
+		return headlineOf("held-out loss", withHalfWidth(of.HeldOutLoss, 0), plain, about)
 	default:
 		return headlineOf("held-out error, %", RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError),
 			twoDigits, about)
@@ -196,7 +198,7 @@ func (a *Model) headline() *page.Headline {
 
 func (a *Model) lambdas() lambdas { return lambdas{a.Task, len(a.Input.Labels), a.Learner.Table} }
 
-// headlineOf writes a figure whose name ends with its unit, if it has one.
+// headlineOf formats a figure whose name may end with a unit.
 func headlineOf(name string, f Figure, write func(float64) string, about string) *page.Headline {
 	value, interval := f.Texts(write)
 	name, unit, _ := strings.Cut(name, ", ")
@@ -205,7 +207,7 @@ func headlineOf(name string, f Figure, write func(float64) string, about string)
 	} else if unit != "" {
 		unit = " " + unit
 	}
-	h := &page.Headline{Figure: strings.TrimSpace(capital(name + " " + value)), About: about}
+	h := &page.Headline{Figure: strings.TrimSpace(capitalize(name + " " + value)), About: about}
 	if f.Low == f.Low {
 		h.Range = "95% interval " + interval + strings.TrimPrefix(unit, "%")
 	}
@@ -226,7 +228,7 @@ func (a *Model) addFacts(p *page.Page) {
 	s.List(ComponentTable(a.Learner.Components))
 }
 
-// addFacts adds what a report says of a model besides its features.
+// addFacts adds facts about a model, except for its features.
 func addFacts(t *report.Facts, m *models.Manifest) {
 	t.Add("learner", "%s, lambda %g", m.Learner.Kind, m.Learner.Lambda)
 	if m.Learner.Steps > 0 {
@@ -263,7 +265,7 @@ func addFacts(t *report.Facts, m *models.Manifest) {
 	t.Add("rows", "%s", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 }
 
-// addLineage adds from what a model was made; nothing for nil.
+// addLineage adds what a model was made from, nothing for nil.
 func addLineage(t *report.Facts, l *registry.Lineage) {
 	if l == nil {
 		return
@@ -305,7 +307,7 @@ func addLineage(t *report.Facts, l *registry.Lineage) {
 	}
 }
 
-// WriteFacts prints what a model is besides its features, and from what it was made.
+// WriteFacts prints facts about a model, except for its features, and what it was made from.
 func WriteFacts(w io.Writer, m *models.Manifest, l *registry.Lineage) {
 	var t report.Facts
 	addFacts(&t, m)
@@ -314,8 +316,8 @@ func WriteFacts(w io.Writer, m *models.Manifest, l *registry.Lineage) {
 	t.Write(w, 10)
 }
 
-// HalfWidth returns half the width of the intervals of the usual level, for a row that is as far from the training rows
-// as these are on average; false for models without one target.
+// HalfWidth returns half the width of the intervals of the default level, for a row with the mean leverage of
+// the training rows. It returns false for models with more or less than one target.
 func HalfWidth(v *models.Intervals, spread *models.Spread, targets linear.Grids) (half float64, one bool) {
 	if v == nil || len(targets) != 1 {
 		return 0, false

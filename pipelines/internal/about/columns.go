@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 )
 
-// Limits of what is shown of columns.
+// Limits of the part about columns.
 const (
 	mostListed = 100 // in the table
 	mostDrawn  = 12  // columns with charts
@@ -28,11 +28,11 @@ const (
 	mostLevels = 50  // levels in the table of a chart
 )
 
-// columnFacts is what a report says of a column. Its summary is nil where the profile does not describe its values.
+// columnFacts describes a column. Its Summary is nil if the profile does not describe its values.
 type columnFacts struct {
 	schema.Field
-	missing, others int64     // rows without a value, and with a text that is no level
-	edges           []float64 // the least value, nine deciles and the largest; nil if they are not known
+	missing, others int64     // numbers of rows without a value, and with a text that is not a level
+	edges           []float64 // minimum, nine deciles and maximum; nil if unknown
 }
 
 // columns describes the columns of the rows.
@@ -55,7 +55,7 @@ func (a *Model) columns() (all []columnFacts) {
 	return all
 }
 
-// column describes a column, whose statistics are those of a number of a row.
+// column describes a column by the statistics of the value at slot of a row.
 func (a *Model) column(of schema.Column, slot int) columnFacts {
 	c, rows, centre := columnFacts{Field: schema.Field{Column: of, Role: schema.Feature}}, a.profile.Rows, 0.0
 	if rows == nil || slot >= len(rows.Columns) {
@@ -83,7 +83,7 @@ func (a *Model) column(of schema.Column, slot int) columnFacts {
 	return c
 }
 
-// levelsOf returns levels with their counts, the most frequent first, and what else was counted.
+// levelsOf returns levels with their counts, the most frequent first, and the number of other values.
 func levelsOf(texts []string, counts []int64) (all []schema.Level, others int64) {
 	for i, n := range counts {
 		if i < len(texts) {
@@ -96,7 +96,7 @@ func levelsOf(texts []string, counts []int64) (all []schema.Level, others int64)
 	return all, others
 }
 
-// addColumns describes the columns, the classes, and the rows that were not used.
+// addColumns describes the columns, the classes, and the rows that were set aside.
 func (a *Model) addColumns(p *page.Page) {
 	s := p.Section("Columns and rows")
 	all := a.columns()
@@ -124,7 +124,7 @@ func (a *Model) addColumns(p *page.Page) {
 	a.addSetAside(s)
 }
 
-// notes says what to look at.
+// notes returns notes on what may be wrong with a column.
 func (c *columnFacts) notes(rows int64) string {
 	var odd []string
 	if 2*c.missing > rows {
@@ -144,7 +144,7 @@ func (c *columnFacts) notes(rows int64) string {
 	return strings.Join(odd, "; ")
 }
 
-// pile returns a value that so many percent of the rows have, if they are at least 30%; 0 if there is none.
+// pile returns a value that at least 30% of the rows have, with the percentage; 0 if there is none.
 func (c *columnFacts) pile() (value float64, percent int) {
 	for i := 1; i < len(c.edges)-1; {
 		n := i
@@ -159,7 +159,7 @@ func (c *columnFacts) pile() (value float64, percent int) {
 	return value, percent
 }
 
-// drawColumns draws the first columns, those first along which a metric stretches distances most.
+// drawColumns draws the first columns, in the order in which a metric stretches distances along them.
 func (a *Model) drawColumns(s *page.Section, all []columnFacts) {
 	if a.Stretch != nil {
 		rank := map[string]int{}
@@ -213,8 +213,8 @@ func bars(name string, levels []schema.Level, rows int64, most int) (picture.Bar
 	return b, t
 }
 
-// histogram draws the density between deciles. Values that many rows have are no part of it: the table of columns
-// notes them.
+// histogram draws the density between deciles. It leaves out values that many rows have, which the table of
+// columns notes.
 func (c *columnFacts) histogram() (h picture.Histogram, t report.Table) {
 	name := report.Word(c.Name, 40)
 	h = picture.Histogram{Title: name, X: "value of " + name, Y: "share of rows per unit, %"}
@@ -230,7 +230,7 @@ func (c *columnFacts) histogram() (h picture.Histogram, t report.Table) {
 	return h, t
 }
 
-// addSetAside lists the first rows that were not used.
+// addSetAside lists the first rows that were set aside.
 func (a *Model) addSetAside(s *page.Section) {
 	t := report.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
 	for line := range bytes.Lines(a.files[job.SetAsideFile]) {

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// addSearch lists the trials of the search, and what its metric attends to.
+// addSearch lists the trials of the search, and the columns along which its metric stretches distances.
 func (a *Model) addSearch(p *page.Page) error {
 	s := p.Section("Search for features")
 	if data := a.files[tuning.SearchFile]; data != nil {
@@ -57,7 +57,7 @@ func (a *Model) addSearch(p *page.Page) error {
 	return nil
 }
 
-// addSizes shows the errors by the number of features, if some were tried.
+// addSizes shows the errors by the number of features, if several were tried.
 func (a *Model) addSizes(s *page.Section) {
 	if a.Lineage == nil || len(a.Lineage.Sizes) == 0 {
 		return
@@ -105,7 +105,7 @@ func (a *Model) addPath(p *page.Page) {
 		}
 		f, _ := a.lambdas().figure(row)
 		of.AddInterval(row.Lambda, f.Value, f.Low, f.High)
-		f = around(row.MSE, halfWidth(row))
+		f = withHalfWidth(row.MSE, halfWidth(row))
 		held.AddInterval(row.Lambda, f.Value, f.Low, f.High)
 		if a.Task == models.Classification {
 			training.Add(row.Lambda, row.Train)
@@ -151,7 +151,7 @@ func (a *Model) addRounds(p *page.Page) error {
 	return nil
 }
 
-// addOrigin says of what the model was made, and how to make it again.
+// addOrigin says what the model was made from, and how to make it again.
 func (a *Model) addOrigin(p *page.Page) {
 	s := p.Section("Origin")
 	var t report.Facts

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// LeastOf notes that an error is the smallest of several.
+// LeastOf returns a note that an error is the least of several.
 func LeastOf(tried int) string {
 	if tried < 2 {
 		return ""
@@ -25,8 +25,8 @@ func LeastOf(tried int) string {
 	return fmt.Sprintf(" (the smallest of %d, so the error on new rows may be slightly larger)", tried)
 }
 
-// Edge returns a note if the best λ was the first or last that was tried. Below least, the
-// rounding of features changes the effect of λ; it is 0 if that never happens.
+// Edge returns a note if the best λ is the first or last that was tried. Below least, rounding of features
+// changes the effect of λ; least is 0 if it does not.
 func Edge(path []ridge.Row, chosen, least float64) string {
 	low, high := chosen, chosen
 	for _, row := range path {
@@ -34,7 +34,7 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 	}
 	switch {
 	case len(path) < 2:
-	case chosen == low && chosen <= least: // gridNotes has noted it
+	case chosen == low && chosen <= least: // training.GridNotes has a note on it
 	case chosen == low && chosen/10 < least:
 		return fmt.Sprintf("%g is the smallest lambda that was tried: below it, the rounding of features matters; --lambda "+
 			"accepts smaller ones", chosen)
@@ -46,8 +46,8 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 	return ""
 }
 
-// OnFirst takes the held-out figures of each λ from the rows of the first fold, where targets
-// have these variances.
+// OnFirst replaces the held-out figures of each λ by those of the first fold, whose targets have the given
+// variances.
 func OnFirst(path []ridge.Row, variance []float64) {
 	for i := range path {
 		r := &path[i]
@@ -56,7 +56,7 @@ func OnFirst(path []ridge.Row, variance []float64) {
 		}
 		r.MSE, r.StdErr, r.Folds, r.R2 = r.FoldMSE, 0, 1, 0
 		switch {
-		case len(variance) > 1: // MSE is a share of it
+		case len(variance) > 1: // MSE is relative to the variance
 			r.R2 = 1 - r.FoldMSE
 		case len(variance) == 1 && variance[0] > 0:
 			r.R2 = 1 - r.FoldMSE/variance[0]
@@ -64,8 +64,8 @@ func OnFirst(path []ridge.Row, variance []float64) {
 	}
 }
 
-// halfWidth returns half the width of the 95% interval of a held-out squared error: by the folds,
-// with quantiles of Student's t, or of one fold by its rows; 0 if it is not known.
+// halfWidth returns half the width of the 95% interval of a held-out squared error: from the spread over folds
+// with quantiles of Student's t, or for one fold from the spread over its rows; 0 if unknown.
 func halfWidth(row ridge.Row) float64 {
 	if row.Folds > 1 {
 		return row.StdErr * distuv.StudentsT{Sigma: 1, Nu: float64(row.Folds - 1)}.Quantile(0.975)
@@ -73,18 +73,19 @@ func halfWidth(row ridge.Row) float64 {
 	return row.HeldOutStdErr * distuv.UnitNormal.Quantile(0.975)
 }
 
-// Figure is a number with its interval; Low is NaN if none is known.
+// Figure is a number with its interval. Low and High are NaN if there is no interval.
 type Figure struct{ Value, Low, High float64 }
 
-// around returns a figure that is at least 0 with an interval of that half width; 0 is none.
-func around(v, half float64) Figure {
+// withHalfWidth returns a figure with an interval of the given half width, clipped at 0. A half width of 0
+// means no interval.
+func withHalfWidth(v, half float64) Figure {
 	if half == 0 {
 		half = math.NaN()
 	}
 	return Figure{v, max(0, v-half), v + half}
 }
 
-// Texts writes the figure and its interval, "-" for none.
+// Texts formats the figure and its interval, "-" for none.
 func (f Figure) Texts(write func(float64) string) (value, interval string) {
 	if f.Low != f.Low {
 		return write(f.Value), "-"
@@ -95,11 +96,11 @@ func (f Figure) Texts(write func(float64) string) (value, interval string) {
 func twoDigits(v float64) string { return fmt.Sprintf("%.2f", v) }
 func plain(v float64) string     { return picture.Number(v, 5) }
 
-// RateOf returns the share of held-out rows that were wrong, in percent. By weight, it has no interval; rows that
-// depend on each other are as good as effective ones, and 0 is all of them.
+// RateOf returns the percentage of wrong held-out rows. byWeight, unless 0, is this share by weight, and then
+// has no interval. effective is the number of independent rows, 0 if all are independent.
 func RateOf(wrong, rows int64, byWeight, effective float64) Figure {
 	if byWeight > 0 {
-		return around(100*byWeight, 0)
+		return withHalfWidth(100*byWeight, 0)
 	}
 	share := float64(wrong) / float64(max(1, rows))
 	if effective > 0 && effective < float64(rows) {
@@ -109,28 +110,28 @@ func RateOf(wrong, rows int64, byWeight, effective float64) Figure {
 	return Figure{100 * share, 100 * low, 100 * high}
 }
 
-// lambdas has the held-out figures of each λ, as a report on a task shows them.
+// lambdas has the held-out figures for each λ, for a report on a task.
 type lambdas struct {
 	models.Task
 	targets int
 	rows    []ridge.Row
 }
 
-// figure is the figure that people ask for: the error of classes in percent, the RMSE of a target, or the mean squared
-// error.
+// figure returns the figure that matters for the task: the percentage of errors, the RMSE of a target, or a
+// mean squared error, and a function that formats it.
 func (p lambdas) figure(row ridge.Row) (Figure, func(float64) string) {
 	half := halfWidth(row)
 	switch {
 	case p.Task == models.Classification && row.HeldOutRows > 0:
 		return RateOf(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective), twoDigits
 	case p.Task == models.Classification:
-		return around(row.MSE, half), plain
+		return withHalfWidth(row.MSE, half), plain
 	}
 	rmse := math.Sqrt(row.MSE)
-	return around(rmse, half/(2*max(rmse, math.SmallestNonzeroFloat64))), plain // d√x = dx/(2√x)
+	return withHalfWidth(rmse, half/(2*max(rmse, math.SmallestNonzeroFloat64))), plain // d√x = dx/(2√x)
 }
 
-// name is the name of the figure, with its unit.
+// name returns the name of the figure, with its unit.
 func (p lambdas) name() string {
 	switch {
 	case p.Task == models.Classification && slices.ContainsFunc(p.rows, scored):
@@ -143,14 +144,14 @@ func (p lambdas) name() string {
 	return "held-out RMSE, units of the target"
 }
 
-// scored tells whether the errors of classes were counted.
+// scored reports whether errors of classes were counted.
 func scored(r ridge.Row) bool { return r.HeldOutRows > 0 }
 
-// heldOutMSE are the squares that ridge minimises, of scores that should be 1 for the row's class and −1 for the
-// others. They determine the choice of λ.
+// heldOutMSE is the name of the mean of the squares that ridge minimises: of scores that should be 1 for the
+// row's class and −1 for others. They determine the choice of λ.
 const heldOutMSE = "held-out MSE of ±1 codes"
 
-// PathTable has the cross-validation results of each λ.
+// PathTable returns a table of the cross-validation results for each λ.
 func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) report.Table {
 	p := lambdas{task, targets, rows}
 	training, root := "training MSE", func(v float64) string { return plain(v) }
@@ -159,8 +160,8 @@ func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) 
 	}
 	t := report.Table{Head: []string{"lambda", p.name(), "95% interval", "held-out log loss", heldOutMSE, "95% interval",
 		"error on fold 1", "R²", training, "folds", "failed"}}
-	// A λ that was ruled out after a fold or two has errors of other rows than the chosen; all have
-	// errors of the first.
+	// A λ that was ruled out after a fold or two has errors on fewer rows than the chosen one. All have errors on
+	// the first fold.
 	most := 0
 	for _, row := range rows {
 		most = max(most, row.Folds)
@@ -181,7 +182,7 @@ func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) 
 			line[3] = fmt.Sprintf("%.4f", row.HeldOutLogLoss)
 		}
 		if t.Head[1] != heldOutMSE && task == models.Classification {
-			line[4], line[5] = around(row.MSE, halfWidth(row)).Texts(plain)
+			line[4], line[5] = withHalfWidth(row.MSE, halfWidth(row)).Texts(plain)
 		}
 		if differ {
 			line[6] = root(row.FoldMSE)
@@ -196,7 +197,7 @@ func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) 
 	return t.Filled()
 }
 
-// WritePath prints the cross-validation results of each λ.
+// WritePath prints the cross-validation results for each λ.
 func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.Row, chosen float64) {
 	PathTable(task, targets, rows, chosen).Write(w)
 	if i := slices.IndexFunc(rows, scored); i >= 0 && task == models.Classification {
@@ -205,8 +206,8 @@ func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.Row, cho
 	}
 }
 
-// Trials lists the values of λ that an iterative learner tried. Errors are not counted by groups, so rows that are held
-// out by groups have no interval.
+// Trials returns a table of the values of λ that an iterative learner tried. If rows are held out by groups
+// there are no intervals, because errors are not counted by group.
 func Trials(task models.Task, split *profile.FoldRule, tried []models.Trial, chosen float64) report.Table {
 	t := report.Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %",
 		"95% interval"}}
@@ -221,22 +222,22 @@ func Trials(task models.Task, split *profile.FoldRule, tried []models.Trial, cho
 	return t.Filled()
 }
 
-// RoundsRate is RateOf for an iterative learner, which does not count errors by groups.
+// RoundsRate is RateOf for an iterative learner, which does not count errors by group.
 func RoundsRate(split *profile.FoldRule, wrong, rows int64, byWeight float64) Figure {
 	rate := RateOf(wrong, rows, byWeight, 0)
 	if split != nil && split.By == profile.ByGroup {
-		return around(rate.Value, 0)
+		return withHalfWidth(rate.Value, 0)
 	}
 	return rate
 }
 
-// String writes a share in percent with its interval.
+// String formats a percentage with its interval.
 func (f Figure) String() string {
 	value, interval := f.Texts(twoDigits)
 	return fmt.Sprintf("%s%% (95%% interval %s)", value, interval)
 }
 
-// Numbers lists numbers.
+// Numbers formats a list of numbers.
 func Numbers(v []float64) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ", ")
 }

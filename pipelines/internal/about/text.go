@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// ComponentTable has the components of an embedding.
+// ComponentTable returns a table of the components of an embedding.
 func ComponentTable(components []models.Component) report.Table {
 	t := report.Table{Head: []string{"component", "variance", "share of the variance, %", "so far, %"}}
 	total := 0.0
@@ -21,10 +21,10 @@ func ComponentTable(components []models.Component) report.Table {
 	return t
 }
 
-// HowToGetProbabilities is the next step for users whose model has none.
+// HowToGetProbabilities is the advice for users whose model has no probabilities.
 const HowToGetProbabilities = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to have them"
 
-// ProbabilitiesText says how probabilities are computed; "" if the model has none.
+// ProbabilitiesText describes how probabilities are computed, "" if the model has none.
 func ProbabilitiesText(p *models.Probabilities) string {
 	if p == nil {
 		return ""
@@ -53,7 +53,7 @@ func ProbabilitiesText(p *models.Probabilities) string {
 	return "probabilities by " + how
 }
 
-// PositiveText names the positive one of two classes; "" without one.
+// PositiveText names the positive class of two, "" if there is none.
 func PositiveText(class string) string {
 	if class == "" {
 		return ""
@@ -61,10 +61,10 @@ func PositiveText(class string) string {
 	return ", positive: " + score.Name(class)
 }
 
-// byProduct is the rule of models with weights of classes.
+// byProduct is the decision rule of models with weights of classes.
 const byProduct = "the largest product of probability and class weight"
 
-// DecisionRule says how a model assigns classes; "" for the larger score or probability.
+// DecisionRule describes how a model assigns classes, "" if it takes the largest score or probability.
 func DecisionRule(m *models.Manifest) string {
 	switch {
 	case m.Threshold != nil:
@@ -75,7 +75,7 @@ func DecisionRule(m *models.Manifest) string {
 	return ""
 }
 
-// DecidedBy says how a threshold decides for a class.
+// DecidedBy describes how a threshold decides for a class.
 func DecidedBy(t *models.Threshold, class string) string {
 	what := "half the difference of its score and the other"
 	if t.Of == models.OfProbability {
@@ -84,7 +84,7 @@ func DecidedBy(t *models.Threshold, class string) string {
 	return fmt.Sprintf("threshold %g: a row is of class %q if %s is at least that", t.Value, class, what)
 }
 
-// ThresholdText says how rows of two classes are decided, in lines; "" if not by a threshold.
+// ThresholdText describes a threshold between two classes, in lines, "" if there is none.
 func ThresholdText(t *models.Threshold, positive string) string {
 	switch {
 	case t == nil:
@@ -104,7 +104,7 @@ func ThresholdText(t *models.Threshold, positive string) string {
 		"the other half chooses)", name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
 }
 
-// WeightsText describes the weights of rows in words.
+// WeightsText describes the weights of rows.
 func WeightsText(w *models.RowWeights) string {
 	text := fmt.Sprintf("column %q: from %.4g to %.4g, sum %.6g", w.Column, w.Min, w.Max, w.Sum)
 	switch g := w.Grid; {
@@ -118,7 +118,7 @@ func WeightsText(w *models.RowWeights) string {
 	return text + "; rounded to 8 significant bits"
 }
 
-// GridText describes a grid.
+// GridText describes a grid with that many steps.
 func GridText(most int) string {
 	if most == blas.MostByte {
 		return "8 bits"

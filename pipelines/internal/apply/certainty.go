@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// needCertainty returns an error unless the model has the intervals and the novelty that are wanted.
+// needCertainty returns an error if the options ask for intervals or novelty that the model does not have.
 func (o PredictOptions) needCertainty(m *models.Manifest) error {
 	c := scores.Certainty{Interval: o.Interval, Novelty: o.Novelty}
 	if err := NeedCertainty(c, m, "--", "the model "+o.Model); err != nil {
@@ -21,8 +21,8 @@ func (o PredictOptions) needCertainty(m *models.Manifest) error {
 	return nil
 }
 
-// NeedCertainty returns an error unless a model has the intervals and the novelty that are wanted. It puts dash before
-// the name of an option, and calls the model what the caller does.
+// NeedCertainty returns an error if c asks for intervals or novelty that the model does not have. In the error,
+// dash comes before the names of options, and model is the name of the model.
 func NeedCertainty(c scores.Certainty, m *models.Manifest, dash, model string) error {
 	if !(c.Interval >= 0 && c.Interval < 1) {
 		return fmt.Errorf("%sinterval %g: want a number above 0 and below 1, such as 0.9", dash, c.Interval)
@@ -51,17 +51,17 @@ func NeedCertainty(c scores.Certainty, m *models.Manifest, dash, model string) e
 		return fmt.Errorf("%sinterval: %s: %s; train on more rows, or with fewer --folds", dash, model,
 			strings.TrimPrefix(level.Error(), "models: "))
 	}
-	return fmt.Errorf("%sinterval: %s has no %s; %s", dash, model, what(m), howToGetIntervals(m))
+	return fmt.Errorf("%sinterval: %s has no %s; %s", dash, model, certaintyNoun(m), howToGetIntervals(m))
 }
 
-func what(m *models.Manifest) string {
+func certaintyNoun(m *models.Manifest) string {
 	if m.Task == models.Classification {
 		return "prediction sets"
 	}
 	return "intervals"
 }
 
-// howToGetIntervals says what to do if a model has none.
+// howToGetIntervals returns advice for users of a model without intervals.
 func howToGetIntervals(m *models.Manifest) string {
 	switch {
 	case m.Task == models.Embedding:

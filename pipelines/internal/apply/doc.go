@@ -1,3 +1,5 @@
-// Package apply writes what a model gives for each row: predictions, of data or of files as
-// they appear, and features. It describes data and models, too.
+// Package apply applies models to rows: Predict writes predictions, PredictStream predicts for files or
+// messages as they arrive, Featurize writes features, and Explain explains a prediction. InspectData,
+// InspectModel and InspectEffects describe data and models. OpenForModel, which opens data for a model, serves
+// other jobs, too.
 package apply

@@ -12,23 +12,23 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// drifting compares the rows of a job with those that its model was made from.
-type drifting struct {
+// driftCheck compares the rows of a job with the rows that its model was trained on.
+type driftCheck struct {
 	statistics *profile.Statistics // nil if the model has none
 	schema     *sums.SchemaChanges
 	names      sums.DriftNames
 	bound      float64 // on the distance of a column; 0 for none
-	cluster    float64 // rows that are as good as one
+	cluster    float64 // number of rows that count as one independent row
 }
 
-// driftOf begins a comparison of rows with the model's training rows. A model of an older version
-// has no statistics, which is an error only with a bound.
-func driftOf(ctx context.Context, model string, m *models.Manifest, d *dataset.Dataset,
-	bound float64) (*drifting, error) {
+// newDriftCheck begins a comparison of rows with the training rows of the model. Models of older versions have
+// no statistics, which is an error only if there is a bound.
+func newDriftCheck(ctx context.Context, model string, m *models.Manifest, d *dataset.Dataset,
+	bound float64) (*driftCheck, error) {
 	if err := prepare.ValidDrift(bound); err != nil {
 		return nil, err
 	}
-	k := &drifting{bound: bound, cluster: m.Learner.Split.GroupSize()}
+	k := &driftCheck{bound: bound, cluster: m.Learner.Split.GroupSize()}
 	if _, ok := m.File(sums.ProfileFile); !ok && bound == 0 {
 		return k, nil
 	}
@@ -46,14 +46,13 @@ func driftOf(ctx context.Context, model string, m *models.Manifest, d *dataset.D
 	return k, nil
 }
 
-// countedBytes is the size of data of which all rows are counted; of more, one row in two, four or
-// more is, so that counting takes about 3% of the CPU time at most (10 columns, 1,024 features) and
-// less of more data. At least half as many bytes are counted, 9,000 rows of 10 columns, with which a
-// share is certain to about 2 %.
+// countedBytes is the size of data up to which all rows are counted. Of larger data one row in two, four and so
+// on is counted, so that counting takes at most about 3% of the CPU time (10 columns, 1,024 features). At least
+// half of countedBytes is counted. This is 9,000 rows of 10 columns, which determine a share to about 2%.
 const countedBytes = 2 << 20
 
-// skip returns the bits of content hashes of rows that are not counted.
-func (k *drifting) skip(d *dataset.Dataset) uint64 {
+// skip returns a mask for content hashes: rows with a bit in it are not counted.
+func (k *driftCheck) skip(d *dataset.Dataset) uint64 {
 	some := uint64(1)
 	for size := d.Size(); size > countedBytes; size /= 2 {
 		some *= 2
@@ -61,8 +60,8 @@ func (k *drifting) skip(d *dataset.Dataset) uint64 {
 	return some - 1
 }
 
-// counted returns the report on the rows of all shards; nil if they were not counted.
-func (k *drifting) counted(written []transforms.Written) (*sums.DriftReport, error) {
+// counted returns the report on the rows of all shards, nil if they were not counted.
+func (k *driftCheck) counted(written []transforms.Written) (*sums.DriftReport, error) {
 	if k.statistics == nil {
 		return nil, nil
 	}
@@ -80,8 +79,8 @@ func (k *drifting) counted(written []transforms.Written) (*sums.DriftReport, err
 	return r, nil
 }
 
-// check returns a *GateError if a column has certainly moved by more than the bound.
-func (k *drifting) check(r *sums.DriftReport) error {
+// check returns an *exit.GateError if the lower bound on the drift of a column exceeds the bound.
+func (k *driftCheck) check(r *sums.DriftReport) error {
 	if k.bound == 0 {
 		return nil
 	}

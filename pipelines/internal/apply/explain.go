@@ -69,11 +69,11 @@ func Explain(ctx context.Context, o ExplainOptions) (*ExplainResult, error) {
 	return &ExplainResult{o.Row, found, m}, nil
 }
 
-// readRow returns a row of the data. Rows that cannot be used count.
+// readRow returns a row of the data by its number. Rows that cannot be used have numbers, too.
 func readRow(ctx context.Context, d *dataset.Dataset, row int64) ([]float32, error) {
 	left := row
 	for _, s := range d.Shards(math.MaxInt64 / 2) {
-		reasons := map[int64]string{} // of the lines of the last block
+		reasons := map[int64]string{} // why lines of the last block cannot be used
 		reader := d.ReadFrom(ctx, nil, s, dataset.Request{Mode: dataset.KeepPlace, Lines: true,
 			Reject: func(line int64, reason string) { reasons[line] = reason }})
 		var b rows.Block
@@ -96,7 +96,7 @@ func readRow(ctx context.Context, d *dataset.Dataset, row int64) ([]float32, err
 	return nil, &exit.DataError{Err: fmt.Errorf("--row %d: the data has %d rows", row, row-left)}
 }
 
-// WriteTo prints the explanation for people: the columns by the size of their effects.
+// WriteTo prints the explanation for people, the columns with the largest effects first.
 func (r *ExplainResult) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	for _, c := range r.Outputs {
@@ -126,7 +126,7 @@ func (r *ExplainResult) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// title says what is explained.
+// title describes what is explained.
 func (r *ExplainResult) title(c models.Contributions) string {
 	classes := r.model.Outputs()
 	if !r.model.Classifies() {

@@ -21,7 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// FeaturizeOptions says which features of which data to write.
+// FeaturizeOptions says which features to write, and for which data.
 type FeaturizeOptions struct {
 	prepare.Spec `omit:"Split,Room"`
 	Model        string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion; its features are written instead of features by the flags."`
@@ -35,7 +35,7 @@ type FeaturizeResult struct {
 	Rows     job.Counts      `json:"rows"`
 	Features int             `json:"features"`
 	Recipe   features.Sealed `json:"recipe"`
-	Classes  []string        `json:"classes,omitempty"` // indexed by the labels
+	Classes  []string        `json:"classes,omitempty"` // labels are indices into Classes
 	Parts    []job.Part      `json:"parts"`
 	Kernel   string          `json:"kernel"` // in words
 	Input    *dataset.Schema `json:"input"`
@@ -43,8 +43,8 @@ type FeaturizeResult struct {
 	Format   string          `json:"format"`
 }
 
-// Featurize writes the features of all rows for other programs: float32 arrays in files of
-// at most 64 MiB, in the order of the rows, with the labels if the data has any.
+// Featurize writes the features of all rows for other programs: float32 arrays in files of at most 64 MiB, in
+// the order of the rows, with the labels if the data has any.
 func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult, err error) {
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err

@@ -8,52 +8,52 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// feed is what a stream does: files that appear, or messages.
+// feed is a source of work for a stream: files that appear, or messages.
 type feed interface {
-	// next returns at most n that are to be done.
-	next(ctx context.Context, n int) (found, error)
-	// again has one returned again.
-	again(path string)
-	// done is called when all that is in files is durable. It publishes the rest, and returns the
+	// next returns at most n tasks.
+	next(ctx context.Context, n int) (feedTasks, error)
+	// requeue has next return a task again.
+	requeue(path string)
+	// done is called when all result files are durable. It publishes results that go to topics, and returns the
 	// results with their latencies.
 	done(ctx context.Context, results []scores.FileResult) ([]scores.FileResult, error)
 	close() error
 }
 
-// found is the answer of a feed.
-type found struct {
+// feedTasks has the results of feed.next.
+type feedTasks struct {
 	tasks     []scores.Arrival
-	backlog   int // others that are known
-	unsettled int // more than 0: there may be more soon
+	backlog   int // number of other known tasks
+	unsettled int // number of files that may soon be tasks
 	waited    bool
 
-	files storage.Found // of a stream of files
+	files storage.Found // set by fileFeed
 }
 
-// files is the feed of files that appear.
-type files struct{ *storage.Watch }
+// fileFeed is the feed of files that appear.
+type fileFeed struct{ *storage.Watch }
 
-func (f files) next(ctx context.Context, n int) (found, error) {
+func (f fileFeed) next(ctx context.Context, n int) (feedTasks, error) {
 	all, err := f.Next(context.WithoutCancel(ctx), n)
 	if err != nil {
-		return found{}, err
+		return feedTasks{}, err
 	}
-	r := found{backlog: all.Backlog, unsettled: all.Unsettled, files: all}
+	r := feedTasks{backlog: all.Backlog, unsettled: all.Unsettled, files: all}
 	for _, file := range all.Files {
 		r.tasks = append(r.tasks, scores.ArrivalOf(file))
 	}
 	return r, nil
 }
 
-func (f files) again(path string) { f.Again(path) }
+func (f fileFeed) requeue(path string) { f.Again(path) }
 
-func (files) done(_ context.Context, results []scores.FileResult) ([]scores.FileResult, error) {
+func (fileFeed) done(_ context.Context, results []scores.FileResult) ([]scores.FileResult, error) {
 	return results, nil
 }
 
-func (files) close() error { return nil }
+func (fileFeed) close() error { return nil }
 
-// tidy removes what a killed stream has left of the outputs of these files.
+// tidy removes unfinished outputs for these files that a killed stream has left.
 func (s *streaming) tidy(ctx context.Context, tasks []scores.Arrival) error {
 	cleared := map[string]bool{}
 	for _, f := range tasks {

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// codes is the format of the hashes of maxout features, which are written as npy.
+// codes is the format of the hashes of maxout features, which are written as npy files.
 const codes = "codes"
 
 // PredictFormats returns the names of the formats that predictions can be written in.
@@ -23,7 +23,7 @@ func FeaturizeFormats() []string {
 	return names
 }
 
-// lineFormats returns the names of the formats whose files can be joined.
+// lineFormats returns the names of the formats whose files can be concatenated.
 func lineFormats() []string { return formatsThat(func(f export.Format) bool { return f.Lines }) }
 
 func formatsThat(fit func(export.Format) bool) (names []string) {
@@ -35,7 +35,7 @@ func formatsThat(fit func(export.Format) bool) (names []string) {
 	return names
 }
 
-// checkFormat refuses a format that is not among the names.
+// checkFormat returns an error for a format that is not among the names.
 func checkFormat(format string, names []string) error {
 	if slices.Contains(names, format) {
 		return nil

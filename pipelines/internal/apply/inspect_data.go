@@ -26,7 +26,7 @@ type InspectOptions struct {
 	// WriteSchema is the schema file to create, for formats with columns; "" for none.
 	WriteSchema string      `flag:"write_schema,common" group:"Columns of tables" placeholder:"FILE" help:"File to create with the role, type and levels of each column, for --schema."`
 	Job         job.Options `group:"Job"`
-	// Whole makes InspectEffects measure what a report shows besides: partial dependence and drift.
+	// Whole has InspectEffects also measure partial dependence and drift, for a report.
 	Whole bool
 }
 
@@ -43,7 +43,7 @@ type DataReport struct {
 	table       *schema.Table       // nil for plain numbers
 }
 
-// DataFiles describes the files of a data set.
+// DataFiles describes the files of the data.
 type DataFiles struct {
 	Format   string             `json:"format"`
 	Files    int                `json:"files"`
@@ -58,13 +58,13 @@ type ColumnReport struct {
 	Name    string          `json:"name"`
 	Role    schema.Role     `json:"role"`
 	Type    schema.Type     `json:"type,omitempty"`
-	Layout  string          `json:"layout,omitempty"`  // of times
-	Levels  []schema.Level  `json:"levels,omitempty"`  // of a category, with counts
-	Buckets int             `json:"buckets,omitempty"` // of a category with too many texts
+	Layout  string          `json:"layout,omitempty"`  // layout of times
+	Levels  []schema.Level  `json:"levels,omitempty"`  // levels of a category, with counts
+	Buckets int             `json:"buckets,omitempty"` // number of hash buckets, for a category with too many texts
 	Fields  *schema.Summary `json:"fields,omitempty"`
 }
 
-// InspectData reads all rows once and describes them. It writes nothing.
+// InspectData reads all rows once and describes them. It writes nothing except WriteSchema.
 func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
@@ -122,8 +122,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	return report, nil
 }
 
-// describe finds the types of the columns, writes the schema file, and makes rows of the data
-// have these types.
+// describe finds the types of the columns, writes the schema file, and has rows of the data use these types.
 func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Dataset,
 	o InspectOptions) (doubts []schema.Note, err error) {
 	found, doubts, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
@@ -177,7 +176,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// what says what a row is made of.
+// what describes the number and types of the columns.
 func (r *DataReport) what() string {
 	if r.table != nil {
 		return r.table.String()
@@ -217,7 +216,7 @@ func writeLabels(w io.Writer, p *profile.Profile, targets []string) {
 // maxColumnLines is the largest number of columns that are printed.
 const maxColumnLines = 40
 
-// writeColumns prints the moments of columns of numbers.
+// writeColumns prints the mean, standard deviation and range of columns of numbers.
 func writeColumns(w io.Writer, p *profile.Profile, names []string, t *schema.Table) {
 	numbers := make([]int, 0, len(p.Columns))
 	if t == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// InspectEffects is InspectModel with the effects of columns on the predictions for a sample of the
-// data, whose labels are not needed. Rows count alike, whatever weights they have.
+// InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
+// no labels, and ignores weights of rows.
 func InspectEffects(ctx context.Context, model string, o InspectOptions) (result *ModelReport, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
@@ -54,12 +54,12 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (result
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case err != nil && o.Whole: // the report says so
+	case err != nil && o.Whole: // the report has the reason
 		result.NoEffects, result.Effects, err = err.Error(), &report.EffectsReport{}, nil
 	case err != nil:
 		return nil, &exit.DataError{Err: err}
 	}
-	// So many rows of the sample belong to the group of one of them.
+	// Rows of the sample are not independent if they share a group.
 	if size := m.Manifest.Learner.Split.GroupSize(); size > 1 {
 		together := math.Sqrt(1 + (size-1)*float64(n)/float64(max(1, of)))
 		for i := range result.Effects.Columns {
@@ -75,7 +75,7 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (result
 // mostDependences is the number of columns whose partial dependence is measured.
 const mostDependences = 6
 
-// addWhole adds the partial dependence on the columns with the largest effects, and drift.
+// addWhole adds drift, and the partial dependence on the columns with the largest effects.
 func (r *ModelReport) addWhole(ctx context.Context, m *models.Model, d *dataset.Dataset, sum *profile.Sum, x []float32,
 	n int) (err error) {
 	var names []string
@@ -85,7 +85,7 @@ func (r *ModelReport) addWhole(ctx context.Context, m *models.Model, d *dataset.
 	if r.Dependences, err = report.DependenceOf(ctx, m, x, n, names); err != nil {
 		return err
 	}
-	k, err := driftOf(ctx, r.Directory, m.Manifest, d, 0)
+	k, err := newDriftCheck(ctx, r.Directory, m.Manifest, d, 0)
 	if err != nil || k.statistics == nil || len(sum.Statistics().Columns) != len(k.statistics.Columns) {
 		return err
 	}
@@ -94,8 +94,8 @@ func (r *ModelReport) addWhole(ctx context.Context, m *models.Model, d *dataset.
 	return nil
 }
 
-// sample returns n rows of the data, of so many, as a model takes them. They are those with the
-// least hashes, so that their order is random, and does not depend on the order of the rows.
+// sample returns n rows of the data as a model takes them. They are the rows with the least hashes: their order
+// is random, and does not depend on the order of the rows in the data.
 func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model,
 	maxBad float64) (x []float32, n int, of int64, sum *profile.Sum, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Labeling{Open: true})
@@ -105,7 +105,7 @@ func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model
 	found, n, width := p.Sum.Sample()
 	dim, _ := m.Map.Dims()
 	x = make([]float32, n*dim)
-	for i := range n { // the last numbers of sparse rows may all be zeros
+	for i := range n { // sparse rows may be shorter than the rows of the model
 		copy(x[i*dim:(i+1)*dim], found[i*width:(i+1)*width])
 	}
 	return x, n, p.Counts.Used, &p.Sum, nil

@@ -23,20 +23,21 @@ import (
 // ModelReport describes a model.
 type ModelReport struct {
 	Directory string `json:"directory"`
-	// Lineage tells from what the model was made; nil if it has none.
+	// Lineage says what the model was made from; nil if it has none.
 	Lineage *registry.Lineage `json:"lineage,omitempty"`
 	*models.Manifest
-	// Stretch says how far the metric of the recipe stretches distances; nil if it has none.
+	// Stretch says how much the metric of the recipe stretches distances; nil without a metric.
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
-	// Effects are the effects of columns on the predictions for rows of data; nil without data.
+	// Effects has the effects of columns on predictions; nil without data.
 	Effects *report.EffectsReport `json:"effects,omitempty"`
-	// Dependences and Drift are set if InspectOptions.Whole is, and NoEffects says why there are no effects then.
+	// Dependences and Drift are set with InspectOptions.Whole. If there are no effects, NoEffects is then the
+	// reason.
 	Dependences []report.Dependence `json:"-"`
 	Drift       *sums.DriftReport   `json:"-"`
 	NoEffects   string              `json:"-"`
 
 	table *schema.Table // nil for rows of plain numbers
-	roles []string      // columns that are not features, in words
+	roles []string      // descriptions of columns that are not features
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.
@@ -52,7 +53,7 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	return describe(ctx, dir, m)
 }
 
-// describe describes a model in a directory.
+// describe returns the report on a loaded model.
 func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport, err error) {
 	r = &ModelReport{Directory: dir, Manifest: m.Manifest, table: m.Table()}
 	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
@@ -71,7 +72,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 	return r, nil
 }
 
-// DrawImportance writes a plot of the effects of columns to a file, .png or .svg. The report must have them.
+// DrawImportance plots the effects of columns to a file, .png or .svg. r.Effects must not be nil.
 func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
 	if r.Effects == nil {
 		return exit.Usage("--importance needs --data: the effects of columns are measured on predictions for its rows")
@@ -117,7 +118,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// clip shortens a text that is too long to print.
+// clip shortens a text to at most that many characters.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// canJoin refuses options with which predictions cannot be written as one file.
-func (o PredictOptions) canJoin() error {
+// checkJoin refuses options with which predictions cannot be written as one file.
+func (o PredictOptions) checkJoin() error {
 	switch {
 	case o.Out != "":
 		return exit.Usage("pipelines: predictions go to a directory or to a writer, not both")
@@ -32,9 +32,10 @@ func (o PredictOptions) canJoin() error {
 	return nil
 }
 
-// join makes all predictions and then writes them as one file: to o.Join, with one header, or under the name o.Out.
+// join makes all predictions and then writes them as one file: to o.Join, with one header, or to the file
+// o.Out.
 func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column,
-	threshold *Threshold, moved *drifting) (*PredictResult, error) {
+	threshold *Threshold, moved *driftCheck) (*PredictResult, error) {
 	var parts []export.Part
 	result := &PredictResult{Out: o.Out, Threshold: threshold}
 	err := j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
@@ -51,7 +52,7 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 		parts = nil
 		for _, f := range files {
 			if err := f.Sum.Verify(ctx, f.From); err != nil {
-				return err // the part is made again
+				return err // PublishShards makes the part again
 			}
 			parts = append(parts, export.Part{Size: f.Sum.Bytes, Open: func(off, n int64) (io.ReadCloser, error) {
 				return storage.Open(ctx, f.From, off, n)
@@ -66,9 +67,9 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 	result.SetAside = result.Rows.Listed
 	o.noteBlank(j, result.Rows)
 	if o.Join != nil {
-		return result, export.Join(joined{ctx, o.Join}, o.Format, columns, parts)
+		return result, export.Join(contextWriter{ctx, o.Join}, o.Format, columns, parts)
 	}
-	if !o.Job.Resume { // a name that is taken since
+	if !o.Job.Resume { // another program may have created the file
 		if err := storage.MustNotExist(ctx, o.Out); err != nil {
 			return nil, err
 		}
@@ -78,13 +79,13 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 	})
 }
 
-// joined is the output, until the context ends.
-type joined struct {
+// contextWriter is a writer that fails once its context has ended.
+type contextWriter struct {
 	ctx context.Context
 	io.Writer
 }
 
-func (j joined) Write(b []byte) (int, error) {
+func (j contextWriter) Write(b []byte) (int, error) {
 	if err := j.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// MessageOptions say how a stream receives messages.
+// MessageOptions says how a stream receives messages.
 type MessageOptions struct {
 	Outstanding   int      `flag:"outstanding" default:"1000" help:"With --stream of messages: largest number of messages that are received and not yet acknowledged, within 64 MiB in all; the service holds the others back."`
 	IDAttribute   string   `flag:"id_attribute" help:"With --stream of messages: attribute that identifies a message and names its outputs; the default, also for messages without the attribute, is the identifier that the service gives."`
@@ -30,7 +30,7 @@ func (o MessageOptions) settings() messages.Settings {
 	return messages.Settings{Outstanding: o.Outstanding, IDAttribute: o.IDAttribute, TimeAttribute: o.TimeAttribute}
 }
 
-// checkMessages refuses options that do not fit a stream of messages, or one of files.
+// checkMessages refuses options that do not suit the source of the stream, messages or files.
 func (o StreamOptions) checkMessages() error {
 	source, received := "", 0
 	for _, name := range o.Data.Data {
@@ -93,7 +93,7 @@ func checkName(flag, name string, sink bool) error {
 	return nil
 }
 
-// receives reports whether the stream is one of messages.
+// receives reports whether the stream reads messages.
 func (o StreamOptions) receives() bool { return len(o.Data.Data) == 1 && messages.Is(o.Data.Data[0]) }
 
 // validPlaces refuses directories that the job cannot use.
@@ -114,7 +114,7 @@ func (o StreamOptions) validPlaces() error {
 	return o.Job.Validate(data, places[0].Name, places...)
 }
 
-// absolute returns the name of a place by which every process reaches it.
+// absolute returns the name of a place that every process can use.
 func absolute(name string) (string, error) {
 	if messages.Is(name) {
 		return name, nil
@@ -122,7 +122,7 @@ func absolute(name string) (string, error) {
 	return storage.Abs(name)
 }
 
-// workBeside returns the directory of results for an output.
+// workBeside returns the directory of intermediate results for an output.
 func workBeside(out string) (string, error) {
 	if messages.Is(out) {
 		return os.MkdirTemp("", "bochner-stream-")
@@ -131,7 +131,7 @@ func workBeside(out string) (string, error) {
 	return storage.Join(beside, ".bochner-"+base+"-stream"), nil
 }
 
-// subscription returns what the stream reads from.
+// subscription returns the service and the subscription that the stream reads from.
 func (s *streaming) subscription(ctx context.Context) (messages.Service, string, error) {
 	service, err := messages.ServiceOf(s.o.Data.Data[0])
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *streaming) subscription(ctx context.Context) (messages.Service, string,
 	return service, name, err
 }
 
-// receiveUnbounded runs one pipeline that reads messages until it is cancelled.
+// receiveUnbounded runs a single pipeline that reads messages until it is cancelled.
 func (s *streaming) receiveUnbounded(ctx context.Context) error {
 	_, name, err := s.subscription(ctx)
 	if err != nil {
@@ -160,27 +160,27 @@ func (s *streaming) receiveUnbounded(ctx context.Context) error {
 	return err
 }
 
-// received is the feed of messages.
-type received struct {
+// messageFeed is the feed of messages.
+type messageFeed struct {
 	source messages.Source
-	sinks  map[string]messages.Sink // by name
+	sinks  map[string]messages.Sink // topics for results, by name
 	out    string
 	dead   string
 
 	name   string
-	wait   time.Duration // for messages, at most
-	settle time.Duration // without a message, after which there are none left
-	last   time.Time     // when one came
+	wait   time.Duration // longest wait for messages
+	settle time.Duration // time without messages after which none are expected
+	last   time.Time     // time of the last message
 	open   map[string][]messages.Received
 }
 
 // receive begins to receive messages.
-func (s *streaming) receive(ctx context.Context) (_ *received, err error) {
+func (s *streaming) receive(ctx context.Context) (_ *messageFeed, err error) {
 	service, name, err := s.subscription(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f := &received{
+	f := &messageFeed{
 		sinks: map[string]messages.Sink{}, out: s.files.Out, dead: s.files.Dead, name: name,
 		wait: s.o.Poll, settle: s.o.Settle, last: time.Now(), open: map[string][]messages.Received{},
 	}
@@ -206,9 +206,9 @@ func (s *streaming) receive(ctx context.Context) (_ *received, err error) {
 	return f, err
 }
 
-// next returns messages. Copies of one that come together are done once.
-func (f *received) next(ctx context.Context, n int) (found, error) {
-	r := found{waited: true}
+// next returns messages. It merges copies of a message that arrive together.
+func (f *messageFeed) next(ctx context.Context, n int) (feedTasks, error) {
+	r := feedTasks{waited: true}
 	all, err := f.source.Next(ctx, n, f.wait)
 	if err != nil {
 		return r, err
@@ -230,18 +230,18 @@ func (f *received) next(ctx context.Context, n int) (found, error) {
 	return r, nil
 }
 
-func (f *received) again(path string) { f.end(path, false) }
+func (f *messageFeed) requeue(path string) { f.end(path, false) }
 
-func (f *received) end(path string, done bool) {
+func (f *messageFeed) end(path string, done bool) {
 	for _, m := range f.open[path] {
 		m.End(done)
 	}
 	delete(f.open, path)
 }
 
-// done publishes what goes to topics, and then acknowledges the messages. One of which something was
-// not published is to be tried again.
-func (f *received) done(ctx context.Context, results []scores.FileResult) ([]scores.FileResult, error) {
+// done publishes results to topics, and then acknowledges the messages. A message whose results were not all
+// published is tried again.
+func (f *messageFeed) done(ctx context.Context, results []scores.FileResult) ([]scores.FileResult, error) {
 	err := errors.Join(
 		f.publish(ctx, f.dead, results, func(r scores.FileResult) *messages.Message { return r.Letter }),
 		f.publish(ctx, f.out, results, func(r scores.FileResult) *messages.Message { return r.Output }),
@@ -263,12 +263,12 @@ func (f *received) done(ctx context.Context, results []scores.FileResult) ([]sco
 	return results, nil
 }
 
-// publish publishes to a topic what the results have for it. The error is for what only a person can
-// change, or if all results are to be tried again.
-func (f *received) publish(ctx context.Context, topic string, results []scores.FileResult,
+// publish publishes the results for a topic. It returns an error if the user must act, or if all results must
+// be tried again.
+func (f *messageFeed) publish(ctx context.Context, topic string, results []scores.FileResult,
 	of func(scores.FileResult) *messages.Message) error {
 	var all []messages.Message
-	var at []int // of them, in results
+	var at []int // positions in results of the published ones
 	for i, r := range results {
 		if m := of(r); m != nil && r.Retry == "" {
 			all, at = append(all, *m), append(at, i)
@@ -297,7 +297,7 @@ func (f *received) publish(ctx context.Context, topic string, results []scores.F
 	return nil
 }
 
-func (f *received) close() (err error) {
+func (f *messageFeed) close() (err error) {
 	if f.source != nil {
 		err = f.source.Close()
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// OpenForModel loads the manifest of a model and opens data that matches it. It checks the
-// weights too, so that a damaged model is reported before any work.
+// OpenForModel reads the manifest of a model and opens data that matches it. It also checks the weights, so
+// that damage is reported before any work.
 func OpenForModel(ctx context.Context, model string, o dataset.Options,
 	log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
 	if model == "" {
@@ -35,7 +35,7 @@ func OpenForModel(ctx context.Context, model string, o dataset.Options,
 	return manifest, d, err
 }
 
-// SchemaOf returns how a model's data is read.
+// SchemaOf returns how data is read for a model.
 func SchemaOf(model string, m *models.Manifest) (*dataset.Schema, error) {
 	s := new(dataset.Schema)
 	err := json.Unmarshal(m.Input.Options, s)
@@ -48,7 +48,7 @@ func SchemaOf(model string, m *models.Manifest) (*dataset.Schema, error) {
 	return s, nil
 }
 
-// sameTargets returns an error unless rows of the data have as many labels as the model takes.
+// sameTargets returns an error if rows of the data do not have as many labels as the model has targets.
 func sameTargets(dir string, m *models.Manifest, d *dataset.Dataset) error {
 	labels, want := max(1, len(d.Targets)), 1
 	if m.Task == models.Regression {

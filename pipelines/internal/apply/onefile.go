@@ -10,18 +10,18 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// fileNames are the extensions of files that predictions are not written as, but that a name may have by mistake.
+// fileNames has file extensions that users may give by mistake, as if predictions could be written in these
+// formats.
 var fileNames = strings.Fields(".txt .tsv .json .ndjson .xlsx .xls .ods .npy .npz .arrow .feather .avro .orc .pkl " +
 	".h5 .db .sqlite .gz .zst .zip .bz2 .xz .tar .pq .dat .libsvm .svm")
 
-// oneFile is the format of predictions that go to a file instead of a directory.
+// oneFile is the format of predictions that are written to a file instead of a directory.
 type oneFile struct {
 	format string
 	gzip   bool
 }
 
-// fileOf returns how predictions are written to a place whose name has the extension of a format, as x.csv or
-// x.csv.gz; nil for a directory.
+// fileOf returns the format by the extension of a file, such as x.csv or x.csv.gz, and nil for a directory.
 func fileOf(out string) (*oneFile, error) {
 	name := path.Base(strings.ReplaceAll(out, "\\", "/"))
 	if strings.HasSuffix(out, "/") {
@@ -44,13 +44,13 @@ func fileOf(out string) (*oneFile, error) {
 	return nil, nil
 }
 
-// isFile reports whether predictions for a name go to a file, or would if its format were one of predictions.
+// isFile reports whether the name is that of a file, even if predictions cannot be written in its format.
 func isFile(out string) bool {
 	f, err := fileOf(out)
 	return f != nil || err != nil
 }
 
-// write writes what a function writes, compressed if the file is.
+// write calls join with a writer that compresses if the file is compressed.
 func (f *oneFile) write(w io.Writer, join func(io.Writer) error) error {
 	if !f.gzip {
 		return join(w)

@@ -22,13 +22,13 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// PredictOptions says which model to apply to which data.
+// PredictOptions says which model to apply, and to which data.
 type PredictOptions struct {
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
 	Out   string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the predictions, which must not exist; a file, if the name ends in .csv, .jsonl (also with .gz) or .parquet; or - for standard output."`
-	// Join, with Out "", is where the predictions go as one file, once all of them are made. The runner must
-	// be in this process, and the format one of lines.
+	// Join gets the predictions as one file, once all of them are made, if Out is "". Workers must be in this
+	// process, and the format must have lines.
 	Join   io.Writer
 	Format string `flag:"out_format,common" group:"Model and output" default:"csv" placeholder:"NAME" help:"Format of the predictions: {values}."`
 	Scores bool   `flag:"scores,common" group:"Model and output" help:"Also write the score of every output."`
@@ -38,20 +38,19 @@ type PredictOptions struct {
 
 	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has no probabilities, unless --calibrate asked for them."`
 	Explain       bool `flag:"explain,common" group:"Model and output" help:"Also write the mean prediction (base) and the effect of every column. They sum to the prediction; for a classifier to the score of the predicted class, and for two classes to half the difference between the scores of the positive class and the other."`
-	// Interval is the level of intervals or sets, above 0 and below 1; 0 for none.
+	// Interval is the coverage of intervals or sets, above 0 and below 1; 0 for none.
 	Interval float64 `flag:"interval,common" group:"Model and output" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a prediction set of classes (set). Both come from errors on rows that training held out, so the coverage holds for rows like the training rows."`
 	Novelty  bool    `flag:"novelty,common" group:"Model and output" help:"Also write how far each row is from the training rows (novelty): its leverage, divided by the mean leverage of the training rows, so 1 is typical. For models of learner ridge."`
 	Digest   bool    `flag:"model_digest" group:"Model and output" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
-	// have moved from the rows of the training (sums.ColumnDrift.AtLeast); 0 for no bound. If one has
-	// moved farther, nothing is published.
+	// MaxDrift is the largest allowed lower bound on the distance of a column from the training rows
+	// (sums.ColumnDrift.AtLeast), from 0 to 1; 0 for no bound. If a bound is larger, nothing is published.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, 0 to 1, that a column may have moved since training; 0 means no bound. If the lower 95% bound of a distance is larger, nothing is written and the exit code is 4."`
 
 	Job job.Options `group:"Job"`
 
-	file *oneFile // what Out is, unless it is a directory
+	file *oneFile // format of Out; nil if it is a directory
 }
 
 // PredictResult describes the predictions.
@@ -59,26 +58,25 @@ type PredictResult struct {
 	Out   string     `json:"out,omitempty"`
 	Rows  job.Counts `json:"rows"`
 	Parts []job.Part `json:"parts,omitempty"`
-	// SetAside are the first unusable rows, if no directory has a list of them.
+	// SetAside has the first unusable rows, unless they are listed in the output.
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
-	Threshold *Threshold `json:"threshold,omitempty"` // if one was given
-	// Drift says how far the rows have moved from the training rows; nil if the model does not
-	// know these.
+	Threshold *Threshold `json:"threshold,omitempty"` // set if a threshold was given
+	// Drift is the drift from the training rows; nil if the model has no statistics of them.
 	Drift *sums.DriftReport `json:"drift,omitempty"`
 }
 
-// PredictManifest is the file of a directory of predictions that describes them: a
-// PredictResult with the model.
+// PredictManifest is the name of the file that describes a directory of predictions: a PredictResult with the
+// model.
 const PredictManifest = "manifest.json"
 
-// Predict applies a model to all rows of the data and publishes a directory of files with one
-// line per row, in the order of the rows; or writes them to o.Join.
+// Predict applies a model to all rows of the data and publishes a directory of files with one line per row, in
+// the order of the rows. With o.Join it writes them to that writer instead.
 func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
 	switch {
 	case o.Join != nil:
-		if err := o.canJoin(); err != nil {
+		if err := o.checkJoin(); err != nil {
 			return nil, err
 		}
 	case o.Out == "":
@@ -113,7 +111,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err != nil {
 		return nil, err
 	}
-	d.Weighted = false // every row has a prediction, whatever its weight
+	d.Weighted = false // rows of weight 0 have predictions, too
 	scores.WithMissing(manifest, d)
 	if o.Probabilities {
 		if err := NeedProbabilities("probabilities", o.Model, manifest); err != nil {
@@ -127,7 +125,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err != nil {
 		return nil, err
 	}
-	moved, err := driftOf(ctx, o.Model, manifest, d, o.MaxDrift)
+	moved, err := newDriftCheck(ctx, o.Model, manifest, d, o.MaxDrift)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +172,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 
 // publish creates the directory of predictions.
 func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest,
-	threshold *Threshold, moved *drifting, written []transforms.Written, dir string) (*PredictResult, error) {
+	threshold *Threshold, moved *driftCheck, written []transforms.Written, dir string) (*PredictResult, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
@@ -190,7 +188,7 @@ func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Data
 	files = append(files, counts.Files()...)
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
-		Model   string `json:"model_sha256"` // of the model's manifest
+		Model   string `json:"model_sha256"` // digest of the model's manifest
 		*PredictResult
 	}{engine.Version(), manifest.SHA256, result}, "", "  ")
 	if err != nil {
@@ -201,7 +199,7 @@ func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Data
 	return result, j.Publish(ctx, o.Out, files)
 }
 
-// noteBlank says that blank lines and repeated headers have no predictions.
+// noteBlank notes that blank lines and repeated headers have no predictions.
 func (o PredictOptions) noteBlank(j *job.Job, counts job.Counts) {
 	what, n := "blank line", counts.Blank+counts.Headers
 	if counts.Headers > 0 {

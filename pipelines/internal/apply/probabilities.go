@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 )
 
-// NeedProbabilities returns an error about the flag unless the model has probabilities.
+// NeedProbabilities returns an error about the flag if the model has no probabilities.
 func NeedProbabilities(flag, dir string, m *models.Manifest) error {
 	switch {
 	case m.Probabilities != nil:

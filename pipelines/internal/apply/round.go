@@ -12,42 +12,41 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// StreamRound says what became of the files of one round, and in all since the stream began. In a
-// stream of messages, it says so of them.
+// StreamRound has the results of one round of files or messages, and totals since the stream began.
 type StreamRound struct {
 	StreamCounts
-	Backlog       int          `json:"backlog"` // files that have no predictions yet, and entries that wait
-	Waiting       int          `json:"waiting"` // of them, entries that cannot be read, such as links without a target
+	Backlog       int          `json:"backlog"` // number of files without predictions, including those in Waiting
+	Waiting       int          `json:"waiting"` // number of entries that cannot be read, such as broken links
 	Old           int          `json:"old,omitempty"`
 	Seconds       float64      `json:"seconds"`
 	RowsPerSecond float64      `json:"rows_per_second"`
-	Model         string       `json:"model"` // digest of the one in use
+	Model         string       `json:"model"` // digest of the model in use
 	Reloads       int64        `json:"reloads"`
-	ReloadError   string       `json:"reload_error,omitempty"` // why the model is not the one of its name
+	ReloadError   string       `json:"reload_error,omitempty"` // why the model of this name could not be loaded
 	Total         StreamCounts `json:"total"`
 	Ended         bool         `json:"ended,omitempty"`
 
 	unit string // file or message
 }
 
-// StreamCounts counts files and rows.
+// StreamCounts counts files and rows. In a stream of messages, files are messages.
 type StreamCounts struct {
 	Files    int64 `json:"files"`     // with predictions
 	BadFiles int64 `json:"bad_files"` // with a dead letter instead
-	Retried  int64 `json:"retried"`   // to be done again
+	Retried  int64 `json:"retried"`   // to be tried again
 	Rows     int64 `json:"rows"`      // with a prediction
-	SetAside int64 `json:"set_aside"` // with a line without one
-	Changed  int64 `json:"changed"`   // files that were written to after they were done
-	// P50 and P99 are quantiles of the seconds from when a file was written until its predictions
-	// were whole, up to a tenth too large; 0 if there were none.
+	SetAside int64 `json:"set_aside"` // without a prediction
+	Changed  int64 `json:"changed"`   // files that were changed after their predictions
+	// P50 and P99 are quantiles of the time in seconds from the last write to a file until its predictions were
+	// complete. They are up to a tenth too large, and 0 without files.
 	P50 float64 `json:"latency_p50"`
 	P99 float64 `json:"latency_p99"`
 
 	latencies latencies
-	known     int // files that were done before
+	known     int // files that an earlier stream had done
 }
 
-// finish adds what is known after a round that has begun then.
+// finish sets the fields that are known after a round, which began at begun.
 func (r *StreamRound) finish(s *streaming, begun time.Time) {
 	if r.Ended {
 		r.StreamCounts = s.total
@@ -87,10 +86,10 @@ func (c *StreamCounts) add(f scores.FileResult) {
 	}
 }
 
-// latencies counts times in cells whose bounds grow by a tenth, from a millisecond to months.
+// latencies is a histogram of times. The bounds of its cells grow by a tenth, from a millisecond to months.
 type latencies [256]uint32
 
-// growth is the ratio of the bounds of a cell.
+// growth is the ratio between the bounds of consecutive cells.
 const growth = 1.1
 
 func (l *latencies) add(d time.Duration) {
@@ -98,7 +97,7 @@ func (l *latencies) add(d time.Duration) {
 	l[min(int(cell), len(l)-1)]++
 }
 
-// quantile returns the upper bound of the cell of the quantile q, in seconds; 0 for no times.
+// quantile returns the upper bound in seconds of the cell with the quantile q, 0 if it is empty.
 func (l *latencies) quantile(q float64) float64 {
 	var n, below uint64
 	for _, c := range l {
@@ -112,7 +111,7 @@ func (l *latencies) quantile(q float64) float64 {
 	return 0
 }
 
-// String returns a line for people.
+// String describes the round in one line.
 func (r StreamRound) String() string {
 	c := r.StreamCounts
 	text := fmt.Sprintf("%s, %s", report.Counted(int(c.Files), r.unit), report.Counted(int(c.Rows), "row"))

@@ -22,12 +22,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// StreamOptions says which model to apply to files as they appear, or to messages: Data is then one
-// subscription or topic, Out and Dead are directories or topics, and what is said of files holds of
+// StreamOptions says which model to apply to files as they appear, or to messages. For messages, Data is one
+// subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
 // messages.
 type StreamOptions struct {
-	// PredictOptions are as for a batch. Model is looked up again while the stream runs. Out may
-	// exist, with the predictions of an earlier run. There is no Join and no MaxDrift.
+	// PredictOptions has the options of a batch, except that Model is looked up again while the stream runs, Out
+	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
 	PredictOptions
 
 	Dead   string        `flag:"dead_letters" group:"Streams" placeholder:"PATH" help:"With --stream: directory for the files that say what has no predictions and why; for messages it can be a topic. The default is --out with -dead added."`
@@ -35,8 +35,8 @@ type StreamOptions struct {
 	Poll   time.Duration `flag:"poll" group:"Streams" default:"5s" help:"With --stream: how often the files are listed."`
 	Settle time.Duration `flag:"settle" group:"Streams" default:"10s" help:"With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// and s3:// are whole when they appear."`
 	MaxAge time.Duration `flag:"max_age" group:"Streams" help:"With --stream: files that were written longer ago are not read; 0 for all."`
-	// PerRound is the largest number of files that are taken at a time, at least 1. The model that
-	// is in use, the log and the state of files are looked at between rounds.
+	// PerRound is the largest number of files in a round, at least 1. Between rounds the stream looks up the model
+	// and lists files.
 	PerRound  int            `flag:"files_per_round" group:"Streams" default:"64" help:"With --stream: largest number of files or messages that are taken at a time; others wait."`
 	UntilIdle bool           `flag:"until_idle" group:"Streams" help:"With --stream: stop when no file is left, or no message has come for --settle."`
 	Messages  MessageOptions `group:"Streams"`
@@ -45,11 +45,11 @@ type StreamOptions struct {
 	Each func(StreamRound) error
 }
 
-// PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
-// there are none left. An ended context is not an error: the stream stops after the file it is at.
+// PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle, no files
+// are left. The end of the context is not an error: the stream finishes its current file.
 //
-// Each file gets one file of predictions, named by it, and each bad file and each file with bad rows a
-// dead letter. A stream that begins again, after it was killed at any time, does what is not done.
+// Each file has one file of predictions with a name that follows from its own. Bad files and files with bad
+// rows also have a dead letter. A stream that was killed continues where it stopped when it is started again.
 func PredictStream(ctx context.Context, o StreamOptions) (last *StreamRound, err error) {
 	s, err := o.begin(ctx)
 	if err != nil {
@@ -62,21 +62,21 @@ func PredictStream(ctx context.Context, o StreamOptions) (last *StreamRound, err
 	return s.loop(ctx)
 }
 
-// streaming is a stream that runs.
+// streaming is a running stream.
 type streaming struct {
 	o      StreamOptions
 	files  *scores.Files
 	engine engine.Engine
-	claim  *storage.Claim // on Out: of two streams, the second ends at its start
-	work   string         // directory of results
+	claim  *storage.Claim // on Out, so that a second stream fails at its start
+	work   string         // directory of intermediate results
 	model  *models.Handle
 	worker *transforms.Worker
 
 	began          time.Time
 	total          StreamCounts
-	runs           int    // pipelines
-	lastRetryNote  string // the last note on what is retried
-	lastReloadNote string // and on why the model stays in use
+	runs           int    // number of pipelines
+	lastRetryNote  string // last note on retries
+	lastReloadNote string // last note on why a model was not replaced
 }
 
 // begin checks the options and opens the model.
@@ -129,7 +129,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 		return nil, err
 	}
 	if !o.receives() {
-		if err := o.apart(out, dead); err != nil {
+		if err := o.checkDisjoint(out, dead); err != nil {
 			return nil, err
 		}
 	}
@@ -156,7 +156,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	if err := o.needCertainty(manifest); err != nil {
 		return nil, err
 	}
-	var threshold *float32 // nil for each model's own
+	var threshold *float32 // nil to use the threshold of each model
 	if o.Threshold != nil {
 		t, err := ThresholdOf(o.Threshold, o.Model, manifest)
 		if err != nil {
@@ -165,7 +165,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 		threshold = t.Rounded()
 	}
 	name := o.Model
-	if !strings.Contains(name, "://") { // for workers in another directory
+	if !strings.Contains(name, "://") { // workers may have another current directory
 		if name, err = filepath.Abs(name); err != nil {
 			return nil, err
 		}
@@ -181,8 +181,8 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	return s, err
 }
 
-// apart refuses directories in which the stream would find its own files.
-func (o StreamOptions) apart(dirs ...string) error {
+// checkDisjoint refuses directories in which the stream would find its own files.
+func (o StreamOptions) checkDisjoint(dirs ...string) error {
 	for _, pattern := range o.Data.Data {
 		abs, err := storage.Abs(pattern)
 		if err != nil {
@@ -202,7 +202,7 @@ func (o StreamOptions) apart(dirs ...string) error {
 	return nil
 }
 
-// end releases what the stream has.
+// end releases what the stream holds.
 func (s *streaming) end(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.model != nil {
@@ -226,7 +226,7 @@ func (s *streaming) note(format string, args ...any) {
 	}
 }
 
-// unbounded runs one pipeline that finds and does files until it is cancelled.
+// unbounded runs a single pipeline that finds and processes files until it is cancelled.
 func (s *streaming) unbounded(ctx context.Context) error {
 	w := scores.Arriving{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
 		Most: s.o.PerRound}
@@ -241,25 +241,26 @@ func (s *streaming) unbounded(ctx context.Context) error {
 	} else {
 		err = s.engine.Run(ctx, func(scope beam.Scope) { s.files.Arrive(scope, w, s.engine.Threads) })
 	}
-	if ctx.Err() != nil { // stopped as asked
+	if ctx.Err() != nil { // the user has stopped the stream
 		s.note("%s was asked to cancel the pipeline; if its pages still show it, cancel it there", s.engine.Runner)
 		return nil
 	}
 	return err
 }
 
-// tries is how often in a row all files of a round may fail before the stream ends with the error.
-const tries = 10
+// maxFailedRounds is the number of consecutive rounds in which all files may fail before the stream ends with
+// the error.
+const maxFailedRounds = 10
 
-// feed returns what the stream does.
+// feed returns the source of the stream's tasks.
 func (s *streaming) feed(ctx context.Context) (feed, error) {
 	if s.o.receives() {
 		return s.receive(ctx)
 	}
-	return files{&storage.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
+	return fileFeed{&storage.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
 }
 
-// unit names what the stream does.
+// unit returns the noun for a task: file or message.
 func (s *streaming) unit() string {
 	if s.o.receives() {
 		return "message"
@@ -267,7 +268,7 @@ func (s *streaming) unit() string {
 	return "file"
 }
 
-// loop runs bounded pipelines over what the feed has.
+// loop runs bounded pipelines over the tasks of the feed.
 func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 	feed, err := s.feed(ctx)
 	if err != nil {
@@ -276,11 +277,11 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 	defer func() { err = errors.Join(err, feed.close()) }()
 	failed, tidy := 0, false
 	last := StreamRound{unit: s.unit()}
-	var told StreamRound // the last that Each was told
+	var told StreamRound // last argument of Each
 	for {
 		begun := time.Now()
 		found, err := feed.next(ctx, s.o.PerRound)
-		if err == nil && !tidy && len(found.tasks) > 0 { // what a killed stream was at is among the first
+		if err == nil && !tidy && len(found.tasks) > 0 { // the unfinished tasks of a killed stream are among the first
 			err = s.tidy(ctx, found.tasks)
 			tidy = err == nil
 		}
@@ -297,7 +298,7 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 		switch code := exit.Code(err); {
 		case err == nil:
 			failed = 0
-		case (code == exit.CodeStorage || code == exit.CodeFailed) && failed < tries:
+		case (code == exit.CodeStorage || code == exit.CodeFailed) && failed < maxFailedRounds:
 			failed++
 			s.retry(transforms.FaultText(err))
 		default:
@@ -335,7 +336,7 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 	}
 }
 
-// retry notes why files are done again, once for each reason in a row.
+// retry notes why files are tried again. It does not repeat a note with the same reason.
 func (s *streaming) retry(why string) {
 	if why != s.lastRetryNote {
 		s.lastRetryNote = why
@@ -343,11 +344,11 @@ func (s *streaming) retry(why string) {
 	}
 }
 
-// round does the files. In this process each has a pipeline of its own, so that the stream can stop
-// after any of them; on other runners they share one, and messages do always.
+// round processes files. In this process each file has its own pipeline, so that the stream can stop after any
+// of them. On other runners all files share a pipeline, and messages always do.
 func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival, r *StreamRound) error {
 	each := len(tasks)
-	if s.engine.About().Alone && !s.o.receives() {
+	if s.engine.About().Serial && !s.o.receives() {
 		each = 1
 	}
 	for at := 0; at < len(tasks); at += each {
@@ -362,18 +363,18 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 		}
 		if err != nil {
 			for _, f := range tasks[at:] {
-				feed.again(f.Path)
+				feed.requeue(f.Path)
 			}
 			r.Retried += int64(len(tasks) - at)
 			s.total.Retried += int64(len(tasks) - at)
 			return err
 		}
 		for _, f := range results {
-			if f.Changed && r.Changed < 5 { // others are counted
+			if f.Changed && r.Changed < 5 { // further ones are only counted
 				s.note("%s", storage.ChangedNote(f.Path))
 			}
 			if f.Retry != "" {
-				feed.again(f.Path)
+				feed.requeue(f.Path)
 				s.retry(f.Path + ": " + f.Retry)
 			}
 			if f.Bad != "" {
@@ -386,7 +387,7 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 	return nil
 }
 
-// run does the files in one pipeline.
+// run processes files in one pipeline.
 func (s *streaming) run(ctx context.Context, tasks []scores.Arrival) ([]scores.FileResult, error) {
 	s.runs++
 	list := storage.Join(s.work, fmt.Sprintf("files-%d", s.runs))

@@ -6,14 +6,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 )
 
-// Threshold is what decides between two classes instead of the larger score or probability.
+// Threshold decides between two classes, instead of the larger score or probability.
 type Threshold struct {
 	models.Threshold
-	Class string `json:"class"` // the positive one; rows below the threshold are of the other
+	Class string `json:"class"` // positive class; rows below the threshold belong to the other
 }
 
-// ThresholdOf returns the threshold of that value, rounded to float32 as scores are; for nil that
-// of the model, which may be nil.
+// ThresholdOf returns the threshold with that value, rounded to float32 as scores are. For nil it returns the
+// threshold of the model, nil if it has none.
 func ThresholdOf(value *float64, dir string, m *models.Manifest) (*Threshold, error) {
 	t := m.Threshold
 	if value != nil {
@@ -28,7 +28,7 @@ func ThresholdOf(value *float64, dir string, m *models.Manifest) (*Threshold, er
 	return &Threshold{*t, m.Vocabulary.Classes[m.PositiveClass()]}, nil
 }
 
-// Rounded returns the value for a models.Applier.
+// Rounded returns the value for a models.Applier, nil without a threshold.
 func (t *Threshold) Rounded() *float32 {
 	if t == nil {
 		return nil
@@ -36,5 +36,5 @@ func (t *Threshold) Rounded() *float32 {
 	return &t.Value
 }
 
-// String says how rows are decided.
+// String describes how rows are decided.
 func (t *Threshold) String() string { return about.DecidedBy(&t.Threshold, t.Class) }

@@ -11,52 +11,52 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// How λ is chosen, in words.
+// Answer.By: how λ is chosen, in words.
 const (
-	prequentially = "by the errors on the dates judged before, the first by cross-validation"
-	inside        = "by cross-validation inside each training set"
-	once          = "once, by cross-validation over all that is trained on"
+	byEarlierErrors = "by the errors on the dates judged before, the first by cross-validation"
+	byInnerFolds    = "by cross-validation inside each training set"
+	byFoldsOnce     = "once, by cross-validation over all that is trained on"
 )
 
-const total = "total" // the name of a row
+const totalRow = "total" // name of the row with the total
 
 // Row is a model and its score.
 type Row struct {
-	Name        string  `json:"name"` // what is judged, left out or trained on: see Table.Head
+	Name        string  `json:"name"` // the judged, omitted or training units: see Table.Head
 	Trained     string  `json:"trained,omitempty"`
 	TrainedRows int64   `json:"trained_rows,omitempty"`
 	Lambda      float64 `json:"lambda,omitempty"`
 	Score
 	Worth   *Worth  `json:"worth,omitempty"`
 	Seen    bool    `json:"seen,omitempty"` // the recipe was drawn from some of its files
-	tallies []tally // of the judged units
+	tallies []tally // one for each judged unit
 }
 
-// Table is rows of one kind.
+// Table is a table of results.
 type Table struct {
 	Title string `json:"title,omitempty"`
-	Head  string `json:"head"` // what Row.Name is
+	Head  string `json:"head"` // meaning of Row.Name
 	Rows  []Row  `json:"rows"`
 }
 
 // Answer is the answer to a question.
 type Answer struct {
 	Question string `json:"question"`
-	Asked    string `json:"asked"` // in words
+	Asked    string `json:"asked"` // the question in words
 	Facts    `json:"sums"`
 	By       string  `json:"lambda_by"` // how λ was chosen
 	Judged   string  `json:"judged,omitempty"`
 	Tables   []Table `json:"tables"`
-	// Verdict is what bisect says, in words, and Found what it has found; nil if nothing.
+	// Verdict is the result of bisect in words, and Found the date that it has found; nil if none.
 	Verdict string `json:"verdict,omitempty"`
 	Found   *Found `json:"found,omitempty"`
-	// Window and HalfLife are what the question window has chosen.
+	// Window and HalfLife are the choices of the question window.
 	Window   *Forgetting `json:"window,omitempty"`
 	HalfLife *Forgetting `json:"half_life,omitempty"`
 	Notes    []string    `json:"notes,omitempty"`
 }
 
-// Facts say of what an answer is.
+// Facts describes the sums of an answer.
 type Facts struct {
 	Directories int     `json:"directories"`
 	Rows        int64   `json:"rows"`
@@ -66,14 +66,14 @@ type Facts struct {
 	Seconds     float64 `json:"seconds"`
 }
 
-// describe tells of what the answer is.
+// describe sets the Facts of the answer.
 func (a *Answer) describe(d *data, seconds float64) {
 	a.Question, a.Notes = d.Question, d.notes
 	measure := []string{"brier", "mse", "share of the variance"}[min(2, len(d.units.Grid))]
 	a.Facts = Facts{len(d.parts), d.total.Added.Rows.Used, d.total.Recipe.Dim, d.fits, measure, seconds}
 }
 
-// spanOf describes units by the first and the last.
+// spanOf describes consecutive units by the names of the first and the last.
 func spanOf(all []unit) string {
 	if len(all) == 0 {
 		return ""
@@ -123,7 +123,7 @@ func (i Interval) String() string {
 	return fmt.Sprintf("%.4f to %.4f", *i.Low, *i.High)
 }
 
-// table has the columns in which a row has something.
+// table returns the table for people, without columns that are empty in all rows.
 func (t *Table) table(measure string) report.Table {
 	measure = strings.NewReplacer("mse", "RMSE", "brier", "Brier score").Replace(measure)
 	all := report.Table{Caption: t.Title, Head: []string{t.Head, "trained on", "rows", "lambda", "R²", "95% interval",
@@ -156,7 +156,7 @@ func (t *Table) table(measure string) report.Table {
 	return all.Filled()
 }
 
-// seen explains the marks of a table; "" if it has none.
+// seen explains the marks of a table, "" if it has none.
 func (t *Table) seen() string {
 	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Seen }) {
 		return "* the recipe was drawn from rows of these sums"
@@ -164,7 +164,7 @@ func (t *Table) seen() string {
 	return ""
 }
 
-// ends returns the interval, NaN without one.
+// ends returns the ends of the interval, NaN if there is none.
 func (i Interval) ends() (low, high float64) {
 	if i.Low == nil {
 		return math.NaN(), math.NaN()
@@ -172,7 +172,7 @@ func (i Interval) ends() (low, high float64) {
 	return *i.Low, *i.High
 }
 
-// figure is the plot of the answer.
+// figure returns the plot of the answer.
 func (a *Answer) figure() picture.Figure {
 	l := picture.Lines{Title: "R² by training rows", X: "rows trained on", Y: "R²", LogX: true}
 	b := picture.Bars{Title: "R² by group", X: "R²", Y: a.Tables[len(a.Tables)-1].Head}
@@ -190,7 +190,7 @@ func (a *Answer) figure() picture.Figure {
 		s := picture.Series{Name: t.Title}
 		for i, r := range t.Rows {
 			switch low, high := r.ends(); {
-			case r.Name == total || a.Question == "window" && k == 0 || a.Question == "worth" && r.Worth == nil:
+			case r.Name == totalRow || a.Question == "window" && k == 0 || a.Question == "worth" && r.Worth == nil:
 			case a.Question == "worth":
 				low, high = r.Worth.ends()
 				b.AddInterval(report.Word(r.Name, 30), r.Worth.R2, low, high)

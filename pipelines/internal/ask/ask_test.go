@@ -177,7 +177,7 @@ func TestAHalfLifeWeightsDates(t *testing.T) {
 // exact or estimated.
 func TestTheBadSourceIsFirst(t *testing.T) {
 	first, lowest, excluded := 0, 0, 0
-	seeds := campaign.Of(40, 100)
+	seeds := campaign.Of(20, 100)
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		bad := r.IntN(6)
@@ -210,7 +210,7 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 			exact[row.Name] = *row.Worth.Shapley
 		}
 		d.Permutations = 40
-		train, judged := d.held([]string{"source"})
+		train, judged := d.splitJudged([]string{"source"})
 		for g := range rows[:6] {
 			rows[g] = Row{Name: train[g].name, Worth: &Worth{}}
 		}
@@ -221,7 +221,7 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 					some = append(some, train[g])
 				}
 			}
-			return d.try("", some, judged, rows[6].Lambda).R2
+			return d.fitAndScore("", some, judged, rows[6].Lambda).R2
 		})
 		for _, row := range rows[:6] {
 			if e := math.Abs(*row.Worth.Shapley - exact[row.Name]); e > 4.5*row.Worth.StdErr {
@@ -347,14 +347,14 @@ func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
 					all[c] = c
 				}
 				_, judged, _, totals := d.prequential(history, all, first)
-				least, _ := best(totals, all)
+				least, _ := bestPair(totals, all)
 				now := make([][]float64, len(spans))
 				for c := range now {
 					now[c] = make([]float64, len(history[0].values))
 				}
 				var squares, found [2]float64
 				for k, j := range history {
-					p, _ := best(now, all)
+					p, _ := bestPair(now, all)
 					for rule, trained := range []int64{j.train[p.span].TrainedRows, judged[k].TrainedRows} {
 						if day := k + 1; found[rule] == 0 && day > at+1 && trained <= int64(rows*(day-at)) {
 							found[rule] = float64(day)

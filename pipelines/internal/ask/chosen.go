@@ -9,18 +9,19 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// ChosenWindow is how many of some dates to train on next.
+// ChosenWindow says how many of the last dates to train on.
 type ChosenWindow struct {
-	Dates int `json:"dates"` // the last so many
-	Of    int `json:"of"`
-	Days  int `json:"days"` // the number of retrain --window that takes the same
-	// Chosen has the score of a window that is chosen on each date, and All that of all dates.
+	Dates int `json:"dates"` // number of dates to train on
+	Of    int `json:"of"`    // number of all dates
+	Days  int `json:"days"`  // the same window for retrain --window
+	// Chosen has the score of windows that are chosen anew on each date, and All the score of training
+	// on all dates.
 	Chosen *Forgetting `json:"chosen"`
 	All    *Forgetting `json:"all"`
 }
 
-// ChooseWindow chooses by sums of one recipe with dates. Days is left to the caller. o.Known must
-// not be nil.
+// ChooseWindow chooses a window by sums of one recipe that have dates. The caller sets Days.
+// o.Known must not be nil.
 func ChooseWindow(ctx context.Context, o Options, terms []parts.Term) (*ChosenWindow, error) {
 	o.Question = "window"
 	d, err := open(ctx, o, terms)

@@ -17,28 +17,28 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// part is a directory of sums that takes part.
+// part is a directory of sums that a question uses.
 type part struct {
 	parts.Term
 	date         time.Time  // zero if it has none
-	judges, seen bool       // by --judge; the recipe was drawn from some of its files
+	judges, seen bool       // models are scored on it; the recipe was drawn from some of its files
 	head         []float64  // the first part of its sum
-	sum          *ridge.Sum // of all folds; nil if it is read again when it is needed
+	sum          *ridge.Sum // of all folds; nil if it is not kept in memory
 }
 
-// unit is parts that are trained on, left out or judged together: those of a date, or of a group.
+// unit is a set of parts that are trained on, left out or judged together, such as a date or a group.
 type unit struct {
 	name  string
-	parts []int
+	parts []int // positions in data.parts
 }
 
-// running is the sum of the parts that are in it.
+// running is the sum of the parts for which in is true.
 type running struct {
 	*ridge.Sum
 	in []bool
 }
 
-// data are the sums that a question is about. After an error nothing more is computed.
+// data has the sums that a question is about. After the first error nothing more is computed.
 type data struct {
 	Options
 	ctx      context.Context // of the question
@@ -46,22 +46,22 @@ type data struct {
 	total    *parts.Total
 	features features.Gridded
 	parts    []part           // in the order of time
-	slots    map[int]*running // sums that change by the parts in which a training set differs from the last
-	last     int              // the part that was read last
+	slots    map[int]*running // sums that are updated from one training set to the next
+	last     int              // position of the part that was read last
 	*ridge.Evaluator
 	units    ridge.Units
 	progress *report.Progress
 	facts
 }
 
-// facts are told beside an answer.
+// facts are facts about the computation of an answer.
 type facts struct {
 	fits  int // training sets
 	notes []string
 }
 
-// Slots of running sums: of the training set, of blocks to choose λ, of the part that was read last, and then of
-// spans.
+// Slots of running sums: the training set, the blocks to choose λ, the part that was read last, and
+// from spanSlot on one for each span.
 const (
 	trainSlot = 0
 	blockSlot = 1
@@ -69,7 +69,7 @@ const (
 	spanSlot  = readSlot + 1
 )
 
-// open reads the sums of the terms, or as many as stay in memory.
+// open selects the sums of the terms and loads them.
 func open(ctx context.Context, o Options, terms []parts.Term) (*data, error) {
 	d := &data{Options: o, ctx: ctx, last: -1, slots: map[int]*running{},
 		progress: report.NewProgress(o.Log, func() int64 { return 0 })}
@@ -108,7 +108,7 @@ func open(ctx context.Context, o Options, terms []parts.Term) (*data, error) {
 
 func (d *data) fail(err error) { d.err = cmp.Or(d.err, err) }
 
-// load keeps the sums of the parts if they fit into memory beside what the question takes.
+// load keeps the sums of all parts in memory if they fit, together with the memory for solving.
 func (d *data) load(shape ridge.Shape) {
 	have := cmp.Or(d.Memory, machine.ReadMemory().Free)
 	work := ridge.Memory(shape, d.total.Added.Rows.Used, blocks, d.Threads, false) +
@@ -140,7 +140,7 @@ func (d *data) addFolds(to *ridge.Sum, i int) (err error) {
 	return err
 }
 
-// part returns the sum of a part, which holds until another is asked for.
+// part returns the sum of a part, which is valid until the next call.
 func (d *data) part(i int) *ridge.Sum {
 	d.fail(d.ctx.Err())
 	if s := d.parts[i].sum; s != nil {
@@ -155,8 +155,8 @@ func (d *data) part(i int) *ridge.Sum {
 	return read.Sum
 }
 
-// sum returns the sum of units in a slot, which holds until the slot is used again. Sums are exact, so parts are
-// added to what the slot has, or subtracted.
+// sum returns the sum of units in a slot, which is valid until the slot is used again. Because sums
+// are exact, it adds and subtracts only the parts in which the units differ from the slot.
 func (d *data) sum(slot int, of []unit) *ridge.Sum {
 	s, in, n := d.slots[slot], make([]bool, len(d.parts)), 0
 	if s == nil {
@@ -174,7 +174,7 @@ func (d *data) sum(slot int, of []unit) *ridge.Sum {
 			n--
 		}
 	}
-	if n < 0 { // more would change than there is
+	if n < 0 { // starting from zero takes fewer additions
 		s.Clear()
 		clear(s.in)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// Span says which dates before a judged one a model is trained on: the last so many, 0 for all; or all, weighted
-// by 2^(−age/HalfLife), the age in dates. The zero value is all.
+// Span says which dates before a judged one a model is trained on: the last Window dates, 0 for all; or all
+// dates with weights 2^(−age/HalfLife), where age counts dates. The zero value means all dates.
 type Span struct {
 	Window   int     `json:"window,omitempty"`
 	HalfLife float64 `json:"half_life,omitempty"`
@@ -31,26 +31,26 @@ func (s Span) String() string {
 	return "all dates"
 }
 
-// of returns the dates of a span among those before a judged one.
-func (s Span) of(before []unit) []unit {
+// dates returns the dates of the span, given the dates before a judged one.
+func (s Span) dates(before []unit) []unit {
 	if s.Window > 0 {
 		return before[max(0, len(before)-s.Window):]
 	}
 	return before
 }
 
-// judged is a date that was judged.
+// judged has the results of a judged date.
 type judged struct {
 	unit
 	head    []float64
 	values  []float64   // of λ, the largest first
-	squares [][]float64 // of each span, for each λ
-	train   []Row       // what was trained on, of each span
+	squares [][]float64 // squared errors for each span and λ
+	train   []Row       // training set of each span
 }
 
-// forward judges each date by fits to dates before it: one for each span and λ. The first λ is chosen by
-// cross-validation inside the first training set of the first span. Sums with a half-life are scaled and rounded
-// at each date: the relative error is below 2⁻⁵¹ times the half-life.
+// forward judges each date by fits to earlier dates, one for each span and λ. first is the λ for the first
+// date, from cross-validation inside the first training set of the first span. Sums with a half-life are scaled
+// and rounded at each date: their relative error is below 2⁻⁵¹ times the half-life.
 func (d *data) forward(spans []Span) (history []judged, first float64) {
 	steps, found := d.steps(), map[string][]float64{}
 	for t := 1; t < len(steps) && d.err == nil; t++ {
@@ -60,8 +60,8 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		}
 		j := judged{unit: u, head: d.head(u), squares: make([][]float64, len(spans))}
 		sums, keys := make([]*ridge.Sum, len(spans)), make([]string, len(spans))
-		for c, s := range spans { // all of them first, because they may read the same parts
-			before := s.of(steps[:end])
+		for c, s := range spans { // first all sums, because they may read the same parts
+			before := s.dates(steps[:end])
 			j.train = append(j.train, Row{Trained: spanOf(before)})
 			keys[c] = d.key(before, u)
 			if known := d.Known[keys[c]]; history != nil && len(known) == len(history[0].values) {
@@ -109,7 +109,7 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 	return history, first
 }
 
-// key identifies in Known the errors on a unit of fits to others; "" without Known.
+// key returns the key in Known of the errors on judged of fits to train; "" without Known.
 func (d *data) key(train []unit, judged unit) string {
 	if d.Known == nil {
 		return ""
@@ -124,7 +124,7 @@ func (d *data) key(train []unit, judged unit) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// decayed returns the sum in a slot with older dates weighted less, after a date is added.
+// decayed scales the sum in a slot by 2^(−1/halfLife), adds the newest date, and returns it.
 func (d *data) decayed(slot int, halfLife float64, newest unit) *ridge.Sum {
 	if d.slots[slot] == nil {
 		d.slots[slot] = &running{Sum: ridge.NewSum(d.slots[readSlot].Shape())}
@@ -137,11 +137,11 @@ func (d *data) decayed(slot int, halfLife float64, newest unit) *ridge.Sum {
 	return s
 }
 
-// pair is a span and a λ, by position.
+// pair has the positions of a span and a λ.
 type pair struct{ span, value int }
 
-// best returns the pair of some spans that has the least finite error, and of equal ones the first.
-func best(errors [][]float64, spans []int) (p pair, ok bool) {
+// bestPair returns the pair with the least finite error among some spans, the first of equal ones.
+func bestPair(errors [][]float64, spans []int) (p pair, ok bool) {
 	for _, c := range spans {
 		for l, e := range errors[c] {
 			if !math.IsInf(e, 1) && (!ok || e < errors[p.span][p.value]) {
@@ -152,8 +152,8 @@ func best(errors [][]float64, spans []int) (p pair, ok bool) {
 	return p, ok
 }
 
-// change is the probability that another pair becomes the best one between two dates.
-const change = 0.02
+// switchProbability is the probability that another pair becomes the best one between two dates.
+const switchProbability = 0.02
 
 // follow updates the costs of the pairs of some spans, at least one of them finite, by their errors
 // on a date, and returns the pair with the least cost; of equal ones the first. It tracks the best
@@ -161,7 +161,8 @@ const change = 0.02
 //
 //	w ← (1−α)·w·exp(−e·scale)/Σ + α/n,   α = change, of n pairs.
 //
-// Total errors would follow a change only once they exceed all that the old pair had saved before.
+// Total errors would react late to a change: only after the new pair has made up for all the errors
+// that the old one saved before.
 func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 	n, sum := 0.0, 0.0
 	for _, c := range spans {
@@ -170,7 +171,7 @@ func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 		}
 		n += float64(len(costs[c]))
 	}
-	next, _ = best(costs, spans)
+	next, _ = bestPair(costs, spans)
 	least := costs[next.span][next.value]
 	for _, c := range spans {
 		for _, cost := range costs[c] {
@@ -180,17 +181,17 @@ func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 	for _, c := range spans {
 		for l, cost := range costs[c] {
 			if !math.IsInf(cost, 1) {
-				costs[c][l] = -math.Log(float64((1-change)*math.Exp(least-cost)/sum) + change/n)
+				costs[c][l] = -math.Log(float64((1-switchProbability)*math.Exp(least-cost)/sum) + switchProbability/n)
 			}
 		}
 	}
 	return next
 }
 
-// prequential judges each date by the pair among some spans to which the dates before lead (Dawid
-// 1984), and returns its score, a row for each date, the pair for the next date, and the total
-// errors of all pairs. The first pair is of the first span. The unit of errors is twice the mean of
-// a date by the pair with the least total: a date is one observation, because its rows are alike.
+// prequential judges each date by the pair that follow chooses from the dates before it (Dawid
+// 1984). It returns the score, a row for each date, the pair for the next date, and the total
+// errors of all pairs. The first date uses the first span. Errors are scaled by twice the mean
+// error per date of the best pair: a date counts as one observation, because its rows are similar.
 func (d *data) prequential(history []judged, spans []int, first float64) (score Score, rows []Row, next pair,
 	totals [][]float64) {
 	var costs [][]float64
@@ -210,7 +211,7 @@ func (d *data) prequential(history []judged, spans []int, first float64) (score 
 				totals[c][l] += v
 			}
 		}
-		least, ok := best(totals, spans)
+		least, ok := bestPair(totals, spans)
 		if !ok || math.IsInf(row.tallies[0].squares, 1) {
 			d.fail(exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
 				row.Trained, row.Lambda))
@@ -222,18 +223,18 @@ func (d *data) prequential(history []judged, spans []int, first float64) (score 
 	return d.score(all), rows, next, totals
 }
 
-// backtest trains on all dates, or the last of them, before each date that is judged.
+// backtest judges each date by a model of all dates before it, or of the last Dates of them.
 func (d *data) backtest() *Answer {
 	history, first := d.forward([]Span{{Window: d.Dates}})
 	if d.err != nil {
 		return nil
 	}
 	score, rows, _, _ := d.prequential(history, []int{0}, first)
-	return &Answer{Asked: "each date, predicted by a model of the dates before it", By: prequentially,
-		Tables: []Table{{Head: "judged", Rows: append(rows, Row{Name: total, Score: score})}}}
+	return &Answer{Asked: "each date, predicted by a model of the dates before it", By: byEarlierErrors,
+		Tables: []Table{{Head: "judged", Rows: append(rows, Row{Name: totalRow, Score: score})}}}
 }
 
-// spans are the spans to compare: all dates, windows, and half-lives, whose errors are never known.
+// spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of the last.
 func (d *data) spans() (all []Span) {
 	if d.Question != "window" {
 		return []Span{{}}
@@ -252,17 +253,17 @@ func (d *data) spans() (all []Span) {
 	return all
 }
 
-// Forgetting is how much of the past to train on next, with its λ.
+// Forgetting says how much of the past to train on next, and with which λ.
 type Forgetting struct {
 	Span
 	Lambda float64 `json:"lambda"`
-	// Score is of choosing on each date the pair of span and λ that was best on the dates before.
+	// Score is the score of the pairs of span and λ that are chosen on each date from earlier dates.
 	Score
-	// Hindsight has the best λ of each span over all judged dates. The best of these scores is too good.
+	// Hindsight has the best λ of each span over all judged dates. The best of these scores is optimistic.
 	Hindsight []Row `json:"hindsight"`
 }
 
-// forgetting returns the choice of λ alone, with a window, and with a half-life.
+// forgetting returns the choices of λ for all dates, of a window and of a half-life, each with its λ.
 func (d *data) forgetting() (all, window, halfLife *Forgetting) {
 	spans := d.spans()
 	history, first := d.forward(spans)
@@ -282,7 +283,7 @@ func (d *data) forgetting() (all, window, halfLife *Forgetting) {
 		f.Score = score
 		f.Span, f.Lambda = spans[next.span], values[next.value]
 		for _, c := range some {
-			p, ok := best(totals, []int{c})
+			p, ok := bestPair(totals, []int{c})
 			var own []tally
 			for _, j := range history {
 				own = append(own, tally{j.squares[c][p.value], j.head})
@@ -297,7 +298,7 @@ func (d *data) forgetting() (all, window, halfLife *Forgetting) {
 		choose(func(s Span) bool { return s.HalfLife > 0 })
 }
 
-// window chooses how much of the past to train on.
+// window answers how much of the past to train on.
 func (d *data) window() *Answer {
 	all, window, half := d.forgetting()
 	if d.err != nil {
@@ -308,7 +309,7 @@ func (d *data) window() *Answer {
 	}
 	return &Answer{
 		Asked: "each date, predicted by models of some of the dates before it",
-		By:    prequentially + "; so are window and half-life", Window: window, HalfLife: half,
+		By:    byEarlierErrors + "; so are window and half-life", Window: window, HalfLife: half,
 		Tables: []Table{
 			{Title: "chosen on earlier dates only; the columns show the choice for the next date", Head: "choice",
 				Rows: []Row{row("lambda alone", all), row("window", window), row("half-life", half)}},

@@ -12,20 +12,20 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// auto is the λ of try that is chosen by cross-validation.
-const auto = -1
+// autoLambda as λ of fitAndScore means that cross-validation chooses it.
+const autoLambda = -1
 
-// without returns the units but those from one position to another.
-func without(all []unit, from, to int) []unit { return slices.Concat(all[:from], all[to:]) }
+// cutOut returns the units without all[from:to].
+func cutOut(all []unit, from, to int) []unit { return slices.Concat(all[:from], all[to:]) }
 
-// groups leaves out each group, and judges it.
+// groups judges each group by a model of all others.
 func (d *data) groups() *Answer {
 	all := d.grouped(d.By, d.everything())
 	var rows []Row
 	var tallies []tally
 	for k, g := range all {
 		if u := d.judges(g); len(u.parts) > 0 && len(all) > 1 && d.err == nil {
-			row := d.try(g.name, without(all, k, k+1), []unit{u}, auto)
+			row := d.fitAndScore(g.name, cutOut(all, k, k+1), []unit{u}, autoLambda)
 			row.Trained = ""
 			rows, tallies = append(rows, row), append(tallies, row.tallies...)
 		}
@@ -34,11 +34,12 @@ func (d *data) groups() *Answer {
 		d.fail(exit.Refuse("pipelines: no group can be predicted from others: groups needs two or more, one of them with sums "+
 			"that meet --judge; have %s", report.Counted(len(all), "group")))
 	}
-	return &Answer{Asked: "each group, predicted by a model of all others", By: inside,
-		Tables: []Table{{Head: "left out", Rows: append(rows, Row{Name: total, Score: d.score(tallies)})}}}
+	return &Answer{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
+		Tables: []Table{{Head: "left out", Rows: append(rows, Row{Name: totalRow, Score: d.score(tallies)})}}}
 }
 
-// matrix trains on each group and judges each. A group is judged by models of the other four fifths of its parts.
+// matrix judges each group by a model of each group. A group is judged on each fifth of its own
+// parts by a model of the other four.
 func (d *data) matrix() *Answer {
 	all := d.grouped(d.By, d.everything())
 	var judged []unit
@@ -52,7 +53,7 @@ func (d *data) matrix() *Answer {
 		if d.err != nil {
 			break
 		}
-		m := d.model([]unit{of}, judged, auto)
+		m := d.fitAndJudge([]unit{of}, judged, autoLambda)
 		for k, u := range judged {
 			var tallies []tally
 			if own := d.directories(of); u.name == of.name {
@@ -64,8 +65,8 @@ func (d *data) matrix() *Answer {
 							some = append(some, u)
 						}
 					}
-					if rest := without(own, from, to); len(rest) > 0 && len(some) > 0 {
-						tallies = append(tallies, d.model(rest, some, auto).tallies...)
+					if rest := cutOut(own, from, to); len(rest) > 0 && len(some) > 0 {
+						tallies = append(tallies, d.fitAndJudge(rest, some, autoLambda).tallies...)
 					}
 				}
 			} else if d.err == nil {
@@ -77,11 +78,11 @@ func (d *data) matrix() *Answer {
 			}
 		}
 	}
-	return &Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: inside,
+	return &Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: byInnerFolds,
 		Tables: []Table{t}}
 }
 
-// shuffled returns units in a random order (Fisher and Yates), which seed and index determine.
+// shuffled returns units in a random order (Fisher-Yates) that d.Seed and index determine.
 func (d *data) shuffled(all []unit, index int) []unit {
 	all = slices.Clone(all)
 	s := stream.New(d.Seed, shuffle, uint64(index))
@@ -92,10 +93,10 @@ func (d *data) shuffled(all []unit, index int) []unit {
 	return all
 }
 
-// curve trains on nested subsets of the dates: the last, twice as many, and so on, and the same in random order.
+// curve judges models of the last 1, 2, 4, … dates, and of as many dates in random order.
 func (d *data) curve() *Answer {
 	d.fail(d.dated())
-	train, judged := d.held(nil)
+	train, judged := d.splitJudged(nil)
 	slices.Reverse(train)
 	const orders = 4
 	tables := []Table{{Title: "from the newest date back", Head: "dates"},
@@ -104,11 +105,11 @@ func (d *data) curve() *Answer {
 		if n >= len(train) {
 			n = len(train)
 		}
-		newest := d.try(fmt.Sprint(n), train[:n], judged, auto)
+		newest := d.fitAndScore(fmt.Sprint(n), train[:n], judged, autoLambda)
 		newest.Trained = spanOf([]unit{train[n-1], train[0]})
 		random := Row{Name: newest.Name, tallies: make([]tally, len(judged))}
 		for k := range orders {
-			row := d.model(d.shuffled(train, k)[:n], judged, auto)
+			row := d.fitAndJudge(d.shuffled(train, k)[:n], judged, autoLambda)
 			random.TrainedRows += row.TrainedRows / orders
 			for i, t := range row.tallies {
 				random.tallies[i].head = t.head
@@ -121,12 +122,12 @@ func (d *data) curve() *Answer {
 			break
 		}
 	}
-	return &Answer{Asked: "how good models of 1, 2, 4, … dates are", By: inside, Judged: spanOf(judged), Tables: tables}
+	return &Answer{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged), Tables: tables}
 }
 
-// Worth says what a group adds to R².
+// Worth says how much a group contributes to R².
 type Worth struct {
-	R2       float64 `json:"r2"` // R² of all groups − R² without the group; below 0 the group does harm
+	R2       float64 `json:"r2"` // R² of all groups − R² without the group; negative if the group does harm
 	Interval         // of R2
 	// Shapley is Σ|S|!(k−|S|−1)!/k!·(R²(S ∪ g) − R²(S)) over the subsets S of the other groups (Shapley
 	// 1953), with R² = 0 without data; nil if it was not asked for.
@@ -134,18 +135,19 @@ type Worth struct {
 	StdErr  float64  `json:"shapley_std_err,omitempty"` // of an estimate from random orders
 }
 
-// worth judges models of all groups, and of all but one. λ is chosen once, by cross-validation over all groups.
+// worth compares a model of all groups with models of all but one. λ is chosen once, by
+// cross-validation over all groups.
 func (d *data) worth() *Answer {
-	groups, judged := d.held(d.By)
+	groups, judged := d.splitJudged(d.By)
 	if len(groups) < 2 {
 		d.fail(exit.Refuse("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge", len(groups)))
 		return nil
 	}
-	all := d.try("none", groups, judged, auto)
+	all := d.fitAndScore("none", groups, judged, autoLambda)
 	all.Trained = ""
 	var rows []Row
 	for k, g := range groups {
-		row := d.try(g.name, without(groups, k, k+1), judged, all.Lambda)
+		row := d.fitAndScore(g.name, cutOut(groups, k, k+1), judged, all.Lambda)
 		difference := func(times []float64) float64 { return d.r2(all.tallies, times) - d.r2(row.tallies, times) }
 		row.Trained, row.Seen = "", d.seen(g)
 		row.Worth = &Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
@@ -161,7 +163,7 @@ func (d *data) worth() *Answer {
 		}
 		key := fmt.Sprint(in)
 		if _, ok := known[key]; !ok && len(some) > 0 {
-			known[key] = d.r2(d.model(some, judged, all.Lambda).tallies, nil)
+			known[key] = d.r2(d.fitAndJudge(some, judged, all.Lambda).tallies, nil)
 		}
 		return known[key]
 	}
@@ -175,14 +177,14 @@ func (d *data) worth() *Answer {
 		how = "; Shapley values are means over " + report.Counted(d.Permutations, "random order")
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
-	return &Answer{Asked: "what each group adds to R², the most harmful first" + how, By: once, Judged: spanOf(judged),
+	return &Answer{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
 		Tables: []Table{{Head: "left out", Rows: append(rows, all)}}}
 }
 
-// exactGroups is the largest number of groups of which all subsets are fitted.
+// exactGroups is the largest number of groups for which models of all subsets are fitted.
 const exactGroups = 12
 
-// exactShapley sets the Shapley values by the values of all subsets.
+// exactShapley sets the Shapley values of groups, given the value of each subset.
 func exactShapley(rows []Row, value func(in []bool) float64) {
 	k := len(rows)
 	values, sizes := make([]float64, 1<<k), make([]int, 1<<k)
@@ -210,8 +212,8 @@ func exactShapley(rows []Row, value func(in []bool) float64) {
 	}
 }
 
-// estimateShapley sets the Shapley values to the means of what groups add in random orders (Castro, Gómez and
-// Tejada 2009), with their standard errors.
+// estimateShapley estimates the Shapley values by the mean contribution of a group over random
+// orders (Castro, Gómez and Tejada 2009), with standard errors.
 func (d *data) estimateShapley(rows []Row, value func(in []bool) float64) {
 	n, places := float64(d.Permutations), make([]unit, len(rows))
 	sum, squares := make([]float64, len(rows)), make([]float64, len(rows))
@@ -236,27 +238,28 @@ func (d *data) estimateShapley(rows []Row, value func(in []bool) float64) {
 	}
 }
 
-// Found is the date that broke the score.
+// Found is the date after which models are worse.
 type Found struct {
 	Name     string  `json:"name"`
-	Before   float64 `json:"r2_before"` // of the dates before it; 0 if there are none
-	With     float64 `json:"r2_with"`   // of these and the date
+	Before   float64 `json:"r2_before"` // R² of a model of the dates before it; 0 if there are none
+	With     float64 `json:"r2_with"`   // R² of a model of these and the date
 	Interval         // of the difference
 	MinR2    float64 `json:"min_r2"`
 }
 
-// bisect finds the first date with which a model of all dates up to it is worse on the judged sums than MinR2. λ is
-// chosen once, by cross-validation over all dates to train on. Models of few early dates may be worse, too.
+// bisect finds, by bisection, a date such that models of all dates up to it score below MinR2, and
+// models of the dates before it do not. λ is chosen once, by cross-validation over all training
+// dates. Models of few early dates may score below MinR2, too.
 func (d *data) bisect() *Answer {
 	d.fail(d.dated())
-	steps, judged := d.held(nil)
+	steps, judged := d.splitJudged(nil)
 	if d.err != nil {
 		return nil
 	}
 	lambda, known := d.lambda(steps, d.sum(trainSlot, steps)), map[int]Row{0: {}}
 	model := func(n int) Row {
 		if _, ok := known[n]; !ok {
-			known[n] = d.try(steps[n-1].name, steps[:n], judged, lambda)
+			known[n] = d.fitAndScore(steps[n-1].name, steps[:n], judged, lambda)
 		}
 		return known[n]
 	}
@@ -265,9 +268,10 @@ func (d *data) bisect() *Answer {
 			return d.r2(good.tallies, times) - d.r2(bad.tallies, times)
 		})
 	}
-	good, bad, least := 0, len(steps)+1, d.MinR2 // all models may be good, too
+	good, bad, least := 0, len(steps)+1, d.MinR2 // bad stays len(steps)+1 if all models are good
 	if least == 0 {
-		// A half, a quarter and so on may be better by 0.01 than all dates, and beyond chance where an interval tells.
+		// The first half, quarter and so on must be better than all dates by 0.01 and, if there is an
+		// interval, significantly.
 		all := model(len(steps))
 		for n := len(steps); n > 1 && bad > len(steps); n /= 2 {
 			half := model(n / 2)
@@ -290,7 +294,7 @@ func (d *data) bisect() *Answer {
 	for _, n := range slices.Sorted(maps.Keys(known))[1:] {
 		t.Rows = append(t.Rows, known[n])
 	}
-	a := &Answer{Asked: "which date lowers R² for good", By: once, Judged: spanOf(judged), Tables: []Table{t}}
+	a := &Answer{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []Table{t}}
 	if bad > len(steps) {
 		a.Verdict = "no date broke the score"
 		return a

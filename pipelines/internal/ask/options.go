@@ -1,14 +1,16 @@
-// Package ask answers questions about data from stored sums, without reading a row. With the Gram matrix
-// G = Σzzᵀ, the cross products b = Σzy and Σy² of each part p, the error of weights w on a part is
+// Package ask answers questions about data from stored sums, without reading rows. With the Gram matrix G_p =
+// Σzzᵀ, the cross products b_p = Σzy and Σy² of each part p of the data, the error of weights w is
 //
 //	n·MSE_p(w) = Σy² − 2wᵀb_p + wᵀG_p w,
 //
-// and weights for any set of parts take one solve of the sum of their G and b. So an answer equals training on
-// the rows of some parts and scoring the rows of others, with features on the grid of the recipe.
+// and weights for any set of parts take one solve with the sums of their G and b. So an answer is
+// the same as from training on the rows of some parts and scoring the rows of others, with features
+// on the grid of the recipe.
 //
-// No error of an answer is of rows that its λ was chosen by. Questions that go forward in time choose λ by the
-// errors on the dates judged before (prequentially), and at the first date as the others do: by
-// cross-validation inside the training set, over five blocks of its parts, or over the folds of its only one.
+// Ask opens the sums (data), calls the function of a question, and returns its Answer. No error in
+// an answer is measured on rows by which λ was chosen. Questions about time choose λ by the errors
+// on earlier judged dates (prequentially). The first date and other questions use cross-validation
+// inside the training set: over up to five blocks of its parts, or over the folds of its only part.
 package ask
 
 import (
@@ -25,12 +27,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
-// Options say what is asked of which sums.
+// Options says which question to answer, and from which sums.
 type Options struct {
 	Question  string // one of Questions
 	Selection `group:"Model and output"`
 	Limits    `group:"Comparison"`
-	// Lambda is the recipe's where it has none.
+	// Lambda says how λ is chosen; the recipe has the defaults.
 	Lambda  spec.LambdaOptions `group:"Learner" omit:"Folds,Select"`
 	Report  string             `flag:"report" group:"Model and output" placeholder:"FILE" help:"HTML file for a report with the tables and the plot."`
 	Plot    string             `flag:"plot" group:"Model and output" placeholder:"FILE" help:"Write a plot of R² to this .png or .svg file."`
@@ -38,12 +40,12 @@ type Options struct {
 	Threads int                `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`
 	Memory  int64              `flag:"memory" group:"Job" unit:"bytes" help:"Keep the sums in memory if they fit in this many bytes, as a number or as 8GB; otherwise read them again when they are needed. 0 is all free memory. Does not change results."`
 	Log     io.Writer          // notes; nil discards them
-	// Known are squared errors for each λ that the last choice of a window has found, which are not
-	// found anew; this choice replaces them by its own.
+	// Known is a cache for ChooseWindow: squared errors for each λ from the previous choice, which it
+	// uses and then replaces by its own. nil for no cache.
 	Known map[string][]float64
 }
 
-// Selection says which sums take part, and what their labels mean.
+// Selection says which sums to use, and what their labels mean.
 type Selection struct {
 	parts.Parts
 	Judge     string   `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that models are scored on. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on them."`
@@ -52,7 +54,7 @@ type Selection struct {
 	Recipe    string   `flag:"recipe,common" placeholder:"DIR" help:"Model with the recipe of the sums. Its lineage says which sums have files that the recipe was drawn from; these sums are marked with *."`
 }
 
-// Limits have the options of single questions.
+// Limits has the options of single questions.
 type Limits struct {
 	Dates        int     `flag:"train_dates,common" help:"Train the models of backtest on this many dates before each date; 0 is all."`
 	Gap          int     `flag:"gap_dates,common" help:"Dates to leave out between training and prediction in backtest and window."`
@@ -61,13 +63,13 @@ type Limits struct {
 	MinR2        float64 `flag:"min_r2" help:"R² below which bisect calls a model broken. 0 chooses it: midway between the R² of all dates and the R² of their first half, quarter and so on, for the first of these that is clearly better."`
 }
 
-// questions are what can be asked.
+// questions has the function that answers each question.
 var questions = map[string]func(*data) *Answer{
 	"backtest": (*data).backtest, "groups": (*data).groups, "matrix": (*data).matrix, "curve": (*data).curve,
 	"window": (*data).window, "worth": (*data).worth, "bisect": (*data).bisect,
 }
 
-// Questions returns what can be asked.
+// Questions returns the values of Options.Question.
 func Questions() []string {
 	return []string{"backtest", "groups", "matrix", "curve", "window", "worth", "bisect"}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 )
 
-// page is the answer as a report.
+// page returns the answer as a report.
 func (a *Answer) page() *page.Page {
 	p := &page.Page{Title: strings.ToUpper(a.Asked[:1]) + a.Asked[1:], Headline: a.headline(),
 		Lead: fmt.Sprintf("From the sums of %s in %s, with %s.", report.Counted64(a.Rows, "row"),
@@ -32,7 +32,7 @@ func (a *Answer) page() *page.Page {
 	return p
 }
 
-// headline is the verdict, or the R² of all rows that were predicted, of all training rows or of the choice.
+// headline returns the verdict, or the R² of all judged rows, of all training rows or of the choice.
 func (a *Answer) headline() *page.Headline {
 	if a.Verdict != "" {
 		h := &page.Headline{Figure: strings.ToUpper(a.Verdict[:1]) + a.Verdict[1:]}

@@ -10,26 +10,26 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Score is how good predictions were.
+// Score says how good predictions are.
 type Score struct {
-	Rows float64 `json:"judged_rows"` // that were predicted, or the sum of their weights on their grid
-	// R2 is 1 − error/variance over the judged rows together; below 0 the mean of the judged rows would have
-	// been better. For classes the variance is that of the shares of the classes: the Brier skill score.
+	Rows float64 `json:"judged_rows"` // number of predicted rows, or the sum of their weights
+	// R2 is 1 − error/variance over all judged rows. It is negative if their mean would predict
+	// better. For classes it is the Brier skill score: the error of the class shares is the variance.
 	R2       float64 `json:"r2"`
 	Interval         // of R2
-	// Error is the mean squared error of a target; for several targets the share of their variances over all
-	// sums that it is; for classes the Brier score of the scores as probabilities, Σ(o−p)² over the classes.
+	// Error is the mean squared error of a target; for several targets, as a share of their variances
+	// over all sums; for classes, the Brier score Σ(o−p)² of the scores as probabilities.
 	Error float64 `json:"error"`
 }
 
-// Interval is a 95% interval by the bootstrap over judged units: dates or groups, since rows of a unit are alike.
-// It is nil for fewer than five.
+// Interval is a 95% bootstrap interval. It resamples judged units, which are dates or groups,
+// because rows of a unit are similar. Low and High are nil for fewer than five units.
 type Interval struct {
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 }
 
-// tally is the squared errors on judged rows, in the units of ridge.Row.MSE, and the head of their sum.
+// tally has the squared errors on a judged unit, in the units of ridge.Row.MSE, and the head of its sum.
 type tally struct {
 	squares float64
 	head    []float64
@@ -46,7 +46,7 @@ func (d *data) head(u unit) []float64 {
 	return head
 }
 
-// r2 returns R² over tallies, each counted as often as times says; all once if that is nil.
+// r2 returns R² over tallies, with times as their weights; nil counts each once.
 func (d *data) r2(all []tally, times []float64) float64 {
 	head, squares := d.head(unit{}), 0.0
 	for i, t := range all {
@@ -64,7 +64,7 @@ func (d *data) r2(all []tally, times []float64) float64 {
 			return 1 - squares/spread
 		}
 	}
-	return 0 // nothing differs
+	return 0 // targets have no variance
 }
 
 // score returns the score over judged units.
@@ -83,7 +83,7 @@ func (d *data) score(all []tally) (s Score) {
 
 var resample, shuffle = stream.PurposeOf("ask/bootstrap"), stream.PurposeOf("ask/order")
 
-// interval returns the interval of a statistic of n units by percentiles of the bootstrap (Efron 1979).
+// interval returns a percentile bootstrap interval (Efron 1979) of a statistic of n units.
 func (d *data) interval(n int, statistic func(times []float64) float64) Interval {
 	const least, samples, tail = 5, 1000, 25
 	if n < least {
@@ -115,15 +115,16 @@ func (d *data) judge(f *ridge.Fits, u unit, values int) []float64 {
 	return all
 }
 
-// try judges units by a model of others, with the λ given, or chosen inside the training set if it is below 0.
-func (d *data) try(name string, train, judged []unit, lambda float64) Row {
-	row := d.model(train, judged, lambda)
+// fitAndScore fits a model to train and scores it on judged. Cross-validation inside train chooses
+// λ if lambda is negative.
+func (d *data) fitAndScore(name string, train, judged []unit, lambda float64) Row {
+	row := d.fitAndJudge(train, judged, lambda)
 	row.Name, row.Score = name, d.score(row.tallies)
 	return row
 }
 
-// model is try without a score.
-func (d *data) model(train, judged []unit, lambda float64) Row {
+// fitAndJudge does the same as fitAndScore, but sets only the tallies and no score.
+func (d *data) fitAndJudge(train, judged []unit, lambda float64) Row {
 	s := d.sum(trainSlot, train)
 	if lambda < 0 {
 		lambda = d.lambda(train, s)
@@ -145,16 +146,16 @@ func (d *data) model(train, judged []unit, lambda float64) Row {
 	return row
 }
 
-// seen tells whether the recipe was drawn from files of a unit.
+// seen reports whether the recipe was drawn from files of a unit.
 func (d *data) seen(u unit) bool {
 	return slices.ContainsFunc(u.parts, func(i int) bool { return d.parts[i].seen })
 }
 
-// blocks is the most blocks of parts that a training set is cut into to choose λ.
+// blocks is the largest number of blocks into which a training set is cut to choose λ.
 const blocks = 5
 
-// values returns the values of λ to try for a training set, the largest first. They are the same for all
-// training sets, unless C was given, of which there is one.
+// values returns the values of λ to try for a training set, the largest first. They are the same
+// for all training sets, unless C is given: λ is then 1/(C·rows).
 func (d *data) values(train *ridge.Sum) []float64 {
 	rule, l := &d.total.Recipe.Rule, d.Lambda
 	if l.Auto() {
@@ -162,7 +163,7 @@ func (d *data) values(train *ridge.Sum) []float64 {
 	}
 	mass, _ := rule.Weigh(slices.Clone(train.Part(0)), nil, d.units.Grid != nil)
 	values, _ := l.Values(mass)
-	if l.Auto() && rule.Steps > features.ByteSteps && rule.Frequent == nil { // copies are rounded alike
+	if l.Auto() && rule.Steps > features.ByteSteps && rule.Frequent == nil { // copies of a row have equal rounding errors
 		values = append(values, ridge.SmallerLambda()...)
 	}
 	values = slices.Sorted(slices.Values(values))
@@ -170,9 +171,9 @@ func (d *data) values(train *ridge.Sum) []float64 {
 	return slices.Compact(values)
 }
 
-// lambda returns the value that has the least error in cross-validation inside a training set, whose sum is
-// whole: over up to five blocks of units that follow each other, or of the directories of the only unit, or over
-// the folds of the only directory. If that is impossible, because there is one fold or one class, it is the largest.
+// lambda chooses λ by cross-validation inside a training set, whose sum is whole. The folds are up
+// to five blocks of consecutive units, or the directories of the only unit, or the folds of the
+// only directory. If there is only one fold or one class, it returns the largest value.
 func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 	if len(train) == 1 {
 		train = d.directories(train[0])
@@ -199,13 +200,14 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 	}
 	o.Load = func(fold int) (*ridge.Sum, error) { return sums[fold], d.err }
 	fit, err := ridge.Solve(o)
-	if err != nil { // all rows are of one class or of one block
+	if err != nil { // all rows belong to one class or one block
 		return o.Lambda[0]
 	}
 	return fit.Lambda
 }
 
-// directories returns the parts of a unit by their directory, of whose levels none stands for the others.
+// directories groups the parts of a unit by directory: levels of a directory are different rows by design, so
+// none of them could judge the others.
 func (d *data) directories(u unit) (all []unit) {
 	for _, i := range u.parts {
 		place := d.parts[i].Place

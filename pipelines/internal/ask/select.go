@@ -16,9 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// selectParts sets the parts that take part, in the order of time.
+// selectParts sets d.parts, sorted by time.
 func (d *data) selectParts(terms []parts.Term) error {
-	drawn, empty := d.drawn(), 0
+	drawn, empty := d.recipeFiles(), 0
 	judge, err := where.Parse(d.Judge)
 	if err != nil {
 		return exit.Usage("--judge %q: %w", d.Judge, err)
@@ -55,11 +55,11 @@ func (d *data) selectParts(terms []parts.Term) error {
 	return d.err
 }
 
-// pooled is the name of the group of parts that pool several values.
-const pooled = "pooled"
+// pooledGroup is the name of the group of parts that pool several values of a label.
+const pooledGroup = "pooled"
 
-// label returns the values of labels of the rows of a part, or the label that it lacks. Parts that pool several values
-// are one group, whichever they pool.
+// label returns the values of labels of a part, joined to a name, or the label that the part lacks.
+// All parts that pool several values have the name pooledGroup.
 func (p *part) label(names []string) (value, lacks string) {
 	for member := range max(1, len(p.Members)) {
 		var values []string
@@ -72,17 +72,17 @@ func (p *part) label(names []string) (value, lacks string) {
 		}
 		own := strings.Join(values, ", ")
 		if member > 0 && own != value {
-			return pooled, ""
+			return pooledGroup, ""
 		}
 		value = own
 	}
 	return value, ""
 }
 
-// nights matches the sums of a retraining, which are named for a day and a digest.
-var nights = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-[0-9a-f]{16}/?$`)
+// nightSums matches the sums of a retraining, whose names have a day and a digest.
+var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-[0-9a-f]{16}/?$`)
 
-// dateOf returns the date of a part by its labels, zero if it has none.
+// dateOf returns the date of a part from its labels, zero if it has none.
 func (d *data) dateOf(t parts.Term) time.Time {
 	labels := t.LabelsOf(0)
 	date, ok := parts.Date(labels[d.DateLabel])
@@ -90,7 +90,7 @@ func (d *data) dateOf(t parts.Term) time.Time {
 		d.fail(exit.Usage("--date_label %s: %s has no such label with a date such as 2026-11-20", d.DateLabel, t.Place))
 	} else if own, err := parts.DateOf(t.Place); err == nil && d.DateLabel == "" {
 		return own
-	} else if own := nights.FindStringSubmatch(t.Place); own != nil && d.DateLabel == "" {
+	} else if own := nightSums.FindStringSubmatch(t.Place); own != nil && d.DateLabel == "" {
 		date, ok = parts.Date(own[1])
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
@@ -101,8 +101,8 @@ func (d *data) dateOf(t parts.Term) time.Time {
 	return date
 }
 
-// drawn returns the versions of the files from which the recipe was drawn, as far as a lineage tells.
-func (d *data) drawn() map[string]bool {
+// recipeFiles returns the versions of the files from which the recipe was drawn, if a lineage has them.
+func (d *data) recipeFiles() map[string]bool {
 	dir, err := models.ResolveAlias(d.ctx, d.Recipe)
 	d.fail(err)
 	var l *registry.Lineage
@@ -136,8 +136,8 @@ func (d *data) dated() error {
 	return nil
 }
 
-// grouped returns parts by the values of labels, in the order of the values; without labels those of each date, or
-// each part if not all have dates.
+// grouped returns the parts some as units, by the values of the labels by, sorted by value. Without
+// labels a unit is a date, or a single part if some parts have no date.
 func (d *data) grouped(by []string, some []int) (all []unit) {
 	dated := d.dated() == nil
 	for _, i := range some {
@@ -158,7 +158,7 @@ func (d *data) grouped(by []string, some []int) (all []unit) {
 		all[k].parts = append(all[k].parts, i)
 	}
 	const note = "rows of pooled values train models that leave out one of these values; sum with a lower --min_rows"
-	if slices.ContainsFunc(all, func(u unit) bool { return u.name == pooled }) && !slices.Contains(d.notes, note) {
+	if slices.ContainsFunc(all, func(u unit) bool { return u.name == pooledGroup }) && !slices.Contains(d.notes, note) {
 		d.notes = append(d.notes, note)
 	}
 	if len(by) > 0 {
@@ -167,25 +167,25 @@ func (d *data) grouped(by []string, some []int) (all []unit) {
 	return all
 }
 
-// nameOf writes a date, with its hour if it has one.
+// nameOf formats a date, with the hour unless it is 0.
 func nameOf(t time.Time) string {
 	return strings.TrimSuffix(t.Format("2006-01-02T15:04"), "T00:00")
 }
 
-// steps returns the parts of each date, in the order of time.
+// steps returns a unit for each date, sorted by time.
 func (d *data) steps() []unit {
 	d.fail(d.dated())
 	return d.grouped(nil, d.everything())
 }
 
-// judges returns the parts of a unit that judge.
+// judges returns the unit with only the parts on which models are scored.
 func (d *data) judges(u unit) unit {
 	return unit{u.name, slices.DeleteFunc(slices.Clone(u.parts), func(i int) bool { return !d.parts[i].judges })}
 }
 
-// held returns the units to train on, by the label if there is one, and those that judge: by --judge, or else the
-// newest fifth of the dates.
-func (d *data) held(by []string) (train, judged []unit) {
+// splitJudged returns the units to train on, grouped by labels if there are any, and the units on
+// which models are scored: by --judge, or the newest fifth of the dates.
+func (d *data) splitJudged(by []string) (train, judged []unit) {
 	if d.Judge == "" {
 		steps := d.steps()
 		for k, s := range steps {

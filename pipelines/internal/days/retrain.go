@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// RetrainOptions say what to retrain on.
+// RetrainOptions says which data to retrain on, and for which day.
 type RetrainOptions struct {
 	Models string      `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
 	Sums   string      `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
@@ -30,19 +30,19 @@ type RetrainOptions struct {
 	Where  string      `flag:"where" group:"Data" placeholder:"CONDITION" help:"Use only files of --data whose name=value directories meet this condition, such as 'country in (DE, FR) and dt!=2026-11-09'."`
 	Day    string      `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
 	Window spec.Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of days every night by the errors on earlier days; auto up to 365d sets the largest number. The default is all."`
-	// HeldOut is the pattern of a fixed set of labelled rows that judge; "" is the newest
-	// partition that neither model was trained on.
+	// HeldOut is the pattern of a fixed set of labelled rows on which models are compared; "" is the
+	// newest partition that neither model was trained on.
 	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows, outside all partitions, to compare models on. The default is the newest partition that neither model has seen."`
-	// MaxDrift is the largest drift of a partition from the rows of the recipe, of a column and in
-	// the features of the model; one beyond it is left out. 0 means no bound.
+	// MaxDrift is the largest drift of a partition from the rows of the recipe, in a column or in the
+	// features of the model. Partitions beyond it are left out. 0 means no bound.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest drift of a partition from the rows of the recipe (without one: from most other partitions). Partitions beyond it are not trained on. 0 means no bound."`
-	// Redraw is the drift of all rows from those of the recipe beyond which the recipe is
-	// drawn anew; 0 means no bound.
+	// Redraw is the drift of all rows from the rows of the recipe beyond which a new recipe is drawn;
+	// 0 means never.
 	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Draw a new recipe if all rows have drifted further than this from its rows; 0 means never."`
-	// KeepSums says which sums stay; those of the partitions that are there, and of champion,
-	// challenger and previous champion, always do.
+	// KeepSums says which sums are kept. Sums of present partitions, and of champion, challenger and
+	// previous champion, are always kept.
 	KeepSums spec.KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and all of the last 400 days)."`
-	// Settings are all other settings that the models depend on, for the names of models.
+	// Settings has all other settings that the models depend on. It is hashed into their names.
 	Settings string
 
 	Program string           // version
@@ -52,59 +52,57 @@ type RetrainOptions struct {
 	Now     func() time.Time // nil is time.Now
 }
 
-// Jobs are the jobs that a retraining consists of. Each can be repeated: what it has made is
-// whole or absent.
+// Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or absent.
 type Jobs interface {
 	// Train draws a recipe from the files and trains a model by it.
 	Train(ctx context.Context, model string, files []string) error
-	// Judge judges a model by itself, and whether it may replace the champion unless that is "".
-	// The text is for people.
+	// Judge checks the gates of a model and, unless champion is "", compares it with the champion on
+	// the rows of the files.
 	Judge(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison, error)
-	// Accept returns an error if models like the champion do not have the scores by which Judge judges.
-	// Train returns it before it trains.
+	// Accept returns an error if models like the champion do not have the scores that Judge needs.
+	// Train checks the same before it trains.
 	Accept(ctx context.Context, champion string) error
-	// Probe draws a small recipe from the files, by which partitions are compared, unless it exists.
+	// Probe draws a small recipe from the files, to compare partitions, unless it exists.
 	Probe(ctx context.Context, model string, files []string) error
 
-	// Recipe identifies the recipe of a model: models that were trained by it have the same. It
-	// is "" if the model was not trained by sums, or its recipe lacks what the settings ask for; the
-	// other jobs are then called only for probes.
+	// Recipe returns an identifier of the recipe of a model, equal for equal recipes. It is "" if the
+	// model was not fitted to sums, or if its recipe lacks what the settings need. The jobs below are
+	// then called only for probes.
 	Recipe(ctx context.Context, model string) (string, error)
-	// Sum sums files under the recipe of a model, and creates the directory out unless it exists: then
-	// it reads none.
+	// Sum sums files by the recipe of a model and creates the directory out. If out exists, it reads
+	// no files, and read is false.
 	Sum(ctx context.Context, recipe string, files []string, out string) (s *Summed, read bool, err error)
-	// Fit adds and subtracts sums and trains a model by the recipe. It creates o.SaveSums, with the
-	// sums of the model, before o.Model; without a model, unless it exists.
+	// Fit adds and subtracts sums and fits a model to them. It creates o.SaveSums, with the sums of
+	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
 	Fit(ctx context.Context, recipe string, o FitOptions) error
-	// Drift returns how far the rows of sums are from those of the sums in a directory.
+	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
 	Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error)
-	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each.
-	// Errors that were found on an earlier night are known; it replaces them by those of this one.
+	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each. known
+	// has errors that an earlier night computed; ChooseWindow replaces its content.
 	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
 }
 
 // Summed describes the sums of a part.
 type Summed struct {
 	Rows    int64    `json:"rows"`
-	Content string   `json:"content"`       // equal for equal rows, however they are split into files
+	Content string   `json:"content"`       // digest; equal for equal rows, however they are split into files
 	New     []string `json:"new,omitempty"` // columns that the recipe does not have
-	// Columns are those that have moved for certain from the rows of the recipe, the farthest
-	// first, at most MostColumns.
+	// Columns are the columns with significant drift from the rows of the recipe, the largest first,
+	// at most MostColumns.
 	Columns []sums.ColumnDrift `json:"columns,omitempty"`
 }
 
 // MostColumns is the largest number of Summed.Columns.
 const MostColumns = 5
 
-// Drift is how far rows are from those of a recipe, in the features of the model.
+// Drift is the distance of rows from the rows of a recipe, in the features of the model.
 type Drift struct {
 	Value float64 `json:"value"`
 	Text  string  `json:"text"` // in words
 }
 
-// Retrain works for a day. If it did not put a new model to use, the error is an
-// *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is
-// complete.
+// Retrain makes and judges the model of a day. If it promotes no model, the error is an
+// *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is complete.
 func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -130,7 +128,7 @@ func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, 
 		return nil, err
 	}
 	slices.SortStableFunc(n.report.Refused, func(a, b Refused) int { return cmp.Compare(a.Day, b.Day) })
-	// by several probes
+	// Several probes may have refused the same day.
 	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b Refused) bool { return a.Day == b.Day })
 	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
 		return nil, err
@@ -182,12 +180,12 @@ type night struct {
 	pattern  *Pattern
 	report   *RetrainReport
 
-	first    string      // day of the window; "" if it has no bound
-	all      []Partition // of the window
-	champion string      // its name; "" for none, and if its directory is lost
+	first    string      // first day of the window; "" if it has no bound
+	all      []Partition // partitions of the window
+	champion string      // its name; "" if there is none or its directory is lost
 	lineage  *registry.Lineage
 	index    *index // of the champion's recipe, or of a probe
-	copies   int    // partitions that were refused as such
+	copies   int    // partitions that were refused because they copy another
 }
 
 func (n *night) note(format string, args ...any) {
@@ -236,14 +234,14 @@ func (n *night) run(ctx context.Context) error {
 		return err
 	}
 	if n.champion == "" {
-		return n.anew(ctx, "there is no champion")
+		return n.drawNew(ctx, "there is no champion")
 	}
 	if n.lineage, err = registry.ReadLineage(ctx, n.registry.Place(n.champion)); err != nil {
 		return err
 	}
-	if n.lineage == nil || n.lineage.Day == "" { // it was trained and promoted by hand
+	if n.lineage == nil || n.lineage.Day == "" { // the champion was trained and promoted by hand
 		n.lineage = nil
-		return n.anew(ctx, fmt.Sprintf("nothing tells on which days %s was trained", n.champion))
+		return n.drawNew(ctx, fmt.Sprintf("nothing tells on which days %s was trained", n.champion))
 	}
 	done, err := n.decided(ctx)
 	if err != nil || done {
@@ -252,11 +250,11 @@ func (n *night) run(ctx context.Context) error {
 	if err := n.Accept(ctx, n.registry.Place(n.champion)); err != nil {
 		return err
 	}
-	return n.again(ctx)
+	return n.retrainByRecipe(ctx)
 }
 
-// decided reports whether the champion was made for the day from the partitions as they are,
-// which a run finds that was stopped after it had promoted, or is repeated.
+// decided reports whether the champion was made for this day from the same partitions: a stopped or
+// earlier run has already promoted it.
 func (n *night) decided(ctx context.Context) (bool, error) {
 	l := n.lineage
 	if l.Day != n.Day || l.Seen != key(n.all, n.Settings) {
@@ -273,12 +271,12 @@ func (n *night) decided(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// recent is how many events are searched for one of the day.
-const recent = 100
+// recentEvents is the number of last events among which events of the day are searched.
+const recentEvents = 100
 
-// lastEvent returns the last event about a model on the day, nil if there is none.
+// lastEvent returns the last event of the day about a model, nil if there is none.
 func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, error) {
-	events, err := n.registry.History(ctx, recent)
+	events, err := n.registry.History(ctx, recentEvents)
 	if err != nil {
 		return nil, err
 	}
@@ -290,24 +288,24 @@ func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, e
 	return nil, nil
 }
 
-// draw draws a recipe from partitions, trains a model by it, and judges it.
-func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
-	judge, train := n.judges(parts)
+// drawRecipe trains a model with a new recipe on partitions, except those that judge it, and judges it.
+func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) error {
+	judge, train := n.splitJudge(parts)
 	switch {
 	case len(train) == 0:
 		if len(parts) == 0 {
-			return n.nothing(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before", n.Day))
+			return n.endWithoutModel(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before", n.Day))
 		}
-		return n.nothing(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another day, or name files that judge with --held_out", judge.name))
+		return n.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another day, or name files that judge with --held_out", judge.name))
 	case judge == nil:
-		return n.nothing("no model can be judged: every partition is one that the champion was trained on")
+		return n.endWithoutModel("no model can be judged: every partition is one that the champion was trained on")
 	case n.unchanged(train):
-		return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
+		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
 			n.champion, judge.name))
 	}
 	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)
 	n.report.Redrawn = why
-	n.report.parts(train, judge)
+	n.report.setParts(train, judge)
 	l := &registry.Lineage{Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
 		Command: n.Command, Seen: key(n.all, n.Settings)}
 	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
@@ -315,7 +313,7 @@ func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
 		return n.make(ctx, model, l, func(dir string) error {
 			err := n.Train(ctx, dir, uris(train))
 			if err == nil {
-				if err = unchanged(ctx, train...); err != nil { // then its name is wrong
+				if err = unchanged(ctx, train...); err != nil { // the files do not match the model's name
 					err = errors.Join(err, storage.Remove(ctx, dir))
 				}
 			}
@@ -328,7 +326,7 @@ func (n *night) draw(ctx context.Context, parts []Partition, why string) error {
 	return n.judge(ctx, model, judge)
 }
 
-// make makes a model unless a run before has made it, and stores its lineage.
+// make creates a model unless an earlier run has created it, and stores its lineage.
 func (n *night) make(ctx context.Context, model string, l *registry.Lineage, create func(dir string) error) error {
 	dir := n.registry.Place(model)
 	there, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile))
@@ -356,31 +354,30 @@ func (n *night) make(ctx context.Context, model string, l *registry.Lineage, cre
 	return n.registry.WriteLineage(ctx, model, l)
 }
 
-// removeWork removes the work directory that a job has left which was stopped after it had made
-// its output.
+// removeWork removes the work directory of a job that was stopped after it had created its output.
 func removeWork(ctx context.Context, out string) error {
 	dir, name := path.Split(out)
 	return storage.Remove(ctx, dir+".bochner-"+name)
 }
 
-// judgeRows are the rows that judge.
+// judgeRows are the held-out rows on which models are judged.
 type judgeRows struct {
-	name  string
-	files []string
-	of    *Partition // nil for a fixed set
+	name      string
+	files     []string
+	partition *Partition // nil for a fixed set
 }
 
 func (j *judgeRows) part() *registry.Part {
-	if j.of == nil {
+	if j.partition == nil {
 		return &registry.Part{Name: j.name, Files: []registry.File{}}
 	}
-	return &lineageParts([]Partition{*j.of}, nil)[0]
+	return &lineageParts([]Partition{*j.partition}, nil)[0]
 }
 
-// judges chooses the rows that judge, and returns the partitions to train on: those of a fixed
-// set, or those of the newest partition that the champion has not seen, neither in its
-// training nor when its recipe was drawn.
-func (n *night) judges(parts []Partition) (judge *judgeRows, train []Partition) {
+// splitJudge returns the rows that judge and the partitions to train on. The rows are a fixed set,
+// or the newest partition that the champion has not seen, neither in its training nor when its
+// recipe was drawn. judge is nil if there are none.
+func (n *night) splitJudge(parts []Partition) (judge *judgeRows, train []Partition) {
 	if n.HeldOut != "" {
 		return &judgeRows{name: n.HeldOut, files: []string{n.HeldOut}}, parts
 	}
@@ -388,22 +385,22 @@ func (n *night) judges(parts []Partition) (judge *judgeRows, train []Partition) 
 		if n.seen(p.Day) {
 			continue
 		}
-		return &judgeRows{name: p.Day, files: uris(parts[i : i+1]), of: &parts[i]}, slices.Delete(slices.Clone(parts), i, i+1)
+		return &judgeRows{name: p.Day, files: uris(parts[i : i+1]), partition: &parts[i]}, slices.Delete(slices.Clone(parts), i, i+1)
 	}
 	return nil, parts
 }
 
-// seen reports whether the champion was trained on a day, in whichever version, or its recipe
-// was drawn from it, or may have been trained on it before its window was chosen.
+// seen reports whether the champion or its recipe has used any version of the data of a day, or may
+// have used it, because the day is before the chosen window.
 func (n *night) seen(day string) bool {
 	if n.lineage == nil {
 		return false
 	}
-	return n.outside(day) || slices.ContainsFunc(n.lineage.Parts, func(p registry.Part) bool { return p.Name == day }) ||
+	return n.beforeWindow(day) || slices.ContainsFunc(n.lineage.Parts, func(p registry.Part) bool { return p.Name == day }) ||
 		slices.Contains(n.lineage.Drawn, day)
 }
 
-// judge compares the model with the champion, and promotes it or leaves it.
+// judge compares the model with the champion, and promotes it if it passes.
 func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error {
 	n.report.Model = model
 	champion := ""
@@ -419,8 +416,8 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		}
 		return err
 	})
-	if why, other := unfit(err); judge.of != nil && why != "" && other == nil {
-		// such as rows of a day that has left the window, on which the champion was trained
+	if why, other := unfit(err); judge.partition != nil && why != "" && other == nil {
+		// for instance, the champion was trained on these rows, of a day that has left the window
 		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, why))
 	}
 	if err != nil {
@@ -429,7 +426,7 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 	return n.timed("promote", func() error { return n.decide(ctx, model) })
 }
 
-// decide promotes the model or records that it was left.
+// decide promotes the model, or records that the champion stays.
 func (n *night) decide(ctx context.Context, model string) error {
 	r := n.report
 	passed := !slices.ContainsFunc(r.Gates, func(g registry.Gate) bool { return !g.Passed })
@@ -460,20 +457,20 @@ func (n *night) decide(ctx context.Context, model string) error {
 	}
 	r.Outcome, r.Why = Kept, "the model did not pass: "+failed(r.Gates)
 	if e != nil && e.Action == registry.Kept {
-		return nil // a run before this one has recorded it
+		return nil // an earlier run has recorded it
 	}
 	note.Why, note.Expect = r.Why, ""
 	_, err = n.registry.Keep(ctx, model, note)
 	return err
 }
 
-// nothing ends a run that makes no model because there is no new data.
-func (n *night) nothing(why string) error {
+// endWithoutModel ends a run that makes no model because there is no new data to train on or judge by.
+func (n *night) endWithoutModel(why string) error {
 	n.report.Outcome, n.report.Why = Nothing, why
 	return nil
 }
 
-// uris are the files of partitions.
+// uris returns the URIs of the files of partitions.
 func uris(parts []Partition) (all []string) {
 	for _, p := range parts {
 		for _, o := range p.Files {
@@ -483,7 +480,7 @@ func uris(parts []Partition) (all []string) {
 	return all
 }
 
-// lineageParts describes partitions; sums has the directories of their sums, by day.
+// lineageParts describes partitions for a lineage. sums has the directories of their sums, by day.
 func lineageParts(parts []Partition, sums map[string]string) []registry.Part {
 	all := []registry.Part{}
 	for _, p := range parts {

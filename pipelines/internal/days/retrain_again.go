@@ -15,11 +15,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// again retrains by the recipe of the champion: it sums what has no sums yet, refuses what does
-// not look like the rows of the recipe, and fits.
-func (n *night) again(ctx context.Context) error {
+// retrainByRecipe keeps the champion's recipe: it sums partitions that have no sums, leaves out
+// those that have drifted too far, and fits a model to the sums of the rest.
+func (n *night) retrainByRecipe(ctx context.Context) error {
 	if n.lineage.Day > n.Day {
-		return n.nothing(fmt.Sprintf("the champion %s was made for a later day, %s", n.champion, n.lineage.Day))
+		return n.endWithoutModel(fmt.Sprintf("the champion %s was made for a later day, %s", n.champion, n.lineage.Day))
 	}
 	recipe := n.registry.Place(n.champion)
 	id, err := n.Recipe(ctx, recipe)
@@ -27,7 +27,7 @@ func (n *night) again(ctx context.Context) error {
 		return err
 	}
 	if id == "" {
-		return n.anew(ctx, "its learner is not trained by sums, or its recipe lacks the curves of --calibrate")
+		return n.drawNew(ctx, "its learner is not trained by sums, or its recipe lacks the curves of --calibrate")
 	}
 	if err := n.open(ctx, id); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (n *night) again(ctx context.Context) error {
 	if !slices.ContainsFunc(n.all, func(p Partition) bool { return p.Day == n.Day }) {
 		n.note("there is no data of %s yet", n.Day)
 	}
-	judge, train := n.judges(accepted)
+	judge, train := n.splitJudge(accepted)
 	if judge != nil {
 		if train, err = n.choose(ctx, train); err != nil {
 			return err
@@ -54,12 +54,12 @@ func (n *night) again(ctx context.Context) error {
 	}
 	switch {
 	case judge == nil:
-		return n.nothing("no new rows can judge a model: the champion was trained on every partition that is there")
+		return n.endWithoutModel("no new rows can judge a model: the champion was trained on every partition that is there")
 	case n.unchanged(train):
-		return n.nothing(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
+		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
 			n.champion, judge.name))
 	case len(train) == 0:
-		return n.nothing("there are no rows to train on")
+		return n.endWithoutModel("there are no rows to train on")
 	}
 	f := n.index.plan(train)
 	if n.Redraw > 0 && n.index.Drawn {
@@ -73,10 +73,10 @@ func (n *night) again(ctx context.Context) error {
 		}
 		n.report.Drift = d
 		if d.Value > n.Redraw {
-			if judge.of != nil {
-				train = append(slices.Clone(train), *judge.of)
+			if judge.partition != nil {
+				train = append(slices.Clone(train), *judge.partition)
 			}
-			return n.draw(ctx, train,
+			return n.drawRecipe(ctx, train,
 				fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.Redraw,
 					d.Text))
 		}
@@ -84,8 +84,8 @@ func (n *night) again(ctx context.Context) error {
 	return n.fit(ctx, recipe, id, train, judge, f)
 }
 
-// sumAll sums the partitions that have no sums by a recipe that was drawn from some of them, and
-// returns those that are fit for training.
+// sumAll sums the partitions that have no sums yet, by a recipe that was drawn from the partitions
+// from, and returns the partitions that are fit for training.
 func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (accepted []Partition, err error) {
 	var summed []Partition // without copies
 	contents := map[string]string{}
@@ -96,27 +96,27 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 			return nil, err
 		}
 		if why != "" {
-			n.leave(p, why)
+			n.leaveOut(p, why)
 			continue
 		}
 		x := n.index.Parts[p.name()]
 		if other, twice := contents[x.Content]; twice {
 			n.copies++
-			n.leave(p, fmt.Sprintf("has the same %d rows as %s", x.Rows, other))
+			n.leaveOut(p, fmt.Sprintf("has the same %d rows as %s", x.Rows, other))
 			continue
 		}
 		contents[x.Content] = p.Day
 		summed = append(summed, p)
 	}
 	if n.MaxDrift > 0 || n.Redraw > 0 {
-		if err := n.drawn(ctx, recipe, from); err != nil {
+		if err := n.sumDrawn(ctx, recipe, from); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range summed {
 		x := n.index.Parts[p.name()]
 		if len(x.Columns) > 0 && n.MaxDrift > 0 && x.Columns[0].AtLeast > n.MaxDrift {
-			n.leave(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.MaxDrift, columnsText(x.Columns)))
+			n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.MaxDrift, columnsText(x.Columns)))
 			continue
 		}
 		if n.MaxDrift > 0 && n.index.Drawn {
@@ -127,7 +127,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 				}
 			}
 			if x.Drift.Value > n.MaxDrift {
-				n.leave(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, n.MaxDrift, x.Drift.Text))
+				n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, n.MaxDrift, x.Drift.Text))
 				continue
 			}
 		}
@@ -136,7 +136,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 	return accepted, n.index.write(ctx)
 }
 
-// sumOne sums a partition, unless that was done, or says why it cannot be.
+// sumOne sums a partition, unless it has sums. why says what is wrong with data that cannot be summed.
 func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why string, err error) {
 	name := p.name()
 	if n.index.Parts[name] != nil {
@@ -150,7 +150,7 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 	switch {
 	case err == nil && !read:
 		err = removeWork(ctx, place)
-	case err == nil && !slices.Contains(n.report.Summed, p.Day): // otherwise by another probe
+	case err == nil && !slices.Contains(n.report.Summed, p.Day): // another probe may have read it
 		n.report.Summed = append(n.report.Summed, p.Day)
 	}
 	if err != nil {
@@ -160,9 +160,9 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 	return "", nil
 }
 
-// drawn makes the sums of the partitions from whose rows the recipe was drawn, from which drift
-// is measured, unless it was done. Without any of them drift is not measured. A copy counts once.
-func (n *night) drawn(ctx context.Context, recipe string, from []Partition) error {
+// sumDrawn adds up the sums of the partitions from which the recipe was drawn, unless that was done. Drift is
+// measured from these rows; if the partitions no longer exist, it is not measured. Of copies, one is added.
+func (n *night) sumDrawn(ctx context.Context, recipe string, from []Partition) error {
 	if n.index.Drawn {
 		return nil
 	}
@@ -185,13 +185,13 @@ func (n *night) drawn(ctx context.Context, recipe string, from []Partition) erro
 	return nil
 }
 
-// drawnParts are the partitions of these days.
+// drawnParts returns the partitions of drawnDays.
 func (n *night) drawnParts() []Partition {
 	days := n.drawnDays()
 	return slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !slices.Contains(days, p.Day) })
 }
 
-// drawnDays are the days from whose rows the recipe of the champion was drawn.
+// drawnDays returns the days from which the recipe of the champion was drawn.
 func (n *night) drawnDays() []string {
 	if n.lineage.Drawn != nil {
 		return n.lineage.Drawn
@@ -203,7 +203,7 @@ func (n *night) drawnDays() []string {
 	return days
 }
 
-// columnsText says in words how columns have moved.
+// columnsText describes the drift of columns in words.
 func columnsText(columns []sums.ColumnDrift) string {
 	var words []string
 	for _, c := range columns {
@@ -212,11 +212,11 @@ func columnsText(columns []sums.ColumnDrift) string {
 	return strings.Join(words, "; ")
 }
 
-// drifts reports how the partitions that the champion was not trained on have drifted.
-func (n *night) drifts() {
+// reportDrifts adds the drift of the partitions that the champion was not trained on to the report.
+func (n *night) reportDrifts() {
 	for _, p := range n.all {
 		x := n.index.Parts[p.name()]
-		if x == nil || n.trusted(p) || n.outside(p.Day) {
+		if x == nil || n.trusted(p) || n.beforeWindow(p.Day) {
 			continue
 		}
 		d := Moved{Day: p.Day, Columns: x.Columns, Features: x.Drift}
@@ -226,8 +226,9 @@ func (n *night) drifts() {
 	}
 }
 
-// changes reports what happened to the partitions since the champion was trained.
-func (n *night) changes() {
+// reportChanges adds the days that are new, late, replaced or withdrawn since the champion was
+// trained to the report.
+func (n *night) reportChanges() {
 	before := map[string]string{}
 	newest := ""
 	for _, p := range n.lineage.Parts {
@@ -247,7 +248,7 @@ func (n *night) changes() {
 		switch {
 		case there && digest != p.Digest:
 			n.report.Replaced = append(n.report.Replaced, p.Day)
-		case !there && !refused && !n.outside(p.Day):
+		case !there && !refused && !n.beforeWindow(p.Day):
 			n.report.New = append(n.report.New, p.Day)
 			if p.Day < newest {
 				n.report.Late = append(n.report.Late, p.Day)
@@ -267,12 +268,11 @@ func (n *night) unchanged(train []Partition) bool {
 	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.is)
 }
 
-// refused ends a run whose partition of the day cannot be trained on. It reports what is new for
-// the champion.
+// refused ends a run if the partition of its day was refused, and reports whether it did.
 func (n *night) refused(ctx context.Context) (bool, error) {
 	if n.lineage != nil {
-		n.changes()
-		n.drifts()
+		n.reportChanges()
+		n.reportDrifts()
 	}
 	i := slices.IndexFunc(n.report.Refused, func(r Refused) bool { return r.Day == n.Day })
 	if i < 0 {
@@ -281,7 +281,7 @@ func (n *night) refused(ctx context.Context) (bool, error) {
 	return true, n.refuse(ctx, fmt.Sprintf("the data of %s is refused: %s", n.Day, n.report.Refused[i].Why))
 }
 
-// refuse ends a run that has no data to train on. The history tells what happened to champions.
+// refuse ends a run that has no data to train on, and records it in the history of the champion.
 func (n *night) refuse(ctx context.Context, why string) error {
 	n.report.Outcome, n.report.Why = Drifted, why
 	if n.champion == "" {
@@ -295,10 +295,10 @@ func (n *night) refuse(ctx context.Context, why string) error {
 	return err
 }
 
-// fit trains a model on partitions by their sums, and judges it.
+// fit fits a model to the sums of partitions, and judges it.
 func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, judge *judgeRows, f FitOptions) error {
 	model := n.Day + "-" + key(train, "fit", id, judge.name, n.Settings)
-	n.report.parts(train, judge)
+	n.report.setParts(train, judge)
 	sums := map[string]string{}
 	for _, p := range train {
 		sums[p.Day] = n.index.place(p.name())
@@ -311,11 +311,11 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 	err := n.timed("fit", func() error {
 		return n.make(ctx, model, l, func(dir string) error {
 			if f.SaveSums != "" {
-				there, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile)) // which is written last
+				there, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile)) // the file that is written last
 				if err != nil {
 					return err
 				}
-				if there { // a run that was stopped has made it
+				if there { // a stopped run has created it
 					f.Sums, f.Without, f.SaveSums = []string{f.SaveSums}, nil, ""
 				}
 			}
@@ -324,11 +324,11 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 			}
 			f.Model = dir
 			err := n.Fit(ctx, recipe, f)
-			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.Writing(err) {
-				// Not every sum can be subtracted, such as one without which rows that were
-				// frequent no longer are.
+			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
+				// Some sums cannot be subtracted, for instance if rows that were frequent would no longer be
+				// frequent.
 				n.note("the sums of all partitions are added: %s", transforms.FaultText(err))
-				f = n.index.anew(train)
+				f = n.index.planFromParts(train)
 				f.Model = dir
 				err = n.Fit(ctx, recipe, f)
 			}
@@ -338,7 +338,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 	if err != nil {
 		return err
 	}
-	if err := n.index.follow(ctx, train); err != nil {
+	if err := n.index.setTotal(ctx, train); err != nil {
 		return err
 	}
 	same, err := n.sameBytes(ctx, model)
@@ -347,7 +347,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 	}
 	if same {
 		n.report.Model = model
-		return n.nothing(fmt.Sprintf("the model %s is the champion %s, byte for byte", model, n.champion))
+		return n.endWithoutModel(fmt.Sprintf("the model %s is the champion %s, byte for byte", model, n.champion))
 	}
 	return n.judge(ctx, model, judge)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// anew trains by a recipe of its own on the partitions of the window that are alike.
-func (n *night) anew(ctx context.Context, why string) error {
+// drawNew trains with a new recipe on the partitions of the window that have similar rows.
+func (n *night) drawNew(ctx context.Context, why string) error {
 	var fit []Partition
 	err := n.timed("check", func() (err error) { fit, err = n.check(ctx); return err })
 	if err != nil || n.report.Outcome != "" {
@@ -27,14 +27,13 @@ func (n *night) anew(ctx context.Context, why string) error {
 	if n.Window.Auto {
 		n.note("the window takes all days: it is chosen by sums of a recipe, and this recipe is new")
 	}
-	return n.draw(ctx, fit, why)
+	return n.drawRecipe(ctx, fit, why)
 }
 
-// check returns the partitions of the window that are fit for training without a recipe. It draws a
-// probe, which is a small recipe, from one partition, and sums and refuses the others as it would
-// by the recipe of a champion. It takes the first probe by which more partitions are fit than not.
-// If there is none, it takes the one by which most are fit, provided that the champion was trained
-// on its partition; otherwise the run ends.
+// check returns the partitions of the window that are fit for training, when there is no recipe yet. It draws a
+// probe, which is a small recipe, from one partition, and checks the others by their drift from it. It takes
+// the first probe that accepts more partitions than it rejects. If there is none, it takes the probe that
+// accepts most, provided that the champion was trained on its partition. Otherwise the run ends.
 func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	references, trusted, err := n.references(ctx)
 	if err != nil {
@@ -42,7 +41,7 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	}
 	var best []Partition
 	var doubts []Refused
-	var flags error // do not fit the rows of a partition
+	var flags error // flags that do not fit the rows of a partition
 	most := 0
 	for _, from := range references {
 		why, err := n.drawProbe(ctx, n.probe(from), from)
@@ -56,7 +55,7 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 			}
 		} else {
 			var against int
-			if fit, against, err = n.like(ctx, from); err != nil || len(fit) > against {
+			if fit, against, err = n.fitsProbe(ctx, from); err != nil || len(fit) > against {
 				return fit, err
 			}
 		}
@@ -70,7 +69,7 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	case len(doubts) == 0 || n.index == nil && flags != nil:
 		return nil, flags
 	case trusted && best != nil:
-		fit, _, err := n.like(ctx, best)
+		fit, _, err := n.fitsProbe(ctx, best)
 		return fit, err
 	case n.index == nil:
 		return nil, n.refuse(ctx, "no partition can be used: correct them, or wait for more days")
@@ -80,8 +79,8 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 			"correct or remove the wrong ones, or wait for more days", len(n.all)))
 }
 
-// drawProbe draws the probe of partitions, or returns why no recipe can be drawn from their rows.
-// Flags that do not fit them may fit others.
+// drawProbe draws a probe from partitions. why is the reason if no recipe can be drawn from their
+// rows, or if flags do not fit them.
 func (n *night) drawProbe(ctx context.Context, place string, from []Partition) (why, err error) {
 	err = n.Probe(ctx, place, uris(from))
 	if _, other := unfit(err); other == nil || exit.Code(err) == exit.CodeUsage {
@@ -90,10 +89,10 @@ func (n *night) drawProbe(ctx context.Context, place string, from []Partition) (
 	return nil, err
 }
 
-// references returns what probes may be drawn from, the best first: single partitions, and all of
-// them together. If the champion was trained on some of them as they are, only these are taken:
-// they are trusted. Probes that exist come first, because they save reading, then newer partitions,
-// which stay longer in the window; that of the day comes last.
+// references returns the partitions from which probes may be drawn, the best first: single ones,
+// and all of them together. If the champion was trained on some of them, trusted is true and only
+// these are returned. Existing probes come first, because they save reading, and then newer
+// partitions, which stay longer in the window. The partition of the day comes last.
 func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool, err error) {
 	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !n.trusted(p) })
 	if trusted = len(pool) > 0; !trusted {
@@ -119,15 +118,14 @@ func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool
 	return all, trusted, nil
 }
 
-// probe is the directory of a probe.
+// probe returns the directory of the probe of partitions.
 func (n *night) probe(from []Partition) string {
 	return storage.Join(n.Sums, "probe-"+key(from, n.Settings))
 }
 
-// like returns the partitions that are fit by the probe that was drawn from some of them, and how
-// many speak against the probe: those that are not fit, without copies and without those from which
-// no probe can be drawn.
-func (n *night) like(ctx context.Context, from []Partition) (fit []Partition, against int, err error) {
+// fitsProbe returns the partitions that the probe of the partitions from accepts, and how many it
+// rejects, not counting copies and partitions from which no probe can be drawn.
+func (n *night) fitsProbe(ctx context.Context, from []Partition) (fit []Partition, against int, err error) {
 	n.report.Refused = nil
 	id, err := n.Recipe(ctx, n.probe(from))
 	if err == nil {
@@ -151,14 +149,14 @@ func (n *night) like(ctx context.Context, from []Partition) (fit []Partition, ag
 	for _, p := range fit {
 		for _, name := range n.index.Parts[p.name()].New {
 			if with[name]++; 2*with[name] > len(fit) && n.lineage == nil {
-				return nil, against, err // the training would lose a column that most have
+				return nil, against, err // training would lose a column that most partitions have
 			}
 		}
 	}
 	return fit, against, err
 }
 
-// open reads the index of the sums of a recipe.
+// open reads the index of the sums of a recipe, and finishes removals that were interrupted.
 func (n *night) open(ctx context.Context, id string) (err error) {
 	if n.index, err = readIndex(ctx, storage.Join(n.Sums, id)); err != nil {
 		return err
@@ -169,20 +167,20 @@ func (n *night) open(ctx context.Context, id string) (err error) {
 	return n.index.clear(ctx) // before their names are used again
 }
 
-// leave notes that a partition is not trained on.
-func (n *night) leave(p Partition, why string) {
+// leaveOut adds a partition that is not trained on to the report.
+func (n *night) leaveOut(p Partition, why string) {
 	n.report.Refused = append(n.report.Refused, Refused{p.Day, why})
 }
 
-// unfit says why data cannot be used; other errors are returned.
+// unfit returns the text of an error that means that data cannot be used. It returns other errors.
 func unfit(err error) (why string, _ error) {
-	if exit.Code(err) == exit.CodeData && !exit.Writing(err) {
+	if exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
 		return transforms.FaultText(err), nil
 	}
 	return "", err
 }
 
-// choose returns the partitions to train on, the last of those given if the window is to be chosen.
+// choose returns the partitions to train on: all of train, or the last ones if the window is automatic.
 func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, error) {
 	if !n.Window.Auto || len(train) == 0 {
 		return train, nil
@@ -212,15 +210,15 @@ func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, err
 	return train, nil
 }
 
-// outside tells whether a day is before the window that was chosen for the champion.
-func (n *night) outside(day string) bool {
+// beforeWindow reports whether a day is before the window that was chosen for the champion.
+func (n *night) beforeWindow(day string) bool {
 	return n.Window.Auto && n.lineage != nil && len(n.lineage.Parts) > 0 && day < n.lineage.Parts[0].Name
 }
 
-// trusted tells whether the champion was trained on a partition as it is.
+// trusted reports whether the champion was trained on this version of a partition.
 func (n *night) trusted(p Partition) bool {
 	return n.lineage != nil && slices.ContainsFunc(n.lineage.Parts, p.is)
 }
 
-// is tells whether a model was trained on the partition as it is, given what it was trained on.
+// is reports whether q, a part that a model was trained on, is this version of the partition.
 func (p Partition) is(q registry.Part) bool { return p.Day == q.Name && p.Digest == q.Digest }

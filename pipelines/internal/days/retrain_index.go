@@ -22,37 +22,36 @@ const drawnSums = "drawn"
 // maxIndex is the largest index that is read, in bytes.
 const maxIndex = storage.MaxSwap
 
-// index describes the sums of a recipe: those of partitions, and their total, from which the
-// next total follows by adding what is new and subtracting what is gone. It says only what can
-// be found out again from the sums.
+// index describes the directory of sums of a recipe: the sums of partitions, and a total. The next
+// total is computed from it by adding new partitions and subtracting removed ones. Everything in
+// the index can be recomputed from the sums.
 type index struct {
 	dir   string
-	file  []byte              // as it was read or written last; nil for none
+	file  []byte              // content when last read or written; nil for none
 	Parts map[string]*indexed `json:"parts"` // by name
-	// Of are the names of the parts whose total is stored, sorted; none if there is no total.
-	Of []string `json:"total_of,omitempty"`
-	// Drawn says that there are sums of the partitions from which the recipe was drawn.
+	// TotalOf has the names of the parts of the stored total, sorted; nil if there is no total.
+	TotalOf []string `json:"total_of,omitempty"`
+	// Drawn reports that drawnSums exists.
 	Drawn bool `json:"drawn,omitempty"`
 	Probe bool `json:"probe,omitempty"` // the recipe is that of a probe
-	// Errors are those by which the last window was chosen: see ask.Options.
+	// Errors are the errors by which the last window was chosen: see ask.Options.Known.
 	Errors map[string][]float64 `json:"errors,omitempty"`
-	// Models are the directories of models whose retrainings use these sums; unknownModels is one of
-	// them if there were sums before this was noted.
+	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
+	// there were sums before any directory was recorded.
 	Models []string `json:"models,omitempty"`
-	// Gone are names of sums that are being removed, and are not in Parts.
-	Gone []string `json:"gone,omitempty"`
-	// Drop are directories of totals that may exist and are not needed: a run that was stopped
-	// may have left them.
+	// Removing has the names of sums that are being removed. They are not in Parts.
+	Removing []string `json:"gone,omitempty"`
+	// Drop has directories of totals that are not needed. They exist if a run was stopped.
 	Drop []string `json:"drop,omitempty"`
 }
 
-// indexed is what is known of the sums of a partition.
+// indexed describes the sums of a partition.
 type indexed struct {
 	Summed
 	Drift *Drift `json:"drift,omitempty"` // from the rows of the recipe; nil if it was not asked for
 }
 
-// name names the sums of a partition as it is: others have another name.
+// name returns the name of the sums of this version of a partition.
 func (p *Partition) name() string { return p.Day + "-" + p.Digest }
 
 func readIndex(ctx context.Context, dir string) (*index, error) {
@@ -68,13 +67,13 @@ func readIndex(ctx context.Context, dir string) (*index, error) {
 	if err := json.Unmarshal(data, x); err != nil {
 		return nil, fmt.Errorf("retrain: %s: %w; remove it, and it is made again", storage.Join(dir, indexFile), err)
 	}
-	if len(x.Of) > 0 {
-		there, err := storage.Exists(ctx, storage.Join(x.total(x.Of), models.ManifestFile))
+	if len(x.TotalOf) > 0 {
+		there, err := storage.Exists(ctx, storage.Join(x.total(x.TotalOf), models.ManifestFile))
 		if err != nil {
 			return nil, err
 		}
 		if !there {
-			x.Of = nil
+			x.TotalOf = nil
 		}
 	}
 	return x, nil
@@ -94,10 +93,10 @@ func (x *index) write(ctx context.Context) error {
 	return err
 }
 
-// place is the directory of the sums of a name.
+// place returns the directory of the sums with that name.
 func (x *index) place(name string) string { return storage.Join(x.dir, name) }
 
-// total is the directory of the total of parts.
+// total returns the directory of the total of parts.
 func (x *index) total(of []string) string {
 	var parts []Partition
 	for _, name := range of {
@@ -106,35 +105,35 @@ func (x *index) total(of []string) string {
 	return x.place("total-" + key(parts))
 }
 
-// plan says how the sums of partitions follow from the stored total, or from those of all
-// partitions if that is less work.
+// plan returns options that compute the total of partitions: from the stored total, or from the
+// sums of all partitions if that is less work.
 func (x *index) plan(parts []Partition) (f FitOptions) {
-	of := names(parts)
+	of := sumNames(parts)
 	f.SaveSums = x.total(of)
 	var add, without []string
 	for _, name := range of {
-		if !slices.Contains(x.Of, name) {
+		if !slices.Contains(x.TotalOf, name) {
 			add = append(add, x.place(name))
 		}
 	}
-	for _, name := range x.Of {
+	for _, name := range x.TotalOf {
 		if !slices.Contains(of, name) {
 			without = append(without, x.place(name))
 		}
 	}
-	if len(x.Of) > 0 && 1+len(add)+len(without) < len(of) {
-		f.Sums, f.Without = append([]string{x.total(x.Of)}, add...), without
+	if len(x.TotalOf) > 0 && 1+len(add)+len(without) < len(of) {
+		f.Sums, f.Without = append([]string{x.total(x.TotalOf)}, add...), without
 		if len(add)+len(without) == 0 {
 			f.SaveSums = ""
 		}
 		return f
 	}
-	return x.anew(parts)
+	return x.planFromParts(parts)
 }
 
-// anew is plan without the stored total.
-func (x *index) anew(parts []Partition) (f FitOptions) {
-	of := names(parts)
+// planFromParts is plan without the stored total.
+func (x *index) planFromParts(parts []Partition) (f FitOptions) {
+	of := sumNames(parts)
 	f.SaveSums = x.total(of)
 	for _, name := range of {
 		f.Sums = append(f.Sums, x.place(name))
@@ -142,7 +141,7 @@ func (x *index) anew(parts []Partition) (f FitOptions) {
 	return f
 }
 
-// begin prepares for a total that is about to be made.
+// begin records a total that is about to be created, so that it is removed if the run is stopped.
 func (x *index) begin(ctx context.Context, total string) error {
 	if total == "" || slices.Contains(x.Drop, total) {
 		return nil
@@ -151,18 +150,17 @@ func (x *index) begin(ctx context.Context, total string) error {
 	return x.write(ctx)
 }
 
-// follow makes the total of partitions, if it was stored, the one that the next follows from,
-// and removes those that are not needed.
-func (x *index) follow(ctx context.Context, parts []Partition) error {
-	of := names(parts)
+// setTotal makes the total of partitions, if it exists, the stored total, and removes others.
+func (x *index) setTotal(ctx context.Context, parts []Partition) error {
+	of := sumNames(parts)
 	total := x.total(of)
 	if there, err := storage.Exists(ctx, storage.Join(total, models.ManifestFile)); err != nil {
 		return err
-	} else if there && !slices.Equal(of, x.Of) {
-		if len(x.Of) > 0 {
-			x.Drop = append(x.Drop, x.total(x.Of))
+	} else if there && !slices.Equal(of, x.TotalOf) {
+		if len(x.TotalOf) > 0 {
+			x.Drop = append(x.Drop, x.total(x.TotalOf))
 		}
-		x.Of = of
+		x.TotalOf = of
 		x.Drop = slices.DeleteFunc(x.Drop, func(dir string) bool { return dir == total })
 		if err := x.write(ctx); err != nil {
 			return err
@@ -177,10 +175,10 @@ func (x *index) follow(ctx context.Context, parts []Partition) error {
 	return x.write(ctx)
 }
 
-// unknownModels stands for directories of models that are not known.
+// unknownModels in index.Models stands for directories that were not recorded.
 const unknownModels = "unknown"
 
-// use notes that the retrainings of a directory of models use these sums.
+// use records that the retrainings of a directory of models use these sums.
 func (x *index) use(models string) error {
 	if len(x.Models) == 0 && len(x.Parts) > 0 {
 		x.Models = append(x.Models, unknownModels)
@@ -199,7 +197,7 @@ func (x *index) discard(ctx context.Context, names []string) error {
 		if name == drawnSums {
 			x.Drawn = false
 		}
-		x.Gone = append(x.Gone, name)
+		x.Removing = append(x.Removing, name)
 	}
 	if err := x.write(ctx); err != nil {
 		return err
@@ -207,19 +205,19 @@ func (x *index) discard(ctx context.Context, names []string) error {
 	return x.clear(ctx)
 }
 
-// clear removes the sums that are being removed.
+// clear removes the sums in Removing.
 func (x *index) clear(ctx context.Context) error {
-	for _, name := range x.Gone {
+	for _, name := range x.Removing {
 		if err := removeSum(ctx, x.place(name)); err != nil {
 			return err
 		}
 	}
-	x.Gone = nil
+	x.Removing = nil
 	return x.write(ctx)
 }
 
-// names are the names of the sums of partitions, sorted.
-func names(parts []Partition) (all []string) {
+// sumNames returns the names of the sums of partitions, sorted.
+func sumNames(parts []Partition) (all []string) {
 	for _, p := range parts {
 		all = append(all, p.name())
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 )
 
-// page is the report as a page. It has no times and no place of the models.
+// page returns the report as a page, without times and without the directory of the models.
 func (r *RetrainReport) page() *page.Page {
 	p := &page.Page{Title: "Retraining for " + r.Day,
 		Headline: &page.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
@@ -26,7 +26,7 @@ func (r *RetrainReport) page() *page.Page {
 	return p
 }
 
-// addDrift shows how far the rows of days have moved.
+// addDrift adds the drift of the rows of days.
 func (r *RetrainReport) addDrift(p *page.Page) {
 	s := p.Section("Drift")
 	if r.Drift != nil {

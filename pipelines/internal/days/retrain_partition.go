@@ -19,10 +19,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// dayForm is the form of a day, as in 2026-11-20.
+// dayForm is the layout of a day, as in 2026-11-20.
 const dayForm = "2006-01-02"
 
-// ParseDay reads a day such as 2026-11-20.
+// ParseDay parses a day such as 2026-11-20.
 func ParseDay(text string) (time.Time, error) {
 	t, err := time.Parse(dayForm, text)
 	if err != nil {
@@ -38,8 +38,8 @@ type Partition struct {
 	Digest string           `json:"digest"` // of names, sizes and versions of the files
 }
 
-// Pattern is the name of the files of a day, with YYYY, MM and DD for its parts and the
-// wildcards of storage.List.
+// Pattern matches the files of days. Its text has YYYY, MM and DD for the parts of a day, and may
+// have the wildcards of storage.List.
 type Pattern struct {
 	text  string
 	names *regexp.Regexp // of the absolute names of files, with groups y, m and d
@@ -49,8 +49,8 @@ type Pattern struct {
 // dayParts are the parts of a day in a pattern.
 var dayParts = []string{"YYYY", "MM", "DD"}
 
-// ParsePattern reads a pattern such as data/dt=YYYY-MM-DD/*.csv, of whose files only those count in whose
-// directories, such as country=DE, a condition holds.
+// ParsePattern parses a pattern such as data/dt=YYYY-MM-DD/*.csv. Unless it is "", condition
+// selects files by the name=value parts of their directories, such as country=DE.
 func ParsePattern(text, condition string) (*Pattern, error) {
 	for _, part := range dayParts {
 		if strings.Count(text, part) != 1 {
@@ -81,8 +81,8 @@ func ParsePattern(text, condition string) (*Pattern, error) {
 	return &Pattern{text, names, c}, nil
 }
 
-// DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to a
-// pattern's files: a model has not seen the days to come.
+// DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to the files of
+// a pattern. They are no inputs, because a model has not seen the values of later days.
 func DayColumns(pattern string) (names []string) {
 	dirs := strings.Split(pattern, "/")
 	for _, dir := range dirs[:len(dirs)-1] {
@@ -113,8 +113,8 @@ func (p *Pattern) day(uri string) string {
 	return day
 }
 
-// Partitions lists the partitions of the days from first to last, by day. A first of "" is
-// the beginning. A day without files has no partition.
+// Partitions lists the partitions of the days from first to last, inclusive, sorted by day. A first
+// of "" means no lower bound. A day without files has no partition.
 func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partition, error) {
 	objects, err := storage.List(ctx, p.wildcard())
 	if errors.Is(err, storage.ErrNoMatch) {
@@ -149,8 +149,8 @@ func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partiti
 	return all, nil
 }
 
-// unchanged returns an error unless the files are those that were listed. Jobs open them by name, so
-// what was read before it returns nil are the versions that the partitions have.
+// unchanged returns an error if files have changed since they were listed. Jobs open files by name,
+// so call it after they have read: if it returns nil, they have read the listed versions.
 func unchanged(ctx context.Context, parts ...Partition) error {
 	for _, p := range parts {
 		for _, o := range p.Files {
@@ -166,7 +166,7 @@ func unchanged(ctx context.Context, parts ...Partition) error {
 	return nil
 }
 
-// digestOf identifies files in the versions that were listed.
+// digestOf returns a digest of the names, sizes and versions of files.
 func digestOf(files []storage.Object) string {
 	h := sha256.New()
 	for _, o := range files {
@@ -175,7 +175,7 @@ func digestOf(files []storage.Object) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// key identifies several partitions and the texts that matter with them.
+// key returns a hash of partitions and texts, for the names of directories.
 func key(parts []Partition, texts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -14,13 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// prune removes the sums that nothing needs, if the options say so, and otherwise counts them. It
-// runs last, so it sees who is champion now.
+// prune removes the sums that are not needed if the options ask for it, and otherwise counts them.
+// It runs after the promotion.
 //
-// Needed are, of champion, challenger and previous champion: the sums of the partitions that they
-// were trained on, the total from which the next night follows, and those of the partitions that
-// are there, also by probes. Only sums in directories whose index names this directory of models
-// alone are removed.
+// Champion, challenger and previous champion need the sums of the partitions that they were trained
+// on and the total of their recipe. The sums of present partitions, also by probes, are needed as
+// well. Only sums whose index names no other directory of models are removed.
 func (n *night) prune(ctx context.Context) error {
 	needs, err := n.needs(ctx)
 	if err != nil || needs == nil {
@@ -55,8 +54,8 @@ func (n *night) prune(ctx context.Context) error {
 			switch day, isPart := dayOf(name); {
 			case !isPart:
 				totals = append(totals, name)
-			case needs[id+"/"+name], x.Probe && slices.Contains(names(n.all), name),
-				used && slices.Contains(x.Of, name), day >= n.since(n.KeepSums.Days):
+			case needs[id+"/"+name], x.Probe && slices.Contains(sumNames(n.all), name),
+				used && slices.Contains(x.TotalOf, name), day >= n.since(n.KeepSums.Days):
 				stays = true
 			default:
 				gone = append(gone, name)
@@ -78,8 +77,8 @@ func (n *night) prune(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes what runs have left that were stopped and not repeated for their day: work directories,
-// claims and unfinished files. They are named by what they follow from, so no later run continues them.
+// sweep removes work directories, claims and unfinished files of stopped runs. Their names are
+// hashes of their inputs, so runs of other days would not continue them.
 func (n *night) sweep(ctx context.Context) {
 	var err error
 	for _, pattern := range []string{storage.Join(n.Models, ".bochner-????-??-??-????????"),
@@ -95,13 +94,13 @@ func (n *night) sweep(ctx context.Context) {
 	}
 }
 
-// since returns the first day of a period of so many days that ends with the day of the run.
+// since returns the first day of the period of the given number of days that ends with n.Day.
 func (n *night) since(days int) string {
 	day, _ := ParseDay(n.Day)
 	return day.AddDate(0, 0, 1-days).Format(dayForm)
 }
 
-// dayOf returns the day of the sums of a partition by their name.
+// dayOf returns the day in the name of the sums of a partition.
 func dayOf(name string) (day string, ok bool) {
 	if len(name) <= len(dayForm) || name[len(dayForm)] != '-' {
 		return "", false
@@ -110,8 +109,8 @@ func dayOf(name string) (day string, ok bool) {
 	return name[:len(dayForm)], err == nil
 }
 
-// needs returns what the models with an alias need, recipes as RECIPE and sums of partitions as
-// RECIPE/PARTITION; nil if that is not known.
+// needs returns what the models with an alias need: recipes as RECIPE, and sums of partitions as
+// RECIPE/PARTITION. It returns nil if a lineage is unknown.
 func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 	s, err := n.registry.State(ctx)
 	if err != nil || s.Champion == "" {
@@ -134,7 +133,7 @@ func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 			return nil, err
 		}
 		if l == nil || alias == models.Champion && l.Day > n.Day {
-			return nil, nil // what it needs is not known, or not what there is on later days
+			return nil, nil // its needs, or those of later days, are unknown
 		}
 		id, err := n.Recipe(ctx, place)
 		if err != nil {
@@ -145,7 +144,7 @@ func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 		}
 		x[id] = true
 		for _, p := range l.Parts {
-			if p.Sums == "" { // it was trained on rows, of which there may be sums
+			if p.Sums == "" { // it was trained on rows, which may have sums
 				x[id+"/"+(&Partition{Day: p.Name, Digest: p.Digest}).name()] = true
 			} else {
 				x[path.Base(path.Dir(p.Sums))+"/"+path.Base(p.Sums)] = true

@@ -20,7 +20,7 @@ import (
 // Outcome is how a run ended.
 type Outcome string
 
-// The outcomes. Each has an exit code of its own.
+// Outcomes of a run, with their exit codes.
 const (
 	Promoted Outcome = "promoted" // a new model is champion: 0
 	Kept     Outcome = "kept"     // the model did not pass a gate, and the champion stays: 4
@@ -35,19 +35,19 @@ type Refused struct {
 	Why string `json:"why"`
 }
 
-// Moved says how far the rows of a day have moved from those of the recipe.
+// Moved has the drift of the rows of a day from the rows of the recipe.
 type Moved struct {
 	Day      string             `json:"day"`
-	Columns  []sums.ColumnDrift `json:"columns,omitempty"`  // that have moved for certain, the farthest first
+	Columns  []sums.ColumnDrift `json:"columns,omitempty"`  // with significant drift, the largest first
 	Features *Drift             `json:"features,omitempty"` // nil if they were not compared
 }
 
-// certain tells whether anything has moved for certain.
+// certain reports whether any drift is significant.
 func (m Moved) certain() bool {
 	return len(m.Columns) > 0 || m.Features != nil && m.Features.Value > 0
 }
 
-// RetrainReport is what a run for a day did, and why.
+// RetrainReport says what a run for a day did, and why.
 type RetrainReport struct {
 	Day      string  `json:"day"`
 	Models   string  `json:"models_dir"`
@@ -58,25 +58,25 @@ type RetrainReport struct {
 	ReportedRows
 	ReportedDays
 	Drifts     []Moved         `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
-	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from those of the recipe
+	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from the rows of the recipe
 	Gates      []registry.Gate `json:"gates,omitempty"`
 	Comparison string          `json:"comparison,omitempty"`
 	compared   *evaluate.ModelComparison
 	ReportedWork
 }
 
-// ReportedModels are the names of models, and why a recipe was drawn.
+// ReportedModels has the names of models, and why a new recipe was drawn.
 type ReportedModels struct {
 	Before   string `json:"champion_before,omitempty"`
 	Champion string `json:"champion,omitempty"` // after the run
-	Model    string `json:"model,omitempty"`    // that was made
+	Model    string `json:"model,omitempty"`    // made by the run
 	Redrawn  string `json:"recipe_drawn,omitempty"`
 }
 
-// ReportedRows are what a model was trained on and judged by.
+// ReportedRows says which rows a model was trained on and judged by.
 type ReportedRows struct {
 	Partitions int         `json:"partitions"`    // that the model was trained on
-	Rows       models.Rows `json:"rows,omitzero"` // of the training of a model that was made
+	Rows       models.Rows `json:"rows,omitzero"` // training rows of a new model
 	First      string      `json:"first_day,omitempty"`
 	Last       string      `json:"last_day,omitempty"`
 	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
@@ -84,7 +84,7 @@ type ReportedRows struct {
 	Window *ask.ChosenWindow `json:"window,omitempty"`
 }
 
-// ReportedDays are what happened to days.
+// ReportedDays says what happened to the data of days.
 type ReportedDays struct {
 	Summed    []string  `json:"summed,omitempty"`   // days that were read
 	New       []string  `json:"new,omitempty"`      // days that the champion was not trained on
@@ -94,32 +94,32 @@ type ReportedDays struct {
 	Refused   []Refused `json:"refused,omitempty"`
 }
 
-// named are days to which the same happened.
-type named struct {
+// labelledDays are days with the same change, which what describes.
+type labelledDays struct {
 	what string
 	days []string
 }
 
-// changed returns the days whose data is not as when the champion was trained, besides new ones.
-func (r *ReportedDays) changed() []named {
-	all := []named{{"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}}
-	return slices.DeleteFunc(all, func(x named) bool { return len(x.days) == 0 })
+// changed returns the days whose data has changed since the champion was trained, except for new days.
+func (r *ReportedDays) changed() []labelledDays {
+	all := []labelledDays{{"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}}
+	return slices.DeleteFunc(all, func(x labelledDays) bool { return len(x.days) == 0 })
 }
 
-// ReportedWork is what a run did besides.
+// ReportedWork has notes, removed sums and times of a run.
 type ReportedWork struct {
 	Notes    []string           `json:"notes,omitempty"`
 	Removed  int                `json:"removed_sums,omitempty"`  // directories of sums that were removed
-	Unneeded int                `json:"unneeded_sums,omitempty"` // and those that could be
+	Unneeded int                `json:"unneeded_sums,omitempty"` // directories that could be removed
 	Steps    map[string]float64 `json:"seconds"`                 // by step
 }
 
-// parts notes what the model is trained on and judged by.
-func (r *RetrainReport) parts(train []Partition, judge *judgeRows) {
+// setParts sets the partitions that the model is trained on, and the rows that judge it.
+func (r *RetrainReport) setParts(train []Partition, judge *judgeRows) {
 	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Day, train[len(train)-1].Day, judge.name
 }
 
-// fromLineage is parts for a model that is there.
+// fromLineage does the same as RetrainReport.setParts, for an existing model.
 func (n *night) fromLineage(l *registry.Lineage) {
 	r := n.report
 	r.Partitions, r.Redrawn = len(l.Parts), l.Redrawn
@@ -131,7 +131,7 @@ func (n *night) fromLineage(l *registry.Lineage) {
 	}
 }
 
-// reason says for the history what is special about a model.
+// reason returns what is special about the model, for the history.
 func (r *RetrainReport) reason() string {
 	words := []string{fmt.Sprintf("%s to %s", report.Counted(r.Partitions, "partition"), r.Last)}
 	if r.Redrawn != "" {
@@ -149,7 +149,7 @@ func (r *RetrainReport) reason() string {
 	return strings.Join(words, "; ")
 }
 
-// err is the outcome as an error, nil if a model was promoted.
+// err returns the outcome as an error, nil if a model was promoted.
 func (r *RetrainReport) err() error {
 	text := fmt.Sprintf("retrain: %s: %s: %s", r.Day, r.Outcome, r.Why)
 	switch r.Outcome {
@@ -166,7 +166,7 @@ func (r *RetrainReport) code() int {
 		Lost: exit.CodeLost}[r.Outcome]
 }
 
-// facts are what a run did, in words.
+// facts describes the run as a table.
 func (r *RetrainReport) facts() (t report.Facts) {
 	t.Add("day", "%s", r.Day)
 	t.Add("outcome", "%s", strings.TrimSuffix(fmt.Sprintf("%s: %s", r.Outcome, r.Why), ": "))
@@ -194,7 +194,7 @@ func (r *RetrainReport) facts() (t report.Facts) {
 	if r.Window != nil {
 		t.Add("window", "%s", r.Window)
 	}
-	for _, x := range append([]named{{"read", r.Summed}, {"new", r.New}}, r.changed()...) {
+	for _, x := range append([]labelledDays{{"read", r.Summed}, {"new", r.New}}, r.changed()...) {
 		t.Add(x.what, "%s", someDays(x.days))
 	}
 	for _, x := range r.Refused {
@@ -203,7 +203,7 @@ func (r *RetrainReport) facts() (t report.Facts) {
 	return t
 }
 
-// Text is the report for people.
+// Text returns the report for people.
 func (r *RetrainReport) Text() string {
 	var b strings.Builder
 	t := r.facts()
@@ -250,7 +250,7 @@ func (r *RetrainReport) Text() string {
 	return b.String()
 }
 
-// gates has the gates as a table.
+// gates returns the gates as a table.
 func (r *RetrainReport) gates() report.Table {
 	t := report.Table{Head: []string{"gate", "passed", "result"}}
 	for _, g := range r.Gates {
@@ -262,7 +262,7 @@ func (r *RetrainReport) gates() report.Table {
 // mostDrifts is the largest number of days whose drift is printed.
 const mostDrifts = 5
 
-// someDays lists days, and counts them if they are many.
+// someDays lists a few days, and counts more of them.
 func someDays(days []string) string {
 	const most = 8
 	if len(days) <= most {

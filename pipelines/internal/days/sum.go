@@ -22,21 +22,21 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
-// SumOptions says which rows to sum by which recipe.
+// SumOptions says which rows to sum, and by which recipe.
 type SumOptions struct {
 	Recipe string          `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of the model whose recipe is used, or an alias such as DIR@champion."`
 	Data   dataset.Options `group:"Data" omit:"Columns,Drop,ID,Time"`
 	Out    string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create."`
 
-	// By are columns that name the level of a row, which may be features. Each level has sums of its own,
-	// but those of fewer than MinRows rows are pooled.
+	// By has the columns whose values divide the rows into levels. They may be features. Each level
+	// has its own sums, except that levels of fewer than MinRows rows are pooled.
 	By      []string `flag:"by,common" group:"Data" list:"commas" placeholder:"COLUMNS" help:"Columns that divide the rows into levels, such as country: the directory has sums of each level, for fit --where 'country=DE'. They may be features, too."`
 	MinRows int64    `flag:"min_rows" group:"Data" placeholder:"ROWS" help:"With --by, pool values with fewer rows than this into one sum. A condition can choose all pooled values or none."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-	// MaxDrift is the largest distance, from 0 to 1, by which a column, the labels or the share of
-	// repeated rows may have moved from the rows of the recipe; 0 for no bound. If one has certainly
-	// moved farther, nothing is made and the error is an *exit.GateError.
+	// MaxDrift is the largest distance, from 0 to 1, of a column, the labels or the share of repeated
+	// rows from the rows of the recipe; 0 for no bound. If the lower 95% bound of a distance is
+	// larger, nothing is written and the error is an *exit.GateError.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column, the labels or the share of repeated rows may have moved from the rows of the recipe; 0 for no bound. If the lower 95% bound of a distance is larger, nothing is written and the exit code is 4."`
 
 	Job job.Options `group:"Job"`
@@ -45,9 +45,9 @@ type SumOptions struct {
 // SumResult describes a directory of sums.
 type SumResult struct {
 	Out   string `json:"out"`
-	Found bool   `json:"found"` // it existed already, with the sums of these files
+	Found bool   `json:"found"` // the directory existed, with the sums of these files
 	*sums.Part
-	// NewClasses are those that the recipe does not have.
+	// NewClasses are classes of the rows that the recipe does not have.
 	NewClasses []string           `json:"new_classes,omitempty"`
 	Bytes      int64              `json:"bytes"` // of the sums
 	Notes      []string           `json:"notes,omitempty"`
@@ -56,9 +56,8 @@ type SumResult struct {
 	kernel string
 }
 
-// Sum sums rows by the recipe of a model in two passes, a profile and the sums, and publishes a
-// directory of sums. If the directory exists and has the sums of the same files by the same recipe,
-// it is left as it is.
+// Sum sums rows by the recipe of a model in two passes, a profile and the sums, and publishes a directory of
+// sums. An existing directory with the sums of the same files by the same recipe is left as it is.
 func Sum(ctx context.Context, o SumOptions) (*SumResult, error) {
 	r, _, err := o.sum(ctx, nil)
 	return r, err
@@ -83,7 +82,7 @@ func (o SumOptions) validate() error {
 	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
-// sum is Sum. It also returns the rows if recipe is given, which is then used.
+// sum implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.
 func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumResult, rows []row, err error) {
 	o.Data.Levels = o.By
 	again := training.ByRecipe{Recipe: recipe, Data: o.Data, MinRows: o.MinRows, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: true}
@@ -100,10 +99,10 @@ func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumRe
 	if err != nil {
 		return nil, nil, err
 	}
-	if found, err := o.found(ctx, again.Recipe, leaf); err != nil {
+	if found, err := o.existing(ctx, again.Recipe, leaf); err != nil {
 		return nil, nil, err
 	} else if found != nil {
-		return found, nil, within(o.MaxDrift, found.Drift)
+		return found, nil, checkDrift(o.MaxDrift, found.Drift)
 	}
 	t, err := again.Begin(ctx, o.Out)
 	if err != nil {
@@ -118,7 +117,7 @@ func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumRe
 		}
 	}
 	result = &SumResult{Out: o.Out, Seconds: t.Seconds, kernel: again.Recipe.Kernel}
-	if err := within(o.MaxDrift, t.Drift); err != nil {
+	if err := checkDrift(o.MaxDrift, t.Drift); err != nil {
 		return nil, nil, err
 	}
 	err = t.Timed(ctx, "sum", func(ctx context.Context) error {
@@ -153,7 +152,7 @@ func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumRe
 	return result, rows, nil
 }
 
-// listContents makes the hashes of the rows of sums the contents of their part, and returns the file.
+// listContents stores the hashes of the summed rows as the contents of p, and returns their file.
 func listContents(p *sums.Part, s *training.Summed) (all storage.File) {
 	if s.Levels == nil {
 		var hashes [][]byte
@@ -181,7 +180,7 @@ func (r *SumResult) describe(p *sums.Part, recipe *sums.Recipe) {
 	}
 }
 
-// leaf describes the files of the data, and returns them as they were listed.
+// leaf describes the files of the data, and returns the listed files.
 func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []dataset.File, error) {
 	d, err := prepare.OpenByRecipe(ctx, job.Options{}, o.Data, r)
 	if err != nil {
@@ -199,14 +198,14 @@ func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []data
 	return sums.NewLeaf(name, r.Digest, label, o.Data.Weight, files), d.Files, nil
 }
 
-// found returns the part if it exists and is of the same rows.
-func (o SumOptions) found(ctx context.Context, r *sums.Recipe, leaf sums.Leaf) (*SumResult, error) {
+// existing returns the result of an existing directory with the sums of the same rows, or nil.
+func (o SumOptions) existing(ctx context.Context, r *sums.Recipe, leaf sums.Leaf) (*SumResult, error) {
 	if o.Job.Resume {
-		return nil, nil // which can tell whether the rest is equal, too
+		return nil, nil // without versions of files, nothing shows that they are equal
 	}
 	p, err := sums.ReadPart(ctx, o.Out)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // or something else is there, which publishing tells
+		return nil, nil // if something else is there, publishing fails
 	}
 	if err != nil {
 		return nil, err

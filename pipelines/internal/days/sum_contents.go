@@ -29,7 +29,7 @@ type row struct {
 	line int64
 }
 
-// rowsOfSum returns the rows of a report, if it has their positions.
+// rowsOfSum returns the rows of a report, or nil if it lacks their positions.
 func rowsOfSum(r gram.Report, files []dataset.File) (rows []row) {
 	for i, line := range r.Positions {
 		rows = append(rows, row{binary.LittleEndian.Uint64(r.Contents[8*i:]), files[r.Shard.File].Name, line})
@@ -37,13 +37,13 @@ func rowsOfSum(r gram.Report, files []dataset.File) (rows []row) {
 	return rows
 }
 
-// contentKey is a secret that takes all rows of the sums, or their hashes, to compute.
+// contentKey is an HMAC key that can be computed only from the hashes of all rows of the sums.
 type contentKey []byte
 
-// keyOf returns the key of the sums, and why rows cannot be forgotten from them, "" if all rows are
-// in the sums, as often as they are to be forgotten. It sorts the rows.
-func keyOf(ctx context.Context, terms []parts.Term, rows []row) (k contentKey, why string, err error) {
-	left := make(map[uint64]int, len(rows)) // in the sums
+// contentKeyOf returns the key of the sums. It checks that the sums have all rows to forget, as
+// often as they occur; why says which row is missing, "" for none. It sorts the rows.
+func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k contentKey, why string, err error) {
+	left := make(map[uint64]int, len(rows)) // occurrences in the sums
 	for _, r := range rows {
 		left[r.hash] = 0
 	}
@@ -91,14 +91,14 @@ func keyOf(ctx context.Context, terms []parts.Term, rows []row) (k contentKey, w
 	return k, why, nil
 }
 
-// hide returns a text for data from which nobody without the key can tell what the data were.
+// hide returns the HMAC-SHA256 of data, in hexadecimal digits.
 func (k contentKey) hide(data []byte) string {
 	h := hmac.New(sha256.New, k)
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// contents returns the hidden hashes of rows, sorted.
+// contents returns the HMACs of the hashes of rows, sorted.
 func (k contentKey) contents(rows []row) []string {
 	out := make([]string, len(rows))
 	for i, r := range rows {
@@ -108,10 +108,9 @@ func (k contentKey) contents(rows []row) []string {
 	return out
 }
 
-// listed returns how many rows are listed while the total is made: to store which rows are in it,
-// or to check those that are subtracted. It is 0 if these are too many, or a term does not list its
-// own.
-func (o FitOptions) listed(t *parts.Total) (rows int64) {
+// listedRows returns the number of row hashes that are read to compute the total, either to store them with it
+// or to check subtracted rows. It is 0 if there are too many, or if a term has no list.
+func (o FitOptions) listedRows(t *parts.Total) (rows int64) {
 	needed := o.SaveSums != ""
 	for _, d := range t.Terms {
 		if d.Part.Contents == nil {

@@ -34,11 +34,11 @@ func TestListsOfRowsHaveABound(t *testing.T) {
 		{"too many are added, although few are left", "out",
 			[]parts.Term{of(1, most, true), of(1, most, true), of(-1, most, true)}, 0},
 	} {
-		if got := (FitOptions{SaveSums: c.save}).listed(&parts.Total{Terms: c.terms}); got != c.want {
+		if got := (FitOptions{SaveSums: c.save}).listedRows(&parts.Total{Terms: c.terms}); got != c.want {
 			t.Errorf("%s: %d rows are listed, want %d", c.name, got, c.want)
 		}
 	}
-	if _, _, err := keyOf(t.Context(), []parts.Term{of(1, 7, false)}, nil); exit.Code(err) != exit.CodeData {
+	if _, _, err := contentKeyOf(t.Context(), []parts.Term{of(1, 7, false)}, nil); exit.Code(err) != exit.CodeData {
 		t.Errorf("forgetting from sums that do not list their rows: %v", err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 )
 
-// within returns a *exit.GateError if a column, the labels or the rows of a part have certainly moved
-// farther than the bound; 0 is none.
-func within(bound float64, p *sums.DriftReport) error {
+// checkDrift returns an *exit.GateError if the lower bound of a drift of a part exceeds the bound;
+// a bound of 0 allows everything.
+func checkDrift(bound float64, p *sums.DriftReport) error {
 	switch {
 	case bound == 0:
 		return nil
@@ -23,7 +23,8 @@ func within(bound float64, p *sums.DriftReport) error {
 	return exit.NotPassed(p.Exceeds(bound, 0))
 }
 
-// FeatureDrift compares the features of the rows of sums with those of others, added and subtracted.
+// FeatureDrift returns the distance in features between the rows of the sums in the directories
+// from and the rows of the sums of.
 func FeatureDrift(ctx context.Context, from []string, of parts.Parts, threads int) (sums.FeatureDrift, error) {
 	var all [2]*featureSum
 	for i, some := range []parts.Parts{{Sums: from}, of} {
@@ -48,10 +49,11 @@ func FeatureDrift(ctx context.Context, from []string, of parts.Parts, threads in
 	return sums.FeatureDriftOf(was.FeatureSum, is.FeatureSum, min(was.effective, is.effective), threads), nil
 }
 
-// apart returns in words which of the parts that are added have certainly moved farther than the
-// bound: by a column, the labels or the rows from those of the recipe; and the one whose features are
-// farthest from those of all other parts, which are off from the others because of it.
-func apart(ctx context.Context, terms []parts.Term, bound float64, threads int) (failed []string, err error) {
+// driftedParts returns texts about the added terms whose drift from the recipe's rows, in a column,
+// the labels or repeated rows, significantly exceeds the bound, and about the term whose features
+// are farthest from all others, if they are beyond it. It names only the farthest, because an
+// outlier also moves the mean that the others are compared with.
+func driftedParts(ctx context.Context, terms []parts.Term, bound float64, threads int) (failed []string, err error) {
 	all, err := featuresOf(ctx, terms)
 	if err != nil {
 		return nil, err
@@ -82,13 +84,13 @@ func apart(ctx context.Context, terms []parts.Term, bound float64, threads int) 
 	return failed, nil
 }
 
-// featureSum has the features of rows.
+// featureSum has the sums of the features of rows.
 type featureSum struct {
 	sums.FeatureSum
-	effective float64 // rows, of those in a group one, as a share of the sum of their weights; at most 1
+	effective float64 // independent rows, one per group, as a share of the sum of weights; at most 1
 }
 
-// featuresOf adds and subtracts sums, which may have other classes.
+// featuresOf adds and subtracts the features of sums, whose classes may differ.
 func featuresOf(ctx context.Context, terms []parts.Term) (*featureSum, error) {
 	if len(terms) == 0 {
 		return nil, exit.Refuse("pipelines: no sums")
@@ -113,7 +115,8 @@ func featuresOf(ctx context.Context, terms []parts.Term) (*featureSum, error) {
 	return f, nil
 }
 
-// addFeatures adds the sums of all folds of a directory, without labels; products only where to has some.
+// addFeatures adds the sums of features of all folds of a directory, and of their products if to
+// has room for them.
 func addFeatures(ctx context.Context, d parts.Term, to *sums.FeatureSum) error {
 	r, err := sums.NewReader()
 	if err != nil {

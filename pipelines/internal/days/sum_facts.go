@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 )
 
-// Facts is what the manifests of directories of sums say of a fit.
+// Facts describes a fit to sums by the manifests of their directories.
 type Facts struct {
 	Recipe      *sums.Recipe
 	Directories int // of sums that are read
@@ -20,7 +20,7 @@ type Facts struct {
 
 // FactsOf reads the manifests of the sums that a fit adds and subtracts, and checks that it can.
 func FactsOf(ctx context.Context, o FitOptions) (*Facts, error) {
-	if err := o.choices(); err != nil {
+	if err := o.checkChoices(); err != nil {
 		return nil, err
 	}
 	terms, err := o.Open(ctx)
@@ -33,7 +33,7 @@ func FactsOf(ctx context.Context, o FitOptions) (*Facts, error) {
 	}
 	f := &Facts{
 		Recipe: all.Recipe, Directories: len(terms), Parts: len(all.Leaves),
-		Classes: all.ClassCount(), Rows: all.Added.Rows.Used, Listed: o.listed(all),
+		Classes: all.ClassCount(), Rows: all.Added.Rows.Used, Listed: o.listedRows(all),
 	}
 	for _, d := range terms {
 		f.Bytes += d.Bytes()

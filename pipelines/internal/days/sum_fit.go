@@ -22,33 +22,34 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
-// FitOptions says which sums to fit a model to.
+// FitOptions says which sums to fit a model to, and how.
 type FitOptions struct {
 	parts.Parts `group:"Model and output"`
-	// Lambda is that of the recipe where it has none. Folds are those of the recipe.
+	// Lambda says how λ is chosen; the recipe has the defaults. The recipe determines the folds.
 	Lambda training.LambdaOptions `group:"Learner" omit:"Folds"`
-	// Calibrate is score.Platt for probabilities, if the recipe has shapes of curves; none or "".
+	// Calibrate is score.Platt for probabilities, which needs a recipe with shapes of curves; none or
+	// "" for no probabilities.
 	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt" help:"Probabilities from scores: none, or platt, a sigmoid per class. Its shape comes from the recipe (train --calibrate platt), its midpoint and slope from the sums of the first fold."`
-	// Each is a column of the model by which the sums are divided; "" fits no weights of segments.
+	// Each is a column of the model by which the sums are divided, to fit weights for each of its
+	// values; "" for none.
 	Each  string `flag:"each,common" group:"Learner" placeholder:"COLUMN" help:"Column whose values have weights of their own, shrunk toward the weights of all rows by as much as is best on held-out folds. The sums must be divided by this column (sum --by), and it must be an input of the model."`
 	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
-	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
-	// one directory instead of many; "" for none. If it exists, it must have the same sums.
+	// SaveSums is a directory to create with the total of the sums, so that a later fit reads one
+	// directory instead of many; "" for none. If it exists, it must have the same sums.
 	SaveSums string `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create with all of the sums in one, for later fits."`
-	parent   string // the name of the model whose recipe it is, for the lineage; "" if it is not known
-	// MaxDrift is the largest distance, from 0 to 1, by which a part that is added may be away: a
-	// column, the labels or the share of repeated rows from those of the recipe, and the features
-	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
-	// made and the error is an *exit.GateError that names it.
+	parent   string // name of the model with the recipe, for the lineage; "" if unknown
+	// MaxDrift is the largest distance, from 0 to 1, of added sums: of a column, the labels or the
+	// share of repeated rows from the rows of the recipe, and of the features from all other sums. 0
+	// means no bound. If the lower 95% bound of a distance is larger, nothing is written and the error
+	// is an *exit.GateError that names the directory.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance allowed, from 0 to 1, of the columns and labels of a directory of sums from the rows of the recipe, and of its features from the other directories; 0 turns the check off. If the lower 95% bound of a distance is larger, nothing is written, the exit code is 4, and the message names the directory."`
 	spec.Reporting
 	Job job.Options `group:"Job"`
 }
 
-// Fit fits a model to sums of one recipe, added and subtracted, and publishes its directory. The
-// model is that of a training by the recipe on the rows of the sums, byte for byte. In memory is
-// one part of the sums for each thread, and then what the solve takes; the sums of all folds are
-// in the work directory.
+// Fit adds and subtracts sums of one recipe, fits a model to them, and publishes its directory. The model has
+// the same bytes as one that is trained with the recipe on the rows of the sums. While Fit adds, it holds one
+// part of the sums per thread; the sums of all folds are in the work directory.
 func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error)
 		return nil, exit.Usage("--model is missing: name the directory to create")
 	}
 	if o.MaxDrift > 0 {
-		failed, err := apart(ctx, terms, o.MaxDrift, o.Job.Engine.WithDefaults().Threads)
+		failed, err := driftedParts(ctx, terms, o.MaxDrift, o.Job.Engine.WithDefaults().Threads)
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +74,8 @@ func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error)
 	return result, err
 }
 
-// AddSums adds and subtracts sums of one recipe, and publishes a directory with the result, which is
-// that of summing the rows at once, if they occur in no other way.
+// AddSums adds and subtracts sums of one recipe, and publishes a directory with the result. It is
+// the same as from summing the remaining rows at once.
 func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) {
 	if o.SaveSums == "" {
 		return nil, exit.Usage("no directory for the sums: name one with --out")
@@ -97,15 +98,14 @@ func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) {
 }
 
 func (o FitOptions) validate() error {
-	if err := o.choices(); err != nil {
+	if err := o.checkChoices(); err != nil {
 		return err
 	}
 	return o.Job.Validate(dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
 }
 
-// choices returns an error about what sums cannot give. They have the squared errors of the scores on
-// all folds, and nothing else of a row.
-func (o FitOptions) choices() error {
+// checkChoices returns an error for options that need the scores of rows. Sums only give squared errors.
+func (o FitOptions) checkChoices() error {
 	if err := o.Lambda.Validate(); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (o FitOptions) choices() error {
 	return prepare.ValidDrift(o.MaxDrift)
 }
 
-// out is the directory that the job creates.
+// out returns the directory that the job creates.
 func (o FitOptions) out() string {
 	if o.Model != "" {
 		return o.Model
@@ -130,8 +130,8 @@ func (o FitOptions) out() string {
 	return o.SaveSums
 }
 
-// run adds up the terms, writes the sums if SaveSums says so, and fits a model if there is one to
-// create. forgotten are digests of rows that were subtracted.
+// run adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
+// forgotten has digests of the sums of rows that were subtracted.
 func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []string) (p *sums.Part, result *training.Result,
 	err error) {
 	all, err := parts.Add(ctx, terms)
@@ -147,7 +147,7 @@ func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []str
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	if o.Model != "" {
-		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, o.listed(all), t.Engine.Threads)
+		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, o.listedRows(all), t.Engine.Threads)
 		if o.Each != "" {
 			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Engine.Threads))
 		}
@@ -175,12 +175,12 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *parts.To
 		rows   sums.Contents
 	)
 	err = t.Timed(ctx, "add", func(ctx context.Context) error {
-		// The work directory is named for what is added, not for where that lies.
+		// The name of the state depends on the content of the sums, not on their directories.
 		digest := ""
 		for _, d := range all.Terms {
 			digest += d.Part.Sums + map[bool]string{true: "+", false: "-"}[d.Sign > 0]
 		}
-		listed := o.listed(all)
+		listed := o.listedRows(all)
 		if listed > 0 {
 			if rows, err = all.Contents(ctx, listed); err != nil {
 				return err
@@ -229,7 +229,7 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *parts.To
 	return p, t.Timed(ctx, "add", func(ctx context.Context) error { return o.save(ctx, t, all, p, files) })
 }
 
-// partBytes is about the size of a part of sums in memory, with its encoded form.
+// partBytes is the approximate size of a part of sums in memory, with its encoded form.
 const partBytes = 3 * ridge.MaxPartBytes
 
 // save publishes the sums.

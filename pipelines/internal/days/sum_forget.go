@@ -26,14 +26,14 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// ForgetOptions says which rows a model forgets.
+// ForgetOptions says which model forgets which rows.
 type ForgetOptions struct {
 	Model       string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
 	parts.Parts `group:"Model and output"`
-	// Data has the rows, with labels, as they were trained on.
+	// Data has the rows with their labels, as in the training data.
 	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
-	// IDs is a file with one id a line: of Data only the rows are forgotten that have one of these ids
-	// in the column Data.ID, or that of the model; "" means all rows. See dataset.ReadIDs.
+	// IDs is a file with one id on each line. Only rows of Data with one of these ids in the column
+	// Data.ID, or in the model's id column, are forgotten. "" means all rows. See dataset.ReadIDs.
 	IDs string `flag:"ids,common" group:"Data" placeholder:"FILE" help:"File with the ids of rows to forget, one on each line, or - for standard input: only these rows of --data are forgotten. Ids are compared byte for byte with the text in the files. The list takes about three times its size in memory."`
 	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory of the model without the rows, to create."`
 	// SaveSums is a directory to create with the sums without the rows; "" for none.
@@ -44,16 +44,16 @@ type ForgetOptions struct {
 	Job job.Options `group:"Job"`
 }
 
-// Certificate says that a model was fitted without rows. Whoever has the sums and the rows can
-// recompute all of it: see VerifyForgotten.
+// Certificate records that a model was fitted without certain rows. VerifyForgotten recomputes all
+// of it from the sums and the rows.
 type Certificate struct {
 	Format  int    `json:"format"`
 	Program string `json:"program"`
 	Recipe  string `json:"recipe"` // digest
 
-	Rows int64 `json:"rows"` // that were subtracted
-	// Contents are HMACs of these rows, sorted, and SumsOfRows is one of the digest of their sums.
-	// Whoever has the sums of before can compute the key: see docs/formats.md.
+	Rows int64 `json:"rows"` // number of subtracted rows
+	// Contents are HMACs of these rows, sorted, and SumsOfRows is the HMAC of the digest of their
+	// sums. The key can be computed from the original sums: see docs/formats.md.
 	Contents   []string `json:"contents"`
 	SumsOfRows string   `json:"sums_of_rows"`
 
@@ -64,13 +64,13 @@ type Certificate struct {
 	WeightsBefore string  `json:"weights_before"`
 	ModelAfter    string  `json:"model_after"`
 	WeightsAfter  string  `json:"weights_after"`
-	Lambda        float64 `json:"lambda"` // of the model after
+	Lambda        float64 `json:"lambda"` // of the new model
 
 	Remains string `json:"remains"` // what is not forgotten
 	SHA256  string `json:"sha256"`  // of the file without its last two lines
 }
 
-// remains is what a certificate says.
+// remains is the text of Certificate.Remains.
 const remains = "The recipe is that of before: scaling, width of the kernel, statistics of the profile, levels of " +
 	"categories and the choice of the grid were made from rows that may include the forgotten ones, and landmarks, if " +
 	"the features are kernel values at training rows, are such rows themselves. Train a new recipe to be rid of that. " +
@@ -106,14 +106,14 @@ func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
 type ForgetResult struct {
 	*training.Result
 	Rows        int64        `json:"forgotten"`
-	IDs         int          `json:"ids,omitempty"` // that were named
+	IDs         int          `json:"ids,omitempty"` // number of ids in the list
 	Certificate *Certificate `json:"certificate"`
 	File        string       `json:"file,omitempty"` // of the certificate
 }
 
-// Forget subtracts rows from the sums that a model was fitted to, and fits a model to the rest. It
-// is, byte for byte, the model of a training by the same recipe that never saw the rows. It refuses
-// rows that are not in the sums: see sums.Contents.
+// Forget subtracts rows from the sums that a model was fitted to, and fits a model to the rest.
+// That model has the same bytes as one that was trained with the same recipe without these rows.
+// Rows that are not in the sums are refused: see sums.Contents.
 func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 	if o.Out == "" {
 		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
@@ -166,7 +166,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256,
 		WeightsBefore: weightsOf(before), Remains: remains,
 	}
-	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"),
+	if c.SumsBefore, err = o.sumsDigest(ctx, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"),
 		r.job); err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	if r.why != "" {
 		return nil, exit.Refuse("pipelines: %s", r.why)
 	}
-	c.Rows, c.Contents, c.SumsOfRows = r.gone.Rows.Used, r.key.contents(r.rows), r.key.hide([]byte(r.gone.Sums))
+	c.Rows, c.Contents, c.SumsOfRows = r.subtracted.Rows.Used, r.key.contents(r.rows), r.key.hide([]byte(r.subtracted.Sums))
 	if used := usedBy(terms); c.Rows == used {
 		return nil, exit.Refuse(
 			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the model and the sums", report.Groups(used))
@@ -184,7 +184,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
 	fit := FitOptions{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums,
 		parent: parent, Job: o.Job}
-	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), r.gone), []string{c.SumsOfRows})
+	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), r.subtracted), []string{c.SumsOfRows})
 	if err != nil {
 		return nil, err
 	}
@@ -194,10 +194,10 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	}
 	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weightsOf(after), after.Learner.Lambda
 	_, err = c.Encode()
-	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: r.named, Certificate: c}, err
+	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
 }
 
-// ids reads the list of ids; it is nil if there is none.
+// ids reads the list of ids, nil if there is none.
 func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.IDs, error) {
 	if o.IDs == "" {
 		return nil, nil
@@ -222,7 +222,7 @@ func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.I
 	return l, nil
 }
 
-// terms opens the sums, which must be by the recipe of the model.
+// terms opens the sums and checks that they have the recipe of the model.
 func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Recipe) ([]parts.Term, error) {
 	terms, err := o.Open(ctx)
 	if err != nil {
@@ -235,24 +235,24 @@ func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Rec
 	return terms, nil
 }
 
-// reading is what forgetting and its verification read.
+// reading has the inputs of Forget and VerifyForgotten.
 type reading struct {
 	ForgetOptions
-	recipe  *sums.Recipe
-	terms   []parts.Term
-	ids     *dataset.IDs // nil if all rows are forgotten, or those with the ids are summed
-	named   int          // ids
-	scratch *job.Job     // a directory that is removed, with the sums of the rows and of the model before
-	job     job.Options  // of jobs within this one
+	recipe    *sums.Recipe
+	terms     []parts.Term
+	ids       *dataset.IDs // nil if all rows are forgotten, and after sum has used them
+	listedIDs int          // ids in the list
+	scratch   *job.Job     // temporary directory for the sums of the rows and the original model
+	job       job.Options  // of jobs within this one
 
-	// What sum sets: the rows, as a term that is subtracted and by themselves, and what keyOf returns.
-	gone parts.Term
-	rows []row
-	key  contentKey
-	why  string
+	// Set by sum: the sums of the rows, as a term to subtract; the rows; and results of contentKeyOf.
+	subtracted parts.Term
+	rows       []row
+	key        contentKey
+	why        string
 }
 
-// begin opens the sums by the recipe of a model, and the list of ids.
+// begin opens the sums, the recipe of a model and the list of ids.
 func (o ForgetOptions) begin(ctx context.Context, model string) (r *reading, err error) {
 	r = &reading{ForgetOptions: o, job: o.Job}
 	r.job.Work, r.job.Resume, r.Model = "", false, model
@@ -266,13 +266,13 @@ func (o ForgetOptions) begin(ctx context.Context, model string) (r *reading, err
 		return nil, err
 	}
 	if r.ids != nil {
-		r.named = r.ids.Len()
+		r.listedIDs = r.ids.Len()
 	}
 	r.scratch, err = job.NewScratch(ctx, o.Job)
 	return r, err
 }
 
-// sum sums the rows to forget, those with the ids unless these are nil, and looks for them in the sums.
+// sum sums the rows to forget, and looks for them in the sums of the model.
 func (r *reading) sum(ctx context.Context) (err error) {
 	dir := r.scratch.Work.Dir
 	if r.ids != nil {
@@ -280,24 +280,24 @@ func (r *reading) sum(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	r.ids = nil // the list is as large as its file
+	r.ids = nil // frees the memory of the list
 	out := storage.Join(dir, "rows")
 	o := SumOptions{Recipe: r.Model, Data: r.Data, Out: out, MaxBadFraction: r.MaxBadFraction, Job: r.job}
 	if _, r.rows, err = o.sum(ctx, r.recipe); err != nil {
 		return err
 	}
-	r.gone.Sign, r.Data.Only = -1, nil
-	if r.gone.Dir, err = sums.Open(ctx, out); err != nil {
+	r.subtracted.Sign, r.Data.Only = -1, nil
+	if r.subtracted.Dir, err = sums.Open(ctx, out); err != nil {
 		return err
 	}
-	if r.named > 0 {
-		r.gone.Leaves = nil // the other rows of these files stay
-		if n := r.gone.Rows.Used + r.gone.Rows.SetAside; n > int64(r.named) && r.job.Log != nil {
+	if r.listedIDs > 0 {
+		r.subtracted.Leaves = nil // other rows of these files remain
+		if n := r.subtracted.Rows.Used + r.subtracted.Rows.SetAside; n > int64(r.listedIDs) && r.job.Log != nil {
 			fmt.Fprintf(r.job.Log, "note: %s name %s: some rows have the same id, and all of them are forgotten\n",
-				report.Counted64(int64(r.named), "id"), report.Counted64(n, "row"))
+				report.Counted64(int64(r.listedIDs), "id"), report.Counted64(n, "row"))
 		}
 	}
-	r.key, r.why, err = keyOf(ctx, r.terms, r.rows)
+	r.key, r.why, err = contentKeyOf(ctx, r.terms, r.rows)
 	return err
 }
 
@@ -307,9 +307,8 @@ func weightsOf(m *models.Manifest) string {
 	return f.SHA256
 }
 
-// before returns the digest of the sums of the terms. It refuses a model that was not fitted to
-// them.
-func (o ForgetOptions) before(ctx context.Context, terms []parts.Term, lambda training.LambdaOptions, m *models.Manifest,
+// sumsDigest returns the digest of the sums of the terms. It refuses a model that was not fitted to them.
+func (o ForgetOptions) sumsDigest(ctx context.Context, terms []parts.Term, lambda training.LambdaOptions, m *models.Manifest,
 	out string, options job.Options) (string, error) {
 	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
 		return m.Fingerprint, nil
@@ -328,7 +327,7 @@ func (o ForgetOptions) before(ctx context.Context, terms []parts.Term, lambda tr
 	if p.Sums == m.Fingerprint {
 		return p.Sums, nil
 	}
-	// A model of the first training has another fingerprint, but the same weights.
+	// A model that was trained on rows has another digest, but the same weights.
 	same, err := models.ReadManifest(ctx, out)
 	if err != nil {
 		return "", err
@@ -339,7 +338,7 @@ func (o ForgetOptions) before(ctx context.Context, terms []parts.Term, lambda tr
 	return p.Sums, nil
 }
 
-// usedBy returns how many rows the terms add up to.
+// usedBy returns the number of used rows of the added terms, minus the rows of the subtracted terms.
 func usedBy(terms []parts.Term) (rows int64) {
 	for _, t := range terms {
 		rows += int64(t.Sign) * t.Rows.Used
@@ -347,7 +346,7 @@ func usedBy(terms []parts.Term) (rows int64) {
 	return rows
 }
 
-// lambdaOf returns the values of λ that a model was chosen from.
+// lambdaOf returns the options by which λ of a model was chosen.
 func lambdaOf(m *models.Manifest, r *sums.Recipe) training.LambdaOptions {
 	tried := slices.Clone(m.Learner.RuledOut)
 	for _, row := range m.Learner.Table {
@@ -362,13 +361,13 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) training.LambdaOptions {
 	switch auto := ridge.AutoLambda(); {
 	case r.Rule.C > 0 && len(tried) == 1, r.Rule.C == 0 && len(r.Rule.Lambda) == 0 &&
 		all(auto), len(tried) == len(r.Rule.Lambda) && all(r.Rule.Lambda):
-		return training.LambdaOptions{} // those of the recipe
+		return training.LambdaOptions{} // the recipe's
 	}
 	slices.Sort(tried)
 	return training.LambdaOptions{Path: tried}
 }
 
-// calibrationOf returns how sums give probabilities to a model like m; "" if m has none, or others.
+// calibrationOf returns the FitOptions.Calibrate that gives a model the probabilities of m; "" for none.
 func calibrationOf(m *models.Manifest, r *sums.Recipe) string {
 	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
 		return p.Kind
@@ -383,9 +382,9 @@ type VerifyForgottenResult struct {
 	Why         []string     `json:"why,omitempty"`
 }
 
-// VerifyForgotten recomputes a certificate from the rows and the sums of before. o.Model is the
+// VerifyForgotten recomputes a certificate from the rows and the original sums. o.Model is the
 // model without the rows, and o.Certificate the file. If the certificate does not hold, the error
-// is a *exit.GateError and the result is complete.
+// is an *exit.GateError and the result is complete.
 func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgottenResult, err error) {
 	if o.Model == "" {
 		return nil, exit.Usage("no model: name the directory of the model without the rows with --model")
@@ -425,7 +424,7 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	}
 	second := FitOptions{Lambda: lambdaOf(after, r.recipe), Calibrate: calibrationOf(after, r.recipe),
 		Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}
-	p, _, err := second.run(ctx, append(slices.Clone(r.terms), r.gone), nil)
+	p, _, err := second.run(ctx, append(slices.Clone(r.terms), r.subtracted), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -440,9 +439,9 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	}
 	is("recipe", c.Recipe, r.recipe.Digest)
 	is("sums before", c.SumsBefore, before.Sums)
-	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.gone.Rows.Used))
+	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.subtracted.Rows.Used))
 	is("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
-	is("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.gone.Sums)))
+	is("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.subtracted.Sums)))
 	is("sums after", c.SumsAfter, p.Sums)
 	is("weights without the rows", c.WeightsAfter, weightsOf(fitted))
 	is("weights of "+model, c.WeightsAfter, weightsOf(after))

@@ -19,12 +19,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// PruneOptions says which directories of sums are removed.
+// PruneOptions says which directories of sums to remove.
 type PruneOptions struct {
 	Sums []string `flag:"sums,common" group:"Model and output" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums."`
 	Keep string   `flag:"keep,common" group:"Model and output" placeholder:"DAYS" help:"Period before the newest sums in which all sums are kept, in days, weeks or hours, such as 90d."`
-	// Of a directory of models, champion, challenger and previous champion keep the sums that they
-	// were fitted to. One of Models and Model is needed.
+	// Models is a directory of models, whose champion, challenger and previous champion keep the sums
+	// that they were fitted to. Models or Model is required.
 	Models string    `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models, whose champion, challenger and previous champion keep their sums."`
 	Model  string    `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Model that keeps its sums, too: its directory, or an alias such as DIR@champion."`
 	Plan   bool      `flag:"plan,common" group:"Job" help:"Print what would be removed, and remove nothing."`
@@ -35,21 +35,21 @@ type PruneOptions struct {
 type Pruned struct {
 	Place string `json:"place"`
 	Bytes int64  `json:"bytes"`
-	Why   string `json:"why,omitempty"` // it is kept
+	Why   string `json:"why,omitempty"` // reason to keep it
 }
 
-// PruneResult says what was removed.
+// PruneResult lists the removed directories.
 type PruneResult struct {
-	Plan    bool     `json:"plan"` // nothing was
+	Plan    bool     `json:"plan"` // nothing was removed
 	Removed []Pruned `json:"removed"`
-	// Kept are those that are old and kept all the same, because a model needs them.
+	// Kept are old directories that are kept because a model needs them.
 	Kept  []Pruned `json:"kept"`
 	Left  int      `json:"left"` // directories of sums that match and stay
 	Bytes int64    `json:"bytes"`
 }
 
-// Prune removes old directories of sums, but for those that a model was fitted to, by its lineage:
-// from these it can forget rows, and the next model follows by adding and subtracting.
+// Prune removes old directories of sums, except for those that a model was fitted to according to
+// its lineage. They are needed to forget rows, and to compute the sums of the next model.
 func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	switch {
 	case len(o.Sums) == 0:
@@ -74,7 +74,7 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	}
 	dates, newest := make([]time.Time, len(places)), time.Time{}
 	for i, p := range places {
-		if dates[i], err = parts.DateOf(p); err == nil && dates[i].After(newest) { // without a date it is kept
+		if dates[i], err = parts.DateOf(p); err == nil && dates[i].After(newest) { // directories without a date are kept
 			newest = dates[i]
 		}
 	}
@@ -88,7 +88,7 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		x := Pruned{Place: place, Bytes: p.Bytes(), Why: need.of(place, p)}
+		x := Pruned{Place: place, Bytes: p.Bytes(), Why: need.reason(place, p)}
 		if x.Why != "" {
 			r.Kept, r.Left = append(r.Kept, x), r.Left+1
 			continue
@@ -106,7 +106,8 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	return r, o.clear(ctx, span, newest)
 }
 
-// removeSum removes a directory of sums, its manifest first: without it the rest is not taken for sums.
+// removeSum removes a directory of sums. It removes the manifest first: without it, no job takes
+// the rest for sums.
 func removeSum(ctx context.Context, place string) error {
 	for _, name := range []string{storage.Join(place, sums.PartFile), place} {
 		if err := storage.Remove(ctx, name); err != nil {
@@ -116,8 +117,8 @@ func removeSum(ctx context.Context, place string) error {
 	return nil
 }
 
-// clear removes what an earlier run that was stopped has left of old directories on disk. A directory
-// on gs:// without a manifest may also be one that is just written.
+// clear removes the rest of old directories on disk that a stopped run has begun to remove. It
+// skips other storage, where a directory without a manifest may be one that is being written.
 func (o PruneOptions) clear(ctx context.Context, span time.Duration, newest time.Time) error {
 	for _, p := range o.Sums {
 		places, err := parts.Directories(ctx, p, sums.RecipeFile)
@@ -141,11 +142,11 @@ func (o PruneOptions) clear(ctx context.Context, span time.Duration, newest time
 	return nil
 }
 
-// neededSums are the sums that models need: the model by the digest of a part of the data, and by the
-// place of its sums.
+// neededSums has the model that needs sums, by the digest of a part of the data and by the
+// directory of its sums.
 type neededSums struct{ parts, places map[string]string }
 
-// needs reads the lineages of the models.
+// needs returns the sums that the lineages of the models name.
 func (o PruneOptions) needs(ctx context.Context) (*neededSums, error) {
 	n := &neededSums{map[string]string{}, map[string]string{}}
 	if o.Models != "" {
@@ -204,8 +205,8 @@ func (n *neededSums) add(ctx context.Context, dir string) error {
 	return nil
 }
 
-// of returns why sums are needed; "" if they are not.
-func (n *neededSums) of(place string, p *sums.Part) string {
+// reason returns why sums are needed, "" if they are not.
+func (n *neededSums) reason(place string, p *sums.Part) string {
 	model := ""
 	if abs, err := storage.Abs(place); err == nil {
 		model = n.places[abs]

@@ -12,27 +12,26 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// ApproximationErrors are the errors of inner products of features as estimates of the kernel,
-// over all pairs of different rows of a sample.
+// ApproximationErrors has the errors of inner products of features as estimates of the kernel, over all pairs
+// of distinct rows of a sample.
 type ApproximationErrors struct {
 	MAE         float64 `json:"mae"`         // mean of |φ(x)·φ(z) − K(x, z)|
-	RMSE        float64 `json:"rmse"`        // root of the mean of its square
-	Max         float64 `json:"max"`         // largest
+	RMSE        float64 `json:"rmse"`        // root of the mean squared error
+	Max         float64 `json:"max"`         // largest absolute error
 	Correlation float64 `json:"correlation"` // of φ(x)·φ(z) with K(x, z)
 }
 
-// KernelOfPairs returns K(x_i, x_j) for all pairs i < j of the n rows of x (n×d), in the
-// order (0, 1), (0, 2), …, (n−2, n−1), computed by that many threads. Work that
-// does not depend on the pair, such as scaling the rows, is done once.
+// KernelOfPairs returns K(x_i, x_j) for all pairs i < j of the n rows of x (n×d), in the order (0, 1), (0, 2),
+// …, (n−2, n−1). Steps before the kernel, such as scaling, are applied once.
 func KernelOfPairs(r features.Recipe, x []float32, n, d, threads int) []float64 {
-	r, x, d = scaled(r, x, n, d)
+	r, x, d = lastStep(r, x, n, d)
 	kernel := features.Kernel(r)
-	return pairs(n, threads, func(i, j int) float64 { return kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d]) })
+	return forPairs(n, threads, func(i, j int) float64 { return kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d]) })
 }
 
-// scaled returns the last step of a chain and the output of the other steps for x.
-// It returns a recipe that is not a chain, or is not valid, unchanged.
-func scaled(r features.Recipe, x []float32, n, d int) (features.Recipe, []float32, int) {
+// lastStep returns the last step of a chain, and the output of the other steps for the n rows of x. If r is not
+// a valid chain, it returns its arguments.
+func lastStep(r features.Recipe, x []float32, n, d int) (features.Recipe, []float32, int) {
 	c, ok := r.(features.Chain)
 	if !ok || len(c.Steps) < 2 {
 		return r, x, d
@@ -48,9 +47,9 @@ func scaled(r features.Recipe, x []float32, n, d int) (features.Recipe, []float3
 	return c.Steps[last], y, to
 }
 
-// ProductsOfPairs returns φ(x_i)·φ(x_j) for the same pairs, φ being the features (n×D).
+// ProductsOfPairs returns φ(x_i)·φ(x_j) for the same pairs, given the features φ (n×dim).
 func ProductsOfPairs(phi []float32, n, dim, threads int) []float64 {
-	return pairs(n, threads, func(i, j int) (sum float64) {
+	return forPairs(n, threads, func(i, j int) (sum float64) {
 		a := phi[i*dim : (i+1)*dim]
 		for k, v := range phi[j*dim : (j+1)*dim] {
 			sum += float64(float64(a[k]) * float64(v))
@@ -59,14 +58,14 @@ func ProductsOfPairs(phi []float32, n, dim, threads int) []float64 {
 	})
 }
 
-// pairs returns f of all pairs.
-func pairs(n, threads int, f func(i, j int) float64) []float64 {
+// forPairs returns f for all pairs i < j.
+func forPairs(n, threads int, f func(i, j int) float64) []float64 {
 	out := make([]float64, n*(n-1)/2)
 	var wg parallel.Group
 	for t := range max(1, threads) {
 		wg.Go(func() {
 			for i := t; i < n; i += max(1, threads) {
-				at := i*n - i*(i+1)/2 // of its first pair
+				at := i*n - i*(i+1)/2 // position of the first pair of row i
 				for j := i + 1; j < n; j++ {
 					out[at+j-i-1] = f(i, j)
 				}
@@ -77,9 +76,9 @@ func pairs(n, threads int, f func(i, j int) float64) []float64 {
 	return out
 }
 
-// MeasureErrors draws the map of the recipe and compares it with the kernel's values
-// (from Kernel) on the n rows of x. It returns an error if the map cannot be drawn or if
-// the features of the sample take more than 4 GiB.
+// MeasureErrors draws the map of the recipe and compares its inner products with the kernel's values on the n
+// rows of x. kernel has the values of KernelOfPairs. It returns an error if the map cannot be drawn, or if the
+// features take more than 4 GiB.
 func MeasureErrors(r features.Recipe, kernel []float64, x []float32, n, threads int) (ApproximationErrors, error) {
 	m, err := r.New()
 	if err != nil {
@@ -95,8 +94,8 @@ func MeasureErrors(r features.Recipe, kernel []float64, x []float32, n, threads 
 	return CompareErrors(kernel, ProductsOfPairs(phi, n, dim, threads)), nil
 }
 
-// CompareErrors returns the errors of the estimates of the kernel's values, pair by
-// pair. It panics if the lengths differ.
+// CompareErrors returns the errors of estimates of the kernel's values, pair by pair. It panics if the lengths
+// differ.
 func CompareErrors(kernel, estimates []float64) ApproximationErrors {
 	if len(kernel) != len(estimates) {
 		panic("approx: Compare: lengths differ")
@@ -121,7 +120,7 @@ type ErrorInterval struct {
 	Half float64 `json:"half"` // half the width of the 95% interval; 0 for a single seed
 }
 
-// ErrorSummary holds the errors over several seeds for one number of features.
+// ErrorSummary has the errors over several seeds for one number of features.
 type ErrorSummary struct {
 	Features    int           `json:"features"`
 	Seeds       int           `json:"seeds"`
@@ -131,8 +130,8 @@ type ErrorSummary struct {
 	Correlation ErrorInterval `json:"correlation"`
 }
 
-// SummariseErrors returns the means over seeds, with 95% intervals of Student's t
-// distribution. It returns an error if there are no seeds.
+// SummariseErrors returns means over seeds, with 95% intervals by Student's t distribution. It returns an error
+// if there are no seeds.
 func SummariseErrors(dim int, runs []ApproximationErrors) (ErrorSummary, error) {
 	if len(runs) == 0 {
 		return ErrorSummary{}, errors.New("approx: no seeds to summarise")
@@ -158,5 +157,5 @@ func SummariseErrors(dim int, runs []ApproximationErrors) (ErrorSummary, error) 
 	}, nil
 }
 
-// String returns the interval as mean ± half.
+// String formats the interval as mean ± half.
 func (i ErrorInterval) String() string { return fmt.Sprintf("%.5f ± %.5f", i.Mean, i.Half) }

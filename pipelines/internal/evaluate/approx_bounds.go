@@ -15,13 +15,13 @@ import (
 // boundDelta is the probability that a bound fails.
 const boundDelta = 0.05
 
-// ErrorBounds has proven bounds on the errors of independent Fourier features next to the
-// measured errors. Each holds for a map with probability 0.95.
+// ErrorBounds has proven bounds on the errors of independent Fourier features, next to the measured errors.
+// Each bound holds for a drawn map with probability 0.95.
 type ErrorBounds struct {
 	Dim      int          `json:"dim"`      // numbers per scaled row
 	Diameter float64      `json:"diameter"` // largest distance of scaled rows of the sample
 	Points   []BoundPoint `json:"points"`
-	// The bounds guarantee an error of at most Epsilon with these numbers of features.
+	// PairsFeatures and UniformFeatures are the numbers of features for which the bounds are at most Epsilon.
 	Epsilon         float64 `json:"epsilon"`
 	PairsFeatures   int     `json:"pairs_features,omitempty"`
 	UniformFeatures int     `json:"uniform_features,omitempty"`
@@ -34,7 +34,7 @@ type BoundPoint struct {
 	Features int      `json:"features"`
 	Max      float64  `json:"max"`               // measured over the pairs of the sample, averaged over seeds
 	Pairs    float64  `json:"pairs"`             // bound on Max
-	Uniform  *float64 `json:"uniform,omitempty"` // bound over all pairs of rows in a region of that diameter
+	Uniform  *float64 `json:"uniform,omitempty"` // bound for all pairs of points in a region of that diameter
 }
 
 // fourierRecipe is a recipe of Fourier features.
@@ -44,7 +44,7 @@ type fourierRecipe interface {
 	SecondMoment() float64
 }
 
-// bounds returns the bounds for a curve; nil unless features are Fourier features with
+// bounds returns the bounds for the points of a curve, nil unless features are Fourier features with
 // independent frequencies.
 func (o KernelOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs int,
 	curve ErrorCurve) (*ErrorBounds, error) {
@@ -74,7 +74,7 @@ func (o KernelOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs int
 			b.Points[i].Uniform = &e
 		}
 	}
-	// An error means that there is no such bound, or that its number overflows.
+	// An error means that there is no such bound, or that the number of features overflows.
 	if b.PairsFeatures, err = kernel.Features(given, o.Epsilon, boundDelta); err != nil {
 		b.Why = transforms.FaultText(err)
 	} else if b.UniformFeatures, err = kernel.Features(region, o.Epsilon, boundDelta); err != nil {
@@ -83,7 +83,7 @@ func (o KernelOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs int
 	return b, nil
 }
 
-// diameter returns the largest distance of n rows.
+// diameter returns the largest distance between n rows.
 func diameter(x []float32, n, d int) (most float64) {
 	for i := range n {
 		for j := range i {

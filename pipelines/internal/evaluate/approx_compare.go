@@ -33,7 +33,7 @@ type KernelOptions struct {
 	Out          string  `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the table and the plots; it must not exist."`
 }
 
-// maxCompareRows limits the sample to 2 million pairs.
+// maxCompareRows is the largest number of rows in the sample: 2 million pairs.
 const maxCompareRows = 2000
 
 // KernelResult says how well features approximate their kernel.
@@ -46,15 +46,15 @@ type KernelResult struct {
 	Out    string       `json:"out,omitempty"`
 }
 
-// ErrorCurve is the error of one way to draw features by their number.
+// ErrorCurve is the error of one way to draw features, by the number of features.
 type ErrorCurve struct {
 	Name   string         `json:"name"`
 	Points []ErrorSummary `json:"points"`
 }
 
-// CompareKernel draws feature maps of several sizes with several seeds, and compares inner products
-// of features with the kernel on all pairs of a sample of rows. The sample consists of the
-// rows with the smallest hashes, so it does not depend on the order of the rows.
+// CompareKernel draws feature maps of several sizes with several seeds, and compares inner products of features
+// with the kernel on all pairs of a sample of rows. The sample has the rows with the least hashes, so it does
+// not depend on the order of the rows.
 func CompareKernel(ctx context.Context, o KernelOptions) (result *KernelResult, err error) {
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func measure(ctx context.Context, j *job.Job, o KernelOptions, dim int, exact []
 	return SummariseErrors(dim, runs)
 }
 
-// files returns the table as JSON and the plots.
+// files returns the files of the result: the table as JSON, and the plots.
 func (r *KernelResult) files() ([]storage.File, error) {
 	table, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -203,7 +203,7 @@ func (r *KernelResult) files() ([]storage.File, error) {
 	return append(files, pictures...), err
 }
 
-// chart plots the root mean squared error by the number of features.
+// chart plots the root mean squared error against the number of features.
 func (r *KernelResult) chart() picture.Lines {
 	chart := picture.Lines{
 		Title: fmt.Sprintf("Approximation of the %s", r.Kernel),

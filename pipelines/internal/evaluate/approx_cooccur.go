@@ -12,14 +12,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// cooccurFeatures is how many features the figure is made from, as in the paper, unless the
-// skeleton has fewer or more were requested.
+// cooccurFeatures is the number of features for the plot, as in the paper, unless the skeleton has fewer or the
+// user requested more.
 const cooccurFeatures = 500_000
 
-// cooccurrence draws which pixels occur together in the features of an image
-// skeleton: for four pixels, the correlation of their occurrence with every other pixel's, as in
-// Daniely, Frostig, Gupta and Singer ("Random Features for Compositional Kernels", 2017, Fig. 4).
-// The first channel stands for a pixel. It returns no files unless the skeleton is of images.
+// cooccurrence plots which pixels occur together in the features of an image skeleton: for four pixels, the
+// correlation between their occurrence and that of every other pixel, as in Daniely, Frostig, Gupta and Singer
+// ("Random Features for Compositional Kernels", 2017, Fig. 4). The first channel represents a pixel. It returns
+// no files unless the skeleton is for images.
 func cooccurrence(r prepare.Recipe, features int) ([]storage.File, error) {
 	recipe, ok := r.Choice.Recipe.(skeleton.Compositional)
 	s := &recipe.Skeleton
@@ -79,8 +79,8 @@ func cooccurrence(r prepare.Recipe, features int) ([]storage.File, error) {
 	return report.PictureFiles("cooccurrence", heat, 14, 14)
 }
 
-// correlation returns the correlation of two events with probabilities a and b and joint
-// probability both; 0 if one of them is certain or impossible.
+// correlation returns the correlation of two events with probabilities a and b and joint probability both. It
+// is 0 if an event is certain or impossible.
 func correlation(both, a, b float64) float64 {
 	v := a * (1 - a) * b * (1 - b)
 	if v <= 0 {

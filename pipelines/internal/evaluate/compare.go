@@ -24,19 +24,17 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// CompareModelsOptions says which models to compare on which data.
+// CompareModelsOptions says which models to compare, and on which data.
 type CompareModelsOptions struct {
 	Champion   string          `flag:"champion,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model in use, or an alias such as DIR@champion (see bochner models --help)."`
 	Challenger string          `flag:"challenger,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model that may replace it, or an alias."`
 	Data       dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
-	// Gate has conditions in words, as paired.ParseCondition reads them, separated by commas; ""
-	// for none.
+	// Gate has conditions for paired.ParseCondition, separated by commas; "" for none.
 	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition in words, such as 'not worse by 0.2% at 95%' or 'better at 95%'. Several are separated by commas, or given one by one; all must hold."`
-	// Slices are columns, by name or 1-based position, by whose values rows are compared apart.
+	// Slices are columns, by name or 1-based position, for whose values models are compared separately.
 	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns of the champion whose values are compared separately, as for evaluate."`
-	// Group has columns that together name what a row belongs to: rows of a group depend on each
-	// other, and tests count groups. Without any they are the columns that group the models' folds,
-	// if the data has them.
+	// Group has the columns that together name the group of a row. Rows of a group depend on each other, so tests
+	// count groups. The default are the columns that group the models' folds, if the data has them.
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name the group of a row, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
 
 	// Report is a file for a report on the comparison, which package pages writes; "" for none.
@@ -47,8 +45,8 @@ type CompareModelsOptions struct {
 	Job job.Options `group:"Job"`
 }
 
-// ModelComparison compares two models on the same rows. Differences are the challenger's figures
-// minus the champion's; above 0, the challenger is worse.
+// ModelComparison compares two models on the same rows. Differences are the losses of the challenger minus
+// those of the champion: if they are positive, the challenger is worse.
 type ModelComparison struct {
 	Champion   ComparedModel      `json:"champion"`
 	Challenger ComparedModel      `json:"challenger"`
@@ -57,41 +55,41 @@ type ModelComparison struct {
 	// Weights is set if rows have weights. Means and tests are weighted then, and McNemar's test
 	// is replaced by the t test.
 	Weights *models.RowWeights `json:"weights,omitempty"`
-	// NotFinite counts rows that are left out of the losses because predictions of a model are not
-	// finite or far out. With any, conditions on losses do not hold.
+	// NotFinite counts rows that are left out of the losses because predictions of a model are infinite, NaN or
+	// extreme. If there are any, conditions on losses do not hold.
 	NotFinite   int64                `json:"not_finite,omitempty"`
 	Comparisons []paired.Comparison  `json:"comparisons"`
 	Slices      []paired.SliceReport `json:"slices,omitempty"`
 	// Groups are the columns that name the groups that tests count.
 	Groups []string `json:"groups,omitempty"`
-	// RowsNeeded says, for classes, how many rows a test takes if models differ as here.
+	// RowsNeeded has, for classes, numbers of rows for a test of models that differ as these do.
 	RowsNeeded []RowsNeeded     `json:"rows_needed,omitempty"`
-	Gate       []paired.Verdict `json:"gate,omitempty"` // of each condition
+	Gate       []paired.Verdict `json:"gate,omitempty"` // one for each condition
 }
 
-// ComparedModel is one of two models.
+// ComparedModel describes one of the two models.
 type ComparedModel struct {
 	Model  string `json:"model"`
 	SHA256 string `json:"model_sha256"` // of its manifest
-	// Rule says how the model assigns classes, if not to the larger score or probability.
+	// Rule says how the model assigns classes, unless by the largest score or probability.
 	Rule string `json:"rule,omitempty"`
-	// UnseenLabels are the labels that are not classes of the model, which are errors.
+	// UnseenLabels are labels that are not classes of the model. They count as errors.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 }
 
-// RowsNeeded is how many rows show a difference of error rates with confidence 95% and a power
-// of 80%: the probability that a test shows what is true.
+// RowsNeeded has the numbers of rows that a test needs to detect a difference of error rates with confidence
+// 95% and a power of 80%.
 type RowsNeeded struct {
 	Difference float64 `json:"difference"`
-	// Better is for "better at 95%" of a challenger that is better by the difference; 0 if models
-	// that differ on so few rows cannot be that different.
+	// Better is for the condition "better at 95%", if the challenger is better by Difference. It is 0 if the
+	// models disagree on too few rows to differ by that much.
 	Better int64 `json:"better,omitempty"`
-	// NotWorse is for "not worse by" the difference of a challenger that is as good.
+	// NotWorse is for the condition "not worse by" Difference, if the challenger is as good.
 	NotWorse int64 `json:"not_worse"`
 }
 
-// CompareModels applies two models to the same labelled rows and compares their predictions. If
-// the gate is not passed, the error is a *GateError and the result is complete.
+// CompareModels applies two models to the same labelled rows and compares their predictions. If the gate is not
+// passed, the error is an *exit.GateError and the result is complete.
 func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelComparison, err error) {
 	if _, err := ParseConditions("gate", o.Gate); err != nil {
 		return nil, err
@@ -149,7 +147,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	}
 	j.Progress.Done()
 	result = &ModelComparison{
-		Champion: p.champion.described(o.Champion), Challenger: p.challenger.described(o.Challenger),
+		Champion: p.champion.summary(o.Champion), Challenger: p.challenger.summary(o.Challenger),
 		NotFinite: sum.NotFinite(), Comparisons: sum.Report(p.unit),
 	}
 	result.Champion.UnseenLabels, result.Challenger.UnseenLabels = unseenLabels(&sum.Champion),
@@ -183,18 +181,18 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	return result, exit.NotPassed(failed)
 }
 
-// pair is what two models are compared on.
+// pair has two opened models, and what they are compared on.
 type pair struct {
-	champion, challenger opened
+	champion, challenger openedModel
 	other                *dataset.Dataset // see scores.Compare
 	metrics              []paired.Metric
-	unit                 float64 // of errors of predicted numbers
+	unit                 float64 // unit of the errors of predicted numbers
 	slices               []scores.Slice
 	weight               string // column of weights
 }
 
-// opened is a model and the data as it takes it.
-type opened struct {
+// openedModel is a model, and the data opened for it.
+type openedModel struct {
 	scores.Model
 	name     string
 	manifest *models.Manifest
@@ -253,7 +251,7 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 	return p, err
 }
 
-// groupsOf returns the columns that name the groups of rows: those given, or the columns of a
+// groupsOf returns the columns that name the groups of rows: the given ones, or the columns that group a
 // model's folds, if the data has them.
 func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.Manifest) []string {
 	if len(given) > 0 {
@@ -276,8 +274,7 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.M
 	return nil
 }
 
-// withGroups opens the data once more, if these columns name groups, so that the keys of its rows
-// are the keys of the groups.
+// withGroups opens the data again if columns name groups, so that each row has the key of its group.
 func withGroups(ctx context.Context, columns []string, model string, o *dataset.Options,
 	d *dataset.Dataset) (*dataset.Dataset, error) {
 	if len(columns) == 0 {
@@ -289,11 +286,11 @@ func withGroups(ctx context.Context, columns []string, model string, o *dataset.
 		}
 	}
 	o.Group, o.Keys = columns, string(profile.ByGroup)
-	return again(ctx, model, *o)
+	return reopen(ctx, model, *o)
 }
 
-// again opens data with other options.
-func again(ctx context.Context, model string, o dataset.Options) (*dataset.Dataset, error) {
+// reopen opens data with other options.
+func reopen(ctx context.Context, model string, o dataset.Options) (*dataset.Dataset, error) {
 	m, d, err := apply.OpenForModel(ctx, model, o, nil)
 	if err != nil {
 		return nil, err
@@ -305,8 +302,8 @@ func again(ctx context.Context, model string, o dataset.Options) (*dataset.Datas
 	return d, nil
 }
 
-// openOne opens a model and its data.
-func openOne(ctx context.Context, model string, data dataset.Options, j job.Options) (m opened, err error) {
+// openOne opens a model and the data for it.
+func openOne(ctx context.Context, model string, data dataset.Options, j job.Options) (m openedModel, err error) {
 	m.name = model
 	if m.manifest, m.data, err = apply.OpenForModel(ctx, model, data, j.Log); err != nil {
 		return m, err
@@ -320,7 +317,7 @@ func openOne(ctx context.Context, model string, data dataset.Options, j job.Opti
 	return m, err
 }
 
-// takeSameRows reports whether two models take the rows of the same files in the same form.
+// takeSameRows reports whether two models read the rows of the same files in the same form.
 func takeSameRows(a, b *dataset.Dataset) (bool, error) {
 	if len(a.Files) != len(b.Files) {
 		return false, errChanged
@@ -340,14 +337,13 @@ func takeSameRows(a, b *dataset.Dataset) (bool, error) {
 
 var errChanged = exit.Refuse("pipelines: files of --data have changed while they were listed; start again")
 
-func (m *opened) described(model string) ComparedModel {
+func (m *openedModel) summary(model string) ComparedModel {
 	return ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: about.DecisionRule(m.manifest)}
 }
 
-// unseen returns an error if a model was trained on some of these rows, which then do not tell how
-// good it is on others.
+// unseen returns an error if a model was trained on some of these rows, because scores on them are optimistic.
 func (p *pair) unseen(ctx context.Context, j *job.Job, used int64, reports []dataset.Report) error {
-	for _, m := range []*opened{&p.champion, &p.challenger} {
+	for _, m := range []*openedModel{&p.champion, &p.challenger} {
 		seen, err := trainingRows(ctx, j, m.name, m.manifest, m.data, used, reports)
 		switch {
 		case err != nil:
@@ -365,7 +361,8 @@ func (p *pair) unseen(ctx context.Context, j *job.Job, used int64, reports []dat
 	return nil
 }
 
-// rowsNeeded lists how many rows show differences of error rates.
+// rowsNeeded returns the numbers of rows that tests of typical differences of error rates need, given the share
+// of rows on which the models disagree.
 func rowsNeeded(discordance float64) (all []RowsNeeded) {
 	for _, d := range []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02} {
 		t := paired.Trial{Discordance: discordance, Confidence: 0.95, Power: 0.8, Margin: d}

@@ -12,13 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// MetricNames are the names of metrics in tables; shares are in percent.
+// MetricNames has the names of metrics in tables. Shares are in percent.
 var MetricNames = map[paired.Metric]string{
 	paired.Error: "error, %", paired.LogLoss: "log loss", paired.Brier: "Brier score",
 	paired.MSE: "MSE", paired.RMSE: "RMSE", paired.MAE: "MAE",
 }
 
-// metricText formats a number of the metric.
+// metricText formats a value of the metric, with a sign if signed is set.
 func metricText(m paired.Metric, v float64, signed bool) string {
 	format := "%.6g"
 	switch {
@@ -33,10 +33,10 @@ func metricText(m paired.Metric, v float64, signed bool) string {
 	return fmt.Sprintf(format, v)
 }
 
-// comparedHead are the heads of the columns of comparisons.
+// comparedHead has the headings of ComparisonCells.
 var comparedHead = []string{"champion", "challenger", "difference", "95% interval", "p"}
 
-// ComparisonCells returns the columns.
+// ComparisonCells returns a comparison as cells of a table.
 func ComparisonCells(c paired.Comparison) []string {
 	interval, p := "-", "-"
 	if c.Low != nil {
@@ -49,7 +49,7 @@ func ComparisonCells(c paired.Comparison) []string {
 		metricText(c.Metric, c.Difference, true), interval, p}
 }
 
-// Scores has the comparisons by all metrics.
+// Scores returns a table of the comparisons by all metrics.
 func (r *ModelComparison) Scores() report.Table {
 	t := report.Table{Head: append([]string{"score"}, comparedHead...)}
 	for _, c := range r.Comparisons {
@@ -58,7 +58,7 @@ func (r *ModelComparison) Scores() report.Table {
 	return t
 }
 
-// Needed has how many rows show differences.
+// Needed returns a table of RowsNeeded.
 func (r *ModelComparison) Needed() report.Table {
 	t := report.Table{Head: []string{"percentage points", "rows to show better", "rows to show not worse by as much"}}
 	for _, n := range r.RowsNeeded {
@@ -71,7 +71,7 @@ func (r *ModelComparison) Needed() report.Table {
 	return t
 }
 
-// ComparedSlices has the comparisons of the values of a column.
+// ComparedSlices returns a table of the comparisons for the values of a column.
 func ComparedSlices(r *paired.SliceReport) report.Table {
 	t := report.Table{Head: append([]string{r.Column, "rows"}, comparedHead...)}
 	for _, s := range r.Slices {
@@ -152,7 +152,7 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// writeComparedSlices prints the comparisons of the values of a column.
+// writeComparedSlices prints the comparisons for the values of a column.
 func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
 	if r.Many {
 		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to compare each\n", r.Column, score.MaxSlices)

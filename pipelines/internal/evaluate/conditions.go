@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// ParseConditions reads a flag's conditions on the difference of two models, separated by commas.
+// ParseConditions parses the conditions of a flag on the difference of two models, separated by commas.
 func ParseConditions(flag, text string) ([]paired.Condition, error) {
 	return parseAll(text, func(one string) (paired.Condition, error) {
 		c, err := paired.ParseCondition(one)
@@ -19,7 +19,7 @@ func ParseConditions(flag, text string) ([]paired.Condition, error) {
 	})
 }
 
-// parseAll parses what commas separate; nothing of the empty text.
+// parseAll parses the elements of a list separated by commas. It returns nil for the empty text.
 func parseAll[T any](text string, parse func(string) (T, error)) (all []T, err error) {
 	if text == "" {
 		return nil, nil
@@ -34,8 +34,8 @@ func parseAll[T any](text string, parse func(string) (T, error)) (all []T, err e
 	return all, nil
 }
 
-// FitConditions returns the conditions of a flag for two models, or an error if the models are not
-// compared by the metrics that they name.
+// FitConditions parses the conditions of a flag for two models. It returns an error if the models are not
+// compared by a metric of a condition.
 func FitConditions(flag, text string, champion, challenger *models.Manifest) ([]paired.Condition, error) {
 	all, err := ParseConditions(flag, text)
 	if err != nil {
@@ -50,7 +50,7 @@ func FitConditions(flag, text string, champion, challenger *models.Manifest) ([]
 	return all, nil
 }
 
-// metrics are what two models of the same task are compared by.
+// metrics returns the metrics by which two models of the same task are compared.
 func metrics(champion, challenger *models.Manifest) []paired.Metric {
 	switch {
 	case champion.Task == models.Regression:

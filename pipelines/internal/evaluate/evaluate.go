@@ -25,18 +25,17 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// EvaluateOptions says which model to evaluate on which data.
+// EvaluateOptions says which model to evaluate, and on which data.
 type EvaluateOptions struct {
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
 	Gate  string          `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score, such as accuracy>=0.95, auc>=0.9, rmse<=3 or rmse:TARGET<=3. Several are separated by commas, or given one by one; all must hold."`
-	// Threshold, unless nil, is the Threshold of a models.Applier.
+	// Threshold is as in models.Applier; nil for the model's own.
 	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
-	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
+	// Slices are columns, by name or 1-based position, for whose values rows are scored separately.
 	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, by name or position, separated by commas, whose values are scored separately: categories, times (by month), or numbers with up to 512 values. One of the columns need not be used by the model."`
-	// Group has columns that together name what a row belongs to: rows of a group depend on each
-	// other, and intervals count that. Without any they are the columns that group the model's
-	// folds, if the data has them.
+	// Group has the columns that together name the group of a row. Rows of a group depend on each other, so
+	// intervals count groups. The default are the columns that group the model's folds, if the data has them.
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name the group of a row, such as a patient: intervals then count groups instead of rows. The default is the --group_column of the model, if the data has it."`
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
@@ -54,22 +53,22 @@ type EvaluateResult struct {
 	Model string `json:"model"`
 	ScoredRows
 	Scores
-	// Groups are the columns that name the groups of rows, which intervals count; Independent is
-	// for the error, or the squared error of the first target, how many independent rows would be
-	// as certain.
+	// Groups are the columns that name the groups of rows. Independent is the number of independent rows that
+	// would give the same standard error of the error rate, or of the squared error of the first target.
 	Groups      []string `json:"groups,omitempty"`
 	Independent float64  `json:"independent_rows,omitempty"`
 	UnseenLabelsReport
-	// Slices are the scores by the values of columns.
+	// Slices has the scores for the values of columns.
 	Slices []score.SliceReport `json:"slices,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
 	// Intervals has the coverage of the intervals of each target, or of the sets of classes.
 	Intervals []IntervalReport `json:"intervals,omitempty"`
-	Threshold *apply.Threshold `json:"threshold,omitempty"` // if one was given
-	Gate      string           `json:"gate,omitempty"`      // the conditions that were met
+	Threshold *apply.Threshold `json:"threshold,omitempty"` // set if a threshold was given
+	Gate      string           `json:"gate,omitempty"`      // conditions, all of which were met
 
-	// Curves are those of classes, and WorstRows the rows with the largest losses, if there is a report.
+	// Curves has the ROC and precision-recall curves of classes, and WorstRows the rows with the largest losses.
+	// They are set for a report only.
 	Curves    []score.Curve    `json:"-"`
 	WorstRows []score.WorstRow `json:"-"`
 }
@@ -78,34 +77,34 @@ type EvaluateResult struct {
 type ScoredRows struct {
 	Rows     job.Counts         `json:"rows"`
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
-	// TrainingRows counts the used rows that are known to be of the training data.
+	// TrainingRows counts the used rows that are known to be training rows.
 	TrainingRows int64 `json:"training_rows,omitempty"`
-	// Weights is set if rows have weights. Rates and means are weighted then, counts are of rows,
-	// and intervals are for Weights.Effective rows.
+	// Weights is set if rows have weights. Rates and means are then weighted, counts are of rows, and intervals
+	// are for Weights.Effective rows.
 	Weights *models.RowWeights `json:"weights,omitempty"`
 }
 
-// Scores are the scores of the rows.
+// Scores has the scores of the rows.
 type Scores struct {
-	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
-	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression of one target
-	// ByTarget has the scores of several targets, in the order of the model's outputs, and MeanR2
-	// the mean of their R², nil if one is not defined.
+	Classes *score.ClassReport  `json:"classes,omitempty"` // for a classifier
+	Targets *score.TargetReport `json:"targets,omitempty"` // for a regression with one target
+	// ByTarget has the scores of several targets, in the order of the model's outputs. MeanR2 is the mean of their
+	// R², nil if one of them is not defined.
 	ByTarget []TargetReport `json:"by_target,omitempty"`
 	MeanR2   *float64       `json:"mean_r2,omitempty"`
 }
 
-// UnseenLabelsReport describes labels that the model does not have.
+// UnseenLabelsReport describes labels that are not classes of the model.
 type UnseenLabelsReport struct {
-	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
+	// UnseenLabels has the labels that are not classes of the model, the most frequent first.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
-	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
-	// is clear.
+	// UnseenHint says how they differ from classes of the model, and which flag helps, if they all differ in the
+	// same way.
 	UnseenHint string `json:"unseen_hint,omitempty"`
 }
 
-// Evaluate applies a model to labelled data and scores it. If a gate is not passed, the
-// error is a *GateError and the result is complete.
+// Evaluate applies a model to labelled data and scores its predictions. If a gate is not passed, the error is
+// an *exit.GateError and the result is complete.
 func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, err error) {
 	g, err := ParseGates(o.Gate)
 	if err != nil {
@@ -120,7 +119,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := report.ValidPage(o.Report); err != nil {
 		return nil, err
 	}
-	manifest, d, err := open(ctx, &o.Model, &o.Data, o.Job)
+	manifest, d, err := openModel(ctx, &o.Model, &o.Data, o.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +192,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	result.SetAside = result.Rows.Listed
-	if d.Part != nil && d.Part.Test { // held out of the training
+	if d.Part != nil && d.Part.Test { // the rows were held out of the training data
 	} else if result.TrainingRows, err = trainingRows(ctx, j, o.Model, manifest, d, result.Rows.Used, reports); err != nil {
 		return nil, err
 	}
@@ -220,30 +219,31 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		}
 	}
 	if o.Report != "" {
-		result.keep(&classified, &targets)
+		result.keepForReport(&classified, &targets)
 	}
 	return result, g.check(result)
 }
 
-// Limits of what a report shows.
+// Limits of a report.
 const (
 	worstRows   = 20
-	curvePoints = 150 // of a curve
+	curvePoints = 150 // points of a curve
 )
 
-// keep keeps what only a report shows.
-func (r *EvaluateResult) keep(classes *scores.ClassScores, targets *scores.TargetScores) {
+// keepForReport sets the fields that only a report shows.
+func (r *EvaluateResult) keepForReport(classes *scores.ClassScores, targets *scores.TargetScores) {
 	if r.Classes == nil {
 		r.WorstRows = targets.Worst.Rows()
 		return
 	}
 	r.WorstRows = classes.Worst.Rows()
-	if r.Curves = classes.Ranking.Curves(curvePoints); len(r.Curves) > 1 { // those that are hardest to tell
+	if r.Curves = classes.Ranking.Curves(curvePoints); len(r.Curves) > 1 { // keep the classes that are hardest to predict
 		slices.SortStableFunc(r.Curves, func(a, b score.Curve) int { return cmp.Compare(a.Area, b.Area) })
 	}
 }
 
-// addClasses adds the scores of a classifier, of rows with weights as precise as that many of equal weights.
+// addClasses adds the scores of a classifier. effective is the number of independent rows with the same
+// precision.
 func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifest, effective float64) error {
 	names, counted := m.Vocabulary.Classes, found.Weighted
 	if counted == nil {
@@ -269,9 +269,9 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 	return nil
 }
 
-// open opens a model, whose alias it resolves, and data for it, with the column of weights with which
-// the model was trained.
-func open(ctx context.Context, model *string, data *dataset.Options,
+// openModel resolves the alias of a model, and opens the model and data for it, with the column of weights that
+// it was trained with.
+func openModel(ctx context.Context, model *string, data *dataset.Options,
 	j job.Options) (_ *models.Manifest, _ *dataset.Dataset, err error) {
 	if *model, err = job.FindModel(ctx, *model, j.Log); err != nil {
 		return nil, nil, err
@@ -289,7 +289,7 @@ func open(ctx context.Context, model *string, data *dataset.Options,
 func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "model %s\n", r.Model)
-	if r.Rows.SetAside > 0 || r.Rows.Without() != "" { // otherwise the report below shows the rows
+	if r.Rows.SetAside > 0 || r.Rows.Without() != "" { // the report below does not show the number of rows
 		fmt.Fprintf(&b, "rows %s\n", r.Rows)
 	}
 	report.WriteSetAside(&b, r.SetAside)
@@ -335,7 +335,7 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// prefixedBy returns text with a separator before it, unless it is empty.
+// prefixedBy returns text after a separator, or "" if text is empty.
 func prefixedBy(separator, text string) string {
 	if text == "" {
 		return ""

@@ -18,52 +18,51 @@ import (
 // gate is a bound that a score must satisfy.
 type gate struct {
 	score string // one of gateScores
-	// target is one of several targets; "" is each of them
+	// target is the name of one of several targets; "" for all
 	target string
-	least  bool    // the score must be at least the bound, else at most
+	least  bool    // the score must be at least the bound; otherwise at most
 	bound  float64 // not NaN
 }
 
-// Gates are bounds that must all be satisfied.
+// Gates are conditions that must all be satisfied.
 type Gates []gate
 
 // gateScore is a score that a gate can name.
 type gateScore struct {
-	// has tells whether evaluations of the model have the score.
+	// has reports whether evaluations of the model have the score.
 	has func(*models.Manifest) bool
-	// of returns the score, or the ends between which it is, and the number of rows that it
-	// excludes because their predictions are not finite. Ends are NaN if the rows do not
-	// define the score.
-	of func(*EvaluateResult) (low, high float64, excluded int64)
-	// undefined says of which rows the score is not defined.
+	// value returns bounds on the score, which are equal if it is exact, and NaN if it is not defined for the
+	// rows. excluded is the number of rows that are left out because their predictions are not finite.
+	value func(*EvaluateResult) (low, high float64, excluded int64)
+	// undefined says for which rows the score is not defined.
 	undefined string
-	// known says that the score is of the rows of known classes alone: rows with other labels are in no
-	// recall and have no rank.
-	known bool
+	// knownClassesOnly tells that the score leaves out rows whose labels are not classes of the model: no recall
+	// includes them, and they have no rank.
+	knownClassesOnly bool
 }
 
-// gateScores are the scores by name, as in JSON.
+// gateScores has the scores by their names in JSON.
 var gateScores = map[string]gateScore{
 	"accuracy":          ofClasses(func(c *score.ClassReport) float64 { return c.Accuracy }),
 	"error":             ofClasses(func(c *score.ClassReport) float64 { return c.Error }),
-	"balanced_accuracy": ofClasses(func(c *score.ClassReport) float64 { return c.BalancedAccuracy }).ofKnown(),
-	"macro_f1":          ofClasses(func(c *score.ClassReport) float64 { return c.MacroF1 }).ofKnown(),
+	"balanced_accuracy": ofClasses(func(c *score.ClassReport) float64 { return c.BalancedAccuracy }).ofKnownClasses(),
+	"macro_f1":          ofClasses(func(c *score.ClassReport) float64 { return c.MacroF1 }).ofKnownClasses(),
 	"macro_precision":   ofClasses(func(c *score.ClassReport) float64 { return c.MacroPrecision }),
-	"macro_recall":      ofClasses(func(c *score.ClassReport) float64 { return c.MacroRecall }).ofKnown(),
+	"macro_recall":      ofClasses(func(c *score.ClassReport) float64 { return c.MacroRecall }).ofKnownClasses(),
 
 	"precision": ofPositive(func(c score.ClassScore) (float64, int64) { return c.Precision, c.Predicted }).
 		unless("no row is predicted to be of the positive class"),
 	"recall": ofPositive(func(c score.ClassScore) (float64, int64) { return c.Recall, c.Rows }).
-		unless("no row is of the positive class").ofKnown(),
+		unless("no row is of the positive class").ofKnownClasses(),
 	"f1": ofPositive(func(c score.ClassScore) (float64, int64) { return c.F1, c.Rows + c.Predicted }).
-		unless("no row is of the positive class or predicted to be").ofKnown(),
+		unless("no row is of the positive class or predicted to be").ofKnownClasses(),
 
 	"auc": ofRanking(func(r *score.RankingReport) (low, high float64) {
 		if r.AUC == nil {
 			return math.NaN(), math.NaN()
 		}
 		return *r.AUC - r.Slack, *r.AUC + r.Slack
-	}).unless(oneClass).ofKnown(),
+	}).unless(oneClass).ofKnownClasses(),
 	"average_precision": ofRanking(func(r *score.RankingReport) (low, high float64) {
 		switch {
 		case r.AveragePrecision == nil:
@@ -72,7 +71,7 @@ var gateScores = map[string]gateScore{
 			return *r.PrecisionLow, *r.PrecisionHigh
 		}
 		return *r.AveragePrecision, *r.AveragePrecision
-	}).unless(oneClass).ofKnown(),
+	}).unless(oneClass).ofKnownClasses(),
 	"top3": ofTop(3),
 	"top5": ofTop(5),
 
@@ -82,7 +81,7 @@ var gateScores = map[string]gateScore{
 
 	meanR2: {
 		has: func(m *models.Manifest) bool { return regresses(m) && m.Outputs > 1 },
-		of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+		value: func(r *EvaluateResult) (low, high float64, excluded int64) {
 			for i := range r.ByTarget {
 				excluded += r.ByTarget[i].NotFinite
 			}
@@ -102,21 +101,21 @@ var gateScores = map[string]gateScore{
 	"p99_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P99 }),
 }
 
-// meanR2 is the score of all of several targets.
+// meanR2 is the score for all of several targets.
 const meanR2 = "mean_r2"
 
-// oneClass says why rows are not ranked.
+// oneClass is the reason why rows cannot be ranked.
 const oneClass = "the rows are all of one class"
 
-// unless returns the score with the rows of which it is not defined.
+// unless returns the score with its field undefined set.
 func (s gateScore) unless(undefined string) gateScore {
 	s.undefined = undefined
 	return s
 }
 
-// ofKnown returns the score as one of the rows of known classes.
-func (s gateScore) ofKnown() gateScore {
-	s.known = true
+// ofKnownClasses returns the score with its field knownClassesOnly set.
+func (s gateScore) ofKnownClasses() gateScore {
+	s.knownClassesOnly = true
 	return s
 }
 
@@ -132,14 +131,14 @@ func classifies(m *models.Manifest) bool { return m.Task == models.Classificatio
 func regresses(m *models.Manifest) bool { return m.Task == models.Regression }
 
 func ofClasses(of func(*score.ClassReport) float64) gateScore {
-	return gateScore{has: classifies, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+	return gateScore{has: classifies, value: func(r *EvaluateResult) (low, high float64, excluded int64) {
 		v := of(r.Classes)
 		return v, v, r.Classes.Ranking.NotFinite
 	}}
 }
 
-// ofPositive is of the positive one of two classes, which average precision is for, too: a rate, and
-// the rows that it is a share of.
+// ofPositive returns a rate of the positive class of two. of returns the rate, and the number of rows of which
+// it is a share.
 func ofPositive(of func(score.ClassScore) (float64, int64)) gateScore {
 	g := ofClasses(func(c *score.ClassReport) float64 {
 		rate, rows := of(c.Classes[slices.IndexFunc(c.Classes,
@@ -156,7 +155,7 @@ func ofPositive(of func(score.ClassScore) (float64, int64)) gateScore {
 func ofRanking(of func(*score.RankingReport) (low, high float64)) gateScore {
 	return gateScore{
 		has: func(m *models.Manifest) bool { return classifies(m) && m.Outputs <= score.MaxRanked },
-		of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+		value: func(r *EvaluateResult) (low, high float64, excluded int64) {
 			low, high = of(r.Classes.Ranking)
 			return low, high, r.Classes.Ranking.NotFinite
 		},
@@ -179,7 +178,7 @@ func ofTop(few int) gateScore {
 func ofProbabilities(of func(*score.Tests) float64) gateScore {
 	return gateScore{
 		has: func(m *models.Manifest) bool { return m.Probabilities != nil },
-		of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+		value: func(r *EvaluateResult) (low, high float64, excluded int64) {
 			v := of(&r.Probabilities.Tests)
 			return v, v, r.Probabilities.NotFinite
 		},
@@ -187,15 +186,16 @@ func ofProbabilities(of func(*score.Tests) float64) gateScore {
 }
 
 func ofTargets(of func(*score.TargetReport) float64) gateScore {
-	return gateScore{has: regresses, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+	return gateScore{has: regresses, value: func(r *EvaluateResult) (low, high float64, excluded int64) {
 		v := of(r.Targets)
 		return v, v, r.Targets.NotFinite
 	}}
 }
 
-// ofQuantile is of a number that is at most the slack above the quantile.
+// ofQuantile returns a score that is measured only up to a slack: the quantile is at most v, and at least v
+// minus the slack.
 func ofQuantile(of func(*score.TargetReport) float64) gateScore {
-	return gateScore{has: regresses, of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+	return gateScore{has: regresses, value: func(r *EvaluateResult) (low, high float64, excluded int64) {
 		v := of(r.Targets)
 		return v - r.Targets.QuantileSlack, v, r.Targets.NotFinite
 	}}
@@ -204,8 +204,8 @@ func ofQuantile(of func(*score.TargetReport) float64) gateScore {
 // GateScores returns the names of the scores that gates can name, sorted.
 func GateScores() []string { return option.SortedNames(gateScores) }
 
-// ParseGates reads gates such as accuracy>=0.95, rmse<=3 or rmse:price<=3, which names a target,
-// separated by commas; nil for the empty text.
+// ParseGates parses gates such as accuracy>=0.95, rmse<=3 or, for the target price, rmse:price<=3, separated by
+// commas. It returns nil for the empty text.
 func ParseGates(text string) (Gates, error) { return parseAll(text, parseGate) }
 
 func parseGate(text string) (g gate, err error) {
@@ -228,8 +228,8 @@ func parseGate(text string) (g gate, err error) {
 	return g, exit.Usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
 }
 
-// Fit returns an error if evaluations of the model do not have the score of a gate. Of the manifest, the
-// task, the outputs and whether there are probabilities are used, and the names of targets.
+// Fit returns an error if evaluations of the model do not have the score of a gate. It uses the task, the
+// outputs, the probabilities and the names of targets in the manifest.
 func (all Gates) Fit(m *models.Manifest) error {
 	for _, g := range all {
 		if gateScores[g.score].has(m) {
@@ -244,7 +244,7 @@ func (all Gates) Fit(m *models.Manifest) error {
 	return nil
 }
 
-// fitTarget returns an error unless the model has the target of a gate.
+// fitTarget returns an error if the model does not have the target of a gate.
 func (g gate) fitTarget(m *models.Manifest) error {
 	if g.target == "" {
 		return nil
@@ -260,8 +260,8 @@ func (g gate) fitTarget(m *models.Manifest) error {
 	return nil
 }
 
-// check returns a *GateError that names the gates that the result, of a model that they
-// fit, does not satisfy.
+// check returns an *exit.GateError that names the gates that the result does not satisfy. The gates must fit
+// the model.
 func (all Gates) check(r *EvaluateResult) error {
 	var failed []string
 	for _, g := range all {
@@ -274,8 +274,8 @@ func (all Gates) check(r *EvaluateResult) error {
 	return exit.NotPassed(failed)
 }
 
-// each calls f with the results that the gate is about: of the targets that it names, if there are
-// several, with how to begin a sentence on each.
+// each calls f with the results that the gate applies to: one for each target that it names. target is the
+// beginning of a sentence about the result.
 func (g gate) each(r *EvaluateResult, f func(target string, one *EvaluateResult)) {
 	if len(r.ByTarget) == 0 || g.score == meanR2 {
 		f("", r)
@@ -283,12 +283,12 @@ func (g gate) each(r *EvaluateResult, f func(target string, one *EvaluateResult)
 	}
 	for i := range r.ByTarget {
 		if name := r.ByTarget[i].Target; g.target == "" || g.target == name {
-			f("of "+name+", ", r.of(i))
+			f("of "+name+", ", r.forTarget(i))
 		}
 	}
 }
 
-// Verdicts says of each gate of the text, in words, whether the result satisfies it.
+// Verdicts returns the gates in text, and whether the result satisfies them.
 func Verdicts(text string, r *EvaluateResult) (all []registry.Gate, err error) {
 	conditions, err := ParseGates(text)
 	for _, g := range conditions {
@@ -304,7 +304,7 @@ func Verdicts(text string, r *EvaluateResult) (all []registry.Gate, err error) {
 	return all, err
 }
 
-// String returns the gate as ParseGates reads it.
+// String formats the gate as ParseGates parses it.
 func (g gate) String() string {
 	name, op := g.score, "<="
 	if g.target != "" {
@@ -316,51 +316,51 @@ func (g gate) String() string {
 	return fmt.Sprintf("%s%s%g", name, op, g.bound)
 }
 
-// result returns the score in words.
+// result describes the score in words.
 func (g gate) result(r *EvaluateResult) string {
 	if why := g.check(r); why != "" {
 		return why
 	}
-	low, high, _ := gateScores[g.score].of(r)
+	low, high, _ := gateScores[g.score].value(r)
 	if g.least {
-		return fmt.Sprintf("%s is %.6g", g.named(r), low)
+		return fmt.Sprintf("%s is %.6g", g.scoreName(r), low)
 	}
-	return fmt.Sprintf("%s is %.6g", g.named(r), high)
+	return fmt.Sprintf("%s is %.6g", g.scoreName(r), high)
 }
 
-// named returns the score, with the class that it is of if it is of the positive one of two.
-func (g gate) named(r *EvaluateResult) string {
+// scoreName returns the name of the score, with the positive class if it is a score of this class.
+func (g gate) scoreName(r *EvaluateResult) string {
 	if r.Classes == nil || r.Classes.Ranking == nil || r.Classes.Ranking.Positive == "" ||
-		!slices.Contains(ofOneClass, g.score) {
+		!slices.Contains(positiveClassScores, g.score) {
 		return g.score
 	}
 	return g.score + " of class " + score.Name(r.Classes.Ranking.Positive)
 }
 
-// ofOneClass are the scores of the positive class.
-var ofOneClass = []string{"precision", "recall", "f1", "auc", "average_precision"}
+// positiveClassScores are the scores of the positive class of two.
+var positiveClassScores = []string{"precision", "recall", "f1", "auc", "average_precision"}
 
-// check returns why the gate is not passed, or "". A score that is NaN or not defined
-// fails, and so does one that excludes rows because their predictions are not finite or their labels
-// are not classes of the model. Of a score that is known up to its ends, the worse end counts.
+// check returns why the gate is not passed, or "". A score fails if it is not defined, or if it leaves out rows
+// because their predictions are not finite or their labels are not classes of the model. Of bounds, the worse
+// one counts.
 func (g gate) check(r *EvaluateResult) string {
-	low, high, excluded := gateScores[g.score].of(r)
+	low, high, excluded := gateScores[g.score].value(r)
 	value, op := high, "<="
 	if g.least {
 		value, op = low, ">="
 	}
 	switch {
 	case excluded > 0:
-		return fmt.Sprintf("%s does not judge %s whose predictions are not finite", g.named(r),
+		return fmt.Sprintf("%s does not judge %s whose predictions are not finite", g.scoreName(r),
 			report.Counted64(excluded, "row"))
-	case gateScores[g.score].known && r.Classes.Unseen > 0:
+	case gateScores[g.score].knownClassesOnly && r.Classes.Unseen > 0:
 		return fmt.Sprintf("%s excludes %s whose labels are not classes of the model: correct these labels, or put the "+
 			"gate on accuracy, which counts the rows as errors",
-			g.named(r), report.Counted64(r.Classes.Unseen, "row"))
+			g.scoreName(r), report.Counted64(r.Classes.Unseen, "row"))
 	case math.IsNaN(value):
-		return fmt.Sprintf("%s is not defined for these rows%s", g.named(r), prefixedBy(": ", gateScores[g.score].undefined))
+		return fmt.Sprintf("%s is not defined for these rows%s", g.scoreName(r), prefixedBy(": ", gateScores[g.score].undefined))
 	case g.least && value >= g.bound, !g.least && value <= g.bound:
 		return ""
 	}
-	return fmt.Sprintf("%s is %.6g, want %s %g", g.named(r), value, op, g.bound)
+	return fmt.Sprintf("%s is %.6g, want %s %g", g.scoreName(r), value, op, g.bound)
 }

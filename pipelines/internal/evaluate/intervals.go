@@ -10,18 +10,19 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// IntervalReport says how often intervals or sets contain the truth.
+// IntervalReport says how often intervals or sets of classes contain the true value.
 type IntervalReport struct {
-	Target string `json:"target,omitempty"` // of several
+	Target string `json:"target,omitempty"` // name of one of several targets
 	score.CoverageReport
-	// HeldOut is the number of rows, or of groups of rows, by which intervals were made, and Deviation the
-	// standard deviation of the coverage of models that are trained on other rows like theirs.
+	// HeldOut is the number of rows or groups by which intervals were measured. Deviation is the standard
+	// deviation of the coverage over models that are trained on other samples of rows.
 	HeldOut   int64   `json:"held_out"`
 	Grouped   bool    `json:"grouped,omitempty"`
 	Deviation float64 `json:"coverage_deviation"`
 }
 
-// addIntervals adds the coverage of intervals or sets, of rows as precise as that many independent ones.
+// addIntervals adds the coverage of intervals or sets. effective is the number of independent rows with the
+// same precision.
 func (r *EvaluateResult) addIntervals(found []score.Coverage, m *models.Manifest, effective float64) {
 	if r.Groups != nil {
 		effective = min(effective, r.Independent)

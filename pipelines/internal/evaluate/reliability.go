@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// ProbabilityReport says how good the probabilities of a model are.
+// ProbabilityReport says how well the probabilities of a model are calibrated.
 type ProbabilityReport struct {
 	score.Tests
 	// NotFinite counts the rows that are excluded because their scores are not finite.
@@ -35,7 +35,7 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	r.Table().Write(w)
 }
 
-// Table has the rows by the probability of the predicted class.
+// Table returns a table of rows by the probability of the predicted class.
 func (r *ProbabilityReport) Table() report.Table {
 	t := report.Table{Head: []string{"probability", "rows", "mean", "right", "95% interval"}}
 	for _, b := range r.Bins {
@@ -47,7 +47,7 @@ func (r *ProbabilityReport) Table() report.Table {
 	return t
 }
 
-// Diagram plots the share of right predictions by probability.
+// Diagram plots the share of correct predictions by probability.
 func (r *ProbabilityReport) Diagram() picture.Histogram {
 	h := picture.Histogram{
 		Title: fmt.Sprintf("Reliability: calibration error %.4f, %s rows", r.ECE, report.Groups(r.Rows)),
@@ -56,7 +56,7 @@ func (r *ProbabilityReport) Diagram() picture.Histogram {
 	}
 	for _, b := range r.Bins {
 		if b.Rows == 0 && len(h.Heights) == 0 {
-			continue // the most probable of k classes has at least 1/k
+			continue // the largest of k probabilities is at least 1/k
 		}
 		if len(h.Edges) == 0 {
 			h.Edges = []float64{b.Low}
@@ -74,7 +74,7 @@ func (r *ProbabilityReport) Diagram() picture.Histogram {
 	return h
 }
 
-// short writes a count in little room: 940, 12k, 3.4M.
+// short formats a count with few characters, such as 940, 12k or 3.4M.
 func short(n int64) string {
 	switch {
 	case n >= 1e7:

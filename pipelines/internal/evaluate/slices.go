@@ -17,12 +17,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// sliceFlag names the flag of slices in errors.
+// sliceFlag is the name of the flag of slices, for errors.
 const sliceFlag = "--slices"
 
-// slicesOf returns the columns of the data, opened with these options for a model, with these names
-// or 1-based positions, which a flag gives. Features are read from the rows; one other column can
-// be read as the identifier of a row, for which the data is opened again.
+// slicesOf finds columns by name or 1-based position in data that was opened with these options for a model.
+// The values of features are read from the rows. One other column can be read as the identifier of rows; the
+// data is then opened again.
 func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options,
 	d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
 	var all []scores.Slice
@@ -60,11 +60,11 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 		return all, d, nil
 	}
 	data.ID = other
-	d, err := again(ctx, model, data)
+	d, err := reopen(ctx, model, data)
 	return all, d, err
 }
 
-// columnOf returns the name of a column of data with names, which a flag gives by name or position.
+// columnOf returns the name of a column that a flag gives by name or position.
 func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 	if slices.Contains(d.Fields, given) {
 		return given, nil
@@ -83,7 +83,7 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 	return d.Fields[n-1], nil
 }
 
-// timeLayout returns the layout of the column of that name if it has the times of rows.
+// timeLayout returns the layout of the named column if it has the times of rows, and otherwise "".
 func timeLayout(d *dataset.Dataset, name string) string {
 	if of, ok := d.Schema.Layout.(dataset.Tabular); ok {
 		if t := of.Table(); t.Role(dataset.TimeRole) >= 0 && t.Columns[t.Role(dataset.TimeRole)] == name {
@@ -93,7 +93,7 @@ func timeLayout(d *dataset.Dataset, name string) string {
 	return ""
 }
 
-// featureSlice returns the column of that name if it is a feature.
+// featureSlice returns the named column if it is a feature.
 func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool) {
 	s = scores.Slice{Name: name}
 	if t := d.Schema.Table; t != nil {
@@ -126,7 +126,7 @@ func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool) 
 	return s, true
 }
 
-// sliceReports returns the scores of the values of each column, one target after the other.
+// sliceReports returns the scores for the values of each column, one target after the other.
 func sliceReports(columns []scores.Slice, all []score.Slices, m *models.Manifest) (out []score.SliceReport) {
 	for i := range all {
 		s := all[i].Report(columns[i%len(columns)].Name)
@@ -138,7 +138,7 @@ func sliceReports(columns []scores.Slice, all []score.Slices, m *models.Manifest
 	return out
 }
 
-// writeSlices prints the scores of the values of a column.
+// writeSlices prints the scores for the values of a column.
 func writeSlices(w io.Writer, r *score.SliceReport) {
 	if r.Many {
 		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to score each\n", r.Column, score.MaxSlices)
@@ -152,7 +152,7 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 	SliceTable(r).Write(w)
 }
 
-// SliceTable has the scores of values of a column.
+// SliceTable returns a table of the scores for the values of a column.
 func SliceTable(r *score.SliceReport) report.Table {
 	rows := sliceRows(r)
 	number := func(v *float64, format string, unit float64) string {
@@ -208,7 +208,7 @@ func SliceTable(r *score.SliceReport) report.Table {
 	return t
 }
 
-// sliceRows returns the scores of values by their names, and of the other ones.
+// sliceRows returns the scores for values with names, followed by the scores for all other values.
 func sliceRows(r *score.SliceReport) []score.SliceScore {
 	rows := slices.Clone(r.Slices)
 	for i := range rows {

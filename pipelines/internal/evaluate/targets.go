@@ -12,14 +12,14 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// TargetReport is the score of one of several targets.
+// TargetReport has the scores of one of several targets.
 type TargetReport struct {
 	Target string `json:"target"`
 	score.TargetReport
 }
 
-// addTargets adds the scores of a regression. The rows were counted as often as their weights say,
-// if they have any; their number is then effective.
+// addTargets adds the scores of a regression. weighted tells that rows were counted by their weights; effective
+// is then their effective number.
 func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manifest, weighted bool, effective float64) {
 	names := (&models.Model{Manifest: m}).Outputs()
 	for c := range found.Targets {
@@ -52,21 +52,21 @@ func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manife
 	r.MeanR2 = &mean
 }
 
-// of returns the result for one of several targets.
-func (r *EvaluateResult) of(target int) *EvaluateResult {
+// forTarget returns the result for one of several targets.
+func (r *EvaluateResult) forTarget(target int) *EvaluateResult {
 	one := *r
 	one.Targets, one.ByTarget, one.MeanR2 = &r.ByTarget[target].TargetReport, nil, nil
 	return &one
 }
 
-// TargetTable has the scores of several targets.
+// TargetTable returns a table of the scores of several targets.
 func (r *EvaluateResult) TargetTable() report.Table {
 	t := report.Table{Head: []string{"target", "rows", "RMSE", "95% interval", "MAE", "90% within", "R²",
 		"95% interval", "mean", "deviation"}}
 	for i := range r.ByTarget {
 		one := &r.ByTarget[i]
-		t.Add(report.Word(one.Target, 40), report.Groups(one.Rows), picture.Number(one.RMSE, 5), ends(one.RMSEInterval),
-			picture.Number(one.MAE, 5), picture.Number(one.P90, 5), R2Text(one.R2), ends(one.R2Interval),
+		t.Add(report.Word(one.Target, 40), report.Groups(one.Rows), picture.Number(one.RMSE, 5), intervalText(one.RMSEInterval),
+			picture.Number(one.MAE, 5), picture.Number(one.P90, 5), R2Text(one.R2), intervalText(one.R2Interval),
 			picture.Number(one.TargetMean, 5), picture.Number(one.TargetDev, 5))
 	}
 	return t
@@ -88,15 +88,15 @@ func (r *EvaluateResult) writeTargets(w io.Writer) {
 	fmt.Fprintf(w, "mean R² %s\n", R2Text(r.MeanR2))
 }
 
-// ends formats an interval, "-" if there is none.
-func ends(of *[2]float64) string {
+// intervalText formats an interval, "-" if there is none.
+func intervalText(of *[2]float64) string {
 	if of == nil {
 		return "-"
 	}
 	return picture.Range(of[0], of[1], 4)
 }
 
-// R2Text formats an R², which is nil if the rows do not define it.
+// R2Text formats an R². It is nil if it is not defined for the rows.
 func R2Text(r2 *float64) string {
 	if r2 == nil {
 		return "-"

@@ -16,9 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// trainingRows returns how many of the used rows a model is known to have been trained on: all of
-// them if they have its fingerprint, whatever their order and files, and otherwise the rows of whole
-// files of the training. Other data is not read again.
+// trainingRows returns the number of used rows that the model is known to have been trained on: all of them if
+// they have the fingerprint of its data, whatever their order and files, and otherwise the rows in complete
+// files of its data.
 func trainingRows(ctx context.Context, j *job.Job, dir string, m *models.Manifest, d *dataset.Dataset, used int64,
 	reports []dataset.Report) (int64, error) {
 	if m.Rows.Used == used {
@@ -37,14 +37,14 @@ func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Mani
 	if err != nil {
 		return false, err
 	}
-	// Rows are read as the training read them, not with missing values as predictions read them.
+	// Read the rows as training does. Prediction accepts more missing values.
 	as := *d
 	as.Schema.Table = schema.Table
 	j.Progress.Phase("looking for rows of the training", 0)
 	defer j.Progress.Done()
 	found, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.Seed,
 		&transforms.Labeling{Open: m.Task == models.Classification})
-	if exit.Code(err) == exit.CodeData { // the training could not have used them
+	if exit.Code(err) == exit.CodeData { // training could not have used these rows
 		return false, nil
 	}
 	if err != nil {
@@ -59,7 +59,7 @@ func rowsOfTrainingFiles(ctx context.Context, dir string, d *dataset.Dataset,
 	reports []dataset.Report) (rows int64, err error) {
 	l, err := registry.ReadLineage(ctx, dir)
 	if err != nil || l == nil || len(l.Forgotten) > 0 {
-		return 0, nil // a lineage is not part of the model: a damaged one tells nothing
+		return 0, nil // a damaged lineage is no error, because it is not part of the model
 	}
 	var trained []registry.File
 	for _, p := range l.Parts {
@@ -68,7 +68,7 @@ func rowsOfTrainingFiles(ctx context.Context, dir string, d *dataset.Dataset,
 	for i := range d.Files {
 		f := d.Files[i]
 		if !slices.ContainsFunc(trained, func(t registry.File) bool { return t.Bytes == f.Size }) {
-			continue // its content need not be read
+			continue // a different size shows that it is another file
 		}
 		f.Labels = nil
 		one, err := registry.FilesOf(ctx, &dataset.Dataset{Schema: d.Schema, Files: []dataset.File{f}})

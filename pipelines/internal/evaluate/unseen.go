@@ -21,8 +21,8 @@ type UnseenLabel struct {
 // maxUnseen is the largest number of unseen labels in a report.
 const maxUnseen = 100
 
-// unseenLabels returns the most frequent unseen labels; equal counts are in the order of a
-// vocabulary. If there are too many to count one by one, it returns one entry for all.
+// unseenLabels returns the most frequent unseen labels. Labels with equal counts are in the order of a
+// vocabulary. If there are too many to count them separately, it returns a single entry.
 func unseenLabels(c *schema.LabelCounts) []UnseenLabel {
 	s := c.Summary()
 	if s.Rows == 0 {
@@ -40,7 +40,7 @@ func unseenLabels(c *schema.LabelCounts) []UnseenLabel {
 	return list[:min(len(list), maxUnseen)]
 }
 
-// someUnseen lists some labels with their rows.
+// someUnseen lists a few labels with their numbers of rows.
 func someUnseen(list []UnseenLabel) string {
 	const most = 10
 	var b strings.Builder
@@ -56,9 +56,8 @@ func someUnseen(list []UnseenLabel) string {
 	return b.String()
 }
 
-// labelHint says how all unseen labels differ from classes of the model, if they differ in the same
-// way, and which flag makes them equal; "" otherwise. A flag is not named if it would merge labels
-// of the data.
+// labelHint says how all unseen labels differ from classes of the model, and which flag makes them equal, if
+// they differ in the same way; "" otherwise. It does not suggest a flag that would merge labels of the data.
 func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	s := c.Summary()
 	if s.Rows == 0 || s.Vocabulary == nil {
@@ -83,7 +82,7 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	if len(unseen) == 1 && len(without) == 1 && len(seen) > 0 && isNumber(unseen[0]) && isNumber(without[0]) {
 		return fmt.Sprintf("no row has the class %q; if %q means that class, write it that way", without[0], unseen[0])
 	}
-	if before, after, ok := wrapped(unseen, classes); ok {
+	if before, after, ok := affixes(unseen, classes); ok {
 		what := fmt.Sprintf("end in %q", after)
 		switch {
 		case after == "":
@@ -99,10 +98,10 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	if strips(" \t") {
 		return `these labels have spaces around them, the classes do not; --label_strip ' ' removes them`
 	}
-	if _, after, ok := wrapped(classes, unseen); ok && after != "" && !merges(classes, trim(after)) {
+	if _, after, ok := affixes(classes, unseen); ok && after != "" && !merges(classes, trim(after)) {
 		return fmt.Sprintf("the classes end in %q, these labels do not; train with --label_strip %s", after, quoted(after))
 	}
-	lower := changed(classes, strings.ToLower)
+	lower := changedSet(classes, strings.ToLower)
 	if len(lower) == len(classes) && !merges(all, strings.ToLower) &&
 		!slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
 		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"
@@ -120,8 +119,8 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	return strings.Join(alike, ", ")
 }
 
-// changed returns the labels after a change.
-func changed(labels []string, change func(string) string) map[string]bool {
+// changedSet returns the set of the labels after a change.
+func changedSet(labels []string, change func(string) string) map[string]bool {
 	set := make(map[string]bool, len(labels))
 	for _, l := range labels {
 		set[change(l)] = true
@@ -129,9 +128,9 @@ func changed(labels []string, change func(string) string) map[string]bool {
 	return set
 }
 
-// merges reports whether a change makes different labels equal.
+// merges reports whether a change makes distinct labels equal.
 func merges(labels []string, change func(string) string) bool {
-	return len(changed(labels, change)) < len(labels)
+	return len(changedSet(labels, change)) < len(labels)
 }
 
 func isNumber(label string) bool {
@@ -139,10 +138,10 @@ func isNumber(label string) bool {
 	return reason == ""
 }
 
-// wrapped returns the text before and after a class that makes it a label, if they are the same
-// for all labels: preferably only one of the two.
-func wrapped(labels, classes []string) (before, after string, ok bool) {
-	known := changed(classes, strings.Clone)
+// affixes returns the text before and after a class that makes it a label, if it is the same for all labels. It
+// prefers a text on one side only.
+func affixes(labels, classes []string) (before, after string, ok bool) {
+	known := changedSet(classes, strings.Clone)
 	fits := func(before, after string) bool {
 		return before+after != "" && !slices.ContainsFunc(labels, func(l string) bool {
 			l, begins := strings.CutPrefix(l, before)
@@ -171,18 +170,18 @@ func wrapped(labels, classes []string) (before, after string, ok bool) {
 	return middle[0], middle[1], true
 }
 
-// strippable tells whether labels are classes without some characters at their ends, and all
-// classes have none of these there.
+// strippable reports whether labels become classes without certain characters at their ends, while no class has
+// these characters there.
 func strippable(labels, classes []string, characters string) bool {
 	trim := func(l string) string { return strings.Trim(l, characters) }
-	known := changed(classes, strings.Clone)
+	known := changedSet(classes, strings.Clone)
 	if slices.ContainsFunc(classes, func(c string) bool { return trim(c) != c }) {
 		return false
 	}
 	return !slices.ContainsFunc(labels, func(l string) bool { return !known[trim(l)] })
 }
 
-// quoted returns the distinct characters as a word of a shell.
+// quoted returns the distinct characters, quoted for a shell.
 func quoted(characters string) string {
 	var distinct []rune
 	for _, r := range characters {

@@ -29,7 +29,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// VerifyOptions says which model to verify, and on which data it was trained.
+// VerifyOptions says which model to verify, and with which data, which must be its training data.
 type VerifyOptions struct {
 	Model          string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
 	Data           dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
@@ -37,40 +37,38 @@ type VerifyOptions struct {
 	Job            job.Options     `group:"Job"`
 }
 
-// VerifyResult has what was recorded when the model was trained, and what was recomputed from
-// the data. It contains nothing that was not recomputed: the training log and held-out errors
-// are in the manifest only.
+// VerifyResult has the values that were recorded when the model was trained, and the same values recomputed
+// from the data. It leaves out values that were not recomputed, such as the training log and held-out errors.
 type VerifyResult struct {
 	Model       string          `json:"model"`
-	Problem     Problem         `json:"problem"` // that was solved
+	Problem     Problem         `json:"problem"` // the solved problem
 	Recorded    Optimum         `json:"recorded"`
 	Certificate svm.Certificate `json:"certificate"`
 	Holds       bool            `json:"holds"`
-	Why         []string        `json:"why,omitempty"` // the certificate does not hold
+	Why         []string        `json:"why,omitempty"` // reasons why the certificate does not hold
 }
 
 // Problem is the optimisation problem that the certificate is about.
 type Problem struct {
 	loss.Problem
-	Bias float64 `json:"bias"` // value of the constant feature that the intercept weighs; 0 is no intercept
+	Bias float64 `json:"bias"` // value of the constant feature whose weight is the intercept; 0 for no intercept
 }
 
-// Optimum is what a manifest says about the distance of weights from the optimum.
+// Optimum has the bound of a manifest on the distance of the weights from the optimum.
 type Optimum struct {
 	Objective float64 `json:"objective"`
 	Dual      float64 `json:"dual"`
 	Gap       float64 `json:"gap"`
 }
 
-// Verify recomputes the objective and the dual objective of an svm model from the data it was
-// trained on, and checks its certificate: that the weights are at most as far from the optimum
-// as the manifest says. If the certificate does not hold, the error is a *GateError and the
-// result is complete.
+// Verify recomputes the objective and the dual objective of an svm model from its training data, and checks its
+// certificate: that the weights are at most as far from the optimum as the manifest says. If the certificate
+// does not hold, the error is an *exit.GateError and the result is complete.
 func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	manifest, d, err := open(ctx, &o.Model, &o.Data, o.Job)
+	manifest, d, err := openModel(ctx, &o.Model, &o.Data, o.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +102,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	return result, err
 }
 
-// certified returns an error unless the model has a certificate.
+// certified returns an error if the model has no certificate.
 func certified(dir string, m *models.Manifest) error {
 	_, kept := m.File(training.StateFile)
 	switch c := m.Learner.Log; {
@@ -119,8 +117,7 @@ func certified(dir string, m *models.Manifest) error {
 	return nil
 }
 
-// sameRows profiles the data and returns an error unless the rows are those that the model was
-// trained on.
+// sameRows profiles the data and returns an error if the rows are not the training rows of the model.
 func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset,
 	o VerifyOptions) (*prepare.Prepared, error) {
 	j.Progress.Phase("reading", 0)
@@ -152,7 +149,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 	}, nil
 }
 
-// certify runs the verification's pass.
+// certify runs the pass of the verification.
 func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o VerifyOptions,
 	result *VerifyResult) error {
 	c, d := m.Learner.Log, l.Data
@@ -162,7 +159,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	if err != nil {
 		return models.Bad(o.Model, err)
 	}
-	if c.HeldOutRows > 0 { // else the model has learned from all rows, after others had not
+	if c.HeldOutRows > 0 { // no rows are held out if the final fit used all rows
 		folds = m.Learner.Folds
 	}
 	if folds > 0 || recoder != nil {
@@ -235,14 +232,13 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	return json.Unmarshal(data, &result.Certificate)
 }
 
-// Tolerances for the rounding of float32 scores, relative to the objective, and for the rounding of
-// float64 sums in weights.
+// Tolerances for the rounding of float32 scores, relative to the objective, and of float64 sums in weights.
 const (
 	scoreRounding  = 1e-6
 	weightRounding = 1e-6
 )
 
-// judge compares what was recomputed with what was recorded.
+// judge compares the recomputed with the recorded values.
 func (r *VerifyResult) judge() {
 	c, was := r.Certificate, r.Recorded
 	not := func(format string, args ...any) { r.Why = append(r.Why, fmt.Sprintf(format, args...)) }

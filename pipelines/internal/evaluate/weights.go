@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// writeWeights prints which weights the rows of an evaluation have.
+// writeWeights describes the weights of the rows of an evaluation.
 func writeWeights(b io.Writer, w *models.RowWeights) {
 	if w.Equal() {
 		fmt.Fprintf(b, "weights of column %q are all %.4g: they change nothing\n", w.Column, w.Max)
@@ -25,7 +25,7 @@ func writeWeights(b io.Writer, w *models.RowWeights) {
 		w.Column, w.Min, w.Max, report.Counted64(int64(w.Effective), "row"))
 }
 
-// weigh returns the weights of the rows that a pass will read. Rows without weights need no pass.
+// weigh returns the weights of the rows that the pass p will read. It runs a pass unless rows have no weights.
 func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pass) (*profile.Weights, error) {
 	if !d.Weighted {
 		return profile.UnitWeights(1), nil
@@ -40,5 +40,5 @@ func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pas
 	if w := sum.Result(); w != nil {
 		return w, nil
 	}
-	return profile.UnitWeights(1), nil // there are no usable rows, which the next pass reports
+	return profile.UnitWeights(1), nil // no row can be used; the next pass reports that
 }

@@ -1,4 +1,4 @@
-// Package holdout chooses the rows that are held out for a test before anything else is done with the data.
+// Package holdout chooses the rows that are held out for a test, before training looks at the data.
 package holdout
 
 import (
@@ -19,17 +19,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// partSalt separates the rows of a test from folds and samples.
+// partSalt makes the hashes that choose test rows independent of the hashes for folds and samples.
 const partSalt = 0x74657374
 
-// spec is what the training is of.
-type spec struct{ prepare.Spec }
+// trainingSpec describes the data of the training run.
+type trainingSpec struct{ prepare.Spec }
 
-// Rows returns the rows that remain to train on if a share of the rows is held out for a test, and says in
-// words which are held out: equal rows together, whole groups, or the latest rows. It reads the rows to find
-// their columns, and groups and times; what it finds decides about nothing else.
+// Rows returns the part of the data that remains for training if a share of the rows is held out,
+// and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
+// whole, and with times the latest rows. Rows reads the data to find columns, groups and times; the
+// training run does not use these results.
 func Rows(ctx context.Context, training prepare.Spec, share float64) (part *dataset.Part, text string, err error) {
-	o := spec{training}
+	o := trainingSpec{training}
 	if o.Split.Fold != "" {
 		return nil, "", exit.Usage("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
 			"for --test", share)
@@ -39,7 +40,7 @@ func Rows(ctx context.Context, training prepare.Spec, share float64) (part *data
 			"the rows; give --test files that they have not seen", share)
 	}
 	if o.Job.Work != "" {
-		o.Job.Work += "-test" // the directory of the training has its state
+		o.Job.Work += "-test" // the training run uses the directory itself
 	}
 	o.Job.Resume = false
 	o.Split.Into(&o.Data)
@@ -72,8 +73,8 @@ func Rows(ctx context.Context, training prepare.Spec, share float64) (part *data
 	return part, "by content, equal rows together", nil
 }
 
-// columns finds the columns and their types, unless the training will refuse them.
-func (o spec) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error {
+// columns finds the columns and their types. If training will refuse them, it leaves that to training.
+func (o trainingSpec) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error {
 	if d.Schema.Table != nil {
 		return nil
 	}
@@ -83,13 +84,13 @@ func (o spec) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error
 		prepare.SetTypes(d, found)
 	}
 	if data := (*exit.DataError)(nil); errors.As(err, &data) && o.Split.By() == "" {
-		return nil // all columns decide, and the training tells why it cannot use them
+		return nil // then all columns count, and training reports the error
 	}
 	return err
 }
 
-// byKey holds out groups or times.
-func (o spec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.Part) (_ *dataset.Part, text string,
+// byKey holds out whole groups, or the latest times.
+func (o trainingSpec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.Part) (_ *dataset.Part, text string,
 	err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
 		&transforms.Labeling{Open: o.Task != string(models.Regression)})

@@ -1,5 +1,5 @@
-// Package job is what all jobs have in common. A Job has a work directory, an engine and
-// progress; it runs passes over the data (Scan and its relatives) and the rounds of iterative
-// learners, and publishes its result. The results of finished passes are in the work directory,
-// so that a stopped job can continue. A WorkDir also holds the claim on the output of its job.
+// Package job has what all jobs have in common. New opens the work directory of a Job and claims its output.
+// The Job runs passes over the data (ScanSum, PublishShards) and the rounds of iterative learners (Rounds),
+// publishes its result (Publish) and ends with Close. It stores the results of finished passes in the work
+// directory, so that a stopped job can continue.
 package job

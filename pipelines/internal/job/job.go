@@ -25,7 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Options are the options of all jobs over data. None of them changes a result.
+// Options has the options of all jobs over data. None of them changes results.
 type Options struct {
 	Engine engine.Engine `group:"Job"`
 	Work   string        `flag:"work" placeholder:"DIR" help:"Work directory, new or empty. The default is a hidden directory next to the output. It is removed when the job succeeds."`
@@ -34,12 +34,12 @@ type Options struct {
 
 	ShardBytes int64 `flag:"shard_bytes,hidden" help:"Size of the shards that plain files are cut into; 0 is 32 MiB. Does not change results."`
 
-	// LimitMemory sets the process's memory limit while the job runs, so that the garbage
-	// collector works to the planned memory of a training, unless GOMEMLIMIT is set.
+	// LimitMemory lets the job set the memory limit of the process, unless GOMEMLIMIT is set, so that the garbage
+	// collector keeps it within the plan.
 	LimitMemory bool
 }
 
-// Shards cuts the data into shards.
+// Shards cuts the data into shards of o.ShardBytes.
 func (o Options) Shards(d *dataset.Dataset) []dataset.Shard {
 	size := o.ShardBytes
 	if size <= 0 {
@@ -57,18 +57,18 @@ type Job struct {
 	Worker    *transforms.Worker // of the workers in this process
 	Progress  *report.Progress
 	Seconds   map[string]float64 // wall time by part of the job
-	peak      int64              // that LimitMemory was told last
+	peak      int64              // last argument of LimitMemory
 	unlimited int64              // the process's memory limit before the job set one; 0 if it set none
-	// bytes that the process had in use before the job set a limit, beyond what a program that has
-	// just begun has in use
-	held    int64
-	percent int // GOGC before the job set it
+	// heldBefore is the memory in bytes that the process used before the job set a limit, minus what every process
+	// uses at its start.
+	heldBefore int64
+	percent    int // GOGC before the job set it
 
-	// files are those that recipes of the job's passes name, such as learned frequencies.
+	// files are the files that recipes of the job's passes name, such as learned frequencies.
 	files []transforms.File
 }
 
-// New begins a job that creates out.
+// New begins a job that creates the directory out.
 func New(ctx context.Context, o Options, out string) (*Job, error) {
 	w, err := OpenWorkDir(ctx, WorkDirOptions{Dir: o.Work, Resume: o.Resume}, out)
 	if err != nil {
@@ -77,12 +77,12 @@ func New(ctx context.Context, o Options, out string) (*Job, error) {
 	worker := transforms.NewWorker(w.Dir)
 	j := &Job{Opts: o, Engine: o.Engine.WithDefaults(), Work: w, Worker: worker, Seconds: map[string]float64{}, peak: -1}
 	j.Progress = report.NewProgress(o.Log, worker.Rows)
-	j.Progress.Count = o.Engine.Here() // the workers count where they are
+	j.Progress.Count = o.Engine.LocalWorkers() // workers elsewhere do not count here
 	j.Engine.Note = j.Progress.Note
 	return j, nil
 }
 
-// Close ends the job with the error err, to which it may add.
+// Close ends the job. It returns err, the error of the job, possibly with advice on how to continue.
 func (j *Job) Close(ctx context.Context, err error) error {
 	j.Progress.Done()
 	j.LimitMemory(-1)
@@ -108,19 +108,19 @@ func (j *Job) Timed(ctx context.Context, name string, part func(context.Context)
 	return err
 }
 
-// TakeFiles shares the files that the recipe of a model names, if any, with later passes.
+// TakeFiles has later passes use the files that the recipe of a model names, if any.
 func (j *Job) TakeFiles(model string, m *models.Manifest) error {
 	dir, err := storage.Abs(model)
 	for _, name := range features.Files() {
 		if f, ok := m.File(name); ok {
-			j.take(transforms.File{Name: name, URI: storage.Join(dir, name), SHA256: f.SHA256})
+			j.setFile(transforms.File{Name: name, URI: storage.Join(dir, name), SHA256: f.SHA256})
 		}
 	}
 	return err
 }
 
-// take makes the file the one of its name.
-func (j *Job) take(f transforms.File) {
+// setFile adds a file and removes an earlier one of the same name.
+func (j *Job) setFile(f transforms.File) {
 	j.files = append(slices.DeleteFunc(j.files, func(old transforms.File) bool { return old.Name == f.Name }), f)
 }
 
@@ -129,9 +129,10 @@ func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 	return j.Engine.Run(ctx, build)
 }
 
-// LimitMemory makes the garbage collector keep the process within that many bytes or, if the
-// number is not known yet and 0, within a quarter more than what is in use; below 0 it ends that.
-// It returns the number before.
+// LimitMemory has the garbage collector keep the process within peak bytes. If peak is 0, for unknown, it
+// collects whenever the heap has grown by a quarter. A negative peak restores the original settings.
+// LimitMemory returns the previous peak. It does nothing unless Opts.LimitMemory is set and workers are in this
+// process.
 func (j *Job) LimitMemory(peak int64) (before int64) {
 	before, j.peak = j.peak, peak
 	if !j.Opts.LimitMemory || !j.Engine.InProcess() {
@@ -143,13 +144,13 @@ func (j *Job) LimitMemory(peak int64) (before int64) {
 			return before // the user has set one
 		}
 		j.unlimited = was
-		j.held = max(0, inUse()-ProgramBytes/3)
+		j.heldBefore = max(0, inUse()-ProgramBytes/3)
 	}
 	limit := j.unlimited
 	if peak > 0 {
-		// A third of the program is memory of Go, too: without it the collector of a small job
-		// would run all the time.
-		limit = j.held + max(peak-ProgramBytes*2/3, SlackBytes)
+		// About a third of ProgramBytes is managed by Go and counts toward the limit. Without it, the collector of a
+		// small job would run all the time.
+		limit = j.heldBefore + max(peak-ProgramBytes*2/3, SlackBytes)
 	}
 	debug.SetMemoryLimit(limit)
 	switch {
@@ -162,14 +163,14 @@ func (j *Job) LimitMemory(peak int64) (before int64) {
 	return before
 }
 
-// inUse is the size in bytes of the objects of the process.
+// inUse returns the size in bytes of the live and dead objects of the process.
 func inUse() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
 
-// OpenData opens the data of a job.
+// OpenData opens the data of a job, and notes problems in the log.
 func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.Dataset, error) {
 	if len(o.Data) == 0 {
 		return nil, exit.Usage("no data: give files with --data")
@@ -185,7 +186,7 @@ func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.D
 		for _, note := range d.Notes {
 			fmt.Fprintf(log, "note: %s\n", note)
 		}
-		if name, size := uncut(d); name != "" {
+		if name, size := uncuttable(d); name != "" {
 			fmt.Fprintf(log, "note: %s (%s) has one row group, so it is one shard, which one reader reads: write it with row "+
 				"groups of about %s to use more readers\n",
 				name, report.Bytes(size), report.Bytes(ShardBytes))
@@ -194,11 +195,11 @@ func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.D
 	return d, nil
 }
 
-// manyShards is how many shards a file that cannot be cut must be worth to be noted.
+// manyShards is the size, in shards, from which on a note names a file that cannot be cut.
 const manyShards = 8
 
-// uncut returns the largest file of records that is so large and cannot be cut; "" if there is none.
-func uncut(d *dataset.Dataset) (name string, size int64) {
+// uncuttable returns the largest file that has the size of manyShards shards and cannot be cut, "" for none.
+func uncuttable(d *dataset.Dataset) (name string, size int64) {
 	for i := range d.Files {
 		f := &d.Files[i]
 		if len(f.Cuts) == 2 && f.Size >= manyShards*ShardBytes && f.Size > size {
@@ -208,7 +209,7 @@ func uncut(d *dataset.Dataset) (name string, size int64) {
 	return name, size
 }
 
-// NewScratch begins a job that creates no directory: its state is removed when it is closed.
+// NewScratch begins a job that creates no directory. Close removes its state.
 func NewScratch(ctx context.Context, o Options) (*Job, error) {
 	dir, remove, err := engine.NewTemp(ctx)
 	if err != nil {
@@ -222,12 +223,12 @@ func NewScratch(ctx context.Context, o Options) (*Job, error) {
 	return j, nil
 }
 
-// Share writes a file that recipes name (features.Files), with that SHA-256, into the work directory,
-// where workers find it. It takes the place of an earlier one of that name.
+// Share writes a file that recipes name (features.Files) into the work directory, where workers find it. sum is
+// its SHA-256. The file replaces an earlier one of the same name.
 func (j *Job) Share(ctx context.Context, f storage.File, sum string) error {
 	kind, extension, _ := strings.Cut(f.Name, ".")
 	uri := storage.Join(j.Work.Dir, kind+"-"+sum[:16]+"."+extension)
-	j.take(transforms.File{Name: f.Name, URI: uri, SHA256: sum})
+	j.setFile(transforms.File{Name: f.Name, URI: uri, SHA256: sum})
 	_, err := storage.CreateState(ctx, uri, func(w io.Writer) error {
 		_, err := w.Write(f.Data)
 		return err
@@ -235,7 +236,7 @@ func (j *Job) Share(ctx context.Context, f storage.File, sum string) error {
 	return err
 }
 
-// ShareFiles shares the given files that recipes name.
+// ShareFiles shares those of the given files that recipes name.
 func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 	for _, f := range files {
 		if !slices.Contains(features.Files(), f.Name) {
@@ -248,7 +249,7 @@ func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 	return nil
 }
 
-// Constants for the memory of a training. Bytes of a process that trains are
+// Constants for the memory of a training run. The process takes
 //
 //	the program itself and Go's runtime
 //	+ the largest memory of its passes, which run one after the other
@@ -256,11 +257,11 @@ func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 //
 // Tests train with the program and compare.
 const (
-	ProgramBytes = 54 << 20 // of the program: its code, tables and Beam's graph
-	SlackBytes   = 8 << 20  // of readers, coders and the collector
+	ProgramBytes = 54 << 20 // the program itself: its code, tables and Beam's graph
+	SlackBytes   = 8 << 20  // readers, coders and the garbage collector
 
-	ColumnBytes   = 184     // of a column in a profile
-	PartialBytes  = 80      // of a column in what follows from it: statistics, scalings
-	DecisionBytes = 40      // of a column, while the kernel and the scalings are chosen
-	LargestPart   = 9 << 20 // of a sum, which is computed and stored in parts
+	ColumnBytes   = 184     // a column in a profile
+	PartialBytes  = 80      // a column in statistics and scalings
+	DecisionBytes = 40      // a column, while kernel and scalings are chosen
+	LargestPart   = 9 << 20 // a part of a sum, as it is computed and stored
 )

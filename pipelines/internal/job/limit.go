@@ -6,10 +6,11 @@ import "time"
 type Limit struct {
 	Begun time.Time
 	Total time.Duration // 0 for none
-	Least time.Duration // what any run is expected to take; 0 if that is not known
+	Least time.Duration // least time that a run is expected to take; 0 if unknown
 }
 
-// Share returns the time that a run may take if that many runs remain; false if less than the least is left.
+// Share returns the time for the next run if that many runs remain. It returns false if less than Least is
+// left.
 func (l Limit) Share(runs int) (time.Duration, bool) {
 	if l.Total == 0 {
 		return 0, true

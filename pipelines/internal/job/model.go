@@ -8,9 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// FindModel returns the directory of the model that a name stands for, which may be an alias such
-// as models@champion, and notes it in the log. A job resolves the name once, at its start, so
-// that all of its workers read the same model.
+// FindModel returns the directory of the model with this name, which may be an alias such as models@champion,
+// and notes it in the log. A job resolves an alias once, so that all of its workers read the same model.
 func FindModel(ctx context.Context, name string, log io.Writer) (string, error) {
 	dir, err := models.Resolve(ctx, name)
 	if err == nil && dir != name && log != nil {

@@ -26,15 +26,14 @@ import (
 // ShardBytes is the default size of the shards of plain files.
 const ShardBytes = 32 << 20
 
-// Counts says what became of the rows: Read = Used + SetAside, always.
+// Counts has the number of rows by what became of them. Read = Used + SetAside always holds.
 type Counts struct {
 	Read     int64 `json:"read"`
 	Used     int64 `json:"used"`
 	SetAside int64 `json:"set_aside"`
-	// Unlabeled are rows set aside because their label is missing. MaxBadFraction does not
-	// count them.
-	Unlabeled int64 `json:"unlabeled,omitempty"`
-	// Weightless are rows set aside because their weight is 0; likewise.
+	// Unlabeled counts rows set aside because their label is missing, and Weightless those whose weight is 0.
+	// MaxBadFraction ignores both.
+	Unlabeled  int64 `json:"unlabeled,omitempty"`
 	Weightless int64 `json:"weight_zero,omitempty"`
 	// Missing and Others count fields of typed tables in the rows used: missing values, and
 	// texts of categories that are not levels.
@@ -42,25 +41,25 @@ type Counts struct {
 	Others  int64 `json:"other_levels,omitempty"`
 	Zones   int64 `json:"times_of_other_zone,omitempty"` // see dataset.Report
 	Blank   int64 `json:"blank_lines,omitempty"`         // empty lines, which are not rows
-	// Headers are lines that repeat the header, as joined files have them; likewise.
+	// Headers counts lines that repeat the header, as in concatenated files. They are not rows.
 	Headers int64 `json:"repeated_headers,omitempty"`
-	// Remarks says how many files have no rows, and which quoted field seems to hold some. It is no part of a
-	// manifest, which does not depend on how rows are divided into files.
+	// Remarks says how many files have no rows, and which quoted field seems to contain rows. It is not part of
+	// manifests, which do not depend on how rows are divided into files.
 	Remarks string `json:"-"`
-	// Listed are the first of the rows set aside, in the order of the files.
+	// Listed has the first rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`
 }
 
 // maxListed is the largest number of rows set aside that are listed.
 const maxListed = 10_000
 
-// passFiles names the files that a pass writes into the work directory.
+// passFiles has the URIs of the files that a pass writes into the work directory.
 type passFiles struct{ sum, reports string }
 
-// scan runs one pass over the data until its shards tile the files: build adds the pass to a
-// graph and writes its sum and its reports to the given files. If both exist already, from a
-// stopped run, nothing runs. A shard boundary inside a quoted field shows afterwards; a second
-// try then reads the file whole. scan returns the reports in the order of the rows.
+// scan runs one pass over the data. build adds the pass to a graph and writes its sum and its reports to the
+// given files. If both exist, from a stopped run, nothing runs. If the reports show that a shard boundary was
+// inside a quoted field, scan tries again and reads the file as one shard. It returns the reports in the order
+// of the rows.
 func (j *Job) scan(ctx context.Context, p transforms.Kind, name string,
 	build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
 	common := p.Common()
@@ -102,7 +101,7 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
 		return nil, err
 	}
 	if len(data) > largeSum {
-		runtime.GC() // what the pass has left would stand beside the sum
+		runtime.GC() // frees the garbage of the pass before the sum is decoded
 	}
 	if err := wire.Unmarshal(sum, data); err != nil {
 		return nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", files.sum, err)
@@ -110,7 +109,7 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
 	return reports, nil
 }
 
-// largeSum is the size in bytes of an encoded sum that takes much of a job's memory.
+// largeSum is the size in bytes from which on an encoded sum takes much of a job's memory.
 const largeSum = 1 << 20
 
 func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string,
@@ -129,8 +128,8 @@ func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string,
 	return files, reports, nil
 }
 
-// untiled sorts the reports and returns the files whose shards do not tile them, which must be
-// read whole. A fault of a reader is an error.
+// untiled sorts the reports and returns the positions of the files that their shards do not cover without
+// overlap. They must be read as one shard. A fault of a reader is an error.
 func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
 	_, again = dataset.Tile(reports)
 	if err := transforms.FaultOfReports(reports); err != nil {
@@ -146,7 +145,7 @@ func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Repor
 
 var errNotTiled = errors.New("was not read completely")
 
-// wholeFiles replaces the shards of files by whole files.
+// wholeFiles replaces the shards of the given files by one shard each.
 func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
 	out := slices.DeleteFunc(slices.Clone(shards), func(s dataset.Shard) bool { return slices.Contains(files, s.File) })
 	for _, file := range files {
@@ -175,8 +174,7 @@ func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles,
 	return j.Run(ctx, func(s beam.Scope) { build(s, sc, files) })
 }
 
-// Intact tells whether state files exist and are undamaged. Damage is noted, and that part is
-// done again.
+// Intact reports whether state files exist and are undamaged. It notes damage in the log.
 func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 	for _, uri := range uris {
 		err := storage.CheckState(ctx, uri)
@@ -193,7 +191,7 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 	return true, nil
 }
 
-// Damage notes that a damaged part is done again.
+// Damage notes that a part of the work is repeated because its state is damaged.
 func (j *Job) Damage(err error) {
 	j.Progress.Note("%s; this part is done again", transforms.FaultText(err))
 }
@@ -234,8 +232,8 @@ func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
 	return out, nil
 }
 
-// ForgetFaults removes the reports of an earlier run if they contain data that could not be
-// read, so that it is read again.
+// ForgetFaults removes the reports of an earlier run if they contain read errors, so that the data is read
+// again.
 func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R) dataset.Report) error {
 	found, err := j.Intact(ctx, uri)
 	if err != nil || !found {
@@ -251,8 +249,8 @@ func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R)
 	return nil
 }
 
-// Count adds up the reports. It refuses the data if more rows are unusable than allowed, or if
-// there are no rows.
+// Count adds up the reports. It refuses the data if no rows can be used, or if the share of unusable rows is
+// larger than maxBad.
 func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts, error) {
 	var c Counts
 	var bad int64
@@ -300,10 +298,10 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 	return c, nil
 }
 
-// mostNamed is how many ids an error names.
+// mostNamed is the largest number of ids that an error names.
 const mostNamed = 5
 
-// AllNamed returns an error unless all ids by which d chooses rows belong to rows that were used.
+// AllNamed returns an error if d selects rows by ids and some id has no used row.
 func AllNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
 	n, first, err := d.Only.Missing(ctx, reports, mostNamed)
 	if err != nil || n == 0 {
@@ -322,8 +320,7 @@ func AllNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report)
 		report.Counted64(int64(n), "id"), strings.Join(quoted, ", "), etc)
 }
 
-// firstBad returns the first row that was set aside for another reason than that it has no
-// label. There must be one.
+// firstBad returns the first row that was set aside for a reason other than a missing label. There must be one.
 func firstBad(reports []dataset.Report) dataset.SetAside {
 	for _, r := range reports {
 		for _, a := range r.SetAside {
@@ -335,7 +332,7 @@ func firstBad(reports []dataset.Report) dataset.SetAside {
 	panic("pipelines: bad rows are counted, but none is listed")
 }
 
-// noRows returns the error of data without rows that can be used: the reasons, and what to do.
+// noRows returns the error for data without usable rows, with reasons and advice.
 func noRows(d *dataset.Dataset, c Counts, reports []dataset.Report) error {
 	why := errors.New("has no rows")
 	switch bad := c.SetAside - c.Unlabeled - c.Weightless; {
@@ -374,11 +371,11 @@ func noRows(d *dataset.Dataset, c Counts, reports []dataset.Report) error {
 	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: why}
 }
 
-// SetAsideFile is the file in a directory of a model or of predictions that lists the rows set
-// aside, one JSON object per line.
+// SetAsideFile is the name of the file of a model or of predictions that lists the rows set aside, with one
+// JSON object per line.
 const SetAsideFile = "set_aside.jsonl"
 
-// String says how many rows were used, and how many were set aside, if any.
+// String describes how many rows were used and, if any, set aside.
 func (c Counts) String() string {
 	if c.SetAside == 0 {
 		return report.Groups(c.Used) + c.Without()
@@ -398,7 +395,7 @@ func (c Counts) String() string {
 		report.Groups(c.SetAside), why) + c.Without()
 }
 
-// Without says how many repeated headers were skipped, and has the Remarks; "" if there are none.
+// Without describes skipped headers and has the Remarks; "" if there are none.
 func (c Counts) Without() string {
 	if c.Headers == 0 {
 		return c.Remarks
@@ -406,10 +403,10 @@ func (c Counts) Without() string {
 	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header")) + c.Remarks
 }
 
-// manyUnlabeled is the share of rows without a label from which on a note says so.
+// manyUnlabeled is the share of rows without a label from which on LabelNote returns a note.
 const manyUnlabeled = 0.1
 
-// LabelNote says that many rows have no label; "" if they are few.
+// LabelNote returns a note if many rows have no label, and "" otherwise.
 func (c Counts) LabelNote() string {
 	if float64(c.Unlabeled) <= manyUnlabeled*float64(c.Read) {
 		return ""
@@ -417,8 +414,7 @@ func (c Counts) LabelNote() string {
 	return fmt.Sprintf("%s of %s rows have no label and are set aside; if an empty label has a meaning, write a word for it", report.Groups(c.Unlabeled), report.Groups(c.Read))
 }
 
-// Fields says how many fields were missing and how many had texts that are not levels; "" if
-// there are none.
+// Fields describes how many fields were missing or had texts that are not levels; "" if there are none.
 func (c Counts) Fields() string {
 	var parts []string
 	if c.Missing > 0 {
@@ -435,7 +431,7 @@ func (c Counts) Fields() string {
 	return strings.Join(parts, "; ")
 }
 
-// Files returns the SetAsideFile, or nothing if no rows were set aside.
+// Files returns the SetAsideFile, or nil if no rows were set aside.
 func (c Counts) Files() []storage.File {
 	if len(c.Listed) == 0 {
 		return nil
@@ -444,12 +440,12 @@ func (c Counts) Files() []storage.File {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	for _, s := range c.Listed {
-		enc.Encode(s) // encoding strings and numbers into memory cannot fail
+		enc.Encode(s) // cannot fail: strings and numbers, in memory
 	}
 	return []storage.File{{Name: SetAsideFile, Data: out.Bytes()}}
 }
 
-// WithList is String for a directory that has a SetAsideFile.
+// WithList is String with the name of the SetAsideFile, for directories that have one.
 func (c Counts) WithList() string {
 	if len(c.Listed) == 0 {
 		return c.String()

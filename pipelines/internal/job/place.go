@@ -12,9 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// apart refuses directories of a job that are inside each other: the output, the work
-// directory, and directories that the job reads.
-func (o Options) apart(makes string, dirs []Place) error {
+// checkDisjoint refuses an output or work directory that is inside another directory of the job.
+func (o Options) checkDisjoint(makes string, dirs []Place) error {
 	var own, read []Place
 	for _, d := range dirs {
 		if d.Name == makes && len(own) == 0 {
@@ -65,14 +64,13 @@ func (o Options) Vacant(ctx context.Context, out string) error {
 	return WorkDirOptions{Dir: o.Work, Resume: o.Resume}.Vacant(ctx, out)
 }
 
-// A Place is a directory of a job and the flag that names it.
+// Place is a directory of a job and the flag that names it.
 type Place struct{ Flag, Name string }
 
-// Validate refuses an invalid engine, directories inside each other, and local files if the
-// workers are on other machines without a common disk. The job creates the directory makes and
-// works beside it; "" if it creates none.
+// Validate refuses an invalid engine, directories inside each other, and local files if workers are on machines
+// that cannot read them. makes is the directory that the job creates, "" for none.
 func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) error {
-	if err := o.apart(makes, dirs); err != nil {
+	if err := o.checkDisjoint(makes, dirs); err != nil {
 		return err
 	}
 	if err := o.Engine.Validate(); err != nil || !o.Engine.About().Machines {

@@ -20,31 +20,31 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// RoundOptions says when to stop rounds, and where they run.
+// RoundOptions says when rounds stop, and how they run.
 type RoundOptions struct {
 	iterative.Stop
 	iterative.Running
-	Needed int // rounds that are taken however little time there is
+	Needed int // least number of rounds, whatever the time limit
 }
 
-// Iteration has the reports on the state of each round, and says which state was chosen.
+// Iteration has the report on the state of each round, and the chosen state.
 type Iteration struct {
-	Pass    string // URI
+	Pass    string // URI of the pass file
 	History []iterative.Report
-	Taken   int // round
+	Taken   int // round of the chosen state
 	State   []byte
-	Why     string        // why it ended
-	Each    time.Duration // how long a round took; 0 if all were found in the work directory
-	ended   bool          // the learner ended it
+	Why     string        // why the rounds ended
+	Each    time.Duration // mean time of a round; 0 if all were found in the work directory
+	ended   bool          // the learner ended the rounds
 	cleared int           // number of rounds whose files are deleted
 }
 
 // Report returns the report on the chosen state.
 func (c *Iteration) Report() iterative.Report { return c.History[c.Taken] }
 
-// Rounds runs a learner from the given state until it stops, and chooses the last state or, if
-// patience ended it, the one with the smallest held-out error. Rounds that an earlier run
-// completed are not repeated.
+// Rounds runs the learner of a pass from the state first until a stopping rule of o applies. It chooses the
+// last state or, if patience ended the rounds, the state with the least held-out error. Rounds that an earlier
+// run has completed are not repeated.
 func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*Iteration, error) {
 	sc, err := j.Store(ctx, pass)
 	if err != nil {
@@ -64,7 +64,7 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 		}
 		j.Damage(err)
 		if errors.Is(err, errLost) {
-			if err := c.forget(ctx); err != nil {
+			if err := c.deleteReports(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -74,7 +74,7 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 // errLost means that the chosen state no longer exists.
 var errLost = errors.New("pipelines: the work directory no longer contains the best state")
 
-// runRounds is one try of Rounds.
+// runRounds is one attempt of Rounds.
 func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, learner iterative.Learner,
 	partitions int, first []byte, o RoundOptions) error {
 	if err := c.resume(ctx, j, partitions, first); err != nil {
@@ -87,11 +87,11 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 		}
 	}
 	begun, ran, last := time.Now(), 0, 0
-	started := begun // the last job
+	started := begun // start of the last job
 	for !c.stop(o, time.Since(begun), time.Since(started)) {
 		started = time.Now()
-		// Only now: a state before the last job's may be the chosen one. And only files that are
-		// not needed after a power failure; if the disk is slow, wait for it once there are many.
+		// Files are deleted only after the next job, because an earlier state may still be chosen, and only once
+		// newer ones are safe from a power failure. If many files wait, wait for the disk.
 		if last-c.cleared > maxUncleared {
 			storage.Flush()
 		}
@@ -129,11 +129,11 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 	return err
 }
 
-// maxUncleared is the largest number of rounds whose files wait to be deleted.
+// maxUncleared is the number of rounds with files to delete from which on the job waits for the disk.
 const maxUncleared = 8
 
-// forget deletes the reports of all rounds, which start again.
-func (c *Iteration) forget(ctx context.Context) error {
+// deleteReports deletes the reports of all rounds, so that they start again.
+func (c *Iteration) deleteReports(ctx context.Context) error {
 	for i := range c.History {
 		if err := storage.Remove(ctx, epochs.ReportFile(c.Pass, i)); err != nil {
 			return err
@@ -142,11 +142,11 @@ func (c *Iteration) forget(ctx context.Context) error {
 	return nil
 }
 
-// done ends the rounds with the last state if the learner reports that it has finished.
+// done ends the rounds if the learner reports that it has finished.
 func (c *Iteration) done(ctx context.Context, l iterative.Learner, o *RoundOptions) error {
 	at := len(c.History)
 	if i := slices.IndexFunc(c.History,
-		func(r iterative.Report) bool { return r.Residual != nil }); i >= 0 { // within a job of several rounds
+		func(r iterative.Report) bool { return r.Residual != nil }); i >= 0 { // it finished inside a job of several rounds
 		o.Rounds, c.ended = min(o.Rounds, i), true
 		return nil
 	}
@@ -161,9 +161,8 @@ func (c *Iteration) done(ctx context.Context, l iterative.Learner, o *RoundOptio
 	return err
 }
 
-// resume reads the rounds that an earlier run completed, with the state of the next one; none
-// without --resume, which empties the work directory. If something is damaged or missing, it
-// continues from the round before.
+// resume reads the reports of the rounds that an earlier run completed. If the state after a round is damaged
+// or missing, it drops that round. Without --resume the work directory is empty, and so is the history.
 func (c *Iteration) resume(ctx context.Context, j *Job, partitions int, first []byte) error {
 	for i := 0; ; i++ {
 		whole, err := j.Intact(ctx, epochs.ReportFile(c.Pass, i))
@@ -210,9 +209,9 @@ func (c *Iteration) read(ctx context.Context, round int) error {
 	return nil
 }
 
-// stop tells whether the rounds have ended, and sets the chosen state. It uses the first report
-// that meets the stopping rule, however many rounds ran in one job. Another job, which is expected to take as
-// long as the last one, begins if half of it is within the time.
+// stop reports whether the rounds have ended, and sets the chosen state. It uses the first report that meets a
+// stopping rule, so the result does not depend on the number of rounds per job. Under a time limit, another job
+// begins if at least half of it, by the time of the last job, is within the limit.
 func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool) {
 	if c.Taken, c.Why, enough = o.Reached(c.History, c.ended); enough {
 		return true
@@ -224,8 +223,8 @@ func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool
 	return false
 }
 
-// clear deletes the files of the rounds before the given one that are no longer needed: states,
-// carried states and partial results. The best state by held-out rows stays.
+// clear deletes states and partial results of rounds before the given one, except for the state with the least
+// held-out error.
 func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
 	best := 0
 	for i, r := range c.History {
@@ -255,7 +254,7 @@ func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
 	return nil
 }
 
-// progress formats the status line of the rounds.
+// progress returns the status line of the rounds.
 func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) string {
 	last := len(c.History) - 1
 	r := c.History[last]
@@ -284,8 +283,8 @@ func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) strin
 	return text + fmt.Sprintf("; %s, %s %s left", spent.Round(time.Second/10), what, left.Round(time.Second/10))
 }
 
-// roundsLeft estimates how many rounds the gap needs to close, from its decrease in the last
-// rounds; negative if unknown.
+// roundsLeft estimates how many rounds remain until the gap closes, from its decrease in the last rounds;
+// negative if unknown.
 func (c *Iteration) roundsLeft(o RoundOptions) int {
 	const back = 5
 	last := len(c.History) - 1

@@ -21,30 +21,28 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// Part is a file of consecutive rows of one input file.
+// Part is a set of files, one for each of Names, with consecutive rows of one input file.
 type Part struct {
 	Names []string `json:"names"` // files of this part
 	File  string   `json:"file"`  // input file of the rows
-	First int64    `json:"first"` // lines or records of the file before the shard of these rows
+	First int64    `json:"first"` // lines or records of the input file before these rows
 	Rows  int64    `json:"rows"`
-	Blank int64    `json:"blank_lines,omitempty"` // in the shard of these rows
+	Blank int64    `json:"blank_lines,omitempty"` // number of empty lines among these rows
 }
 
 // filePass is a pass that writes files for every shard.
 type filePass interface {
 	transforms.Kind
-	// Write returns an transforms.Written for each shard, in JSON.
+	// Write returns a transforms.Written for each shard, in JSON.
 	Write(beam.Scope, transforms.Scan) beam.PCollection
 }
 
-// writeShards runs a pass that writes files for every shard, in a directory of the work
-// directory whose name it stores in out. Shards that an earlier run finished are not repeated;
-// found tells that there may be some. It returns what was written, in the order of the rows,
-// and the directory.
+// writeShards runs a pass that writes files for every shard, into a directory in the work directory whose name
+// it stores in out. If found is set, it keeps shards that an earlier run finished. It returns what was written,
+// in the order of the rows, and the directory.
 func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *string,
 	found bool) (written []transforms.Written, dir string, err error) {
-	// Files are named by the start of their shards, so shards of another size need another
-	// directory.
+	// The names of files have only the start of their shards, so each size of shards has its own directory.
 	common := pass.Common()
 	*out, common.Shards = "", nil
 	dir = j.Work.File(name, engine.Program(), pass, j.Opts.ShardBytes)
@@ -91,7 +89,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *
 		}
 		if len(again) == 0 {
 			for i := range all {
-				all[i].Report = reports[i] // with the lines that Tile has counted
+				all[i].Report = reports[i] // Tile has counted the lines before it
 			}
 			return all, dir, nil
 		}
@@ -122,9 +120,8 @@ func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]tra
 // parallelReads is the number of small files that the driver reads at the same time.
 const parallelReads = 32
 
-// finished returns what was written for the shards whose files are all intact; after any error
-// a shard is done again. The directory is listed once, because asking for each shard would take
-// a round trip each.
+// finished returns what was written for the shards whose files are all intact. A shard with an error is
+// repeated. It lists the directory once, because a query for each shard would take a round trip.
 func (j *Job) finished(ctx context.Context, dir string,
 	shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
 	there := map[string]bool{}
@@ -159,7 +156,7 @@ func (j *Job) finished(ctx context.Context, dir string,
 	return done, ctx.Err()
 }
 
-// errUnfinished means that a shard must still be done.
+// errUnfinished means that the files of a shard are not complete.
 var errUnfinished = errors.New("pipelines: shard is not finished")
 
 func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transforms.Written, err error) {
@@ -180,8 +177,8 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transfor
 	return w, nil
 }
 
-// PublishShards writes the shards of a pass and publishes the files. If some of them are
-// damaged by then, they are written again.
+// PublishShards writes the files of the shards of a pass and publishes them. If files turn out to be damaged
+// when they are published, it writes them again.
 func (j *Job) PublishShards(ctx context.Context, pass filePass, name string, out *string,
 	publish func(written []transforms.Written, dir string) error) error {
 	const tries = 3
@@ -207,7 +204,7 @@ func ReportsOf(written []transforms.Written) []dataset.Report {
 	return reports
 }
 
-// PublishedParts names the files of all parts in the order of the rows.
+// PublishedParts returns the parts in the order of the rows, with the names of their files in the output.
 func PublishedParts(d *dataset.Dataset, written []transforms.Written, dir string) (parts []Part, files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {

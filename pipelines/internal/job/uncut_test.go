@@ -13,11 +13,11 @@ func TestALargeFileOfOneRowGroupIsNoted(t *testing.T) {
 	}
 	d := &dataset.Dataset{Files: []dataset.File{file("small", 1<<20, 1), file("groups", 1<<40, 7),
 		{Object: storage.Object{Name: "text", Size: 1 << 40}}}}
-	if name, _ := uncut(d); name != "" {
+	if name, _ := uncuttable(d); name != "" {
 		t.Errorf("%s is noted", name)
 	}
 	d.Files = append(d.Files, file("one", 1<<30, 1), file("other", 1<<29, 1))
-	if name, size := uncut(d); name != "one" || size != 1<<30 {
+	if name, size := uncuttable(d); name != "one" || size != 1<<30 {
 		t.Errorf("%s of %d bytes is noted", name, size)
 	}
 }

@@ -18,24 +18,24 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// WorkDir is the directory in which a job stores its finished work, so that it can continue after it
-// was stopped. Files in it are named by a hash of everything that they depend on, so files of other
-// data or other flags are never used. The job also claims its output from the start: of two runs
-// with the same output the second ends before it has done any work.
+// WorkDir is the directory in which a job stores its finished work, so that it can continue after it was
+// stopped. Names of files have a hash of everything that the content depends on, so files of other data or
+// flags are never used. A WorkDir also holds a claim on the output of the job: of two runs with the same
+// output, the second fails at once.
 type WorkDir struct {
 	root   string // the directory
-	Dir    string // of the state files, inside root
+	Dir    string // directory of the state files, inside root
 	unlock func()
 	Claim  *storage.Claim // on the output
-	Notes  []string       // on what could not be removed
+	Notes  []string       // on files that could not be removed
 
-	// Temporary says that nobody can resume the job, because whoever opened the directory removes it.
+	// Temporary tells that nobody can resume the job, because its caller removes the directory.
 	Temporary bool
 }
 
-// WorkDirOptions say where a job works.
+// WorkDirOptions says where the work directory is.
 type WorkDirOptions struct {
-	Dir    string // "" is a hidden directory beside the output
+	Dir    string // "" is a hidden directory next to the output
 	Resume bool   // continue from the state that an earlier run left in it
 }
 
@@ -47,10 +47,9 @@ const (
 
 const workText = "bochner keeps in this directory what a job has finished. The job removes it at its end.\n"
 
-// OpenWorkDir claims the output of a job, out, and opens its work directory: o.Dir, or a hidden
-// directory beside out. Unless the job resumes, the directory is emptied. Two jobs cannot use
-// one directory at a time. A directory that bochner did not create is refused unless it is
-// empty, because it is emptied at the end.
+// OpenWorkDir claims the output of a job, out, and opens its work directory: o.Dir, or a hidden directory next
+// to out. It locks the directory and, unless the job resumes, empties it. It refuses a directory that bochner
+// did not create, unless it is empty, because the job removes its content at the end.
 func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir, err error) {
 	w, fresh := new(WorkDir), false
 	if w.root, err = workDir(out, o.Dir); err != nil {
@@ -65,18 +64,18 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 			return
 		}
 		if fresh && !errors.Is(err, storage.ErrBusy) {
-			_ = w.remove(ctx) // it is empty; err matters more
+			_ = w.remove(ctx) // it is empty, and err is more important
 		}
-		w.giveBack(ctx)
+		w.release(ctx)
 	}()
-	// Now no other run can create it.
+	// The claim keeps other runs from creating it.
 	if err := o.Vacant(ctx, out); err != nil {
 		return nil, err
 	}
 	if fresh, err = storage.Empty(ctx, w.root, workMarker); err != nil {
 		return nil, err
 	}
-	if err := storage.MakePrivate(ctx, w.root); err != nil { // it may have rows of the data
+	if err := storage.MakePrivate(ctx, w.root); err != nil { // state may contain rows of the data
 		return nil, err
 	}
 	if err := ownWork(ctx, cmp.Or(o.Dir, w.root), w.root, fresh); err != nil {
@@ -85,7 +84,7 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 	if w.unlock, err = storage.Lock(ctx, storage.Join(w.root, workLock)); err != nil {
 		return nil, w.leftover(err)
 	}
-	if err := markWork(ctx, w.root); err != nil { // a job that ended meanwhile may have removed the mark
+	if err := markWork(ctx, w.root); err != nil { // a job that has just ended may have removed the mark
 		return nil, w.leftover(err)
 	}
 	if !o.Resume {
@@ -102,7 +101,7 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 	return w, err
 }
 
-// leftover explains an error caused by another user's leftover files.
+// leftover explains errors that files of another user have caused.
 func (w *WorkDir) leftover(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
@@ -111,7 +110,8 @@ func (w *WorkDir) leftover(err error) error {
 		"another directory with --work", err, w.root)
 }
 
-// workDir returns the work directory of a job that creates out: dir, or the one beside out.
+// workDir returns the work directory of a job that creates out: dir, or if that is "" the hidden one next to
+// out.
 func workDir(out, dir string) (string, error) {
 	if dir != "" {
 		return storage.Abs(dir)
@@ -124,8 +124,8 @@ func workDir(out, dir string) (string, error) {
 	return storage.Join(beside, ".bochner-"+name), nil
 }
 
-// ownWork marks a directory that is empty or missing as a work directory, and refuses any other
-// without the mark. name is the user's name for it.
+// ownWork marks an empty or missing directory as a work directory, and refuses other directories without the
+// mark. name is how the user calls the directory.
 func ownWork(ctx context.Context, name, dir string, empty bool) error {
 	if empty {
 		return markWork(ctx, dir)
@@ -164,8 +164,7 @@ func (w *WorkDir) File(name string, from ...any) string {
 	return storage.Join(w.Dir, name[:len(name)-len(ext)]+"-"+hex.EncodeToString(h.Sum(nil)[:8])+ext)
 }
 
-// remove deletes the state of the job, because the job is done or the state is useless, and then
-// the directory unless it has other files.
+// remove deletes the state of the job, and then the directory unless it has other files.
 func (w *WorkDir) remove(ctx context.Context) error {
 	for _, name := range []string{w.Dir, storage.Join(w.root, workLock), storage.Join(w.root, workMarker)} {
 		if err := storage.Remove(ctx, name); err != nil {
@@ -175,8 +174,8 @@ func (w *WorkDir) remove(ctx context.Context) error {
 	return storage.RemoveEmpty(ctx, w.root, workMarker)
 }
 
-// SweepWorkDirs removes the work directories that a pattern of their files matches, but those in
-// which a job is at work.
+// SweepWorkDirs removes the work directories with files that match a pattern, except for those that a job has
+// locked.
 func SweepWorkDirs(ctx context.Context, pattern string) error {
 	files, err := storage.List(ctx, storage.Join(pattern, workMarker))
 	if errors.Is(err, storage.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
@@ -198,12 +197,12 @@ func SweepWorkDirs(ctx context.Context, pattern string) error {
 	return err
 }
 
-// Close releases the directory. Its content stays for a run that resumes, unless err means that
-// the same run would fail again. It returns err, adding the directory if the user cannot know
-// it. If a place cannot be written to, a person can fix that, so the work is kept.
+// Close releases the directory. It keeps the content for a run that resumes, unless the job succeeded or would
+// fail in the same way again. It keeps it if a place could not be written to, because the user can fix that;
+// then it returns an *exit.ResumableError with the directory. Otherwise it returns err.
 func (w *WorkDir) Close(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
-	defer w.giveBack(ctx)
+	defer w.release(ctx)
 	code := exit.Code(err)
 	if _, done := errors.AsType[*exit.DoneError](err); done {
 		code = exit.CodeOK
@@ -212,7 +211,7 @@ func (w *WorkDir) Close(ctx context.Context, err error) error {
 	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate:
 	case exit.CodeData:
 		empty, emptyErr := storage.Empty(ctx, w.Dir, "")
-		if !w.Temporary && exit.Writing(err) && (emptyErr != nil || !empty) {
+		if !w.Temporary && exit.WriteFailed(err) && (emptyErr != nil || !empty) {
 			return &exit.ResumableError{Err: err, Work: w.root}
 		}
 	default:
@@ -225,17 +224,17 @@ func (w *WorkDir) Close(ctx context.Context, err error) error {
 	return err
 }
 
-// giveBack releases the locks of the job.
-func (w *WorkDir) giveBack(ctx context.Context) {
+// release releases the locks of the job.
+func (w *WorkDir) release(ctx context.Context) {
 	if w.unlock != nil {
 		w.unlock()
 	}
-	// A claim that cannot be released ends with the process.
+	// Ignore errors: a claim ends with the process.
 	_ = w.Claim.Drop(ctx)
 }
 
-// Vacant returns an error if the output of a job already exists. A job that resumes may find the
-// output that it published just before it was stopped.
+// Vacant returns an error if the output of a job already exists. It allows an existing output if the job
+// resumes from a work directory: the job may have been stopped just after it had published.
 func (o WorkDirOptions) Vacant(ctx context.Context, out string) error {
 	if o.Resume {
 		dir, err := workDir(out, o.Dir)

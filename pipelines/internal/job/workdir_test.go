@@ -141,7 +141,7 @@ func TestOnlyWorkThatNoJobUsesIsSweptAway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left.giveBack(jobtest.Ctx)
+	left.release(jobtest.Ctx)
 	other := filepath.Join(dir, ".bochner-notes")
 	if err := os.Mkdir(other, 0o777); err != nil {
 		t.Fatal(err)
@@ -154,5 +154,5 @@ func TestOnlyWorkThatNoJobUsesIsSweptAway(t *testing.T) {
 			t.Errorf("%s: there %t, want %t: %v", name, there, want, err)
 		}
 	}
-	used.giveBack(jobtest.Ctx)
+	used.release(jobtest.Ctx)
 }

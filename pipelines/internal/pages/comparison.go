@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 )
 
-// CompareModels is evaluate.CompareModels, and writes the report that its options ask for.
+// CompareModels calls evaluate.CompareModels, and writes the report that the options ask for.
 func CompareModels(ctx context.Context, o evaluate.CompareModelsOptions) (*evaluate.ModelComparison, error) {
 	r, err := evaluate.CompareModels(ctx, o)
 	if o.Report == "" || !judged(err) {
@@ -26,7 +26,7 @@ func CompareModels(ctx context.Context, o evaluate.CompareModelsOptions) (*evalu
 	return r, err
 }
 
-// comparison is the report on a comparison.
+// comparison returns the report on a comparison.
 func comparison(r *evaluate.ModelComparison) *page.Page {
 	p := &page.Page{Title: "Comparison of two models"}
 	first := r.Comparisons[0]
@@ -48,7 +48,8 @@ func comparison(r *evaluate.ModelComparison) *page.Page {
 	return p
 }
 
-// AddComparison adds the scores of two models, of all rows and of slices, and how many rows a test needs.
+// AddComparison adds the scores of two models, for all rows and for slices, and the numbers of rows that tests
+// need.
 func AddComparison(p *page.Page, r *evaluate.ModelComparison) {
 	s, first := p.Section("Scores of both models"), r.Comparisons[0]
 	s.Say("On the same %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is "+
@@ -81,7 +82,7 @@ func AddComparison(p *page.Page, r *evaluate.ModelComparison) {
 	}
 }
 
-// verdictOf says what an interval shows.
+// verdictOf describes what an interval shows.
 func verdictOf(c paired.Comparison) string {
 	switch {
 	case c.Low == nil:

@@ -20,7 +20,7 @@ import (
 type ReportOptions struct {
 	Model string          // directory of the model, or an alias
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
-	// Out is the file; "" is about.ReportFile in the directory of the model.
+	// Out is the file to write; "" is about.ReportFile in the directory of the model.
 	Out    string   `flag:"out,common" group:"Model and output" placeholder:"FILE" help:"HTML file to write. The default is report.html in the directory of the model."`
 	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns whose values are scored separately, as for evaluate; with --data."`
 
@@ -34,10 +34,10 @@ type ReportResult struct {
 	Model string                   `json:"model"`
 	File  string                   `json:"file"`
 	Bytes int                      `json:"bytes,omitempty"`
-	Test  *evaluate.EvaluateResult `json:"test,omitempty"` // scores on the data, if there is any
+	Test  *evaluate.EvaluateResult `json:"test,omitempty"` // scores on the data; nil without data
 }
 
-// Report writes the report on a model as a file, with its scores on labelled data if there is any.
+// Report writes the report on a model as a file. If there is labelled data, the report has the scores on it.
 func Report(ctx context.Context, o ReportOptions) (r *ReportResult, err error) {
 	if err := report.ValidPage(o.Out); err != nil {
 		return nil, err

@@ -1,4 +1,5 @@
-// Package pages writes reports on models, scores and comparisons for people.
+// Package pages writes HTML reports. Report is the job for a report on a model. Evaluate and CompareModels call
+// the functions of the same names in package evaluate and then write a report, if the options ask for one.
 package pages
 
 import (
@@ -18,17 +19,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 )
 
-// Limits of what a report shows of an evaluation.
+// Limits of a report on an evaluation.
 const (
-	worstColumns = 6 // of each of them
-	mostCurves   = 5 // in a chart
+	worstColumns = 6 // columns of each of the worst rows
+	mostCurves   = 5 // curves in a chart
 	mostEffects  = 20
 )
 
-// scored is a result with its page.
+// scored is a result that can be written to a page.
 type scored struct{ *evaluate.EvaluateResult }
 
-// Evaluate is evaluate.Evaluate, and writes the report that its options ask for.
+// Evaluate calls evaluate.Evaluate, and writes the report that the options ask for.
 func Evaluate(ctx context.Context, o evaluate.EvaluateOptions) (*evaluate.EvaluateResult, error) {
 	r, err := evaluate.Evaluate(ctx, o)
 	if o.Report == "" || !judged(err) {
@@ -40,7 +41,7 @@ func Evaluate(ctx context.Context, o evaluate.EvaluateOptions) (*evaluate.Evalua
 	return r, err
 }
 
-// judged tells that a job has a result, which a gate may have refused.
+// judged reports whether a job has a result although err may be the error of a gate.
 func judged(err error) bool {
 	_, gated := errors.AsType[*exit.GateError](err)
 	return err == nil || gated
@@ -71,7 +72,7 @@ func (r scored) writePage(ctx context.Context, o evaluate.EvaluateOptions) error
 	return err
 }
 
-// headline is the figure of the rows that were scored.
+// headline returns the figure for the rows that were scored.
 func (r scored) headline() *page.Headline {
 	h := &page.Headline{About: "On " + report.Counted64(r.Rows.Used, "labelled row") + "."}
 	if r.TrainingRows > 0 {
@@ -93,7 +94,7 @@ func (r scored) headline() *page.Headline {
 	return h
 }
 
-// addScores lists the scores, and draws confusions and reliability.
+// addScores lists the scores, and adds confusions and reliability.
 func (r scored) addScores(p *page.Page) {
 	s := p.Section("Scores on labelled rows")
 	t := report.Table{Head: []string{"score", "value", "95% interval"}}
@@ -158,7 +159,7 @@ func (r scored) addScores(p *page.Page) {
 	}
 }
 
-// addConfusion lists what was taken for what.
+// addConfusion lists which classes were predicted as which others.
 func (r scored) addConfusion(s *page.Section) {
 	c := r.Classes
 	if c == nil {
@@ -231,7 +232,7 @@ func (r scored) addCurves(p *page.Page) {
 	s.Draw(pr, points)
 }
 
-// addSlices lists the scores by the values of columns.
+// addSlices lists the scores for the values of columns.
 func (r scored) addSlices(p *page.Page) {
 	s := p.Section("Slices")
 	for i := range r.Slices {
@@ -246,7 +247,7 @@ func (r scored) addSlices(p *page.Page) {
 	}
 }
 
-// addEffects draws what predictions depend on.
+// addEffects draws the effects of columns on predictions.
 func addEffects(p *page.Page, found *apply.ModelReport) {
 	s := p.Section("Effects of columns")
 	if found.NoEffects != "" {
@@ -300,7 +301,8 @@ func dependence(found *apply.ModelReport, d report.Dependence) picture.Figure {
 	return l
 }
 
-// addWorst lists the rows with the largest losses, with the values of the columns that matter most.
+// addWorst lists the rows with the largest losses, with the values of the columns that have the largest
+// effects.
 func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport) {
 	if len(r.WorstRows) == 0 {
 		return
@@ -323,7 +325,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport
 		}
 	}
 	for _, row := range r.WorstRows {
-		line := []string{picture.Number(row.Loss, 4), text(row.Truth), text(row.Said)}
+		line := []string{picture.Number(row.Loss, 4), text(row.Truth), text(row.Predicted)}
 		for _, name := range names {
 			line = append(line, report.ValueOf(m, row.Values, name))
 		}
@@ -334,7 +336,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport
 	s.List(t)
 }
 
-// addDrift lists the columns that have moved since the training.
+// addDrift lists the columns that have drifted since training.
 func addDrift(p *page.Page, found *apply.ModelReport) {
 	d := found.Drift
 	if d == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// Total is what directories of sums add up to, but for the sums themselves.
+// Total has the total of what the manifests of sums record: rows, classes and lineage.
 type Total struct {
 	Terms     []Term
 	Recipe    *sums.Recipe
@@ -28,7 +28,7 @@ type Total struct {
 	Forgotten []string
 }
 
-// Add adds up what is known of the rows.
+// Add adds up the manifests of the terms. It does not read the sums.
 func Add(ctx context.Context, terms []Term) (*Total, error) {
 	t := &Total{Terms: terms, Recipe: terms[0].Recipe}
 	gone := map[string]bool{}
@@ -66,7 +66,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 	})
 	slices.Sort(t.Forgotten)
 	if rows.Used < 0 || rows.SetAside < 0 {
-		return nil, notThere("there would be %d rows", rows.Used)
+		return nil, errNotInSums("there would be %d rows", rows.Used)
 	}
 	if err := t.classes(names, counts); err != nil {
 		return nil, err
@@ -77,20 +77,21 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 			return nil, err
 		}
 		if t.Added.Copies, err = profile.AddContents(t.Added.Copies, copies, int64(d.Sign)); err != nil {
-			return nil, notThere("%v", err)
+			return nil, errNotInSums("%v", err)
 		}
 	}
 	return t, nil
 }
 
-// CopiesOf returns the rows that a term counts apart, with classes of the total.
+// CopiesOf returns the frequent rows of a term, which are counted instead of summed, with the class
+// indices of the total.
 func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.Content, error) {
 	copies, err := d.Copies(ctx)
 	if v := t.Added.Classes; v != nil {
 		for i := range copies {
 			class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
 			if !ok {
-				return nil, notThere("copies of a frequent row would be of no class")
+				return nil, errNotInSums("copies of a frequent row would be of no class")
 			}
 			copies[i].Y[0] = float64(class)
 		}
@@ -98,8 +99,8 @@ func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.Content, error)
 	return copies, err
 }
 
-// Each adds up the sums of a fold, without the rows counted apart, and calls f with each part. f
-// must not keep the numbers.
+// Each adds up the sums of a fold, without the frequent rows that are counted instead, and calls f
+// with each part of the total. f must not keep the slice.
 func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(part int, sum []float64) error) error {
 	a, err := t.newAdder(shape)
 	if err != nil {
@@ -117,8 +118,8 @@ func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(pa
 	return nil
 }
 
-// AddFold adds the sums of a fold of one of the terms, with the rows counted apart, to a sum that has the classes of
-// the total. m is the map of the recipe.
+// AddFold adds the sums of a fold of one term, including its frequent rows, to a sum with the
+// classes of the total. m is the feature map of the recipe.
 func (t *Total) AddFold(ctx context.Context, to *ridge.Sum, d Term, fold int, m features.Gridded) error {
 	one := *t
 	one.Terms = []Term{d}
@@ -132,7 +133,7 @@ func (t *Total) AddFold(ctx context.Context, to *ridge.Sum, d Term, fold int, m 
 	return gram.SumCopies(to, fold, d.Recipe, m, copies, 1)
 }
 
-// Units returns the units of the sums, of which the total has that head.
+// Units returns the units of the sums, given the head of the total.
 func (t *Total) Units(m features.Gridded, head []float64) (u ridge.Units) {
 	u.Step, u.Ranges = ridge.GridOf(m, t.Recipe.Rule.Steps)
 	if u.Grid = t.Recipe.TargetGrid; t.Added.Classes != nil {
@@ -142,12 +143,12 @@ func (t *Total) Units(m features.Gridded, head []float64) (u ridge.Units) {
 	return u
 }
 
-// notThere is the error of subtracting rows that are not in the sums.
-func notThere(format string, args ...any) error {
+// errNotInSums returns the error for subtracting rows that are not in the sums.
+func errNotInSums(format string, args ...any) error {
 	return exit.Refuse("pipelines: the rows to subtract are not all in the sums: %w", fmt.Errorf(format, args...))
 }
 
-// classes finds the classes: those of the recipe, and all others that rows have.
+// classes sets the classes of the total: the classes of the recipe, and all others that rows have.
 func (t *Total) classes(names []string, counts map[string]int64) error {
 	if t.Recipe.Classes == nil {
 		return nil
@@ -155,7 +156,7 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 	var others []string
 	for _, name := range names {
 		if n := counts[name]; n < 0 {
-			return notThere("there would be %d rows of the class %q", n, name)
+			return errNotInSums("there would be %d rows of the class %q", n, name)
 		} else if n > 0 {
 			others = append(others, name)
 		}
@@ -171,7 +172,7 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 	return nil
 }
 
-// write adds up the sums, part by part, and writes them as those of s.
+// Write adds up the sums, part by part, and stores them as the sums of s.
 func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) error {
 	s.Copies = t.Added.Copies
 	n := ridge.NumParts(s.Shape)
@@ -211,15 +212,15 @@ func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) erro
 	return w.Close(ctx, []gram.Report{{Copies: profile.AppendContents(nil, s.Copies)}})
 }
 
-// adder adds one part of the sums of all terms. It is not safe for concurrent use.
+// adder adds up one part of the sums of all terms at a time. It is not safe for concurrent use.
 type adder struct {
-	terms  []Term
-	reader *sums.Reader
-	layout ridge.Layout
-	to     [][]int // of each term: the class of the total that each of its classes is; nil without classes
-	sum    []float64
-	read   []float64
-	gone   map[string]float64 // rows in a fold of classes that no rows are left of
+	terms          []Term
+	reader         *sums.Reader
+	layout         ridge.Layout
+	to             [][]int // for each term, the index in the total of each of its classes; nil without classes
+	sum            []float64
+	read           []float64
+	removedClasses map[string]float64 // rows of classes that the total lacks; must add up to 0
 }
 
 func (t *Total) newAdder(shape ridge.Shape) (*adder, error) {
@@ -230,7 +231,7 @@ func (t *Total) newAdder(shape ridge.Shape) (*adder, error) {
 			for _, name := range d.Classes {
 				c, ok := v.Index([]byte(name))
 				if !ok {
-					c = -1 // there are no rows of it, or no rows are left
+					c = -1 // the total has no rows of this class
 				}
 				to = append(to, c)
 			}
@@ -242,12 +243,12 @@ func (t *Total) newAdder(shape ridge.Shape) (*adder, error) {
 	return a, err
 }
 
-// add makes a.sum part i of the sum of a fold.
+// add sets a.sum to part i of the total of a fold.
 func (a *adder) add(ctx context.Context, fold, i int) error {
 	n := a.layout.Len(i)
 	a.sum = slices.Grow(a.sum[:0], n)[:n]
 	clear(a.sum)
-	a.gone = map[string]float64{}
+	a.removedClasses = map[string]float64{}
 	for k, d := range a.terms {
 		if a.to[k] == nil || a.layout.Tile(i) {
 			if err := a.load(ctx, d, fold, i, n); err != nil {
@@ -262,9 +263,9 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 			return err
 		}
 	}
-	for name, n := range a.gone {
+	for name, n := range a.removedClasses {
 		if n != 0 {
-			return notThere("fold %d would have %g rows of the class %q, of which none is left", fold, n, name)
+			return errNotInSums("fold %d would have %g rows of the class %q, of which none is left", fold, n, name)
 		}
 	}
 	return nil
@@ -275,8 +276,8 @@ func (a *adder) load(ctx context.Context, d Term, fold, i, n int) error {
 	return a.reader.Read(ctx, a.read, d.Dir, fold, i)
 }
 
-// addClasses adds the head or cross products of sums that may have other classes. A class that a part does
-// not know has no rows there, so its column is zero.
+// addClasses adds the head or the cross products of a term whose classes may differ from those of
+// the total. A class that the term lacks has no rows there, so it adds nothing to its column.
 func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) error {
 	own := ridge.LayoutOf(d.Shape())
 	if i == 0 {
@@ -288,7 +289,7 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) e
 			if to[c] >= 0 {
 				a.sum[1+to[c]] += d.Sign * v
 			} else {
-				a.gone[d.Classes[c]] += d.Sign * v
+				a.removedClasses[d.Classes[c]] += d.Sign * v
 			}
 		}
 		if own.Weighted {
@@ -298,7 +299,7 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) e
 	}
 	from, width, _ := a.layout.Cross(i)
 	rows := len(a.sum) / width
-	// Parts of other widths may be cut elsewhere.
+	// With another number of classes, the parts of the term are cut at other rows.
 	for k := range own.Parts() {
 		first, w, ok := own.Cross(k)
 		if !ok || first >= from+rows || first+own.Len(k)/w <= from {
@@ -317,7 +318,7 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) e
 	return nil
 }
 
-// lineage says of what the total is.
+// Lineage returns the parts of the data that are in the total.
 func (t *Total) Lineage() *registry.Lineage {
 	l := &registry.Lineage{Parts: []registry.Part{}, Forgotten: t.Forgotten}
 	for _, leaf := range t.Leaves {
@@ -332,7 +333,7 @@ func (t *Total) Lineage() *registry.Lineage {
 	return l
 }
 
-// Contents returns which rows are in the total, given how many are listed.
+// Contents returns the hashes of the rows in the total; rows is the number of listed hashes.
 func (t *Total) Contents(ctx context.Context, rows int64) (c sums.Contents, err error) {
 	plus, minus := make(sums.Contents, 0, rows), sums.Contents(nil)
 	for _, d := range t.Terms {
@@ -347,12 +348,12 @@ func (t *Total) Contents(ctx context.Context, rows int64) (c sums.Contents, err 
 		}
 	}
 	if c, err = sums.Combine(plus, minus); err != nil {
-		return nil, notThere("%w", err)
+		return nil, errNotInSums("%w", err)
 	}
 	return c, nil
 }
 
-// ClassCount returns the number of classes, 0 if there are none.
+// ClassCount returns the number of classes, 0 for a regression.
 func (t *Total) ClassCount() int {
 	if t.Added.Classes == nil {
 		return 0

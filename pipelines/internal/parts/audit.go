@@ -24,33 +24,33 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// AuditOptions says which sums to compare with which rows, and which model with the sums.
+// AuditOptions says which sums to compare with which rows, and which model to compare with the sums.
 type AuditOptions struct {
 	Parts
 	Model          string          // directory or alias; "" for none
-	Data           dataset.Options // with no Data for none
+	Data           dataset.Options // rows to compare with; Data.Data is empty for none
 	MaxBadFraction float64
 	Job            job.Options
 }
 
-// AuditResult says whether sums are those of rows, and a model that of sums.
+// AuditResult says whether the sums belong to the rows, and the model to the sums.
 type AuditResult struct {
 	Rows    int64           `json:"rows"` // of the sums
 	Folds   int             `json:"folds"`
-	Levels  int             `json:"levels,omitempty"`  // that were compared one by one
-	Data    *job.Counts     `json:"data,omitempty"`    // rows that the sums were compared with; nil if with none
-	Weights *ridge.Residual `json:"weights,omitempty"` // nil if there was no model, or the sums can have none
+	Levels  int             `json:"levels,omitempty"`  // number of levels that were compared separately
+	Data    *job.Counts     `json:"data,omitempty"`    // rows that the sums were compared with; nil for none
+	Weights *ridge.Residual `json:"weights,omitempty"` // nil without a model, or if the sums determine none
 	Holds   bool            `json:"holds"`
-	Why     []string        `json:"why,omitempty"` // it does not hold
+	Why     []string        `json:"why,omitempty"` // what does not hold
 }
 
-func (r *AuditResult) not(format string, args ...any) {
+func (r *AuditResult) refute(format string, args ...any) {
 	r.Why = append(r.Why, fmt.Sprintf(format, args...))
 }
 
-// Audit compares sums with the rows of o.Data, by package audit, and o.Model with the sums, by
-// ridge.CheckWeights. One of the two may be missing. Several directories are compared as what they
-// add up to; the levels of one directory one by one. If something is not confirmed, the error is an
+// Audit compares sums with the rows of o.Data, by package audit, and the weights of o.Model with
+// the sums, by ridge.CheckWeights. One of the two may be missing. It compares the total of several
+// directories, but each level of a single directory. If a comparison fails, the error is an
 // *exit.GateError and the result is complete.
 func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 	if len(o.Data.Data) == 0 && o.Model == "" {
@@ -80,12 +80,12 @@ func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 		return nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
-	a := &auditing{AuditResult: &AuditResult{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, t: t, all: all,
+	a := &auditState{AuditResult: &AuditResult{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, t: t, all: all,
 		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Pass(1), Fold: gram.SpecOf(all.Recipe, all.ClassCount())}}}
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
 	}
-	const most = 10 // of a message
+	const most = 10 // reasons in a message
 	n := len(a.Why)
 	if a.Holds = n == 0; a.Holds {
 		return a.AuditResult, nil
@@ -97,18 +97,18 @@ func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 	return a.AuditResult, &exit.GateError{Message: "the audit does not confirm this: " + some}
 }
 
-// auditing is an audit under way.
-type auditing struct {
+// auditState is the state of an audit.
+type auditState struct {
 	*AuditResult
 	t     *training.Training
 	all   *Total
 	pass  *gram.Audit
-	found gram.Audited // what the rows leave
-	total *ridge.Sum   // of all folds; nil if no model is compared
+	found gram.Audited // fingerprints of the rows, minus those of the levels so far
+	total *ridge.Sum   // over all folds; nil if no model is compared
 }
 
 // compare reads the rows, if there are any, and then the sums.
-func (a *auditing) compare(ctx context.Context, o AuditOptions) error {
+func (a *auditState) compare(ctx context.Context, o AuditOptions) error {
 	shape := a.pass.Shape(a.all.Recipe.Dim)
 	a.pass.Fold.Random = exact.RandomResidues(audit.RandomLen(shape))
 	each, err := a.all.levels(ctx)
@@ -121,7 +121,7 @@ func (a *auditing) compare(ctx context.Context, o AuditOptions) error {
 			a.pass.Fold.Levels = append(a.pass.Fold.Levels, sums.NamesOf(d.Members))
 		}
 		if a.pass.Fold.Levels = append(a.pass.Fold.Levels, nil); o.Where == "" && len(o.Without) == 0 {
-			each = append(each, &Total{Recipe: a.all.Recipe}) // of no rows
+			each = append(each, &Total{Recipe: a.all.Recipe}) // an empty total for the last one
 		}
 	}
 	var model *models.Model
@@ -147,7 +147,7 @@ func (a *auditing) compare(ctx context.Context, o AuditOptions) error {
 			if o.Where != "" || len(o.Without) > 0 {
 				hint = " (of several directories, --data must have only the rows that meet --where and --without)"
 			}
-			a.not("the data have %s, and the sums say %s%s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows), hint)
+			a.refute("the data have %s, and the sums say %s%s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows), hint)
 		}
 	}
 	for i, l := range each {
@@ -161,7 +161,8 @@ func (a *auditing) compare(ctx context.Context, o AuditOptions) error {
 	return a.checkWeights(model)
 }
 
-// levels returns the sums of each level, if these are all of one directory, or else t alone.
+// levels returns the total of each level if the terms are all levels of one directory, and
+// otherwise only t itself.
 func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 	for i, d := range t.Terms {
 		if d.Members == nil || d.Place != t.Terms[0].Place {
@@ -176,8 +177,8 @@ func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 	return each, nil
 }
 
-// read sets found to what the rows leave.
-func (a *auditing) read(ctx context.Context, o AuditOptions) error {
+// read sets a.found from the rows.
+func (a *auditState) read(ctx context.Context, o AuditOptions) error {
 	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, a.all.Recipe)
 	if err != nil {
 		return err
@@ -195,8 +196,8 @@ func (a *auditing) read(ctx context.Context, o AuditOptions) error {
 	return err
 }
 
-// subtract takes level i away from what the rows leave, and adds it to the total.
-func (a *auditing) subtract(ctx context.Context, i int, level *Total, shape ridge.Shape) error {
+// subtract subtracts level i from a.found, and adds it to a.total.
+func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ridge.Shape) error {
 	name := ""
 	switch {
 	case i < a.Levels:
@@ -222,18 +223,18 @@ func (a *auditing) subtract(ctx context.Context, i int, level *Total, shape ridg
 			return err
 		}
 		if wrong := test.Wrong(left); wrong != "" {
-			a.not("%sfold %d does not match the rows: %s", name, fold, wrong)
+			a.refute("%sfold %d does not match the rows: %s", name, fold, wrong)
 		}
 	}
 	if a.Data != nil && !bytes.Equal(profile.AppendContents(nil, a.found.Copies[i]),
 		profile.AppendContents(nil, level.Added.Copies)) {
-		a.not("%sall folds: the frequent rows that are counted apart differ", name)
+		a.refute("%sall folds: the frequent rows that are counted apart differ", name)
 	}
 	return nil
 }
 
-// checkWeights compares a model with the total.
-func (a *auditing) checkWeights(model *models.Model) error {
+// checkWeights compares the weights of a model with a.total.
+func (a *auditState) checkWeights(model *models.Model) error {
 	r, threads := a.all.Recipe, a.t.Engine.Threads
 	m, err := a.t.Worker.Gridded(r.Recipe)
 	for f := 0; err == nil && f < a.Folds; f++ {
@@ -247,9 +248,9 @@ func (a *auditing) checkWeights(model *models.Model) error {
 	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
 	w, err := ridge.CheckWeights(a.total, o, model.Linear)
 	if err != nil {
-		a.not("weights: the equations of the sums of all folds have no solution: %v", err)
+		a.refute("weights: the equations of the sums of all folds have no solution: %v", err)
 	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
-		a.not("weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
+		a.refute("weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
 			"rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
 	}
 	return nil

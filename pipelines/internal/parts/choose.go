@@ -16,19 +16,20 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Parts names directories of sums.
+// Parts names directories of sums to add and to subtract.
 type Parts struct {
 	Sums []string `flag:"sums,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to add up; to forget rows, all sums that the model was fitted to."`
-	// Without are patterns of directories of sums that are left out: those among Sums are not
-	// added, others are subtracted. What matches no directory may be a condition on those to leave out.
+	// Without has patterns of directories of sums to leave out: directories in Sums are not added,
+	// others are subtracted. An element that matches no directory may be a condition as in Where; sums
+	// that meet it are left out.
 	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to leave out: if they are among the sums they are not added, otherwise they are subtracted; or a condition as for --where, such as source=old."`
-	// Where is a condition (package where) on the labels of the sums that are added: the date and other
-	// name=value parts of their directory, and the level of sum --by.
+	// Where is a condition (package where) on the labels of added sums: the date and other name=value
+	// parts of their directory, and the level of sum --by.
 	Where string `flag:"where,common" placeholder:"CONDITION" help:"Add only sums for which a condition holds, such as 'country=DE and dt>=2026-01': on the name=value parts of their directories, and on the levels of sum --by. Also !=, <, <=, >, in (A, B), or, not, and parentheses; a shorter date stands for its month or year."`
-	// AsOf leaves out those of Sums whose directory was written after the end of this date.
+	// AsOf leaves out sums whose directory was written after the end of this date.
 	AsOf string `flag:"as_of" placeholder:"DATE" help:"Add only sums whose directory was written by the end of this date, such as 2026-11-20, according to the storage."`
-	// Last leaves out those of Sums whose name has a date before the last so many days of the
-	// newest: 90d, 12w or 36h. "" leaves out none.
+	// Last is a period, such as 90d, 12w or 36h. Sums whose date is more than this before the newest
+	// are left out. "" leaves out none.
 	Last string `flag:"last" placeholder:"DAYS" help:"Add only sums whose directory has a date in its name (dt=2026-11-20) among the last days, weeks or hours before the newest, such as 90d."`
 }
 
@@ -38,7 +39,7 @@ type Term struct {
 	Sign float64 // 1, or −1 if it is subtracted
 }
 
-// Open opens the directories and checks that they can be added and subtracted.
+// Open opens the directories and checks that they can be added and subtracted: see check.
 func (o Parts) Open(ctx context.Context) ([]Term, error) {
 	if len(o.Sums) == 0 {
 		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
@@ -91,7 +92,7 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 			return nil, err
 		}
 		for _, d := range dirs {
-			if left := withoutLeaves(terms, d); left != nil { // by another name
+			if left := withoutLeaves(terms, d); left != nil { // the same sums under another name
 				terms = left
 				continue
 			}
@@ -101,7 +102,7 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 	return terms, check(terms)
 }
 
-// without returns the directories that Without names, and the conditions of Where and Without.
+// without returns the directories in Without, and the conditions in Where and Without.
 func (o Parts) without(ctx context.Context) (places []string, c conditions, err error) {
 	c.used = map[*where.Condition]bool{}
 	if c.where, err = where.Parse(o.Where); err != nil {
@@ -127,15 +128,15 @@ func (o Parts) without(ctx context.Context) (places []string, c conditions, err 
 	return slices.Compact(places), c, nil
 }
 
-// conditions choose among sums by their labels.
+// conditions selects sums by their labels.
 type conditions struct {
 	where   *where.Condition
 	without []*where.Condition
-	used    map[*where.Condition]bool // those of without that left something out
+	used    map[*where.Condition]bool // conditions of without that some sums have met
 }
 
-// choose returns the sums of a directory that are added. If these are all of its levels, the first of them
-// counts the rows of the directory that were set aside, which have no level.
+// choose returns the sums of one directory that are added. If it chooses all levels, the first one
+// gets the counts of rows that were set aside, which belong to no level.
 func (c conditions) choose(dirs []*sums.Dir) (chosen []*sums.Dir, err error) {
 	for _, d := range dirs {
 		take, err := d.Holds(c.where)
@@ -162,8 +163,8 @@ func (c conditions) choose(dirs []*sums.Dir) (chosen []*sums.Dir, err error) {
 	return chosen, nil
 }
 
-// withoutLeaves returns the terms without one that has the leaves of d; nil if there is none, or
-// none other.
+// withoutLeaves returns the terms except for the one with the same leaves as d. It returns nil if
+// there is no such term, or no other.
 func withoutLeaves(terms []Term, d *sums.Dir) []Term {
 	if len(terms) < 2 {
 		return nil
@@ -211,7 +212,7 @@ func Directories(ctx context.Context, pattern, file string) (dirs []string, err 
 	return dirs, err
 }
 
-// last returns the places whose date is among the last of them.
+// last returns the places whose date is within the given period before the newest date.
 func last(places []string, within string) ([]string, error) {
 	if within == "" {
 		return places, nil
@@ -239,7 +240,7 @@ func last(places []string, within string) ([]string, error) {
 	return out, nil
 }
 
-// asOf returns the places that were written by the end of a date.
+// asOf returns the places that were written before the end of a date.
 func asOf(ctx context.Context, places []string, date string) (out []string, err error) {
 	if date == "" {
 		return places, nil
@@ -263,7 +264,7 @@ func asOf(ctx context.Context, places []string, date string) (out []string, err 
 	return out, nil
 }
 
-// Duration reads the number of hours, days or weeks that a flag has.
+// Duration parses the value of a flag, a number of hours, days or weeks such as 36h, 90d or 12w.
 func Duration(flag, text string) (time.Duration, error) {
 	units := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 	if len(text) > 1 {
@@ -289,7 +290,7 @@ func DateOf(place string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("the name %q has no date, as dt=2026-11-20 has", name)
 }
 
-// Date reads a date or an hour, such as 2026-11-20, after which the number of a part may follow.
+// Date parses a date such as 2026-11-20, or a date with an hour. A suffix such as -part-2 is ignored.
 func Date(text string) (time.Time, bool) {
 	text, _, _ = strings.Cut(text, "-part-")
 	for _, layout := range []string{"2006-01-02", "20060102", "2006-01-02T15", "2006-01-02T150405", "2006-01-02-15",

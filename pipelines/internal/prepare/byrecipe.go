@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// OpenByRecipe opens data that is trained on by a recipe.
+// OpenByRecipe opens data for training with a recipe, with the columns and types of the recipe.
 func OpenByRecipe(ctx context.Context, j job.Options, o dataset.Options, r *sums.Recipe) (*dataset.Dataset, error) {
 	if len(o.Columns)+len(o.Drop) > 0 {
 		return nil, exit.Usage("the recipe says which columns are features: leave out --columns and --drop")
@@ -61,14 +61,15 @@ func OpenByRecipe(ctx context.Context, j job.Options, o dataset.Options, r *sums
 	return d, Labeled(d)
 }
 
-// ProfileByRecipe profiles data that is trained on by a recipe, from which all else is taken.
+// ProfileByRecipe profiles data for training with a recipe. Everything else in the result comes from the
+// recipe.
 func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
 	r *sums.Recipe) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
 	target := &transforms.Labeling{Open: true}
 	if r.Task == models.Regression {
-		target = within(r)
+		target = targetByRecipe(r)
 	}
 	p, _, err := ProfileRows(ctx, j, d, maxBad, r.Seed, target)
 	if err != nil {
@@ -83,7 +84,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	refuse := func(err error) error {
 		return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: err}
 	}
-	if err := fits(l.Profile.Weights, &r.Rule); err != nil {
+	if err := checkWeights(l.Profile.Weights, &r.Rule); err != nil {
 		return nil, refuse(err)
 	}
 	if len(r.TargetGrid) > 1 {
@@ -116,13 +117,13 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	return l, nil
 }
 
-// within is the target of a regression by a recipe. Of several targets the profile tells whether
-// they are within their grids.
-func within(r *sums.Recipe) *transforms.Labeling {
+// targetByRecipe returns the target of a regression with a recipe. A single target is checked against its grid
+// while it is read, several are checked by inRange.
+func targetByRecipe(r *sums.Recipe) *transforms.Labeling {
 	return &transforms.Labeling{Grid: r.TargetGrid, Within: len(r.TargetGrid) == 1}
 }
 
-// inRange returns an error unless several targets with these ranges are within their grids.
+// inRange returns an error if targets with these ranges are not within their grids.
 func inRange(d *dataset.Dataset, ranges []profile.Range, grids linear.Grids) error {
 	if len(ranges) != len(grids) {
 		return errors.New("has no labels")
@@ -138,8 +139,8 @@ func inRange(d *dataset.Dataset, ranges []profile.Range, grids linear.Grids) err
 	return nil
 }
 
-// fits returns an error unless a recipe can take rows with those weights.
-func fits(w *profile.Weights, r *sums.Rule) error {
+// checkWeights returns an error if rows with these weights cannot be summed by the recipe.
+func checkWeights(w *profile.Weights, r *sums.Rule) error {
 	switch g := r.Weights; {
 	case w == nil:
 		return nil
@@ -158,7 +159,7 @@ func fits(w *profile.Weights, r *sums.Rule) error {
 	return nil
 }
 
-// Take takes target and recipe of features from r, with the classes of r and others.
+// Take sets the target and the recipe of features from r. The classes are those of r, followed by others.
 func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 	switch r.Task {
 	case models.Classification:
@@ -168,7 +169,7 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 		}
 		l.Target = &transforms.Labeling{Classes: v}
 	case models.Regression:
-		l.Target = within(r)
+		l.Target = targetByRecipe(r)
 	}
 	opened, err := r.Recipe.Open()
 	if err != nil {
@@ -182,6 +183,6 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept,
 		Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
-	l.counted = true // frequent rows are the recipe's, which sums count apart
+	l.counted = true // the recipe lists the frequent rows, whose copies sums count
 	return nil
 }

@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	// coarse is the share of its size below which the range of a column loses precision in float32: a number
-	// may be rounded by 2⁻²⁵ of its size, which is 2⁻¹⁷ of a range of that share.
-	coarse = 0x1p-8
-	// constant is from what size on a column that is constant in float32 need not be
-	// constant in the file: Unix seconds are rounded to 128.
-	constant = 1 << 20
+	// coarseRange is the ratio of range to magnitude below which a column loses too much precision in float32:
+	// numbers are rounded by up to 2⁻²⁵ of their magnitude, which is 2⁻¹⁷ of a range with this ratio.
+	coarseRange = 0x1p-8
+	// largeConstant is the magnitude from which on a column may be constant only because of float32: Unix seconds
+	// are rounded to multiples of 128.
+	largeConstant = 1 << 20
 )
 
-// centres returns the numbers to subtract from each column so that it fits in float32: the
-// middle of columns that differ little for their size, such as seconds since 1970; nil if there are none.
-// Byte formats need none.
+// centres returns the number to subtract from each column so that float32 has enough precision: the middle of
+// the range for columns with a small range but large numbers, such as seconds since 1970, and otherwise 0. It
+// returns nil if all are 0.
 func centres(s dataset.Schema, p *profile.Profile) []float64 {
 	if !s.Traits().Exact {
 		return nil
 	}
 	var out []float64
-	number := numbers(s)
+	number := isNumber(s)
 	for j, c := range p.Columns {
 		if !number(j) {
 			continue
 		}
 		low, high := float64(c.Min), float64(c.Max)
 		size := math.Max(math.Abs(low), math.Abs(high))
-		if low*high <= 0 || high-low >= coarse*size || low == high && size < constant {
+		if low*high <= 0 || high-low >= coarseRange*size || low == high && size < largeConstant {
 			continue
 		}
 		if out == nil {
@@ -43,8 +43,9 @@ func centres(s dataset.Schema, p *profile.Profile) []float64 {
 	return out
 }
 
-// numbers returns which values of a row are numbers of the files: not levels or parts of times.
-func numbers(s dataset.Schema) func(j int) bool {
+// isNumber returns a function that reports whether value j of a row is a number of the file, not a level or a
+// part of a time.
+func isNumber(s dataset.Schema) func(j int) bool {
 	if s.Table == nil {
 		return func(int) bool { return true }
 	}

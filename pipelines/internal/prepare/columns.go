@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// SurveyColumns runs the pass that surveys the columns of data whose format has columns. The
-// columns of the survey are the ones that dataset.DescribedBy returns.
+// SurveyColumns runs a pass that collects statistics of the columns in the files. They are the columns that
+// dataset.DescribedBy returns.
 func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
 	rules schema.Rules) (*schema.Survey, job.Counts, error) {
 	pass := &survey.Columns{
@@ -24,7 +24,7 @@ func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad f
 		return nil, job.Counts{}, err
 	}
 	if maxBad > 0 {
-		maxBad = 1 // the profile counts these rows and those with unusable fields
+		maxBad = 1 // the profile pass checks the share of unusable rows
 	}
 	counts, err := job.Count(d, reports, maxBad)
 	return &found, counts, err

@@ -14,11 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// CountCopies counts the copies of few different rows, which folds assign one by one, in one pass over
-// the data, and tells later passes. With more different rows there is nothing to count and no pass.
+// CountCopies counts the copies of each row, in one pass over the data, if the data has few distinct rows.
+// Folds then divide the copies of a row evenly, instead of assigning all to one fold. With many distinct rows
+// it does nothing.
 //
-// Passes with folds read the rows in the shards of the job's options; iterative learners use
-// shards of their own, which are counted too if inRounds is set.
+// Copies are counted by shard. Iterative learners use other shards than other passes; inRounds counts in them,
+// too.
 func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
 	few := l.Distinct.Few(l.Counts.Used)
 	if l.counted || len(few) == 0 || l.Rule != nil {
@@ -53,10 +54,10 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	return nil
 }
 
-// manyRepeat is the share of rows from which on a note says that rows repeat others.
+// manyRepeat is the share of repeated rows from which on a note mentions them.
 const manyRepeat = 0.01
 
-// repeated returns a note if rows repeat others so often that it matters for held-out figures; "" otherwise.
+// repeated returns a note if so many rows repeat others that held-out figures depend on it, and "" otherwise.
 func (l *Prepared) repeated() string {
 	n := l.Counts.Used
 	if few := l.Distinct.Few(n); len(few) > 0 && l.Rule == nil {
@@ -75,8 +76,8 @@ func (l *Prepared) repeated() string {
 	return note + "; equal rows are held out together, so held-out figures are those of rows that training has not seen"
 }
 
-// Dependent reports whether held-out rows depend on each other: rows of a group, or equal rows that
-// are held out together.
+// Dependent reports whether held-out rows depend on each other, because groups or many equal rows are held out
+// together.
 func (l *Prepared) Dependent() bool {
 	switch {
 	case l.Rule != nil:
@@ -87,9 +88,9 @@ func (l *Prepared) Dependent() bool {
 	return l.repeats >= manyRepeat
 }
 
-// repeats returns the share of rows that have the numbers of an earlier row, among those that are
-// equal to one in the sample.
-func repeats(sum *profile.Sum) float64 {
+// repeatShare returns the share of rows that repeat an earlier row, among rows that are equal to one in the
+// sample.
+func repeatShare(sum *profile.Sum) float64 {
 	copies := sum.Copies()
 	if copies == nil {
 		return 0
@@ -101,8 +102,8 @@ func repeats(sum *profile.Sum) float64 {
 	return 1 - float64(len(copies))/float64(all)
 }
 
-// assigned returns the copies for a pass with that many folds, or one that recodes rows. They must
-// have been counted, so that all passes of a training have the same folds.
+// assigned returns the copies for a pass that assigns rows to that many parts, or that recodes rows. It panics
+// unless they have been counted, because all passes must assign rows in the same way.
 func (l *Prepared) assigned(parts int) *profile.Copies {
 	if parts < 2 && !l.Recipe.Recodes {
 		return nil

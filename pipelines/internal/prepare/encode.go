@@ -10,16 +10,16 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// targetParts is the number of parts of training rows for target statistics: each has the
-// statistics of the others.
+// targetParts is the number of parts of the training rows for target statistics: rows of a part are encoded by
+// the statistics of the other parts.
 const targetParts = 5
 
-// TargetSums returns the number of sums of labels by so many levels.
+// TargetSums returns the number of sums of labels for that many levels and outputs.
 func TargetSums(levels, outputs int) int64 {
 	return targetParts * int64(levels) * int64(max(outputs, 2))
 }
 
-// chooseRecipe makes the recipe. Target statistics are left to Session.EncodeLabels.
+// chooseRecipe makes the recipe, unless it needs target statistics: see Session.EncodeLabels.
 func (l *Prepared) chooseRecipe(o Spec) (err error) {
 	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
@@ -43,10 +43,10 @@ func (l *Prepared) choose(o Spec) (err error) {
 	return err
 }
 
-// RechooseRecipe makes the recipe once more, after the encodings of columns were changed.
-// For categories that are encoded by counts it counts the rows that are not in the first of held
-// folds, in one pass over the data: of new rows nothing is counted either. With held 0 all rows
-// count.
+// RechooseRecipe makes the recipe again, after the encodings of columns have changed. If categories are encoded
+// by counts and held is not 0, it counts their levels in one pass over the rows outside the first of held
+// folds, because counts of new rows are not known either. With held 0, the counts of the profile over all rows
+// are used.
 func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
 	if s.counts = nil; held > 0 {
 		if s.counts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
@@ -56,13 +56,13 @@ func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
 	return s.choose(s.Spec)
 }
 
-// CountsApart tells that counts of rows that are not held out encode categories.
-func (s *Session) CountsApart() bool {
+// CountsTrainingRows reports whether categories are encoded by counts of only the rows that are not held out.
+func (s *Session) CountsTrainingRows() bool {
 	return s.counts != nil && len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) > 0
 }
 
-// EncodeLabels makes the recipe if labels or counts of rows encode categories, by one pass over
-// the data for each. The rows of the first of held folds do not enter them; 0 means all rows do.
+// EncodeLabels makes the recipe if categories are encoded by labels or counts, with one pass over the data for
+// each. It leaves out the rows of the first of held folds; with held 0 it uses all rows.
 func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 	if s.Recipe.Sealed.Kind == "" {
 		if s.labels, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
@@ -74,8 +74,8 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 	return s.RechooseRecipe(ctx, held)
 }
 
-// sumLabels sums the labels, or counts the rows, by the levels of the categories that have that
-// encoding; nil if none has, or if there is nothing to judge by held-out rows.
+// sumLabels sums the labels, or counts the rows, for each level of the categories with the given encoding. It
+// returns nil if there are none.
 func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.Targets, error) {
 	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts},
 		Categories: preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
@@ -103,7 +103,7 @@ func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held in
 		return nil, err
 	}
 	if pass.Weights != nil {
-		sum.Unit = pass.Weights.Unit // which the encoding of sums is without
+		sum.Unit = pass.Weights.Unit // the encoded sum lacks it
 	}
 	return sum, nil
 }

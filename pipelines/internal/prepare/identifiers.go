@@ -10,11 +10,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// fewRows is the largest number of rows whose labels may all differ without a word.
+// fewRows is the largest number of rows whose labels may all differ without an error or a note.
 const fewRows = 10
 
-// NotIdentifiers refuses classes of one row each, as a column of identifiers has them, unless the
-// user asked for classes: none of them can be judged by rows that training has not seen.
+// NotIdentifiers refuses labels that are all different, as in a column of identifiers, as classes: held-out
+// rows of such a class have none in training. It allows them if the user asked for classes.
 func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Labeling, l *schema.LabelSummary) error {
 	if t.Classes == nil || task == string(models.Classification) || l.Rows <= fewRows ||
 		int64(len(t.Classes.Classes)) < l.Rows {
@@ -28,13 +28,13 @@ func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Labeling, l *s
 		Err: fmt.Errorf("%s; %s; %s", oneEach(l), otherLabel(d), otherwise)}
 }
 
-// oneEach says that all labels differ.
+// oneEach returns the text that all labels differ.
 func oneEach(l *schema.LabelSummary) string {
 	return fmt.Sprintf("each of the %s rows has a label of its own, such as %q, as in a column of identifiers",
 		report.Groups(l.Rows), l.Vocabulary.Classes[0])
 }
 
-// otherLabel says where the labels may be if these are identifiers.
+// otherLabel returns advice on which column may have the labels if these are identifiers.
 func otherLabel(d *dataset.Dataset) string {
 	if d.Schema.Traits().Columns && d.Label != "" {
 		return fmt.Sprintf("if %q has identifiers, name another column with --label", d.Label)
@@ -42,14 +42,14 @@ func otherLabel(d *dataset.Dataset) string {
 	return "if they are identifiers, give the labels instead"
 }
 
-// identifiers returns a note on labels that look like identifiers; "" if they do not.
+// identifiers returns a note if labels look like identifiers, and "" otherwise.
 func identifiers(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	if l == nil || l.Rows <= fewRows {
 		return ""
 	}
 	if l.Vocabulary == nil {
-		// The labels are too many to know whether all differ, but identifiers are mostly numbered
-		// without large gaps.
+		// There are too many labels to know whether all differ, but identifiers are usually numbered without large
+		// gaps.
 		if between := l.Max - l.Min + 1; l.Whole && l.Max < 1<<63 && between >= float64(l.Rows) &&
 			between <= 1.25*float64(l.Rows) {
 			return fmt.Sprintf("labels are whole numbers from %s to %s on %s rows, as if they numbered the rows; %s",

@@ -18,18 +18,18 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// Files of a directory of learned features, and of a model that uses them; if there are
-// frequencies, learned.FileName is beside them.
+// Files of a directory of learned features, and of a model that uses them. Learned frequencies are in
+// learned.FileName.
 const (
 	LearnedFile = "align.json" // a Learned
-	GameFile    = "game.json"  // a list of align.Report: the game's log
+	GameFile    = "game.json"  // the log of the game: a list of align.Report
 )
 
 // LearnedFormat is the version of LearnedFile.
 const LearnedFormat = 1
 
-// Learned describes learned features and how they were learned. It contains no time and no
-// path, so equal features have equal files.
+// Learned describes learned features and how they were learned. It has no times and no paths, so equal features
+// have equal files.
 type Learned struct {
 	Format  int    `json:"format"`
 	Program string `json:"program"` // version of the program that wrote it
@@ -37,8 +37,8 @@ type Learned struct {
 	Options json.RawMessage `json:"options"`          // all options of the learner
 	Lambda  float64         `json:"lambda,omitempty"` // of the game
 	Game    *align.Report   `json:"game,omitempty"`   // its last round
-	Sample  int             `json:"sample"`           // rows that the chains searched on
-	// Bound is the number of rows that guarantees potentials on them within 0.1.
+	Sample  int             `json:"sample"`           // number of rows that the chains searched on
+	// Bound is the number of sampled rows that guarantees potentials with an error of at most 0.1.
 	Bound float64 `json:"sample_bound,omitempty"`
 	LearnedRows
 	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
@@ -56,9 +56,9 @@ type LearnedFeatures struct {
 // LearnedRows describes the rows that features were learned from.
 type LearnedRows struct {
 	Classes []string `json:"classes"`
-	Rows    int64    `json:"rows"` // used for learning
-	// HeldOut is the number of folds of the rows by seed and content, of which the first was
-	// not used, so that it can measure held-out errors; 0 if all rows were used.
+	Rows    int64    `json:"rows"` // number of rows used for learning
+	// HeldOut is the number of folds, by seed and content of the rows. The first was not used, so that it can
+	// measure held-out errors. 0 means that all rows were used.
 	HeldOut     int    `json:"held,omitempty"`
 	Fingerprint string `json:"data_fingerprint"` // equal for equal rows and seeds
 	// Data is equal for equal rows, whatever the seed; "" in directories of older versions.
@@ -82,7 +82,7 @@ func (f *Learned) Name(recipe features.Recipe) string {
 	return text
 }
 
-// takeLearned reads the recipe that Align wrote to a directory, for rows of d numbers.
+// takeLearned reads the recipe that Align wrote to a directory, for rows of d numbers, and shares its files.
 func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, error) {
 	bad := func(format string, args ...any) (Recipe, error) {
 		return Recipe{}, models.Bad(dir, fmt.Errorf(format, args...))
@@ -146,7 +146,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 	}, nil
 }
 
-// maxLearned limits the size of LearnedFile: scalings of a million columns.
+// maxLearned is the largest size of LearnedFile in bytes, enough for a million columns.
 const maxLearned = 64 << 20
 
 func readLearned(ctx context.Context, dir, name string, max int64) ([]byte, error) {
@@ -160,7 +160,7 @@ func readLearned(ctx context.Context, dir, name string, max int64) ([]byte, erro
 	return data, err
 }
 
-// Write prints how the features were learned.
+// Write describes how the features were learned, for people.
 func (f *Learned) Write(b *strings.Builder) {
 	fmt.Fprintf(b, "learned   from %s rows", report.Groups(f.Rows))
 	if f.HeldOut > 0 {

@@ -37,17 +37,16 @@ type Spec struct {
 	Scale  []string                 `flag:"scale,common" group:"Data" list:"commas" default:"auto" placeholder:"STEPS" values:"auto,none,standard,minmax,unit,gray,whiten,hog,crop:,patchpca:,unitpixels,patches:" help:"Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP, unitpixels (each pixel, or patch after patchpca, to length 1), patches:SIZE:CELLS:FILTERS (see --kernel patches). auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged."`
 	Types  Types                    `group:"Columns of tables"`
 	Encode preprocess.ColumnOptions `group:"Columns of tables"`
-	Trains bool                     // weights are learned from the labels
-	// Learned is the name of the kernel whose features are learned from the labels after the
-	// profile; "" if there is none.
+	Trains bool                     // the job learns weights from labels
+	// Learned is the name of the kernel whose features are learned from labels after the profile; "" for none.
 	Learned string
-	// Room is how far the grid of targets reaches beyond them on either side, as a multiple of
-	// their range, so that the grid also serves later data.
+	// Room is how far the grid of targets reaches beyond their range, on either side, as a multiple of the range,
+	// so that later data can use the grid.
 	Room   float64        `flag:"target_room" group:"Learner" help:"For a regression whose model is a recipe for later data (see bochner sum): how far the grid of targets reaches beyond the targets of this data on either side, as a multiple of their range. 0.5 doubles the range. Later targets beyond the grid cannot be used."`
 	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
 
 	Split Split `group:"Learner"`
-	Folds int   // into which Split divides rows, unless they have own folds; 0 divides none
+	Folds int   // number of folds, unless Split.Fold gives them; 0 for none
 
 	Seed           uint64  `flag:"seed" group:"Features" default:"1" help:"Random seed of features, folds and samples."`
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
@@ -55,8 +54,7 @@ type Spec struct {
 	Job job.Options `group:"Job"`
 }
 
-// LoadKernel reads the files that the kernel's options name. Without a kernel it sets the
-// Gaussian one.
+// LoadKernel reads the files that the kernel's options name. If Kernel is nil it sets the Gaussian kernel.
 func (o *Spec) LoadKernel(ctx context.Context) (err error) {
 	if o.Kernel == nil {
 		o.Kernel = &fourier.GaussianOptions{}
@@ -72,15 +70,15 @@ func (o *Spec) LoadKernel(ctx context.Context) (err error) {
 	return err
 }
 
-// found returns the directory of features learned earlier, if the kernel names one.
-func (o Spec) found() string {
+// learnedDir returns the directory of features learned earlier, if the kernel names one.
+func (o Spec) learnedDir() string {
 	if f, ok := o.Kernel.(kernel.LearnedKernel); ok {
 		return f.Directory()
 	}
 	return ""
 }
 
-// Validate returns a usage error if an option is invalid for any data.
+// Validate returns a usage error if an option is invalid whatever the data.
 func (o Spec) Validate() error {
 	switch o.Task {
 	case "", "auto", string(models.Classification), string(models.Regression):
@@ -105,11 +103,11 @@ func (o Spec) Validate() error {
 	if err := o.Split.validate(o.Data); err != nil {
 		return err
 	}
-	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.found() == "" {
+	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.learnedDir() == "" {
 		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created",
 			kernel.FamilyOf(o.Kernel).Name)
 	}
-	if o.found() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
+	if o.learnedDir() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
 		return exit.Usage("--scale cannot be used with --frequencies: learned features have the scaling with which they " +
 			"were learned; leave it out")
 	}
@@ -119,7 +117,7 @@ func (o Spec) Validate() error {
 	return o.Job.Engine.Validate()
 }
 
-// ValidDrift returns a usage error unless bound is a distance, or 0 for none.
+// ValidDrift returns a usage error unless bound is from 0 to 1.
 func ValidDrift(bound float64) error {
 	if !(bound >= 0 && bound <= 1) {
 		return exit.Usage("--max_drift must be between 0 and 1 (have %g)", bound)
@@ -127,7 +125,7 @@ func ValidDrift(bound float64) error {
 	return nil
 }
 
-// ValidFraction returns a usage error unless maxBad is a share of rows.
+// ValidFraction returns a usage error unless maxBad is from 0 to 1.
 func ValidFraction(maxBad float64) error {
 	if !(maxBad >= 0 && maxBad <= 1) {
 		return exit.Usage("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
@@ -135,7 +133,7 @@ func ValidFraction(maxBad float64) error {
 	return nil
 }
 
-// Mode says what to do with unusable rows.
+// Mode returns what a reader does with unusable rows, given the largest share of them that is allowed.
 func Mode(maxBad float64) dataset.Mode {
 	if maxBad == 0 {
 		return dataset.FailFast
@@ -143,20 +141,20 @@ func Mode(maxBad float64) dataset.Mode {
 	return dataset.SkipRow
 }
 
-// Prepared has the results of the profile pass and what follows from them.
+// Prepared has the results of the profile pass and what is derived from them.
 type Prepared struct {
-	Data   *dataset.Dataset // with the row length
-	Shards []dataset.Shard  // exact
+	Data   *dataset.Dataset // the row length is known
+	Shards []dataset.Shard  // with their numbers of rows
 	Counts job.Counts
 	Profiles
 	Target *transforms.Labeling // nil for data without labels
 	Recipe Recipe
-	Doubts []string // notes on the types of columns
-	// Drift says how far the rows are from the rows of the recipe by which they are trained on; nil
-	// without one, and if it has no statistics of columns, because there are too many.
+	Doubts []string // notes on types of columns that may be wrong
+	// Drift is the drift from the rows of the recipe if a recipe is given. It is nil if the recipe has too many
+	// columns for statistics.
 	Drift  *sums.DriftReport
-	Rule   *profile.FoldRule // that assigns rows to folds; nil if their content does
-	Copies *profile.Copies   // of few different rows; nil if there are many, or they were not counted
+	Rule   *profile.FoldRule // assigns rows to folds; nil if their content does
+	Copies *profile.Copies   // see Prepared.CountCopies; nil if it has counted none
 	foldState
 }
 
@@ -167,11 +165,11 @@ type Profiles struct {
 	// Statistics are the statistics of the profile.
 	Statistics *profile.Statistics
 	Distinct   *profile.DistinctRows // rows
-	Levels     profile.LevelCounts   // of rows that are summed by level
-	Digest     string                // of the profile: the fingerprint of the data
+	Levels     profile.LevelCounts   // rows per level of sum --by
+	Digest     string                // digest of the profile: the fingerprint of the data
 }
 
-// statisticsOf returns the statistics of the rows of a data set, with the points of their columns.
+// statisticsOf returns the statistics of the rows of a dataset and of their columns.
 func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 	s := sum.Statistics()
 	var first []int
@@ -186,18 +184,18 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 	return s
 }
 
-// foldState has what depends on the folds.
+// foldState has results that depend on the folds.
 type foldState struct {
 	labels  *preprocess.Targets
 	counts  *preprocess.Targets
-	counted bool    // copies were counted
-	repeats float64 // share of rows that have the numbers of an earlier row
+	counted bool    // CountCopies has run
+	repeats float64 // see repeatShare
 }
 
-// wideRow is the length of rows whose profile takes tens of megabytes.
+// wideRow is the length of rows from which on a profile takes tens of megabytes.
 const wideRow = 1 << 17
 
-// Data profiles the data and decides what follows from the profile.
+// Data profiles the data and derives target, folds and, unless labels encode categories, the recipe.
 func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
@@ -211,7 +209,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	found := p.Sum.Result()
 	if d.Schema.Centre == nil {
 		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
-			// float32 numbers are enough to tell the kinds of columns.
+			// The profile of float32 numbers is enough to choose the types of columns.
 			d.Schema.Dim = found.Dim
 			if p, _, err = o.profileRows(ctx, j, d); err != nil {
 				return nil, err
@@ -228,13 +226,13 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if note := l.Counts.LabelNote(); note != "" {
 		l.Doubts = append(l.Doubts, note)
 	}
-	l.Statistics, l.repeats = statisticsOf(d, &p.Sum), repeats(&p.Sum)
+	l.Statistics, l.repeats = statisticsOf(d, &p.Sum), repeatShare(&p.Sum)
 	if l.Rule, err = o.rule(d, &p.Keys, l.Counts.Used); err != nil {
 		return nil, err
 	}
 	d.Schema.Dim = l.Profile.Dim
 	if l.Profile.Dim > wideRow {
-		runtime.GC() // what the pass has left would double the memory of the decisions
+		runtime.GC() // the garbage of the pass would double the memory of the decisions
 	}
 	if d.Labeled {
 		t, err := DecideTask(o.Task, d, l.Profile.Labels)
@@ -256,7 +254,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if note := o.InTime(d); note != "" && l.Rule == nil {
 		l.Doubts = append(l.Doubts, note)
 	}
-	if dir := o.found(); dir != "" {
+	if dir := o.learnedDir(); dir != "" {
 		l.Recipe, err = takeLearned(ctx, j, dir, l.Profile.Dim)
 	} else {
 		err = l.chooseRecipe(o)
@@ -264,11 +262,11 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	return l, err
 }
 
-// profile profiles the rows, with the types of columns that are not plain numbers, and returns
-// notes on these types.
+// profile profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
+// returns notes on these types.
 func (o Spec) profile(ctx context.Context, j *job.Job,
 	d *dataset.Dataset) (p *Profiled, notes []schema.Note, err error) {
-	var plain error // why the rows are not plain numbers
+	var plain error // error of reading the rows as plain numbers
 	if !o.Types.Given() && o.Data.Time == "" {
 		var numbers bool
 		if p, numbers, plain = o.profileRows(ctx, j, d); numbers && (plain != nil || !mayBeDates(&p.Sum)) {
@@ -282,20 +280,20 @@ func (o Spec) profile(ctx context.Context, j *job.Job,
 		}
 	}
 	if (plain != nil || p != nil) && d.Schema.Table == nil && d.Schema.Dim == read {
-		return p, notes, Explained(plain, notes) // faulty fields in columns of numbers
+		return p, notes, Explained(plain, notes) // some fields are not numbers
 	}
 	p, _, err = o.profileRows(ctx, j, d)
 	return p, notes, Explained(err, notes)
 }
 
-// mayBeDates reports whether a column may have dates such as 20240229, which are numbers too.
+// mayBeDates reports whether a column of numbers may have dates such as 20240229.
 func mayBeDates(p *profile.Sum) bool {
 	return slices.ContainsFunc(p.Result().Columns, func(c profile.Column) bool {
 		return c.Min >= 19000101 && c.Max <= 21001231
 	})
 }
 
-// Explained adds to the error of unusable rows what notes on columns advise.
+// Explained adds the advice in notes on columns to an error about unusable rows.
 func Explained(err error, notes []schema.Note) error {
 	notes = slices.DeleteFunc(slices.Clone(notes), func(n schema.Note) bool { return !n.Bad() })
 	if data := (*exit.DataError)(nil); !errors.As(err, &data) || len(notes) == 0 {
@@ -318,11 +316,11 @@ type Profiled struct {
 	Levels   profile.LevelCounts  // of rows
 	Encoded  []byte               // the sum
 	Counts   job.Counts
-	Shards   []dataset.Shard // exact
+	Shards   []dataset.Shard // with their numbers of rows
 }
 
-// ProfileRows runs the profile pass. If rows have labels, target says which are accepted: any if it
-// is open. Unless numbers is set, the rows were read as plain numbers and a field is none.
+// ProfileRows runs the profile pass. target says which labels are accepted. numbers is false if the rows were
+// read as plain numbers and some field is not a number.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
 	target *transforms.Labeling) (p *Profiled, numbers bool, err error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
@@ -338,7 +336,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	p = &Profiled{Sum: found.Profile, Distinct: found.Distinct, Keys: found.Keys, Levels: found.Levels}
 	p.Encoded = wire.Marshal(&p.Sum)
 	p.Counts, err = job.Count(d, reports, maxBad)
-	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // otherwise it says what is wrong with the rows
+	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // an error about the rows is more important
 		if unnamed := job.AllNamed(ctx, d, reports); unnamed != nil {
 			return nil, numbers, unnamed
 		}
@@ -353,7 +351,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	return p, numbers, nil
 }
 
-// Outputs is the number of classes, or of targets.
+// Outputs returns the number of classes or targets.
 func (l *Prepared) Outputs() int {
 	if l.Target.Classes != nil {
 		return len(l.Target.Classes.Classes)
@@ -367,8 +365,8 @@ func ShortSum(data []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// RowsDigest is equal for equal rows, whatever the seed. The fingerprint depends on the seed,
-// because samples do.
+// RowsDigest returns a digest that is equal for equal rows, whatever the seed. The fingerprint depends on the
+// seed, because the profile has samples.
 func (l *Prepared) RowsDigest() string {
 	data, err := json.Marshal(l.Profile)
 	if err != nil {

@@ -15,35 +15,35 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Recipe is the recipe chosen for a data set.
+// Recipe is a recipe of features with the choices that led to it.
 type Recipe struct {
 	Sealed features.Sealed
 	Dim    int     // number of features
 	Width  float64 // of the kernel; 0 if it has none
 	Name   string  // for people: "gaussian kernel, width 7"
-	// Recodes tells that training rows have other encodings than rows to predict: see
+	// Recodes tells that training rows are encoded in another way than rows to predict: see
 	// preprocess.TargetEncoder.
 	Recodes bool
-	Reach   float64 // limit of features as a multiple of the grid's bound; 0 is 1
-	// Files are further files that a model directory needs for the recipe.
+	Reach   float64 // largest feature as a multiple of the grid's bound; 0 means 1
+	// Files are files that the recipe needs in a model directory.
 	Files []storage.File
-	// Origin is set for features learned in another job; else nil.
+	// Origin is set for features that another job has learned.
 	Origin *RecipeOrigin
 
-	// Scaling and Choice are what the recipe was made from; nil if it was read from a directory.
+	// Scaling and Choice are the sources of the recipe; nil if it was read from a directory.
 	Scaling *Scaling
 	Choice  *kernel.Choice
 	data    *kernel.Data
-	kernel  kernel.Options // of Choice
+	kernel  kernel.Options // options that Choice is made from
 }
 
-// Scaled returns a recipe of features for rows that are scaled as in this recipe.
+// Scaled returns the chain of this recipe's scaling and the given last step.
 func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 	return features.Chain{Steps: append(r.Scaling.Steps[:len(r.Scaling.Steps):len(r.Scaling.Steps)], last)}
 }
 
-// ChooseRecipe makes the recipe from encodings of columns, scalings and kernel, with the statistics of
-// the profile.
+// ChooseRecipe makes the recipe from a kernel, a chain of scalings and the encodings of columns, by the
+// statistics of the profile.
 func ChooseRecipe(k kernel.Options, chain []string, encode Encoding, seed uint64, schema dataset.Schema,
 	p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
 	if r.Scaling, err = chooseScale(chain, encode, seed, schema, p, sum); err != nil {
@@ -59,20 +59,20 @@ func ChooseRecipe(k kernel.Options, chain []string, encode Encoding, seed uint64
 	return r.sealed()
 }
 
-// Of returns the choice of another kernel for the same data.
+// Of returns the choice for another kernel on the same data.
 func (r Recipe) Of(k kernel.Options) (*kernel.Choice, error) {
 	c, err := k.Choose(r.data)
 	if err != nil {
-		return nil, refused(err)
+		return nil, refusal(err)
 	}
 	return c, nil
 }
 
-// Resized returns the recipe of that many features, as if the kernel had been given them.
+// Resized returns the recipe with another number of features.
 func (r Recipe) Resized(features int) (Recipe, error) {
 	k, err := kernel.With(r.kernel, "features", strconv.Itoa(features))
 	if err != nil {
-		return r, refused(err)
+		return r, refusal(err)
 	}
 	r.kernel = k
 	if r.Choice, err = r.Of(k); err != nil {
@@ -82,8 +82,8 @@ func (r Recipe) Resized(features int) (Recipe, error) {
 	return r.sealed()
 }
 
-// Least returns the first of the numbers of features from, 2·from, … that the recipe can have,
-// whose kernel may have others beside it; most if that is less.
+// Least returns the first of the numbers of features from, 2·from, … below most that the kernel allows, and
+// most if there is none.
 func (r Recipe) Least(from, most int) int {
 	for ; from < most; from *= 2 {
 		if _, err := r.Resized(from); err == nil {
@@ -93,7 +93,7 @@ func (r Recipe) Least(from, most int) int {
 	return most
 }
 
-// sealed seals the recipe of the choice.
+// sealed returns r with Sealed, Dim, Width and Name set from r.Choice.
 func (r Recipe) sealed() (Recipe, error) {
 	whole := r.Scaled(r.Choice.Recipe)
 	var err error
@@ -107,9 +107,8 @@ func (r Recipe) sealed() (Recipe, error) {
 	return r, err
 }
 
-// refused returns the error of a choice as a usage error if it is about an option, else as a
-// data error.
-func refused(err error) error {
+// refusal makes an error of a choice a usage error if it is about an option, and otherwise a data error.
+func refusal(err error) error {
 	if _, ok := errors.AsType[*option.Error](err); ok {
 		return &exit.UsageError{Err: err}
 	}
@@ -119,7 +118,7 @@ func refused(err error) error {
 // RecipeOrigin identifies the rows from which features were learned.
 type RecipeOrigin struct {
 	Name, SHA256 string // of the directory of features, and of its description
-	HeldOut      int    // number of folds, of which the first was not used; 0 if all rows were used
+	HeldOut      int    // number of folds; the first was not used; 0 if all rows were used
 	Seed         uint64 // of the folds
 	Rows         string // digest of the rows, independent of the seed; "" in older versions
 

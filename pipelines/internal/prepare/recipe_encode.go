@@ -8,15 +8,15 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Encoding says how columns of typed tables become numbers.
+// Encoding says how typed columns become numbers.
 type Encoding struct {
 	preprocess.ColumnOptions
-	Labels *preprocess.Targets // if preprocess.NeedsTargets
-	Counts *preprocess.Targets // of the rows that are not held out, as preprocess.ChooseColumns has them
+	Labels *preprocess.Targets // sums of labels, if preprocess.NeedsTargets
+	Counts *preprocess.Targets // counts of levels in rows that are not held out; nil for those of the profile
 }
 
-// encode makes the encoding of a table's columns the first step. The statistics describe the
-// numbers that it makes.
+// encode makes the encoding of a table's columns the first step, and sets the statistics of the resulting
+// numbers.
 func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum *profile.Sum) error {
 	t, slots := s.Table, make([]preprocess.ColumnStatistics, len(p.Columns))
 	for j, c := range p.Columns {
@@ -38,7 +38,7 @@ func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum 
 	}
 	r, numbers, err := preprocess.ChooseColumns(t, slots, o.ColumnOptions, o.Labels, o.Counts)
 	if err != nil {
-		return refused(err)
+		return refusal(err)
 	}
 	sc.grow(len(numbers))
 	for _, c := range numbers {
@@ -49,7 +49,7 @@ func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum 
 	return nil
 }
 
-// hot reports whether rows have one-hot levels.
+// hot reports whether some columns are encoded one-hot.
 func (sc *Scaling) hot() bool {
 	if sc.encoded == 0 {
 		return false

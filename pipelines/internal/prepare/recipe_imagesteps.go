@@ -15,20 +15,19 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// HoG takes 8 orientations in cells of 4×4 pixels, as Bullins, Zhang and Zhang do
-// ("Not-So-Random Features", 2018, §5).
+// Parameters of hog: 8 orientations in cells of 4×4 pixels, as in Bullins, Zhang and Zhang ("Not-So-Random
+// Features", 2018, §5).
 const (
 	hogCell         = 4
 	hogOrientations = 8
 )
 
-// ShapeOf returns the shape of images in rows; its height is 0 if rows are not known to be
-// images.
+// ShapeOf returns the shape of the images that rows hold. Its height is 0 if rows are not known to be images.
 func ShapeOf(schema dataset.Schema) preprocess.ImageShape {
 	return preprocess.ImageShape(schema.Shape())
 }
 
-// imageArgs is the number of arguments of a step.
+// imageArgs has the number of arguments of steps.
 var imageArgs = map[string]int{"crop": 1, "patchpca": 3, "patches": 3}
 
 // validImageStep checks a step such as crop:24.
@@ -57,7 +56,7 @@ func imageNumbers(name, args string) ([]int, error) {
 	return numbers, nil
 }
 
-// images refuses steps on rows that are not known to be images.
+// images refuses a step if rows are not known to be images.
 func (sc *Scaling) images(step string) error {
 	if sc.image.Height == 0 {
 		return exit.Usage("--scale: %s needs images, and these rows are not images (or no longer)", step)
@@ -76,7 +75,7 @@ func (sc *Scaling) imageStep(name, args string) error {
 	if name == "crop" {
 		return sc.imageTo(name, preprocess.Crop{Shape: sc.image, Size: numbers[0]})
 	}
-	x, n, err := sc.Sample() // its patches give directions and filters
+	x, n, err := sc.Sample() // patchpca and patches learn from its patches
 	if err != nil {
 		return err
 	}
@@ -96,7 +95,7 @@ func (sc *Scaling) imageStep(name, args string) error {
 	return sc.imageTo(name, r)
 }
 
-// patches returns a layer whose filters are patches of the n images of x.
+// patches returns a convolutional layer whose filters are patches of the n images of x.
 func (sc *Scaling) patches(x []float32, n, size, cells, filters int) (features.Recipe, error) {
 	l, err := patches.Sample{Shape: sc.image, Patch: size, X: x, N: n, Seed: sc.seed}.Fit(cells)
 	if err != nil {
@@ -109,8 +108,7 @@ func (sc *Scaling) patches(x []float32, n, size, cells, filters int) (features.R
 	return r, nil
 }
 
-// Sizes of the layer of patches that a search tries, for images of at least leastSide pixels on each
-// side.
+// Sizes of the layer of patches that a search tries, for images of at least leastSide pixels on each side.
 const (
 	leastSide   = 16
 	viewPatch   = 5 // pixels, one more for images in colour
@@ -126,8 +124,8 @@ func viewSize(shape preprocess.ImageShape) int {
 	return viewPatch
 }
 
-// PatchNumbers returns the length of rows after the layer of patches that a search tries. It is 0 if
-// the search tries none, because scalings are given or rows are not images of this size.
+// PatchNumbers returns the length of rows after the layer of patches that a search tries. It is 0 if the search
+// tries none, because the user chose scalings or rows are not large images.
 func PatchNumbers(chain []string, schema dataset.Schema) int {
 	shape := ShapeOf(schema)
 	if len(chain) > 0 && chain[0] != "auto" || min(shape.Height, shape.Width) < leastSide {
@@ -137,7 +135,7 @@ func PatchNumbers(chain []string, schema dataset.Schema) int {
 	return length
 }
 
-// patchView returns the view of images that a search tries: the chain, followed by a layer of patches
+// patchView returns the preprocessing that a search tries for images: the chain, followed by a layer of patches
 // of the n encoded rows of x. It returns false if the patches have no contrast.
 func (sc *Scaling) patchView(chain string, x []float32, n int) (search.View, bool) {
 	size, steps := viewSize(sc.image), sc.Steps[sc.encoded:]
@@ -154,7 +152,7 @@ func (sc *Scaling) patchView(chain string, x []float32, n int) (search.View, boo
 		Steps: append(slices.Clip(steps), r)}, true
 }
 
-// imageTo adds a step that turns images into images.
+// imageTo adds a step whose output is an image, too.
 func (sc *Scaling) imageTo(step string, r interface {
 	features.Recipe
 	Result() preprocess.ImageShape
@@ -177,7 +175,7 @@ func (sc *Scaling) unitPixels() error {
 	return sc.imageTo("unitpixels", preprocess.UnitPixels{Shape: sc.image})
 }
 
-// hog gives gradients, which are not images.
+// hog adds histograms of gradients, after which rows are not images.
 func (sc *Scaling) hog() error {
 	if err := sc.images("hog"); err != nil {
 		return err

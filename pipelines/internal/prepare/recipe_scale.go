@@ -17,30 +17,29 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Scaling is a chain of scalings for a data set, with the statistics of the columns that come
-// out of it.
+// Scaling is a chain of preprocessing steps for a dataset, with the statistics of its output columns.
 type Scaling struct {
 	Steps []features.Recipe
 	Dim   int
 	statistics
-	encoded int                                    // steps before the columns that the statistics began with
-	normed  bool                                   // rows have length 1 after the last step
-	image   preprocess.ImageShape                  // of the rows so far; height 0 if they are not images
-	seed    uint64                                 // of patches
-	Sample  func() (x []float32, n int, err error) // sample of rows after the chain so far
+	encoded  int                                    // number of first steps that encode columns
+	unitNorm bool                                   // rows have norm 1 after the last step
+	image    preprocess.ImageShape                  // of the output; height 0 if rows are not images
+	seed     uint64                                 // seed to choose patches
+	Sample   func() (x []float32, n int, err error) // sample of output rows, n×Dim
 }
 
-// statistics are the statistics of the columns so far.
+// statistics has the statistics of the output columns.
 type statistics struct {
 	mean, variance []float64
 	low, high      []float64
-	least, largest []float32 // of the columns before scaling
-	unscaled       []bool    // columns that standard and minmax leave alone; nil for none
-	// known tells that the statistics are valid; steps that mix columns end that.
+	least, largest []float32 // range of the columns before scaling
+	unscaled       []bool    // columns that standard and minmax do not scale; nil for none
+	// known tells that the statistics are valid. They are not after steps that mix columns.
 	known bool
 }
 
-// Encode returns the n rows of a profile as the numbers that the chain of scalings begins with.
+// Encode applies the steps that encode columns to the n rows of a profile.
 func (sc *Scaling) Encode(x []float32, n int) ([]float32, error) {
 	return apply(sc.Steps[:sc.encoded], x, n)
 }
@@ -69,15 +68,15 @@ func ValidScale(chain []string) error {
 	return nil
 }
 
-// plainSteps are the steps without arguments.
+// plainSteps has the steps without arguments.
 var plainSteps = map[string]func(*Scaling) error{
 	"auto": nil, "none": func(*Scaling) error { return nil },
 	"unit": (*Scaling).unit, "standard": (*Scaling).standard, "minmax": (*Scaling).minmax,
 	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog, "unitpixels": (*Scaling).unitPixels,
 }
 
-// chooseScale makes the chain for a data set. auto uses the format's default, and standardises
-// the columns of tables. The first step for a typed table encodes its columns.
+// chooseScale makes the chain for a dataset. auto is the format's default, and standard for tables. The first
+// step for a typed table encodes its columns.
 func chooseScale(chain []string, encode Encoding, seed uint64, schema dataset.Schema, p *profile.Profile,
 	sum *profile.Sum) (*Scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
@@ -88,7 +87,7 @@ func chooseScale(chain []string, encode Encoding, seed uint64, schema dataset.Sc
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {
-			n = min(n, SampleRows(sc.Dim)) // rows are longer than the profile's
+			n = min(n, SampleRows(sc.Dim)) // encoded rows are longer than the rows of the profile
 		}
 		x, err := sc.Apply(x[:n*d], n)
 		return x, n, err
@@ -111,18 +110,17 @@ func chooseScale(chain []string, encode Encoding, seed uint64, schema dataset.Sc
 	return sc, nil
 }
 
-// SampleRows returns how many encoded rows of a length are in a sample, at most: as many as in a
-// profile of such rows.
+// SampleRows returns the largest number of rows of a length in a sample, the same as in a profile of such rows.
 func SampleRows(length int) int { return max(50, min(1000, (4<<20)/length)) }
 
-// grow makes room for the statistics of n columns.
+// grow sets the capacity of the statistics to n columns.
 func (sc *Scaling) grow(n int) {
 	sc.mean, sc.variance = slices.Grow(sc.mean, n), slices.Grow(sc.variance, n)
 	sc.low, sc.high = slices.Grow(sc.low, n), slices.Grow(sc.high, n)
 	sc.least, sc.largest = slices.Grow(sc.least, n), slices.Grow(sc.largest, n)
 }
 
-// column adds the statistics of a column.
+// column appends the statistics of a column.
 func (sc *Scaling) column(mean, variance float64, low, high float32) {
 	sc.mean, sc.variance = append(sc.mean, mean), append(sc.variance, variance)
 	sc.low, sc.high = append(sc.low, float64(low)), append(sc.high, float64(high))
@@ -130,7 +128,7 @@ func (sc *Scaling) column(mean, variance float64, low, high float32) {
 }
 
 func (sc *Scaling) add(word string) error {
-	sc.normed = word == "unit"
+	sc.unitNorm = word == "unit"
 	if step, ok := plainSteps[word]; ok {
 		return step(sc)
 	}
@@ -146,7 +144,7 @@ func (sc *Scaling) add(word string) error {
 	return nil
 }
 
-// mix adds a step after which nothing is known about the columns.
+// mix adds a step after which the statistics of columns are not known.
 func (sc *Scaling) mix(r features.Recipe) error {
 	_, out, err := features.Dims(r)
 	if err == nil {
@@ -188,8 +186,7 @@ func (sc *Scaling) minmax() error {
 	return nil
 }
 
-// toScale returns a copy of a statistic of the columns, with the value that changes nothing where
-// scaling does not apply.
+// toScale returns a copy of a statistic of the columns, with the value neutral for unscaled columns.
 func (sc *Scaling) toScale(statistic []float64, neutral float64) []float64 {
 	out := slices.Clone(statistic)
 	for j, is := range sc.unscaled {
@@ -200,7 +197,7 @@ func (sc *Scaling) toScale(statistic []float64, neutral float64) []float64 {
 	return out
 }
 
-// affine transforms the statistics by x ↦ (x − shift)/divide, column by column.
+// affine updates the statistics for x ↦ (x − shift)/divide in each column.
 func (sc *Scaling) affine(of func(j int) (shift, divide float64)) {
 	for j := range sc.mean {
 		shift, divide := of(j)
@@ -213,9 +210,9 @@ func (sc *Scaling) affine(of func(j int) (shift, divide float64)) {
 	}
 }
 
-// ranges returns the smallest and largest number of each column after the chain: of all rows if
-// columns are scaled one by one, which keeps their order, or if rows have length 1; else of the
-// sample, widened by its own range on both sides.
+// ranges returns bounds on the numbers of each output column. They hold for all rows if the steps scale columns
+// separately, or if rows have norm 1. Otherwise they are the range of the sample, widened on both sides by its
+// own length.
 func (sc *Scaling) ranges() (low, high []float32, err error) {
 	d := sc.Dim
 	switch {
@@ -225,7 +222,7 @@ func (sc *Scaling) ranges() (low, high []float32, err error) {
 			return nil, nil, err
 		}
 		return x[:d], x[d:], nil
-	case sc.normed:
+	case sc.unitNorm:
 		return slices.Repeat([]float32{-1}, d), slices.Repeat([]float32{1}, d), nil
 	}
 	x, n, err := sc.Sample()
@@ -243,7 +240,7 @@ func (sc *Scaling) ranges() (low, high []float32, err error) {
 	return low, high, nil
 }
 
-// data describes n rows after the chain.
+// data describes n output rows, for the choice of a kernel.
 func (sc *Scaling) data(n int64, seed uint64) *kernel.Data {
 	d := &kernel.Data{In: sc.Dim, Rows: n, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(),
 		Norm: sc.norm(), Image: rows.Image(sc.image)}
@@ -253,9 +250,9 @@ func (sc *Scaling) data(n int64, seed uint64) *kernel.Data {
 	return d
 }
 
-// norm returns a bound on the norm of rows after the chain, or +Inf if unknown.
+// norm returns a bound on the norm of output rows, or +Inf if none is known.
 func (sc *Scaling) norm() float64 {
-	if sc.normed {
+	if sc.unitNorm {
 		return 1
 	}
 	if !sc.known {
@@ -273,7 +270,7 @@ func (sc *Scaling) norm() float64 {
 	return math.Sqrt(squares)
 }
 
-// Apply returns the n rows after the chain.
+// Apply applies the chain to n rows of x.
 func (sc *Scaling) Apply(x []float32, n int) ([]float32, error) { return apply(sc.Steps, x, n) }
 
 func apply(steps []features.Recipe, x []float32, n int) ([]float32, error) {
@@ -283,14 +280,14 @@ func apply(steps []features.Recipe, x []float32, n int) ([]float32, error) {
 			return nil, &exit.DataError{Err: err}
 		}
 		_, out := m.Dims()
-		dst := make([]float32, n*out) // not every map may write to the rows it reads
+		dst := make([]float32, n*out) // not all maps can work in place
 		m.Apply(dst, x, n)
 		x = dst
 	}
 	return x, nil
 }
 
-// varianceAll returns the variance of all numbers of all scaled rows.
+// varianceAll returns the variance of all numbers in all output rows.
 func (sc *Scaling) varianceAll() float64 {
 	var mean, within float64
 	for j := range sc.mean {

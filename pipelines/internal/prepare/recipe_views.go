@@ -14,16 +14,15 @@ import (
 )
 
 const (
-	// clipAt is where the view "clipped" cuts standardised columns.
+	// clipAt is the absolute value at which the view "clipped" clips standardised columns.
 	clipAt = 3
-	// knots is the number of quantiles of the view "normal scores".
+	// knots is the largest number of quantiles of the view "normal scores".
 	knots = preprocess.MaxKnots
 )
 
-// Views returns the ways to see the columns of a recipe's rows, the recipe's own first. Unless the
-// scalings were given, images can also become a layer of patches, and other columns can be
-// standardised, clipped after that, or replaced by normal scores, whose quantiles come from the n
-// encoded rows of x.
+// Views returns the preprocessing alternatives that a search tries, the recipe's own first. Unless the user
+// chose scalings, these are a layer of patches for images, and for other columns: standardised, standardised
+// and clipped, or replaced by normal scores with quantiles of the n encoded rows of x.
 func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int) []search.View {
 	sc := r.Scaling
 	auto := len(chain) == 0 || chain[0] == "auto"
@@ -44,7 +43,7 @@ func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int)
 		return views
 	}
 	standard := sc.Steps[sc.encoded:]
-	if chain[0] == "none" { // the statistics still describe the numbers
+	if chain[0] == "none" { // the statistics are those of the unscaled numbers
 		standard = []features.Recipe{preprocess.NewStandard(sc.toScale(sc.mean, 0), sc.toScale(sc.variance, 1))}
 		views = append(views, search.View{Name: "standard", Steps: standard})
 	}
@@ -62,13 +61,13 @@ func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int)
 	)
 }
 
-// Searched returns the recipe of a kernel after steps that a search chose instead of the scalings.
-// files are those that the steps name.
+// Searched returns the recipe of a kernel after steps that a search chose instead of the scalings. files are
+// the files that the steps name.
 func (r Recipe) Searched(steps []features.Recipe, k kernel.Options, seed uint64, name string,
 	files []storage.File) (Recipe, error) {
 	sc := *r.Scaling
 	sc.Steps = append(slices.Clone(sc.Steps[:sc.encoded]), steps...)
-	sc.known, sc.normed = false, false
+	sc.known, sc.unitNorm = false, false
 	for _, step := range steps {
 		_, out, err := features.Dims(step)
 		if err != nil {

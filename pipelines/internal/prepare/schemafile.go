@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 )
 
-// Open opens data whose columns have these types. A schema file also chooses the columns.
+// Open opens data with these types of columns. A schema file also determines which columns are used, and how.
 func (o *Types) Open(ctx context.Context, data dataset.Options, log io.Writer) (*dataset.Dataset, error) {
 	if o.Schema != "" {
 		if err := o.choose(ctx, &data); err != nil {
@@ -25,7 +25,7 @@ func (o *Types) Open(ctx context.Context, data dataset.Options, log io.Writer) (
 	return job.OpenData(ctx, data, log)
 }
 
-// choose reads the schema file and chooses columns of the data by it.
+// choose reads the schema file and sets the options of data that select columns from it.
 func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
 	if o.flags() || data.Weight != "" || data.ID != "" || data.Time != "" || len(data.Columns)+len(data.Drop) > 0 {
 		return exit.Usage("--schema %s says which columns there are and what they are, so that only --label can be given with it", o.Schema)
@@ -37,7 +37,7 @@ func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
 	if o.file, err = schema.ReadDescription(text); err != nil {
 		return refuseSchema(o.Schema, err)
 	}
-	names := given(o.file)
+	names := columnKeys(o.file)
 	all := !slices.ContainsFunc(o.file.Fields, func(f schema.Field) bool { return f.Role == schema.Ignore })
 	var labels []string
 	for i, f := range o.file.Fields {
@@ -62,7 +62,7 @@ func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
 	return nil
 }
 
-// refuseSchema returns the error of a schema file.
+// refuseSchema returns an error about a schema file.
 func refuseSchema(name string, err error) error {
 	var at *schema.FileError
 	if errors.As(err, &at) {
@@ -71,9 +71,9 @@ func refuseSchema(name string, err error) error {
 	return &exit.DataError{Err: fmt.Errorf("schema: %s: %s", name, strings.TrimPrefix(err.Error(), "schema: "))}
 }
 
-// given returns what gives each column in options: its name, or its position if the name does
-// not identify it.
-func given(d *schema.Description) []string {
+// columnKeys returns the text by which options name each column: its name, or its position if the name is not
+// unique.
+func columnKeys(d *schema.Description) []string {
 	count := map[string]int{}
 	for _, f := range d.Fields {
 		count[f.Name]++
@@ -90,10 +90,10 @@ func given(d *schema.Description) []string {
 	return names
 }
 
-// complete returns the description of the schema file for the columns of dataset.DescribedBy,
-// which the survey has seen.
+// complete adds the results of a survey of the columns of dataset.DescribedBy to the description in the schema
+// file.
 func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Description, []schema.Note, error) {
-	at := map[string][]int{} // columns of the file by name and, but for features, role
+	at := map[string][]int{} // columns of the file by name and, except for features, role
 	key := func(name string, role schema.Role) string { return string(role) + " " + name }
 	for i, f := range o.file.Fields {
 		at[key(f.Name, f.Role)] = append(at[key(f.Name, f.Role)], i)
@@ -123,8 +123,8 @@ func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Descript
 	return found, notes, nil
 }
 
-// WriteSchema creates a schema file of the columns of the files, in their order: the ones that
-// dataset.DescribedBy returns as found, and others as not used.
+// WriteSchema creates a schema file of all columns of the files, in their order. found describes the columns
+// that dataset.DescribedBy returns; others are not used.
 func WriteSchema(ctx context.Context, name string, d *dataset.Dataset, found *schema.Description) error {
 	l := d.Schema.Layout.(dataset.Tabular).Table()
 	all := &schema.Description{Rules: found.Rules, Fields: make([]schema.Field, len(l.Columns))}

@@ -13,19 +13,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// Session is a job that fits something to rows: the results of the profile, and notes for the
+// Session is a job that fits a model or features to rows, with the results of the profile and notes for the
 // user.
 type Session struct {
 	*job.Job
 	*Prepared
 	Spec Spec
-	// Iterative tells that rows are also read in the shards of iterative learners.
+	// Iterative tells that iterative learners read the rows, in shards of their own.
 	Iterative bool
 	Notes     []string
 }
 
-// CountCopies counts the copies of few different rows before the first pass with folds, and adds a note if
-// many rows repeat.
+// CountCopies calls Prepared.CountCopies before the first pass with folds, and adds a note if many rows repeat.
 func (s *Session) CountCopies(ctx context.Context) error {
 	if s.counted {
 		return nil
@@ -39,13 +38,14 @@ func (s *Session) CountCopies(ctx context.Context) error {
 	return nil
 }
 
-// SurveyRows runs a survey pass with a sample of that many rows; 0 is the profile's number.
+// SurveyRows runs a survey pass outside the first of folds, with a sample of that many rows; 0 is the number of
+// the profile.
 func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
 	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample})
 }
 
-// SurveyWeighed is SurveyRows with the weight of each row after its label, and its part among parts, or -1
-// if its content decides that.
+// SurveyWeighed is SurveyRows, but each label is followed by the weight of the row and its part among parts,
+// which is -1 if the content of the row decides it.
 func (s *Session) SurveyWeighed(ctx context.Context, folds, sample, parts int) (*profile.Sum, error) {
 	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample, Weigh: true, Parts: parts})
 }
@@ -65,8 +65,8 @@ func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum
 	return sum, err
 }
 
-// LearnedFrom returns how many rows remain to learn from if the first fold is held out. It is
-// an error if that leaves all rows or none.
+// LearnedFrom returns the number of rows outside the first fold. It returns an error if these are all rows or
+// none.
 func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 	n := sum.Result().Rows
 	if n == 0 || folds > 0 && n == s.Counts.Used {
@@ -76,15 +76,15 @@ func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 	return n, nil
 }
 
-// KeepSample stores the file of a learner's sample in the work directory, and returns its name.
+// KeepSample stores an encoded sample in the work directory, and returns the name of its file.
 func (s *Session) KeepSample(ctx context.Context, data []byte) (string, error) {
 	name := storage.Join(s.Work.Dir, "sample-"+ShortSum(data)+".safetensors")
 	return name, storage.WriteState(ctx, name, data)
 }
 
-// LearnPass is the pass of a learner over the rows assigned to partitions.
+// LearnPass returns the pass of a learner over the rows of partitions.
 func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pass {
-	// The shards are always the same, because the model depends on them.
+	// The size of shards is fixed, because the model depends on it.
 	shards := s.Data.Shards(job.ShardBytes)
 	common := s.Pass(folds)
 	common.Shards = nil
@@ -94,8 +94,7 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 	}
 }
 
-// Pass returns what the passes of the session that assign rows to that many folds have in
-// common.
+// Pass returns the common part of all passes that assign rows to that many folds.
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{
 		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target,

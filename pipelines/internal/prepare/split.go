@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Split says which columns assign rows to folds; the zero value leaves that to the content of the rows.
+// Split says which columns assign rows to folds. With the zero value the content of the rows does.
 type Split struct {
 	Group []string `flag:"group_column" placeholder:"COLUMNS" list:"commas" help:"Columns, separated by commas, that together name the group of a row, such as a patient or a machine. Rows of a group are held out together, so held-out figures are for new groups. The columns are not features."`
 	Fold  string   `flag:"fold_column" placeholder:"COLUMN" help:"Column with the number of each row's fold. These folds replace those of --folds; where only one is held out, it is the one with the smallest number. The column is not a feature."`
@@ -21,7 +21,7 @@ type Split struct {
 	Gap   string   `flag:"time_gap" help:"For --time_split: do not learn from rows in this period before held-out rows: 7d, 12h, 30m or 10s for dates, a number for a column of numbers. Learner ridge only."`
 }
 
-// validate returns a usage error for a split that no data can have.
+// validate returns a usage error if the options are invalid whatever the data.
 func (s Split) validate(o dataset.Options) error {
 	var given []string
 	for _, f := range []struct {
@@ -49,7 +49,7 @@ func (s Split) validate(o dataset.Options) error {
 	return nil
 }
 
-// By is what assigns rows; "" is their content.
+// By returns what assigns rows to folds; "" for their content.
 func (s Split) By() profile.FoldBy {
 	switch {
 	case len(s.Group) > 0:
@@ -62,18 +62,18 @@ func (s Split) By() profile.FoldBy {
 	return ""
 }
 
-// Flag returns the flag that says what assigns rows.
+// Flag returns the name of the flag that determines By.
 func (s Split) Flag() string {
 	return map[profile.FoldBy]string{profile.ByGroup: "--group_column", profile.ByFold: "--fold_column",
 		profile.ByTime: "--time_split"}[s.By()]
 }
 
-// Into makes rows of the data have the keys by which they are split.
+// Into sets options of the data so that rows have the keys by which they are split.
 func (s Split) Into(o *dataset.Options) {
 	o.Group, o.Fold, o.Keys = s.Group, s.Fold, string(s.By())
 }
 
-// splitOf returns the split that a rule describes, and the column of times.
+// splitOf returns the split of a rule, and the column of times.
 func splitOf(r *profile.FoldRule) (s Split, timeColumn string) {
 	switch {
 	case r == nil:
@@ -87,7 +87,7 @@ func splitOf(r *profile.FoldRule) (s Split, timeColumn string) {
 	return s, timeColumn
 }
 
-// columns returns the columns that give the keys, as they were given.
+// columns returns the columns of the keys, as the user named them.
 func (s Split) columns(o dataset.Options) []string {
 	switch s.By() {
 	case profile.ByGroup:
@@ -101,7 +101,7 @@ func (s Split) columns(o dataset.Options) []string {
 var gapUnits = map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour,
 	"m": time.Minute, "s": time.Second}
 
-// gap returns the length of the gap: in seconds if it has a unit.
+// gap parses Gap. The length is in seconds if the gap has a unit, and otherwise in the units of the column.
 func (s Split) gap() (length float64, seconds bool, err error) {
 	text := s.Gap
 	unit := strings.TrimLeft(text, "0123456789.")
@@ -116,7 +116,7 @@ func (s Split) gap() (length float64, seconds bool, err error) {
 	return length, unit != "", nil
 }
 
-// rule returns the rule of a split of profiled rows into that many folds.
+// rule returns the rule that splits profiled rows into folds, nil if their content does.
 func (o Spec) rule(d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
 	if d.Key == nil || o.Folds < 2 {
 		return nil, nil
@@ -143,7 +143,7 @@ func (o Spec) rule(d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*pro
 	return r, nil
 }
 
-// HeldOutText says in words which rows are held out together; "" if their content decides that.
+// HeldOutText describes which rows are held out together, "" if their content decides.
 func (l *Prepared) HeldOutText() string {
 	if l.Rule == nil {
 		return ""
@@ -162,7 +162,7 @@ func (l *Prepared) HeldOutText() string {
 	return fmt.Sprintf("the latest rows, by %s, from %s on; earlier parts are judged by rows before them", columns, from)
 }
 
-// InTime returns a note if rows have times, by which the held-out ones are not chosen; "" otherwise.
+// InTime returns a note if rows have times but held-out rows are not chosen by them, and "" otherwise.
 func (o Spec) InTime(d *dataset.Dataset) string {
 	column, and := o.Data.Time, ""
 	if t := d.Schema.Table; t != nil && column == "" {
@@ -177,7 +177,7 @@ func (o Spec) InTime(d *dataset.Dataset) string {
 		"are too good: %s--time_split holds out the latest", column, and)
 }
 
-// clusterOf returns how many rows are as good as one, of rows that are read by a rule.
+// clusterOf returns how many rows count as one independent row, under a rule.
 func clusterOf(r *profile.FoldRule, p *Profiled) float64 {
 	if r == nil || r.By != profile.ByGroup {
 		return 1

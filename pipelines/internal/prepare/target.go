@@ -17,13 +17,12 @@ import (
 )
 
 const (
-	fewClasses  = 10  // distinct whole numbers, at most, are surely classes
-	autoClasses = 100 // may be
+	fewClasses  = 10  // up to this many distinct whole numbers are classes
+	autoClasses = 100 // up to this many are classes if they are numbered from 0 or 1
 )
 
-// AreClasses tells whether labels are classes by default: texts, up to 10 distinct whole numbers,
-// and up to 100 that number classes, which is from 0 or 1 on with a gap in ten at most. Ages and
-// counts begin elsewhere, or leave gaps.
+// AreClasses reports whether labels are classes by default: texts, up to 10 distinct whole numbers, or up to
+// 100 that start at 0 or 1 with a gap in ten at most. Ages and counts start elsewhere, or have more gaps.
 func AreClasses(l *schema.LabelSummary) bool {
 	switch {
 	case !l.Numeric:
@@ -36,8 +35,8 @@ func AreClasses(l *schema.LabelSummary) bool {
 	return n <= fewClasses || n <= autoClasses && numbered
 }
 
-// DecideTask decides from the labels what is learned. Without a task, they are classes if AreClasses
-// says so, and otherwise targets of a regression.
+// DecideTask returns the target of a task. For task auto, labels are classes if AreClasses reports so, and
+// otherwise targets of a regression.
 func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Labeling, error) {
 	fail := func(format string, args ...any) (transforms.Labeling, error) {
 		return transforms.Labeling{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
@@ -51,7 +50,7 @@ func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transf
 		case !l.Numeric && 2*l.Targets > l.Rows:
 			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and "+
 				"can be set aside, with --task classification every label is a class", l.Text)
-		case written(l):
+		case lookLikeNumbers(l):
 			return fail("%s; with --task classification every label is a class", seemNumbers(d, l))
 		case AreClasses(l):
 			task = string(models.Classification)
@@ -68,7 +67,7 @@ func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transf
 			return fail("%w", err)
 		}
 		if l.Min == l.Max {
-			return fail("every row has the target %g, so there is nothing to learn%s", l.Min, elsewhere(d))
+			return fail("every row has the target %g, so there is nothing to learn%s", l.Min, otherLabelsHint(d))
 		}
 		return transforms.Labeling{Grid: linear.Grids{{Low: float64(l.Min), High: float64(l.Max)}}}, nil
 	}
@@ -77,13 +76,13 @@ func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transf
 		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s",
 			schema.MaxClasses, schema.MaxLabel, hint(d, l))
 	case l.Rows == 1:
-		return fail("only one row is used; classification needs at least two classes%s", elsewhere(d))
+		return fail("only one row is used; classification needs at least two classes%s", otherLabelsHint(d))
 	case len(l.Vocabulary.Classes) < 2 && l.Same != nil:
 		return fail("all %d rows have the label %s: %q and %q are the same number; write codes with a letter, such as c%s",
 			l.Rows, l.Vocabulary.Classes[0], l.Same[0], l.Same[1], l.Same[0])
 	case len(l.Vocabulary.Classes) < 2:
 		return fail("all %d rows have the label %q; classification needs at least two classes%s", l.Rows,
-			l.Vocabulary.Classes[0], elsewhere(d))
+			l.Vocabulary.Classes[0], otherLabelsHint(d))
 	}
 	if err := l.Vocabulary.Check(); err != nil {
 		return fail("%w", err)
@@ -91,8 +90,7 @@ func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transf
 	return transforms.Labeling{Classes: l.Vocabulary}, nil
 }
 
-// normal returns an error if targets in that range, which are not all 0, are too small to be
-// predicted in float32.
+// normal returns an error if targets in that range, which are not all 0, are too small for float32 predictions.
 func normal(low, high float64) error {
 	size := max(-low, high)
 	if size == 0 || size >= 0x1p-126 {
@@ -102,9 +100,9 @@ func normal(low, high float64) error {
 		"multiply them by a power of ten", low, high)
 }
 
-// written reports whether labels seem to be numbers with a decimal comma or with thousands apart, too
-// many of them to be the names of classes.
-func written(l *schema.LabelSummary) bool {
+// lookLikeNumbers reports whether labels are texts that look like numbers with a decimal comma or a thousands
+// separator, and there are too many for names of classes.
+func lookLikeNumbers(l *schema.LabelSummary) bool {
 	if l.Numeric {
 		return false
 	}
@@ -127,7 +125,7 @@ func written(l *schema.LabelSummary) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return !number(text) })
 }
 
-// seemNumbers says so of labels that are written, and what to do.
+// seemNumbers returns a note with advice for labels for which lookLikeNumbers is true.
 func seemNumbers(d *dataset.Dataset, l *schema.LabelSummary) string {
 	next := "--decimal and --thousands say how these are written"
 	if !d.Schema.Traits().Written {
@@ -136,18 +134,18 @@ func seemNumbers(d *dataset.Dataset, l *schema.LabelSummary) string {
 	return fmt.Sprintf("labels such as %q seem to be numbers; %s", l.Text, next)
 }
 
-// elsewhere says where there may be other labels.
-func elsewhere(d *dataset.Dataset) string {
+// otherLabelsHint returns advice on which column may have the labels.
+func otherLabelsHint(d *dataset.Dataset) string {
 	if d.Schema.Traits().Columns {
 		return "; add files with other labels, or name another column with --label"
 	}
 	return "; add files with other labels"
 }
 
-// maxRoom limits Spec.Room: with it a target that is known has less than 8 bits on the grid.
+// maxRoom limits Spec.Room: beyond it the training targets use less than 8 bits of the grid.
 const maxRoom = 100
 
-// roomy returns grids with room for targets beyond them.
+// roomy returns grids that are extended by Room on both sides.
 func (o Spec) roomy(grids linear.Grids) linear.Grids {
 	if o.Room == 0 {
 		return grids
@@ -160,17 +158,17 @@ func (o Spec) roomy(grids linear.Grids) linear.Grids {
 	return wide
 }
 
-// Doubt returns a note on what --task auto decided for labels that may well be something else,
-// and how to change that; "" if there is no doubt or the task was given. Whole numbers are ages
-// and counts as often as names of classes. Labels that look like identifiers are noted for every task.
+// Doubt returns a note if the decision of --task auto may be wrong, with advice, and "" otherwise. Whole
+// numbers are ages and counts as often as names of classes. It notes labels that look like identifiers for
+// every task.
 func Doubt(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
-	if l != nil && written(l) {
+	if l != nil && lookLikeNumbers(l) {
 		return seemNumbers(d, l)
 	}
 	if note := identifiers(task, d, l); note != "" {
 		return note
 	}
-	if note := alike(l); note != "" {
+	if note := lookalikes(l); note != "" {
 		return note
 	}
 	if task != "" && task != "auto" || l == nil || l.Vocabulary == nil {
@@ -185,7 +183,7 @@ func Doubt(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	case !l.Numeric && l.Targets > 0:
 		return fmt.Sprintf("labels are treated as classes because %q is not a number, although %s of %s labels are; --task "+
 			"regression lists those that are not", l.Text, report.Groups(l.Targets), report.Groups(l.Rows))
-	case !l.Numeric || !l.Whole || named(d, l):
+	case !l.Numeric || !l.Whole || nameClasses(d, l):
 		return ""
 	case AreClasses(l):
 		return fmt.Sprintf("labels are %d distinct whole numbers from %s to %s, treated as classes; "+
@@ -197,8 +195,8 @@ func Doubt(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	return ""
 }
 
-// alike returns a note on classes that look the same; "" if there are none.
-func alike(l *schema.LabelSummary) string {
+// lookalikes returns a note on classes whose names look the same, "" if there are none.
+func lookalikes(l *schema.LabelSummary) string {
 	if l == nil || l.Vocabulary == nil || l.Numeric {
 		return ""
 	}
@@ -215,9 +213,9 @@ func alike(l *schema.LabelSummary) string {
 	return note
 }
 
-// named reports whether whole numbers surely name classes: labels of images do, and two neighbours,
-// or two signs.
-func named(d *dataset.Dataset, l *schema.LabelSummary) bool {
+// nameClasses reports whether whole numbers certainly name classes: labels of images, two consecutive numbers,
+// or two numbers that differ only in sign.
+func nameClasses(d *dataset.Dataset, l *schema.LabelSummary) bool {
 	traits := d.Schema.Traits()
 	two := len(l.Vocabulary.Classes) == 2 && (l.Max-l.Min == 1 || l.Min == -l.Max)
 	return two || !traits.Text && !traits.Columns
@@ -230,7 +228,7 @@ func hint(d *dataset.Dataset, l *schema.LabelSummary) string {
 	return "; " + otherLabel(d)
 }
 
-// Labeled returns an error unless the data has labels.
+// Labeled returns an error if the data has no labels.
 func Labeled(d *dataset.Dataset) error {
 	if d.Labeled {
 		return nil
@@ -251,8 +249,8 @@ func Unlabeled(d *dataset.Dataset) error {
 	return exit.Usage("%s has no labels", f)
 }
 
-// lastOf returns the last column of the files as --label takes it: by name, or by position if it has no name
-// that is easy to give.
+// lastOf returns the last column of the files as a value of --label: its name, or its position if the name is
+// hard to type.
 func lastOf(d *dataset.Dataset) string {
 	l, is := d.Schema.Layout.(dataset.Tabular)
 	if !is || !l.Named() {
@@ -284,8 +282,8 @@ func SomeOf(names []string) string {
 	return text
 }
 
-// PositiveClass returns the positive one of two classes: the one that is given, else the rarer one,
-// and of equally frequent ones the second; "" for other labels.
+// PositiveClass returns the positive one of two classes: the given one, by default the less frequent one, and
+// of equally frequent ones the second. It is "" for other labels.
 func (l *Prepared) PositiveClass(given string) (string, error) {
 	if l.Target.Classes == nil {
 		if given != "" {

@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Targets is DecideTask for several labels, whose ranges are given: they are the targets of a
-// regression.
+// Targets is DecideTask for several labels with the given ranges, which are the targets of a regression.
 func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Labeling, error) {
 	fail := func(format string, args ...any) (transforms.Labeling, error) {
 		return transforms.Labeling{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,

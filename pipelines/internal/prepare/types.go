@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 )
 
-// Types says what the user knows about the columns of a table, which are given by name,
-// position or pattern. The rest is found from the data.
+// Types has the options for the types of columns, which are given by name, position or pattern. Other types are
+// inferred from the data.
 type Types struct {
 	Numeric     []string `flag:"numeric" placeholder:"COLUMNS" list:"commas" help:"Columns of numbers, by name, position or pattern; rows with other texts there cannot be used."`
 	Categorical []string `flag:"categorical" placeholder:"COLUMNS" list:"commas" help:"Columns whose texts, including numbers, are levels of categories."`
@@ -26,7 +26,7 @@ type Types struct {
 	file *schema.Description // of the schema file
 }
 
-// Validate returns a usage error for values that no table can have.
+// Validate returns a usage error for options that are invalid whatever the data.
 func (o Types) Validate() error {
 	if _, err := o.rules(); err != nil {
 		return err
@@ -40,16 +40,16 @@ func (o Types) Validate() error {
 	return nil
 }
 
-// Given reports whether anything is said about types.
+// Given reports whether any option is set.
 func (o Types) Given() bool { return o.Schema != "" || o.flags() }
 
-// flags reports whether anything is said by other flags than --schema.
+// flags reports whether any option except Schema is set.
 func (o Types) flags() bool {
 	return len(o.Numeric)+len(o.Categorical)+len(o.Missing) > 0 || o.Decimal != "" || o.Thousands != "" ||
 		o.Fill != "" || o.MaxLevels > 0
 }
 
-// rules returns how fields are written.
+// rules returns how numbers and missing values are written.
 func (o Types) rules() (schema.Rules, error) {
 	r := schema.Rules{Missing: o.Missing}
 	if len(r.Missing) == 0 {
@@ -73,7 +73,7 @@ func (o Types) rules() (schema.Rules, error) {
 	return r, nil
 }
 
-// hints returns what the options say about the columns of a dataset.
+// hints returns the options for the columns of a dataset.
 func (o Types) hints(d *dataset.Dataset) (h schema.Hints, err error) {
 	h = schema.Hints{Roles: map[int]schema.Role{}, Types: map[int]schema.Type{}, MaxLevels: o.MaxLevels, Fill: o.Fill}
 	for i, c := range dataset.DescribedBy(d) {
@@ -101,8 +101,8 @@ func (o Types) hints(d *dataset.Dataset) (h schema.Hints, err error) {
 	return h, nil
 }
 
-// Describe reads all rows of a format with columns and infers roles and types of the columns,
-// features first.
+// Describe reads all rows and infers the roles and types of columns, features first. The format must have
+// columns.
 func (o Types) Describe(ctx context.Context, j *job.Job, d *dataset.Dataset,
 	maxBad float64) (*schema.Description, []schema.Note, error) {
 	return o.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
@@ -111,7 +111,7 @@ func (o Types) Describe(ctx context.Context, j *job.Job, d *dataset.Dataset,
 	})
 }
 
-// DescribeBy is Describe with a survey of the columns of dataset.DescribedBy.
+// DescribeBy is Describe with a function that surveys the columns of dataset.DescribedBy.
 func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema.Survey, error)) (*schema.Description,
 	[]schema.Note, error) {
 	if o.file != nil {
@@ -141,9 +141,8 @@ func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema
 	return description, notes, nil
 }
 
-// SetTypes makes rows of the dataset hold the features of a description, by their types, and says
-// how the times of rows and the numbers of labels and weights are written. It changes nothing else if
-// all columns are plain numbers.
+// SetTypes has rows of the dataset hold the features of a description with their types, and sets how times of
+// rows, labels and weights are written. If all columns are plain numbers it changes nothing else.
 func SetTypes(d *dataset.Dataset, found *schema.Description) {
 	n := 0
 	for _, c := range dataset.DescribedBy(d) {
@@ -169,8 +168,8 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 	}
 }
 
-// typed finds the types of the columns, if the data has columns and they are not plain numbers.
-// It returns notes on decisions that may be wrong.
+// typed finds and sets the types of columns, unless the data has no columns or they are plain numbers. It
+// returns notes on decisions that may be wrong.
 func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
 	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
 	found, notes, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
@@ -181,7 +180,7 @@ func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes 
 	return notes, nil
 }
 
-// Fit returns a usage error if types are given for data without columns.
+// Fit returns a usage error if types are given for data that has no columns.
 func (o Types) Fit(d *dataset.Dataset) error {
 	if o.Given() && !d.Schema.Traits().Columns {
 		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, "+

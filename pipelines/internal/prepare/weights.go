@@ -2,8 +2,7 @@ package prepare
 
 import "github.com/bochner-ml/bochner/models/profile"
 
-// Weights describes the weights of the rows, which are all 1 if there are none, or if they are
-// equal.
+// Weights returns the weights of the rows. They are all 1 if there are none or they are equal.
 func (l *Prepared) Weights() *profile.Weights {
 	if w := l.Profile.Weights; !w.Equal() {
 		return w
@@ -11,13 +10,13 @@ func (l *Prepared) Weights() *profile.Weights {
 	return profile.UnitWeights(l.Counts.Used)
 }
 
-// EqualWeights reports whether rows have weights that are all equal, as if they had none.
+// EqualWeights reports whether rows have weights and all are equal, which is the same as no weights.
 func (l *Prepared) EqualWeights() bool {
 	return l.Profile.Weights != nil && l.Profile.Weights.Equal()
 }
 
-// ByClass returns the sum of the weights of the rows of each class, their number where rows have
-// no weights, or of all rows in a regression.
+// ByClass returns the sum of the weights, or the number of rows without weights, of each class; in a
+// regression, of all rows.
 func (l *Prepared) ByClass() []float64 {
 	switch labels := l.Profile.Labels; {
 	case l.Target == nil || l.Target.Classes == nil:

@@ -34,7 +34,7 @@ func WriteColumns(w io.Writer, d *schema.Description) {
 	}
 }
 
-// missing returns how many fields are missing, and by which texts.
+// missing describes how many fields are missing, and which texts stand for missing values.
 func missing(s *schema.Summary) string {
 	if s == nil || s.Missing == 0 {
 		return "-"
@@ -66,7 +66,7 @@ func Values(f *schema.Field) string {
 	case f.Type == schema.Category && f.Buckets > 0 && s == nil:
 		return Counted64(int64(f.Buckets), "bucket")
 	case f.Type == schema.Category && f.Buckets > 0:
-		return fmt.Sprintf("%s texts in %s buckets, such as %s", different(s), Groups(int64(f.Buckets)), example(s))
+		return fmt.Sprintf("%s texts in %s buckets, such as %s", distinct(s), Groups(int64(f.Buckets)), example(s))
 	case f.Type == schema.Category && f.Role == schema.Feature:
 		return Counted64(int64(len(f.Levels)), "level") + ": " + levels(f)
 	case f.Type == schema.Time && s != nil:
@@ -88,10 +88,10 @@ func Values(f *schema.Field) string {
 		}
 		return text
 	}
-	return different(s) + " different: " + counted(s.Levels, nil)
+	return distinct(s) + " different: " + countedLevels(s.Levels, nil)
 }
 
-// number prints a number of the data, which may be a year or an identifier, without separators.
+// number formats a number of the data without separators, because it may be a year or an identifier.
 func number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatFloat(v, 'f', -1, 64)
@@ -99,15 +99,15 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// different returns the number of different texts.
-func different(s *schema.Summary) string {
+// distinct describes the number of distinct texts.
+func distinct(s *schema.Summary) string {
 	if s.Exact {
 		return Groups(s.Distinct)
 	}
 	return "about " + Groups(s.Distinct)
 }
 
-// example returns the most frequent text that is known.
+// example returns the most frequent text of the summary.
 func example(s *schema.Summary) string {
 	if len(s.Levels) == 0 {
 		return "…"
@@ -115,27 +115,27 @@ func example(s *schema.Summary) string {
 	return Word(s.Levels[0].Text, 30)
 }
 
-// levels lists the first levels of a category, with counts if they are known.
+// levels lists the first levels of a category, with their counts if these are known.
 func levels(f *schema.Field) string {
 	is := make(map[string]bool, len(f.Levels))
 	for _, l := range f.Levels {
 		is[l] = true
 	}
 	if f.Summary != nil {
-		return counted(f.Summary.Levels, is)
+		return countedLevels(f.Summary.Levels, is)
 	}
 	var all []schema.Level
 	for _, l := range f.Levels[:min(len(f.Levels), mostLevels+1)] {
 		all = append(all, schema.Level{Text: l})
 	}
-	return counted(all, nil)
+	return countedLevels(all, nil)
 }
 
-// mostLevels is the number of levels that are listed of a column.
+// mostLevels is the largest number of levels of a column that are listed.
 const mostLevels = 3
 
-// counted lists the first levels that are among some, and how many rows the others of all have.
-func counted(all []schema.Level, is map[string]bool) string {
+// countedLevels lists the first levels of all that are in is, and counts the rows of all other levels.
+func countedLevels(all []schema.Level, is map[string]bool) string {
 	var parts []string
 	var other int64
 	for _, l := range all {
@@ -146,9 +146,9 @@ func counted(all []schema.Level, is map[string]bool) string {
 		case len(parts) == mostLevels:
 			parts = append(parts, "…")
 		case l.Rows > 0:
-			parts = append(parts, fmt.Sprintf("%s (%s)", item(l.Text, 20), Groups(l.Rows)))
+			parts = append(parts, fmt.Sprintf("%s (%s)", listItem(l.Text, 20), Groups(l.Rows)))
 		default:
-			parts = append(parts, item(l.Text, 20))
+			parts = append(parts, listItem(l.Text, 20))
 		}
 	}
 	text := strings.Join(parts, ", ")
@@ -158,8 +158,8 @@ func counted(all []schema.Level, is map[string]bool) string {
 	return text
 }
 
-// Word returns a text of the data for printing: the first characters of it, and quoted if
-// otherwise it could not be seen where it ends.
+// Word formats a text of the data: at most that many characters, in quotes if its end would not be
+// visible otherwise.
 func Word(text string, most int) string {
 	n := 0
 	for i := range text {
@@ -175,8 +175,8 @@ func Word(text string, most int) string {
 	return text
 }
 
-// item is Word for a text in a list.
-func item(text string, most int) string {
+// listItem is Word for a text in a list.
+func listItem(text string, most int) string {
 	word := Word(text, most)
 	if word[0] != '"' && strings.ContainsAny(word, ",();") {
 		return strconv.Quote(word)

@@ -10,19 +10,19 @@ import (
 	"github.com/bochner-ml/bochner/models/stretch"
 )
 
-// most is how many columns are printed, and mostBars how many are drawn.
+// mostPrinted is the largest number of columns that are printed, and mostBars of columns that are drawn.
 const (
-	most     = 10
-	mostBars = 30
+	mostPrinted = 10
+	mostBars    = 30
 )
 
-// WriteStretch prints how far a learned metric stretches distances: along the first columns and directions. It
-// prints nothing for nil.
+// WriteStretch prints how much a learned metric stretches distances along the first columns and
+// directions. It prints nothing for nil.
 func WriteStretch(w io.Writer, s *stretch.Distances) {
 	if s == nil {
 		return
 	}
-	fmt.Fprintf(w, "metric    stretches squared distances along %s\n", first(len(s.Columns), func(k int) string {
+	fmt.Fprintf(w, "metric    stretches squared distances along %s\n", listFirst(len(s.Columns), func(k int) string {
 		return Word(s.Columns[k].Name, 40) + " " + percent(s.Columns[k].Share)
 	}))
 	for _, d := range s.Directions {
@@ -42,14 +42,14 @@ func WriteStretch(w io.Writer, s *stretch.Distances) {
 	fmt.Fprintln(w, "          (importance is another matter: bochner inspect --model DIR --data FILES measures effects on predictions)")
 }
 
-// first lists the first of n columns.
-func first(n int, text func(k int) string) string {
+// listFirst lists the texts of the first of n columns.
+func listFirst(n int, text func(k int) string) string {
 	var list []string
-	for k := range min(n, most) {
+	for k := range min(n, mostPrinted) {
 		list = append(list, text(k))
 	}
-	if n > most {
-		list = append(list, fmt.Sprintf("and %d more", n-most))
+	if n > mostPrinted {
+		list = append(list, fmt.Sprintf("and %d more", n-mostPrinted))
 	}
 	return strings.Join(list, ", ")
 }
@@ -67,7 +67,7 @@ func WriteEffects(w io.Writer, r *EffectsReport) {
 		return
 	}
 	fmt.Fprintf(w, "effects   on predictions for %s: %s\n", Counted64(int64(r.Rows), "row"),
-		first(len(r.Columns), func(k int) string {
+		listFirst(len(r.Columns), func(k int) string {
 			e := r.Columns[k]
 			return fmt.Sprintf("%s %s ± %.1f", Word(e.Column, 40), percent(e.Share), 100*e.StdErr)
 		}))
@@ -75,7 +75,7 @@ func WriteEffects(w io.Writer, r *EffectsReport) {
 		"          (importance: the share of their variance that changes with a column alone, if it gets values of other rows)\n")
 }
 
-// EffectsPicture is the chart of the columns with the largest effects.
+// EffectsPicture returns a chart of the columns with the largest effects.
 func EffectsPicture(r *EffectsReport) picture.Bars {
 	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %",
 		Y: "column"}
@@ -86,7 +86,7 @@ func EffectsPicture(r *EffectsReport) picture.Bars {
 	return b
 }
 
-// StretchPicture is the chart of the columns along which a metric stretches distances most.
+// StretchPicture returns a chart of the columns along which a metric stretches distances most.
 func StretchPicture(d *stretch.Distances) picture.Bars {
 	b := picture.Bars{Title: "How far the metric stretches distances", X: "share of squared distances, %", Y: "column"}
 	for _, s := range d.Columns[:min(len(d.Columns), mostBars)] {

@@ -21,7 +21,7 @@ type Dependence struct {
 	X       []float64
 	Values  []string // as texts
 	Outputs []string // what is predicted: the target, or classes
-	// Mean and StdErr have the mean of each output at each value, and its standard error as the rows are a sample.
+	// Mean[o][v] is the mean of output o at value v, and StdErr its standard error over the sample of rows.
 	Mean, StdErr [][]float64
 }
 
@@ -31,9 +31,9 @@ const (
 	maxDependenceOutputs = 4
 )
 
-// DependenceOf measures the dependence on each of the columns, by name, of predictions for rows as EffectsOf takes
-// them: of the probability of the positive one of two classes, of the first of several, of the first target; and of
-// scores where a model has no probabilities.
+// DependenceOf measures how predictions depend on each of the named columns. x has n rows as for EffectsOf. The
+// outputs are the probability of the positive class of two, of the first of several classes, or the first
+// target. For a model without probabilities they are scores.
 func DependenceOf(ctx context.Context, m *models.Model, x []float32, n int,
 	names []string) (all []Dependence, err error) {
 	n = min(n, maxDependenceRows)
@@ -111,8 +111,8 @@ func outputsOf(m *models.Model) (outputs []int, names []string) {
 	return outputs, names
 }
 
-// donorsOf returns rows with different values of a column: the most frequent of a category, and else those at equal
-// shares of the rows.
+// donorsOf returns rows with distinct values of a column: the most frequent values of a category,
+// and quantiles of numbers.
 func donorsOf(m *models.Model, x []float32, n, d int, of shapley.Column) (rows []int, numeric bool) {
 	c := fieldOf(m, of)
 	numeric = of.To == of.From+1 && (c == nil || c.Type == schema.Number)
@@ -146,7 +146,7 @@ func donorsOf(m *models.Model, x []float32, n, d int, of shapley.Column) (rows [
 	return rows, numeric
 }
 
-// fieldOf returns the column of the table that the numbers are of; nil for plain numbers.
+// fieldOf returns the typed column of the table, nil for plain numbers.
 func fieldOf(m *models.Model, of shapley.Column) *schema.Column {
 	if t := m.Table(); t != nil {
 		slot := 0
@@ -181,8 +181,8 @@ func valueOf(m *models.Model, row []float32, of shapley.Column) (float64, string
 	return v, "(other)"
 }
 
-// ValueOf writes the value of a column, by name, of a row of which the first numbers are known; "" if it is not
-// among these.
+// ValueOf formats the value of the named column in a row. row may have only the first numbers of a
+// row; the result is "" if the column is not among them.
 func ValueOf(m *models.Model, row []float32, name string) string {
 	for _, c := range m.Columns() {
 		if c.Name == name && c.To <= len(row) {

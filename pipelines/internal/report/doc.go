@@ -1,3 +1,3 @@
-// Package report prints for people: progress, numbers in text, and plots. It measures how much the
-// predictions of a model depend on each column, of any model, because it only predicts.
+// Package report prints for people: progress (Progress), tables (Table), numbers and plots. It also
+// measures how the predictions of any model depend on each column (EffectsOf, DependenceOf).
 package report

@@ -11,8 +11,8 @@ import (
 // shownDrift is the number of columns that are printed.
 const shownDrift = 5
 
-// Drift prints the columns that have moved, the farthest first; nothing if r is nil. The first
-// line begins with the text, and the others are indented by as much.
+// Drift prints the columns that have drifted, the largest drift first, and nothing if r is nil. The
+// first line begins with begin, and the others are indented by its length.
 func Drift(w io.Writer, r *sums.DriftReport, begin string) {
 	if r == nil {
 		return
@@ -31,7 +31,7 @@ func Drift(w io.Writer, r *sums.DriftReport, begin string) {
 	}
 }
 
-// AddDrift adds columns that have moved; day is "" for all rows.
+// AddDrift adds a row for each drifted column. day is "" for all rows.
 func (t *Table) AddDrift(day string, columns []sums.ColumnDrift) {
 	t.Head = []string{"day", "column", "distance", "at least", "what"}
 	for _, c := range columns {

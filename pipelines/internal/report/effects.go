@@ -18,20 +18,20 @@ import (
 //	Share = E‖f(x) − f(x′)‖² / 2 E‖f(x) − E f‖²,   x′ is x with column j of another row
 //
 // the estimator of Jansen (1999, Computer Physics Communications 117, 35) of the total-effect index
-// of Sobol'. If columns are independent, it is the share of the variance that the other columns
-// leave. Where they are not, x′ may be unlike any row of the data, and shares may be larger than 1;
-// of two columns that say the same, either may have the effect. Outputs count alike: targets in
-// units of half their range, classes from −1 to 1.
+// of Sobol'. If columns are independent, it is the share of the variance that the other columns do
+// not explain. If they are dependent, x′ may be unlike any row of the data, shares may exceed 1,
+// and the effect of two redundant columns may go to either. All outputs have the same weight:
+// targets are in units of half their range, and scores of classes range from −1 to 1.
 type Effect struct {
 	Column string `json:"column"`
 	// ≥ 0; the sum over all columns is 1 for a sum of functions of one column each, otherwise more
 	Share  float64 `json:"share"`
-	StdErr float64 `json:"std_err"` // of Share, as the rows are a sample
+	StdErr float64 `json:"std_err"` // of Share, over the sample of rows
 }
 
 // EffectsReport has the effects of all columns, the largest first.
 type EffectsReport struct {
-	Rows    int      `json:"rows"`  // that were predicted
+	Rows    int      `json:"rows"`  // number of predicted rows
 	Draws   int      `json:"draws"` // other rows for each of them
 	Columns []Effect `json:"columns"`
 }
@@ -41,17 +41,17 @@ const (
 	// largest number of columns.
 	MaxEffectRows    = 1000
 	MaxEffectColumns = 4096
-	// least is the number of rows that are predicted at least.
-	least = 100
+	// minEffectRows is the least number of rows that are predicted.
+	minEffectRows = 100
 	// mostDraws is the largest number of other rows for each row.
 	mostDraws = 8
-	// predictions is about how many are made in all.
+	// predictions is the approximate number of predictions in total.
 	predictions = 1 << 18
 )
 
-// EffectsOf measures the effects on the scores of a model for n rows of x (row-major, of as many
-// numbers as the model's, as Applier.Scores takes them). They are in random order, and the first
-// are used. The result does not depend on threads.
+// EffectsOf measures the effects of columns on the scores of a model. x has n rows of the model's
+// inputs, row-major, as for Applier.Scores. The rows must be in random order, because only the
+// first ones are used. The result does not depend on threads.
 func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int) (*EffectsReport, error) {
 	columns := m.Columns()
 	d, _ := m.Map.Dims()
@@ -59,7 +59,7 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 		return nil, fmt.Errorf("effects: rows have %d columns; effects are measured of at most %d", len(columns),
 			MaxEffectColumns)
 	}
-	n = min(n, MaxEffectRows, max(least, predictions/len(columns)))
+	n = min(n, MaxEffectRows, max(minEffectRows, predictions/len(columns)))
 	if n < 2 {
 		return nil, errors.New("effects: two rows are needed, of which one has the values of the other")
 	}
@@ -70,14 +70,14 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 		return nil, errors.New("effects: scores of the rows are not finite")
 	}
 	variance := spread(scores, n, k)
-	if slices.Equal(scores[k:], scores[:(n-1)*k]) { // each row as the one before
+	if slices.Equal(scores[k:], scores[:(n-1)*k]) { // all rows have equal scores
 		return nil, fmt.Errorf("effects: the model predicts the same for all of %d rows", n)
 	}
 	r.Columns = make([]Effect, len(columns))
 	parallel.Ranges(len(columns), 1, max(1, threads), func(lo, hi int) {
-		c := &changed{Applier: models.Applier{Model: m}, x: x, scores: scores, n: n, d: d, k: k}
+		c := &swappedColumn{Applier: models.Applier{Model: m}, x: x, scores: scores, n: n, d: d, k: k}
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			mean, deviation := c.by(columns[i], r.Draws)
+			mean, deviation := c.effect(columns[i], r.Draws)
 			r.Columns[i] = Effect{columns[i].Name, mean / variance, deviation / math.Sqrt(float64(n)) / variance}
 		}
 	})
@@ -93,7 +93,7 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 	return r, nil
 }
 
-// spread returns the variance of n rows of k scores, added over the scores.
+// spread returns the sum of the variances of k scores over n rows.
 func spread(scores []float32, n, k int) (sum float64) {
 	for c := range k {
 		var mean, squares float64
@@ -109,17 +109,17 @@ func spread(scores []float32, n, k int) (sum float64) {
 	return sum
 }
 
-// changed predicts rows with a column of other rows.
-type changed struct {
+// swappedColumn predicts rows in which one column has the values of other rows.
+type swappedColumn struct {
 	models.Applier
 	x       []float32
-	scores  []float32 // of the rows as they are
+	scores  []float32 // of the original rows
 	n, d, k int
 	block   []float32
 }
 
-// by returns the mean over the rows of half the squared change of the scores, and its standard deviation.
-func (c *changed) by(of shapley.Column, draws int) (mean, deviation float64) {
+// effect returns the mean and standard deviation over the rows of half the squared change of the scores.
+func (c *swappedColumn) effect(of shapley.Column, draws int) (mean, deviation float64) {
 	change := make([]float64, c.n)
 	for draw := range draws {
 		shift := 1 + draw*(c.n-1)/draws

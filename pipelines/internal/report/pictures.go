@@ -10,8 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// WritePicture writes a chart of that size in centimetres to a file, as PNG or SVG according to
-// its name.
+// WritePicture writes a chart of the given size in centimetres to a file, as PNG or SVG by its extension.
 func WritePicture(ctx context.Context, name string, c picture.Figure, width, height float64) error {
 	if err := ValidPicture(name); err != nil {
 		return err
@@ -27,8 +26,7 @@ func WritePicture(ctx context.Context, name string, c picture.Figure, width, hei
 	return storage.WriteFile(ctx, name, data)
 }
 
-// PictureFiles draws a chart of that size in centimetres in both formats, as files of that name
-// in a directory.
+// PictureFiles draws a chart of the given size in centimetres as name.png and name.svg.
 func PictureFiles(name string, c picture.Figure, width, height float64) (files []storage.File, err error) {
 	p, err := c.Plot()
 	if err != nil {
@@ -44,7 +42,7 @@ func PictureFiles(name string, c picture.Figure, width, height float64) (files [
 	return files, nil
 }
 
-// ValidPicture returns an error unless name is empty or ends in a format.
+// ValidPicture returns an error unless name is "" or has the extension of a picture.
 func ValidPicture(name string) error {
 	if name != "" && path.Ext(name) != ".png" && path.Ext(name) != ".svg" {
 		return exit.Usage("%s: the name of a plot must end in .png or .svg", name)
@@ -52,7 +50,7 @@ func ValidPicture(name string) error {
 	return nil
 }
 
-// ValidPage returns an error unless name is empty or ends as the name of a page does.
+// ValidPage returns an error unless name is "" or has the extension of a page.
 func ValidPage(name string) error {
 	if name != "" && path.Ext(name) != ".html" {
 		return exit.Usage("%s: the name of a report must end in .html", name)

@@ -11,21 +11,20 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress shows the user what is being done: a progress bar on a terminal, a line every ten
-// seconds elsewhere.
+// Progress shows the progress of a job: as a bar on a terminal, and otherwise as a line every ten seconds.
 type Progress struct {
 	w     io.Writer
 	quiet bool
 	tty   bool
-	Count bool // rows are read in this process, so that rows can count them
+	Count bool // rows counts the rows, because workers are in this process
 	rows  func() int64
 	stop  func()
 
-	mu sync.Mutex // of w, which the job and the clock of a phase write to
+	mu sync.Mutex // guards w, to which the job and the timer of a phase write
 }
 
-// NewProgress returns a progress that prints to w, or nothing if that is nil. rows counts the
-// rows read so far.
+// NewProgress returns a Progress that prints to w, or nothing if w is nil. rows returns the number
+// of rows that have been read so far.
 func NewProgress(w io.Writer, rows func() int64) *Progress {
 	f, isFile := w.(*os.File)
 	return &Progress{w: w, quiet: w == nil, tty: isFile && term.IsTerminal(int(f.Fd())), rows: rows, stop: func() {}}
@@ -40,8 +39,7 @@ func (p *Progress) Note(format string, args ...any) {
 	}
 }
 
-// Phase starts the progress of a part of the job that reads total rows (0 if unknown). It ends
-// with the next phase or Done.
+// Phase starts a phase of the job that reads total rows (0 if unknown). It ends with the next phase or Done.
 func (p *Progress) Phase(name string, total int64) {
 	p.Done()
 	if p.quiet {

@@ -8,27 +8,27 @@ import (
 	"text/tabwriter"
 )
 
-// Table is a table for people, printed or in a page. Cells are texts of any origin.
+// Table is a table for people, printed or in a page. Cells are untrusted texts, which pages escape.
 type Table struct {
 	Caption string
 	Head    []string
 	Rows    [][]string
-	Marked  int         // row that was chosen, from 1; 0 for none
-	Shades  [][]float64 // of each cell from 0 to 1; nil for none
-	More    string      // what is not listed
+	Marked  int         // number of the chosen row, from 1; 0 for none
+	Shades  [][]float64 // background of each cell, from 0 to 1; nil for none
+	More    string      // note on rows that are not listed
 }
 
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// Mark marks the last row if it was chosen.
+// Mark marks the last row if chosen is true.
 func (t *Table) Mark(chosen bool) {
 	if chosen {
 		t.Marked = len(t.Rows)
 	}
 }
 
-// Filled returns the table without the columns in which no row has something.
+// Filled returns the table without columns that are empty in all rows.
 func (t Table) Filled() Table {
 	pick := func(line []string) (cells []string) {
 		for c := range t.Head {
@@ -70,7 +70,7 @@ func (t Table) write(w io.Writer, align uint) {
 	tw.Flush()
 }
 
-// Facts are a table of items and their values.
+// Facts is a table of items and their values.
 type Facts struct{ Table }
 
 // Add adds an item, unless its value is "".
@@ -81,7 +81,7 @@ func (f *Facts) Add(name, format string, args ...any) {
 	}
 }
 
-// Write prints the items, with their values in a column of that width further right.
+// Write prints the items in a column of the given width, followed by their values.
 func (f *Facts) Write(w io.Writer, width int) {
 	for _, row := range f.Rows {
 		value := strings.ReplaceAll(row[1], "\n", "\n"+strings.Repeat(" ", width))
@@ -89,7 +89,7 @@ func (f *Facts) Write(w io.Writer, width int) {
 	}
 }
 
-// YesNo writes an answer.
+// YesNo returns yes or no.
 func YesNo(yes bool) string {
 	if yes {
 		return "yes"

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// Minutes formats a time for people.
+// Minutes formats a duration in seconds for people.
 func Minutes(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {
@@ -21,7 +21,7 @@ func Minutes(seconds float64) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
-// Counted formats a count with its noun: 1 file, 2 files, 2 directories.
+// Counted formats a count with its noun, such as 1 file, 2 files or 2 directories.
 func Counted(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(int64(n), noun)) }
 
 // plural returns the noun in the form for a count.
@@ -38,13 +38,13 @@ func plural(n int64, noun string) string {
 	return noun + "s"
 }
 
-// OneIn describes the share of held-out rows: one in 5.
+// OneIn formats a share, such as one in 5.
 func OneIn(parts int) string { return "one in " + Groups(int64(parts)) }
 
-// Counted64 is Counted with separators: 1,024 rows.
+// Counted64 is Counted with thousands separators, such as 1,024 rows.
 func Counted64(n int64, noun string) string { return Groups(n) + " " + plural(n, noun) }
 
-// Groups writes a count with separators: 60,000.
+// Groups formats a count with thousands separators, such as 60,000.
 func Groups(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -53,7 +53,7 @@ func Groups(n int64) string {
 	return s
 }
 
-// Bytes writes a size for people.
+// Bytes formats a size in bytes for people.
 func Bytes(n int64) string {
 	switch {
 	case n >= 1e9:

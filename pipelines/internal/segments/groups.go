@@ -13,17 +13,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// group is the sums of a value of the column.
+// group has the sums for one value of the column.
 type group struct {
 	name  string
-	value float32 // in a row, at slot
+	value float32 // value in a row, at position slot
 	slot  int
 	terms []parts.Term
 
-	strength float64 // of the shrinkage; infinite for the weights of all rows
+	strength float64 // of the shrinkage; +Inf for the weights of all rows
 }
 
-// groupsOf returns the sums of each value of a column, by value, and what is not among them, in words.
+// groupsOf returns the sums for each value of a column, sorted by value, and notes on values that are left out.
 func groupsOf(t *parts.Total, column string) (all []group, notes []string, err error) {
 	c, err := newCoder(t.Recipe, column)
 	if err != nil {
@@ -81,7 +81,7 @@ func groupsOf(t *parts.Total, column string) (all []group, notes []string, err e
 	return all, notes, nil
 }
 
-// coder finds which number of a row a text in a column is.
+// coder finds the number in a row for a text in a column.
 type coder struct {
 	*schema.Decoder
 	row    []float32
@@ -109,7 +109,8 @@ func newCoder(r *sums.Recipe, column string) (*coder, error) {
 	return c, nil
 }
 
-// code returns the number that a row has for a text; not ok if it is missing, or one for several texts.
+// code returns the number in a row for a text. ok is false if the text is a missing value, or stands for
+// several texts.
 func (c *coder) code(text string) (v float32, ok bool, err error) {
 	if reason := c.Text(c.row, c.column, []byte(text)); reason != "" {
 		return 0, false, exit.Refuse("pipelines: column %q: %s", c.typed.Name, reason)

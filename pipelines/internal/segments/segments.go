@@ -1,6 +1,7 @@
-// Package segments fits weights to the rows of each value of a column, from sums by that column. Weights of few rows
-// say little, and the weights of all rows miss what differs; so the weights of a segment are shrunk toward the weights
-// of all rows, by a strength that held-out folds choose for each segment.
+// Package segments fits separate weights to the rows with each value of a column, from sums that are divided by
+// this column. Weights that are fitted to few rows are noisy, and weights that are fitted to all rows ignore
+// differences. So Fit shrinks the weights of a segment toward the weights of all rows, by a strength that
+// held-out folds choose for each segment.
 package segments
 
 import (
@@ -17,13 +18,13 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Fitted is what Fit returns.
+// Fitted is the result of Fit.
 type Fitted struct {
 	*models.Segments          // nil if the weights of all rows predict each segment best
 	Notes            []string // in words, with the errors that chose
 }
 
-// strengths are what is tried: as how many rows the weights of all rows count.
+// strengths has the strengths to try. The weights of all rows count as much as that many rows.
 var strengths = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3}
 
 // fitter fits the segments of a total.
@@ -37,14 +38,14 @@ type fitter struct {
 	scratch *ridge.Sum
 }
 
-// Bytes returns about how much memory Fit takes.
+// Bytes returns the approximate memory of Fit in bytes.
 func Bytes(t *parts.Total, threads int) int64 {
 	sums := 2*t.Recipe.Rule.Folds + 1 + min(threads, len(strengths))
 	return int64(sums) * t.Recipe.Shape(t.ClassCount()).Bytes()
 }
 
-// Fit fits weights to the rows of each value of a column, with λ. On each fold that judges, weights are compared that
-// are fitted to other folds alone, as λ was chosen.
+// Fit fits weights with λ to the rows with each value of a column. To choose strengths, it scores weights on
+// folds to which they were not fitted, the same folds by which λ was chosen.
 func Fit(ctx context.Context, total *parts.Total, column string, lambda float64, threads int) (*Fitted, error) {
 	folds := judging(total)
 	if total.Recipe.Rule.Components > 0 {
@@ -69,7 +70,7 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 	if err != nil {
 		return nil, err
 	}
-	sum := f.sum(all, everything)
+	sum := f.sum(all, allFolds)
 	if f.Evaluator, err = ridge.NewEvaluator(sum, total.Units(f.features, sum.Part(0)), threads); err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 		if err != nil {
 			return nil, err
 		}
-		sum := f.sum(all, everything)
+		sum := f.sum(all, allFolds)
 		m, err := f.Toward(sum, prior, []float64{g.strength})[0].Model()
 		if err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", column, g.name, err)
@@ -102,17 +103,17 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 	return &Fitted{s, append(notes, note)}, nil
 }
 
-// fold is one that judges weights that are fitted to others.
+// fold is a held-out fold, with the folds to which weights are fitted to be scored on it.
 type fold struct {
 	judge  int
 	trains func(fold int) bool
 }
 
-// judging returns the folds that judge: those that choose λ of such sums.
+// judging returns the held-out folds that choose λ for such sums.
 func judging(t *parts.Total) (all []fold) {
 	r := &t.Recipe.Rule
 	folds, step := r.Folds, 0
-	if r.Split.Ordered() { // in time, the last first
+	if r.Split.Ordered() { // folds follow in time, the latest first
 		if step = 1; r.Split.Gap {
 			step = 2
 		}
@@ -126,9 +127,9 @@ func judging(t *parts.Total) (all []fold) {
 	return all
 }
 
-func everything(int) bool { return true }
+func allFolds(int) bool { return true }
 
-// load returns the sums of the folds of some terms.
+// load returns the sums of all folds of some terms.
 func (f *fitter) load(terms []parts.Term) ([]*ridge.Sum, error) {
 	all := make([]*ridge.Sum, f.total.Recipe.Rule.Folds)
 	for k := range all {
@@ -142,7 +143,7 @@ func (f *fitter) load(terms []parts.Term) ([]*ridge.Sum, error) {
 	return all, nil
 }
 
-// sum adds up some folds. The sum holds until the next call.
+// sum adds up the folds for which in is true. The result is valid until the next call.
 func (f *fitter) sum(folds []*ridge.Sum, in func(fold int) bool) *ridge.Sum {
 	f.scratch.Clear()
 	for k, s := range folds {
@@ -153,18 +154,18 @@ func (f *fitter) sum(folds []*ridge.Sum, in func(fold int) bool) *ridge.Sum {
 	return f.scratch
 }
 
-// pooledRows is as how many rows of a segment the mean errors of all segments count when its strength is chosen:
-// the own errors of few rows are chance.
+// pooledRows is the weight, in rows, of the mean errors of all segments when the strength of a segment is
+// chosen: errors on few rows depend on chance.
 const pooledRows = 30
 
-// choose sets the strength of each segment, infinity for the weights of all rows, to the one with the least squared
-// error on the folds that judge, and returns the errors in words.
+// choose sets the strength of each segment to the one with the least squared error on held-out folds, where
+// +Inf means the weights of all rows, and returns a note with the errors.
 func (f *fitter) choose(all []*ridge.Sum, groups []group, folds []fold) (note string, err error) {
 	var priors []*ridge.Fits
 	for _, k := range folds {
 		priors = append(priors, f.Fit(f.sum(all, k.trains), []float64{f.lambda}))
 	}
-	const values = len(strengths) + 1 // the last is infinity
+	const values = len(strengths) + 1 // the last one is +Inf
 	errors, rows := make([][values]float64, len(groups)), 0.0
 	var total [values]float64
 	for g := range groups {

@@ -1,6 +1,7 @@
 // Package serve answers requests for predictions over HTTP.
 //
-// A request is read into memory within a budget. The code that reads files reads its rows, and one of a
-// fixed number of workers applies the model. So memory and the number of computations are bounded,
-// whatever clients send, and predictions equal those of bochner predict for the same text.
+// Serve starts a Server. A handler reads a request into memory within a budget, as a question. One of a fixed
+// number of workers parses its rows with the same code as for files, applies the model in use (served), and
+// writes the answer. So memory and the number of computations are bounded, whatever clients send, and
+// predictions are the same as those of bochner predict for the same text.
 package serve

@@ -14,14 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// route is what a path does.
+// route says how the server answers requests for a path.
 type route struct {
 	methods []string
-	open    bool // without a token, and while the model is not ready
+	open    bool // answers without a token, and before the model is ready
 	answer  func(http.ResponseWriter, *http.Request) error
 }
 
-// handler returns what answers requests.
+// handler returns the handler of all paths.
 func (s *Server) handler() http.Handler {
 	get, post := []string{"GET", "HEAD"}, []string{"POST"}
 	metrics := promhttp.HandlerFor(s.counted.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
@@ -35,7 +35,7 @@ func (s *Server) handler() http.Handler {
 			return nil
 		}},
 		"/healthz": {get, true, plain("ok")},
-		"/ping":    {get, true, plain("ok")}, // of MLflow
+		"/ping":    {get, true, plain("ok")}, // a path of MLflow
 		"/readyz":  {get, true, s.ready},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +55,7 @@ func (s *Server) handler() http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
-		var err error = refused(http.StatusNotFound,
+		var err error = newProblem(http.StatusNotFound,
 			"there is nothing at %.100q; / has a form, /openapi.json describes all paths", path)
 		if known {
 			err = s.route(said, r, to)
@@ -66,7 +66,7 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// status notes the status of an answer.
+// status records the status code of an answer.
 type status struct {
 	http.ResponseWriter
 	code int
@@ -81,40 +81,40 @@ func (s *status) WriteHeader(code int) {
 // Unwrap is for http.ResponseController.
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// route answers a request, within the limit on requests at the same time.
+// route answers a request, unless there are too many at the same time.
 func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
 	if !slices.Contains(to.methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(to.methods, ", "))
-		return refused(http.StatusMethodNotAllowed, "%s takes %s, not %.20s", r.URL.Path,
+		return newProblem(http.StatusMethodNotAllowed, "%s takes %s, not %.20s", r.URL.Path,
 			strings.Join(to.methods, " and "), r.Method)
 	}
 	if to.open {
 		return to.answer(w, r)
 	}
-	if !s.token.in(r) {
+	if !s.token.matches(r) {
 		w.Header().Add("WWW-Authenticate", `Bearer realm="bochner"`)
 		if r.URL.Path == "/" {
 			w.Header().Add("WWW-Authenticate", `Basic realm="bochner: any name, and the token as password"`)
 		}
-		return refused(http.StatusUnauthorized, "this server needs a token: send the header Authorization: Bearer TOKEN")
+		return newProblem(http.StatusUnauthorized, "this server needs a token: send the header Authorization: Bearer TOKEN")
 	}
 	if s.now.Load() == nil {
-		return refused(http.StatusServiceUnavailable, "the model is being loaded")
+		return newProblem(http.StatusServiceUnavailable, "the model is being loaded")
 	}
 	if !s.requests.TryAcquire(1) {
-		return refused(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.o.Limits.Requests)
+		return newProblem(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.o.Limits.Requests)
 	}
 	defer s.requests.Release(1)
 	return to.answer(w, r)
 }
 
-// ready says whether requests are taken.
+// ready answers whether the server takes requests.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case s.draining.Load():
-		return refused(http.StatusServiceUnavailable, "the server is stopping")
+		return newProblem(http.StatusServiceUnavailable, "the server is stopping")
 	case s.now.Load() == nil:
-		return refused(http.StatusServiceUnavailable, "the model is being loaded")
+		return newProblem(http.StatusServiceUnavailable, "the model is being loaded")
 	}
 	return plain("ready")(w, r)
 }
@@ -122,12 +122,12 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 func plain(text string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, text+"\n") // a client that is gone is told nothing
+		_, _ = io.WriteString(w, text+"\n") // ignore errors of clients that have gone
 		return nil
 	}
 }
 
-// secret is the digest of a token.
+// secret is the SHA-256 digest of a token.
 type secret [sha256.Size]byte
 
 func newSecret(token string) *secret {
@@ -135,8 +135,8 @@ func newSecret(token string) *secret {
 	return &sum
 }
 
-// in reports whether a request has the token: as Bearer, or as the password that a browser asks for.
-func (t *secret) in(r *http.Request) bool {
+// matches reports whether a request has the token: as Bearer, or as the password that a browser asks for.
+func (t *secret) matches(r *http.Request) bool {
 	if t == nil {
 		return true
 	}
@@ -148,33 +148,33 @@ func (t *secret) in(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(sum[:], t[:]) == 1
 }
 
-// held is the memory that a request takes.
-type held struct {
+// reservation is the memory that a request has reserved.
+type reservation struct {
 	s     *Server
 	bytes int64
 }
 
-// take takes more memory, or returns the problem that there is none.
-func (h *held) take(n int64) error {
+// take reserves more memory, or returns a problem if there is not enough.
+func (h *reservation) take(n int64) error {
 	if !h.s.memory.TryAcquire(n) {
-		return refused(http.StatusServiceUnavailable,
+		return newProblem(http.StatusServiceUnavailable,
 			"other requests use all the memory for bodies and answers (--max_memory); try again later")
 	}
 	h.bytes += n
 	return nil
 }
 
-func (h *held) release() { h.s.memory.Release(h.bytes) }
+func (h *reservation) release() { h.s.memory.Release(h.bytes) }
 
-// body reads the body of a request. Memory is taken as the body comes, so that a slow client holds only
-// what it has sent.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, h *held) ([]byte, error) {
+// body reads the body of a request. It reserves memory as the body arrives, so that a slow client holds memory
+// only for what it has sent.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, refused(http.StatusUnsupportedMediaType,
+		return nil, newProblem(http.StatusUnsupportedMediaType,
 			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
 	}
 	most := s.o.Limits.Body
-	tooLarge := refused(http.StatusRequestEntityTooLarge,
+	tooLarge := newProblem(http.StatusRequestEntityTooLarge,
 		"the body has more than %d bytes; send the rows in several requests", most)
 	if r.ContentLength > most {
 		return nil, tooLarge
@@ -183,7 +183,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *held) ([]byte, 
 	const first = 64 << 10
 	size := int64(first)
 	if r.ContentLength >= 0 {
-		size = min(first, r.ContentLength+1) // one byte more, to see the end
+		size = min(first, r.ContentLength+1) // one more byte, to notice the end
 	}
 	var body []byte
 	for {
@@ -201,7 +201,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *held) ([]byte, 
 				return nil, tooLarge
 			case err != nil:
 				slog.DebugContext(r.Context(), "serve: body", "cause", err)
-				return nil, refused(http.StatusRequestTimeout, "the body did not arrive within %v", s.o.Limits.Timeout)
+				return nil, newProblem(http.StatusRequestTimeout, "the body did not arrive within %v", s.o.Limits.Timeout)
 			}
 		}
 		size = min(2*size, most+1)

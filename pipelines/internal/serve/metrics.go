@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
-// counted are the metrics of a server.
-type counted struct {
+// serverMetrics has the metrics that the server updates.
+type serverMetrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec   // by path and code
 	seconds  *prometheus.HistogramVec // by path
@@ -24,8 +24,8 @@ type counted struct {
 
 const namespace = "bochner"
 
-func newCounted() *counted {
-	c := &counted{registry: prometheus.NewRegistry()}
+func newServerMetrics() *serverMetrics {
+	c := &serverMetrics{registry: prometheus.NewRegistry()}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 		c.registry.MustRegister(v)
@@ -48,8 +48,8 @@ func newCounted() *counted {
 	return c
 }
 
-// block counts the rows of a block, with their missing values and levels that training has not seen.
-func (c *counted) block(s *served, b *rows.Block) {
+// block counts the rows of a block, their missing values, and levels that training has not seen.
+func (c *serverMetrics) block(s *served, b *rows.Block) {
 	c.rows.Add(float64(b.N))
 	if !s.missing {
 		return
@@ -70,7 +70,7 @@ func (c *counted) block(s *served, b *rows.Block) {
 	}
 }
 
-// state are metrics that are computed when they are asked for.
+// state has metrics that are computed when they are collected.
 type state struct{ *Server }
 
 var (

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// forms are the members of which a request to MLflow's scoring server has one.
+// forms has the members of which a request to MLflow's scoring server has exactly one.
 var forms = []string{"dataframe_split", "dataframe_records", "instances", "inputs"}
 
-// invocations answers as MLflow's scoring server does.
+// invocations answers requests like MLflow's scoring server.
 func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(w, r, s.frame)
 	defer q.held.release()
@@ -21,26 +21,26 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	text, err := s.answer(r.Context(), q, func(text []byte) []byte {
-		return append(joined([]byte(`{"predictions":[`), bare(text)), "]}\n"...)
+		return append(joinLines([]byte(`{"predictions":[`), unwrapPredictions(text)), "]}\n"...)
 	})
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", typeJSON)
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write(text) // a client that is gone is told nothing
+	_, _ = w.Write(text) // ignore errors of clients that have gone
 	return nil
 }
 
-// bare returns lines without the object around each prediction, if they have no other member.
-func bare(lines []byte) []byte {
+// unwrapPredictions returns lines with only the value of each prediction, if the objects have no other member.
+func unwrapPredictions(lines []byte) []byte {
 	const before, after = `{"prediction":`, "}"
 	first, _, _ := bytes.Cut(lines, []byte("\n"))
 	var only map[string]json.RawMessage
 	if json.Unmarshal(first, &only) != nil || len(only) != 1 || only["prediction"] == nil {
 		return lines
 	}
-	out := lines[:0] // in place: what is written is shorter
+	out := lines[:0] // in place, because the output is shorter
 	for line := range bytes.Lines(lines) {
 		line = bytes.TrimSuffix(bytes.TrimSpace(line), []byte(after))
 		out = append(append(out, line[len(before):]...), '\n')
@@ -65,7 +65,7 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 	}
 	maps.DeleteFunc(found, func(name string, _ json.RawMessage) bool { return !slices.Contains(forms, name) })
 	if len(found) != 1 || others {
-		return nil, refused(http.StatusBadRequest, "the body must have one of the members %s; only params may be added",
+		return nil, newProblem(http.StatusBadRequest, "the body must have one of the members %s; only params may be added",
 			strings.Join(forms, ", "))
 	}
 	for form, value := range found {
@@ -84,7 +84,7 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 	panic("unreachable")
 }
 
-// split returns the rows of a data frame whose columns are named once.
+// split returns the rows of a data frame in which the columns are named once.
 func (s *Server) split(value json.RawMessage) (source, error) {
 	found, _, err := members(value, "columns", "data")
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Server) split(value json.RawMessage) (source, error) {
 	}
 	var columns []string
 	if err := json.Unmarshal(found["columns"], &columns); err != nil || len(columns) == 0 {
-		return nil, refused(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
+		return nil, newProblem(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
 	}
 	return newElements(found["data"], columns, s.o.Limits.Rows)
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// node is an object of JSON.
+// node is a JSON object.
 type node = map[string]any
 
-// mostLevels is the number of levels of a category that are listed.
+// mostLevels is the largest number of levels of a category that are listed.
 const mostLevels = 100
 
-// openAPI describes the server: OpenAPI 3.1, with the columns of the model in use.
+// openAPI answers with a description of the server in OpenAPI 3.1, with the columns of the model in use.
 func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 	text, err := json.MarshalIndent(s.now.Load().description(s.token != nil), "", "  ")
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", typeJSON)
-	_, _ = w.Write(append(text, '\n')) // a client that is gone is told nothing
+	_, _ = w.Write(append(text, '\n')) // ignore errors of clients that have gone
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (s *served) description(secured bool) node {
 	return d
 }
 
-// aboutOptions says what requests may ask for.
+// aboutOptions has descriptions of the options of requests.
 var aboutOptions = map[string]string{
 	"scores":        "Also return the score of every output.",
 	"probabilities": "Also return the probability of every class.",
@@ -59,7 +59,7 @@ var aboutOptions = map[string]string{
 		"its score.",
 }
 
-// schemaOf describes the value of an option.
+// schemaOf returns the schema of the value of an option.
 func schemaOf(option string) node {
 	if option == "interval" {
 		return node{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "examples": []float64{0.9}}
@@ -67,7 +67,7 @@ func schemaOf(option string) node {
 	return node{"type": "boolean"}
 }
 
-// paths describes what is answered.
+// paths describes the paths.
 func (s *served) paths() node {
 	rows := func(name string) node { return node{"type": "array", "minItems": 1, "items": ref(name)} }
 	json := func(schema node) node { return node{typeJSON: node{"schema": schema}} }
@@ -136,7 +136,7 @@ var problemSchema = node{"type": "object", "required": []string{"title", "status
 		"row": node{"type": "integer"}, "line": node{"type": "integer"}, "column": node{"type": "string"},
 		"reason": node{"type": "string"}}}}}}
 
-// row describes the columns of a row.
+// row returns the schema of a row.
 func (s *served) row() node {
 	properties := node{}
 	for i := range s.types {
@@ -145,7 +145,7 @@ func (s *served) row() node {
 	return node{"type": "object", "required": s.names, "properties": properties}
 }
 
-// column describes the values of a column. Numbers, booleans and times may be written as text, as in CSV.
+// column returns the schema of the values of a column. Numbers, booleans and times may be texts, as in CSV.
 func (s *served) column(c *schema.Column) node {
 	with := func(types ...string) []string {
 		if s.missing {
@@ -172,7 +172,7 @@ func (s *served) column(c *schema.Column) node {
 	return node{"type": with("number", "string"), "description": "a number"}
 }
 
-// prediction describes the prediction for a row, with all that a request may ask for.
+// prediction returns the schema of a prediction with all optional members.
 func (s *served) prediction() node {
 	m, names := s.model, s.model.Outputs()
 	p := scores.Predict{Scores: true, Probabilities: m.Manifest.Probabilities != nil, Explain: s.unexplained == nil,

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Options say which model to serve, where, and within which limits. The zero value of a field is not its
+// Options says which model to serve, where, and within which limits. The zero value of a field is not its
 // default: see NewOptions.
 type Options struct {
 	Model     string        `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
@@ -18,13 +18,13 @@ type Options struct {
 	Door      Door          `group:"Server"`
 	Limits    Limits        `group:"Server"`
 
-	// Started, unless nil, is called with the address as soon as connections are taken.
+	// Started, unless nil, is called with the address when the server accepts connections.
 	Started func(net.Addr)
-	// Look, unless nil, has the model looked up for each signal.
+	// Look, unless nil, has the server look up the model at each signal.
 	Look <-chan os.Signal
 }
 
-// Door is where and for whom a server is open.
+// Door says where a server listens, and who may use it.
 type Door struct {
 	Listen    string `flag:"listen,common" default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Address to listen on. An address that other machines can reach needs --token_file or --insecure."`
 	TLSCert   string `flag:"tls_cert,common" placeholder:"FILE" help:"File with PEM certificates, the server's first. Turns on HTTPS."`
@@ -33,7 +33,7 @@ type Door struct {
 	Insecure  bool   `flag:"insecure" help:"Listen without a token on an address that other machines can reach."`
 }
 
-// Limits bound what clients can make a server do.
+// Limits bounds the resources that clients can use.
 type Limits struct {
 	Workers     int           `flag:"workers" help:"Requests that are computed at the same time. 0 means one for each core."`
 	Body        int64         `flag:"max_body,common" unit:"bytes" default:"8388608" help:"Largest body of a request in bytes, as a number or as 8MB."`
@@ -48,11 +48,11 @@ type Limits struct {
 
 // NewOptions returns the defaults.
 func NewOptions() (o Options) {
-	option.List(&o) // sets them
+	option.List(&o) // sets the defaults in the tags
 	return o
 }
 
-// validate returns an error for options that no server can have.
+// validate returns an error for invalid options.
 func (o Options) validate() error {
 	l, d := o.Limits, o.Door
 	switch {
@@ -69,11 +69,12 @@ func (o Options) validate() error {
 	case (d.TLSCert == "") != (d.TLSKey == ""):
 		return exit.Usage("--tls_cert and --tls_key must be set together")
 	}
-	return d.safe()
+	return d.checkSafe()
 }
 
-// safe refuses an address that other machines reach, unless requests need a token or the user has said so.
-func (d Door) safe() error {
+// checkSafe refuses an address that other machines can reach, unless requests need a token or the user has
+// allowed it.
+func (d Door) checkSafe() error {
 	host, _, err := net.SplitHostPort(d.Listen)
 	if err != nil {
 		return exit.Usage("--listen %s: want an address with a port, such as 127.0.0.1:8080: %w", d.Listen, err)

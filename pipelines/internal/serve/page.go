@@ -24,7 +24,7 @@ var (
 	//go:embed page.css
 	pageStyle    string
 	pageTemplate = template.Must(template.New("page").Parse(pageText))
-	// The page runs no script, and takes its style from itself alone.
+	// The policy allows no scripts, and only the style in the page itself.
 	pagePolicy = func() string {
 		sum := sha256.Sum256([]byte(pageStyle))
 		return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
@@ -32,39 +32,39 @@ var (
 	}()
 )
 
-// page is what the template shows.
+// page has the data of the template.
 type page struct {
 	Style   template.CSS
 	Task    string
 	Digest  string
 	Columns int
 	Fields  []field
-	Row     string // as JSON, in place of Fields, if there are too many
+	Row     string // a row as JSON, instead of Fields if there are too many columns
 	Problem string
 	Answer  *shown
 	Curl    string
 }
 
-// field is a column in the form.
+// field is a field of the form, for a column.
 type field struct {
 	Name, Value, Hint string
-	Key               string   // of the field in the form
-	Options           []string // to choose from; none for text
-	Suggest           bool     // other texts than Options are possible
-	Decimal           bool     // the keyboard of a telephone has digits
-	Missing           bool     // there may be no value
+	Key               string   // name of the field in the form
+	Options           []string // values to choose from; nil for a text field
+	Suggest           bool     // Options are suggestions; other texts are allowed
+	Decimal           bool     // phones show a keyboard with digits
+	Missing           bool     // the value may be empty
 	Problem           string
 }
 
 const (
-	mostFields  = 200  // columns that have a field of their own
-	mostChoices = 40   // levels that are chosen from a list
-	mostSuggest = 1000 // levels that are suggested
+	mostFields  = 200  // largest number of columns with fields
+	mostChoices = 40   // largest number of levels in a selection list
+	mostSuggest = 1000 // largest number of suggested levels
 )
 
-// page shows a form for a row, and the prediction for the row that was filled in.
+// page answers with a form for a row, and with the prediction for a row that was filled in.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
-	q := &question{served: s.now.Load(), held: held{s: s}}
+	q := &question{served: s.now.Load(), held: reservation{s: s}}
 	defer q.held.release()
 	m := q.model.Manifest
 	p := &page{Style: template.CSS(pageStyle), Task: string(m.Task), Digest: m.SHA256, Columns: len(q.names)}
@@ -81,7 +81,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		}
 		form, err := url.ParseQuery(string(body))
 		if err != nil {
-			return refused(http.StatusBadRequest, "the body is not a form")
+			return newProblem(http.StatusBadRequest, "the body is not a form")
 		}
 		if code, err = s.fill(r, q, p, form); err != nil {
 			return err
@@ -96,11 +96,11 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(code)
-	_, _ = w.Write(out.Bytes()) // a client that is gone is told nothing
+	_, _ = w.Write(out.Bytes()) // ignore errors of clients that have gone
 	return nil
 }
 
-// fill puts the values of a form, and the prediction for them, on the page. It returns the status.
+// fill adds the values of a form and the prediction for them to the page. It returns the status.
 func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (int, error) {
 	row := []byte(strings.TrimSpace(form.Get("row")))
 	if p.Row == "" {
@@ -147,7 +147,7 @@ func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (i
 	return http.StatusOK, err
 }
 
-// askAll asks for what the page shows, and returns it as a query.
+// askAll sets the options that the page shows, and returns them as a query.
 func (q *question) askAll(explain bool) string {
 	q.scores, q.probabilities, q.certain = true, q.model.Manifest.Probabilities != nil, q.certainty()
 	q.explain = explain && q.unexplained == nil && !q.model.Embeds()
@@ -167,8 +167,8 @@ func (q *question) askAll(explain bool) string {
 	return query
 }
 
-// valueOf returns a value of a form in JSON: numbers and booleans as such if they are written so, an empty
-// one as null.
+// valueOf returns a value of a form in JSON: numbers and booleans as such if they look like them, and empty
+// values as null.
 func valueOf(c *schema.Column, text string) json.RawMessage {
 	plain := c.Type == schema.Number || text == "true" || text == "false"
 	switch {
@@ -177,7 +177,7 @@ func valueOf(c *schema.Column, text string) json.RawMessage {
 	case plain && json.Valid([]byte(text)) && !strings.ContainsAny(text[:1], `"[{n`):
 		return json.RawMessage(text)
 	}
-	quoted, _ := json.Marshal(text) // texts can always be encoded
+	quoted, _ := json.Marshal(text) // cannot fail
 	return quoted
 }
 
@@ -224,7 +224,7 @@ func (s *served) fields() []field {
 	return all
 }
 
-// slots returns the place in a row of the first value of each column.
+// slots returns the position in a row of the first value of each column.
 func (s *served) slots() (slots []int) {
 	at := 0
 	for i := range s.types {
@@ -234,7 +234,7 @@ func (s *served) slots() (slots []int) {
 	return slots
 }
 
-// number returns a value of a row in the units of the data.
+// number formats a value of a row in the units of the data.
 func (s *served) number(slot int, v float32) string {
 	if c := s.like.Centre; c != nil {
 		return short(float64(v) + c[slot])
@@ -243,8 +243,7 @@ func (s *served) number(slot int, v float32) string {
 	return string(schema.AppendFloat(nil, shortest))
 }
 
-// typical returns the text of a value that is usual in a column: the median or the most frequent level; ""
-// if that is not known.
+// typical returns a typical value of a column as text: the median or the most frequent level, "" if unknown.
 func (s *served) typical(column, slot int) string {
 	st, c := s.statistics, &s.types[column]
 	if st == nil {
@@ -270,7 +269,7 @@ func (s *served) typical(column, slot int) string {
 	return s.number(slot, median)
 }
 
-// dates has each layout of times as package time writes it.
+// dates has the layouts of package time for the layouts of times.
 var dates = map[string]string{
 	"iso": time.DateOnly, "d.m.y": "02.01.2006", "m/d/y": "01/02/2006", "d/m/y": "02/01/2006", "y/m/d": "2006/01/02",
 	"d-m-y": "02-01-2006", "m-d-y": "01-02-2006", "y-m-d": time.DateOnly, "d mon y": "2 Jan 2006", "mon d y": "Jan 2 2006",

@@ -19,43 +19,43 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// question is a request whose body was read.
+// question is a request whose body has been read.
 type question struct {
 	*served
-	ask
-	held held
+	wanted
+	held reservation
 	read func(*worker) error // reads the rows
 }
 
-// Types of bodies.
+// Content types of bodies.
 const (
 	typeJSON  = "application/json"
 	typeLines = "application/x-ndjson"
 	typeCSV   = "text/csv"
 )
 
-// wants takes the parameters of an address.
+// wants sets options from the parameters of the URL.
 func (q *question) wants(query url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(options, name) {
-			return refused(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name, strings.Join(options, ", "))
+			return newProblem(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name, strings.Join(options, ", "))
 		}
 		text := query.Get(name)
 		value := text
-		if truth, err := strconv.ParseBool(text); err == nil && name != "interval" { // 1, too
+		if truth, err := strconv.ParseBool(text); err == nil && name != "interval" { // accepts 1, too
 			value = strconv.FormatBool(truth)
 		}
 		if want := q.set(name, value); want != nil {
-			return refused(http.StatusBadRequest, "the parameter %s is %.40q; want %s", name, text, want)
+			return newProblem(http.StatusBadRequest, "the parameter %s is %.40q; want %s", name, text, want)
 		}
 	}
 	return nil
 }
 
-// question reads a request, whose JSON is read by a function of the caller.
+// question reads a request. The caller's function parses a JSON body.
 func (s *Server) question(w http.ResponseWriter, r *http.Request,
 	parse func(q *question, body []byte) (source, error)) (*question, error) {
-	q := &question{served: s.now.Load(), held: held{s: s}}
+	q := &question{served: s.now.Load(), held: reservation{s: s}}
 	body, err := s.body(w, r, &q.held)
 	if err != nil {
 		return q, err
@@ -73,28 +73,28 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request,
 		}
 		q.read = func(w *worker) error { return w.objects(rows) }
 	case typeLines, "application/jsonl", "application/jsonlines":
-		rows := &limited{source: lines.New(bytes.NewReader(body), lines.Options{End: -1}), most: most}
+		rows := &limitedLines{source: lines.New(bytes.NewReader(body), lines.Options{End: -1}), most: most}
 		q.read = func(w *worker) error { return w.objects(rows) }
 	case typeCSV:
 		q.read = func(w *worker) error { return w.csv(r.Context(), body, most) }
 	default:
-		return q, refused(http.StatusUnsupportedMediaType, "Content-Type is %.60q; want %s, %s or %s", kind, typeJSON,
+		return q, newProblem(http.StatusUnsupportedMediaType, "Content-Type is %.60q; want %s, %s or %s", kind, typeJSON,
 			typeLines, typeCSV)
 	}
 	return q, q.check()
 }
 
-// check refuses questions that the model has no answer to.
+// check returns a problem if the model cannot answer the question.
 func (q *question) check() error {
 	if q.probabilities && q.model.Manifest.Probabilities == nil {
-		return refused(http.StatusBadRequest,
+		return newProblem(http.StatusBadRequest,
 			"the model has no probabilities; train a classifier with --calibrate platt to have them")
 	}
 	if q.explain && q.unexplained != nil {
-		return refused(http.StatusBadRequest, "%s", strings.TrimPrefix(q.unexplained.Error(), "models: "))
+		return newProblem(http.StatusBadRequest, "%s", strings.TrimPrefix(q.unexplained.Error(), "models: "))
 	}
 	if err := apply.NeedCertainty(q.certain, q.model.Manifest, "", "the model"); err != nil {
-		return refused(http.StatusBadRequest, "%s", err)
+		return newProblem(http.StatusBadRequest, "%s", err)
 	}
 	return nil
 }
@@ -112,11 +112,11 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		return nil, err
 	}
 	array := found["rows"]
-	if len(array) == 0 || array[0] != '[' { // a column may have any name
+	if len(array) == 0 || array[0] != '[' { // "rows" may also be the name of a column
 		return &single{text: body}, nil
 	}
 	if others {
-		return nil, refused(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(options, `", "`))
+		return nil, newProblem(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(options, `", "`))
 	}
 	if err := q.asked(found); err != nil {
 		return nil, err
@@ -124,19 +124,19 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 	return newElements(array, q.names, s.o.Limits.Rows)
 }
 
-// asked takes what the members of an object ask for besides predictions.
+// asked sets options from the members of a JSON object.
 func (q *question) asked(found map[string]json.RawMessage) error {
 	for _, name := range options {
 		if text, given := found[name]; given {
 			if want := q.set(name, string(text)); want != nil {
-				return refused(http.StatusBadRequest, "%q must be %s", name, want)
+				return newProblem(http.StatusBadRequest, "%q must be %s", name, want)
 			}
 		}
 	}
 	return nil
 }
 
-// answer computes the predictions, and returns the text that form makes of them: an array of JSON, or CSV.
+// answer computes the predictions and returns them as CSV, or as the array of JSON that form makes of lines.
 func (s *Server) answer(ctx context.Context, q *question, form func(text []byte) []byte) (text []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Limits.Timeout)
 	defer cancel()
@@ -144,7 +144,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 	if err != nil {
 		return nil, err
 	}
-	defer s.give(w, q.explain)
+	defer s.releaseWorker(w, q.explain)
 	crash := transforms.Guard(func() error {
 		w.use(q.served)
 		defer w.free()
@@ -157,14 +157,14 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 			err = w.explainable(s.o.Limits.Explained, most)
 		}
 		if err == nil {
-			lines, _, err = w.predict(ctx, q.ask, most)
+			lines, _, err = w.predict(ctx, q.wanted, most)
 		}
 		if err != nil {
 			switch {
 			case errors.Is(err, context.Canceled):
-				err = s.late(ctx)
+				err = s.lateProblem(ctx)
 			case errors.Is(err, context.DeadlineExceeded):
-				err = refused(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
+				err = newProblem(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
 					s.o.Limits.Timeout)
 			}
 			return nil
@@ -175,19 +175,19 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 		return nil
 	})
 	if crash != nil {
-		w.of, w.blocks, w.used = nil, nil, 0 // whatever they are now
+		w.model, w.blocks, w.used = nil, nil, 0 // drop state after a panic
 		slog.ErrorContext(ctx, "serve: internal error", "cause", crash)
-		return nil, refused(http.StatusInternalServerError, "internal error; the server's log has the cause")
+		return nil, newProblem(http.StatusInternalServerError, "internal error; the server's log has the cause")
 	}
 	s.counted.refused.Add(float64(w.nBad))
 	w.nBad = 0
 	return text, err
 }
 
-// worker waits for a worker. All but one may explain, which takes long.
+// worker waits for a free worker. Explanations take long, so they may not use all workers at once.
 func (s *Server) worker(ctx context.Context, explain bool) (*worker, error) {
 	if explain && s.explaining.Acquire(ctx, 1) != nil {
-		return nil, s.late(ctx)
+		return nil, s.lateProblem(ctx)
 	}
 	select {
 	case w := <-s.idle:
@@ -196,24 +196,24 @@ func (s *Server) worker(ctx context.Context, explain bool) (*worker, error) {
 		if explain {
 			s.explaining.Release(1)
 		}
-		return nil, s.late(ctx)
+		return nil, s.lateProblem(ctx)
 	}
 }
 
-// give takes a worker back.
-func (s *Server) give(w *worker, explain bool) {
+// releaseWorker takes a worker back.
+func (s *Server) releaseWorker(w *worker, explain bool) {
 	s.idle <- w
 	if explain {
 		s.explaining.Release(1)
 	}
 }
 
-// late says why there was no worker until a context ended.
-func (s *Server) late(ctx context.Context) error {
+// lateProblem returns the problem of a request whose context ended before a worker was free.
+func (s *Server) lateProblem(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return refused(http.StatusServiceUnavailable, "the client is gone")
+		return newProblem(http.StatusServiceUnavailable, "the client is gone")
 	}
-	return refused(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.o.Limits.Timeout)
+	return newProblem(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.o.Limits.Timeout)
 }
 
 // predict answers /v1/predict.
@@ -230,7 +230,7 @@ func (s *Server) predict(w http.ResponseWriter, r *http.Request) error {
 			return bytes.Clone(text)
 		}
 		head := `{"model":"` + q.model.Manifest.SHA256 + `","predictions":[`
-		return append(joined([]byte(head), text), "]}\n"...)
+		return append(joinLines([]byte(head), text), "]}\n"...)
 	})
 	if err != nil {
 		return err
@@ -242,16 +242,16 @@ func (s *Server) predict(w http.ResponseWriter, r *http.Request) error {
 	}
 	h.Set("Bochner-Model", q.model.Manifest.SHA256)
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write(text) // a client that is gone is told nothing
+	_, _ = w.Write(text) // ignore errors of clients that have gone
 	return nil
 }
 
-// joined appends lines of JSON as the elements of an array.
-func joined(dst, lines []byte) []byte {
+// joinLines appends lines of JSON as the elements of an array.
+func joinLines(dst, lines []byte) []byte {
 	from := len(dst)
 	dst = append(dst, bytes.TrimSuffix(lines, []byte("\n"))...)
 	for i, c := range dst[from:] {
-		if c == '\n' { // texts have none: JSON escapes them
+		if c == '\n' { // strings contain none, because JSON escapes them
 			dst[from+i] = ','
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// elements are the rows in an array of JSON: objects, or arrays of the values of columns in order. It is
-// a jsonlio.Source that takes one element at a time, so that the array is not held twice.
+// elements reads rows from a JSON array of objects, or of arrays with the values of columns in order. It is a
+// jsonlio.Source that decodes one element at a time, so that there is no second copy of the array.
 type elements struct {
 	names  []string
 	most   int
@@ -25,11 +25,11 @@ type elements struct {
 	text   []byte
 }
 
-// newElements returns the rows of an array, whose arrays have the columns of these names.
+// newElements returns the rows of an array. names has the columns of rows that are arrays.
 func newElements(array json.RawMessage, names []string, most int) (*elements, error) {
 	e := &elements{names: names, most: most, array: json.NewDecoder(bytes.NewReader(array))}
 	if first, err := e.array.Token(); err != nil || first != json.Delim('[') {
-		return nil, refused(400, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
+		return nil, newProblem(400, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
 	}
 	return e, nil
 }
@@ -56,7 +56,7 @@ func (e *elements) Next() ([]byte, error) {
 	if _, err := row.Token(); err != nil {
 		return nil, err
 	}
-	for row.More() { // no more values are kept than there are columns
+	for row.More() { // keeps no more values than there are columns
 		if len(e.values) == len(e.names) {
 			return nil, e.otherLength("more than")
 		}
@@ -77,7 +77,7 @@ func (e *elements) otherLength(have string) error {
 	return &rows.BadRow{Line: e.Line(), Reason: fmt.Sprintf("has %s %d values, one for each column", have, len(e.names))}
 }
 
-// single is one object.
+// single is a source with one object.
 type single struct {
 	text []byte
 	read bool
@@ -95,7 +95,7 @@ func (s *single) Next() ([]byte, error) {
 	return s.text, nil
 }
 
-// columnar are rows whose values are given by column: an array of values under each name.
+// columnar reads rows whose values are given by column: an array of values for each name.
 type columnar struct {
 	names  []string
 	arrays []*json.Decoder
@@ -110,7 +110,7 @@ func newColumnar(columns map[string]json.RawMessage, most int) (*columnar, error
 	for _, name := range c.names {
 		array := json.NewDecoder(bytes.NewReader(columns[name]))
 		if first, err := array.Token(); err != nil || first != json.Delim('[') {
-			return nil, refused(400, "column %q must be an array with a value for each row", name)
+			return nil, newProblem(400, "column %q must be an array with a value for each row", name)
 		}
 		c.arrays = append(c.arrays, array)
 	}
@@ -139,7 +139,7 @@ func (c *columnar) Next() ([]byte, error) {
 	case more == 0:
 		return nil, io.EOF
 	case more < len(c.arrays):
-		return nil, refused(400, "the arrays of the columns have different lengths")
+		return nil, newProblem(400, "the arrays of the columns have different lengths")
 	}
 	if c.n++; c.n > c.most {
 		return nil, tooManyRows(c.most)
@@ -148,8 +148,8 @@ func (c *columnar) Next() ([]byte, error) {
 	return c.text, nil
 }
 
-// limited are the lines of a text, of which there may be only so many.
-type limited struct {
+// limitedLines reads lines up to a maximal number.
+type limitedLines struct {
 	source
 	most, n int
 }
@@ -160,7 +160,7 @@ type source interface {
 	Line() int64
 }
 
-func (l *limited) Next() ([]byte, error) {
+func (l *limitedLines) Next() ([]byte, error) {
 	text, err := l.source.Next()
 	if err != io.EOF {
 		if l.n++; l.n > l.most {
@@ -170,8 +170,7 @@ func (l *limited) Next() ([]byte, error) {
 	return text, err
 }
 
-// members returns those members of a JSON object that have one of the names, and whether it has others,
-// which are not kept.
+// members returns the members of a JSON object with the given names, and whether it has others.
 func members(text []byte, names ...string) (found map[string]json.RawMessage, others bool, err error) {
 	if err := syntax(text); err != nil {
 		return nil, false, err
@@ -179,7 +178,7 @@ func members(text []byte, names ...string) (found map[string]json.RawMessage, ot
 	found = map[string]json.RawMessage{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if first, _ := d.Token(); first != json.Delim('{') {
-		return nil, false, refused(400, "the body is JSON, but not an object")
+		return nil, false, newProblem(400, "the body is JSON, but not an object")
 	}
 	var other json.RawMessage
 	for d.More() {
@@ -187,7 +186,7 @@ func members(text []byte, names ...string) (found map[string]json.RawMessage, ot
 		if err != nil {
 			return nil, false, err
 		}
-		name := key.(string) // the text is valid
+		name := key.(string) // cannot fail: the text is valid
 		value := &other
 		if slices.Contains(names, name) {
 			value = new(json.RawMessage)
@@ -204,11 +203,11 @@ func members(text []byte, names ...string) (found map[string]json.RawMessage, ot
 	return found, others, nil
 }
 
-// syntax returns an error unless a text is JSON.
+// syntax returns an error if a text is not valid JSON.
 func syntax(text []byte) error {
 	var nothing struct{}
 	if bad, is := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &nothing)); is {
-		return refused(400, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
+		return newProblem(400, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
 	}
 	return nil
 }

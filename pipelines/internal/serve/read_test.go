@@ -92,7 +92,7 @@ func TestAloneAPredictionHasNoObject(t *testing.T) {
 		"{\"components\":[1,2]}\n{\"components\":[1,2]}\n":     "{\"components\":[1,2]}\n{\"components\":[1,2]}\n",
 		"{\"prediction\":\"\\n\"}\n{\"prediction\":\"x\\\"\"}": "\"\\n\"\n\"x\\\"\"\n",
 	} {
-		if got := string(bare([]byte(lines))); got != want {
+		if got := string(unwrapPredictions([]byte(lines))); got != want {
 			t.Errorf("%q: %q, want %q", lines, got, want)
 		}
 	}
@@ -164,7 +164,7 @@ func TestProblemsSayWhere(t *testing.T) {
 	if got := plainReason("csvio: " + requestName + ": missing column " + strconv.Quote("a")); got != `missing column "a"` {
 		t.Error(got)
 	}
-	var b bounded
+	var b boundedBuffer
 	b.most = 3
 	if _, err := b.Write([]byte("1234")); problemOf(err).Status != 413 || !bytes.Equal(b.Bytes(), nil) {
 		t.Error(err, b.String())

@@ -16,23 +16,23 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// served is a model in use, and what requests need of it. It does not change.
+// served is a model in use, with everything that requests need. It is immutable.
 type served struct {
 	model   *models.Model
-	like    *dataset.Schema  // how files are read for the model
-	objects *dataset.Dataset // of JSON objects with all columns of the model
-	names   []string         // of the columns, in the order of the model
-	types   []schema.Column  // of each of them
+	like    *dataset.Schema  // schema of files for the model
+	objects *dataset.Dataset // for JSON objects with all columns of the model
+	names   []string         // names of the columns, in the order of the model
+	types   []schema.Column  // type of each column
 	missing bool             // columns may have missing values
 
 	unexplained error // why the model cannot explain; nil if it can
 
-	statistics *profile.Statistics // of the training rows; nil if the model does not know them
+	statistics *profile.Statistics // of the training rows; nil if the model has none
 	drift      sums.DriftNames
 	cluster    float64
 }
 
-// newServed prepares a model, which name stands for.
+// newServed prepares the model with this name, which has been loaded.
 func newServed(ctx context.Context, name string, m *models.Model) (*served, error) {
 	like, err := apply.SchemaOf(name, m.Manifest)
 	if err != nil {
@@ -58,12 +58,12 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 	}
 	s.drift = sums.DriftNamesOf(s.objects)
 	if _, has := m.Manifest.File(models.ProfileFile); !has || len(s.names) <= mostFields {
-		_, s.unexplained = m.Explainer() // with more columns, it is slow to make: the first request that explains does
+		_, s.unexplained = m.Explainer() // slow with more columns: the first request for an explanation does it
 	}
 	return s, s.readProfile(ctx, name)
 }
 
-// certainty returns the columns about certainty that the model has, with the usual level.
+// certainty returns the measures of certainty that the model has, with the default level.
 func (s *served) certainty() (c scores.Certainty) {
 	usual := scores.Certainty{Interval: models.UsualLevel}
 	if apply.NeedCertainty(usual, s.model.Manifest, "", "") == nil {
@@ -92,8 +92,7 @@ func (s *served) readProfile(ctx context.Context, name string) error {
 	return nil
 }
 
-// columnNames returns the names of the columns of a model: the names that the training data had, or
-// c1, c2, and so on.
+// columnNames returns the names of the columns of a model: the names in the training data, or c1, c2 and so on.
 func columnNames(s *dataset.Schema) (names []string) {
 	if of, is := s.Layout.(dataset.Tabular); is {
 		return of.Table().Names()
@@ -104,22 +103,22 @@ func columnNames(s *dataset.Schema) (names []string) {
 	return names
 }
 
-// open opens the text of a request as predict opens a file for the model.
+// open opens the text of a request as Predict opens a file for the model.
 func (s *served) open(ctx context.Context, format string, text []byte) (*dataset.Dataset, error) {
 	d, err := dataset.Open(ctx, dataset.Options{Objects: []storage.Object{storage.InMemory(requestName, text)},
 		Format: format, Like: s.like, Formats: dataset.NewOptions()})
 	if err != nil {
 		return nil, err
 	}
-	d.Weighted = false // every row has a prediction, whatever its weight
+	d.Weighted = false // rows of weight 0 have predictions, too
 	scores.WithMissing(s.model.Manifest, d)
 	return d, nil
 }
 
-// requestName is what errors call the text of a request.
+// requestName is the name of the text of a request in errors.
 const requestName = "request"
 
-// plainReason returns the text of an error about a request without the place that a file would have.
+// plainReason returns the text of an error about a request, without the place of the row.
 func plainReason(text string) string {
 	if _, reason, is := strings.Cut(text, ": "+requestName+": "); is {
 		return reason
@@ -127,14 +126,14 @@ func plainReason(text string) string {
 	return text
 }
 
-// object appends an object with these members.
+// object appends a JSON object with these members.
 func object(dst []byte, names []string, values []json.RawMessage) []byte {
 	dst = append(dst, '{')
 	for i, name := range names {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		key, _ := json.Marshal(name) // texts can always be encoded
+		key, _ := json.Marshal(name) // cannot fail
 		dst = append(append(append(dst, key...), ':'), values[i]...)
 	}
 	return append(dst, '}')

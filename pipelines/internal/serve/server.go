@@ -30,22 +30,22 @@ type Server struct {
 	handle     *models.Handle
 	now        atomic.Pointer[served] // nil until the model is loaded
 	draining   atomic.Bool
-	memory     *semaphore.Weighted // bytes of bodies and answers
+	memory     *semaphore.Weighted // in bytes of bodies and answers
 	requests   *semaphore.Weighted
 	explaining *semaphore.Weighted
 	idle       chan *worker
 	all        []*worker
-	counted    *counted
+	counted    *serverMetrics
 }
 
-// Serve answers requests until the context ends, and then finishes those that have begun. It returns
-// nil unless it could not begin, or requests were cut off.
+// Serve answers requests until the context ends, and then finishes the requests that have begun. It returns an
+// error if it could not begin, or if it had to cut off requests.
 func Serve(ctx context.Context, o Options) (err error) {
 	if err := o.validate(); err != nil {
 		return err
 	}
 	s := &Server{o: o, memory: semaphore.NewWeighted(o.Limits.Memory),
-		requests: semaphore.NewWeighted(int64(o.Limits.Requests)), counted: newCounted()}
+		requests: semaphore.NewWeighted(int64(o.Limits.Requests)), counted: newServerMetrics()}
 	s.counted.registry.MustRegister(state{s})
 	if s.token, err = readSecret(ctx, o.Door.TokenFile); err != nil {
 		return err
@@ -71,7 +71,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 		s.now.Load().model.Manifest.SHA256)
 	for {
 		select {
-		case err := <-ended: // nobody has asked for it
+		case err := <-ended: // the server has failed
 			return fmt.Errorf("serve: %w", err)
 		case <-ctx.Done():
 			return stop()
@@ -142,7 +142,7 @@ func (s *Server) load(ctx context.Context) (err error) {
 	return nil
 }
 
-// due returns what tells that the model is to be looked up.
+// due returns a channel that tells when to look up the model.
 func (s *Server) due() <-chan time.Time {
 	if s.o.Reload == 0 {
 		return nil
@@ -150,7 +150,7 @@ func (s *Server) due() <-chan time.Time {
 	return time.After(s.o.Reload)
 }
 
-// look looks the model up. A bad one is not used, which the handle logs.
+// look looks up the model, and uses it if it has changed. The handle logs errors.
 func (s *Server) look(ctx context.Context) {
 	result := "same"
 	changed, err := s.handle.Refresh(ctx)
@@ -172,7 +172,7 @@ func (s *Server) look(ctx context.Context) {
 	s.counted.reloads.WithLabelValues(result).Inc()
 }
 
-// drain stops taking connections and waits for the requests that have begun.
+// drain stops accepting connections and waits for the requests that have begun.
 func (s *Server) drain(server *http.Server, ended <-chan error) error {
 	s.draining.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), s.o.Limits.Drain)
@@ -189,7 +189,7 @@ func (s *Server) drain(server *http.Server, ended <-chan error) error {
 	return err
 }
 
-// readSecret returns the secret in a file, nil without a file.
+// readSecret reads the secret from a file. It returns nil for no file.
 func readSecret(ctx context.Context, name string) (*secret, error) {
 	if name == "" {
 		return nil, nil

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// shown is a prediction as the page shows it.
+// shown has the data to show a prediction on the page.
 type shown struct {
-	What  string // of the prediction
+	What  string // name of the prediction
 	Value string
 	Bars  []bar
 	Facts []fact // how certain it is
-	Why   []why  // for each output that is explained
+	Why   []why  // one for each explained output
 }
 
-// bar is a number with a bar.
+// bar is a number with a horizontal bar.
 type bar struct {
 	Name, Value string
 	Note        string
@@ -28,40 +28,40 @@ type bar struct {
 	Down        bool // the number is negative
 }
 
-// fact is something about a prediction.
+// fact is a name with a value.
 type fact struct{ Name, Value, Note string }
 
 // why divides a score among the columns.
 type why struct {
 	Title       string
-	Total       string // what the score is
+	Total       string // name of the score
 	Base, Score string
 	Effects     []bar
-	StdErr      string // of effects that are sampled
+	StdErr      string // standard error of sampled effects
 }
 
 const (
 	mostBars    = 20
 	mostEffects = 10 // columns whose effects are shown
-	mostWhys    = 4  // targets
+	mostWhys    = 4  // explained targets
 )
 
-// said is a prediction, a line of JSON.
-type said map[string]json.RawMessage
+// predictionJSON is a prediction, decoded from a line of JSON.
+type predictionJSON map[string]json.RawMessage
 
-func (s said) number(name string) (v float64, has bool) {
+func (s predictionJSON) number(name string) (v float64, has bool) {
 	return v, json.Unmarshal(s[name], &v) == nil
 }
 
-// values returns the numbers of a member with names.
-func (s said) values(name string) (v map[string]float64) {
-	_ = json.Unmarshal(s[name], &v) // nil without the member
+// values returns the numbers in an object member, nil without the member.
+func (s predictionJSON) values(name string) (v map[string]float64) {
+	_ = json.Unmarshal(s[name], &v) // v is nil without the member
 	return v
 }
 
-// shown returns what the page shows of a prediction, a line of JSON, for the row of the fields.
+// shown returns the data to show a prediction, a line of JSON, for the row in the fields.
 func (q *question) shown(line []byte, fields []field) (*shown, error) {
-	var all said
+	var all predictionJSON
 	if err := json.Unmarshal(line, &all); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (q *question) shown(line []byte, fields []field) (*shown, error) {
 	case a.Value == "": // of several targets, or an embedding
 		of = all.values("scores")
 		var components []float64
-		_ = json.Unmarshal(all["components"], &components) // none without the member
+		_ = json.Unmarshal(all["components"], &components) // nil without the member
 		for i, v := range components {
 			a.Bars = append(a.Bars, bar{Name: fmt.Sprintf("component %d", i+1), Value: short(v)})
 		}
@@ -92,7 +92,7 @@ func (q *question) shown(line []byte, fields []field) (*shown, error) {
 		if !has || len(a.Bars) == mostBars {
 			continue
 		}
-		b := bar{Name: name, Value: short(v), Chosen: name == a.Value, Note: q.reach(all, "prediction_"+name)}
+		b := bar{Name: name, Value: short(v), Chosen: name == a.Value, Note: q.intervalText(all, "prediction_"+name)}
 		if q.probabilities {
 			b.Percent, b.Value = 100*v, strconv.FormatFloat(100*v, 'f', 1, 64)+"%"
 		}
@@ -102,7 +102,7 @@ func (q *question) shown(line []byte, fields []field) (*shown, error) {
 	return a, nil
 }
 
-// plainText returns a text or a number of JSON as people write it.
+// plainText returns a JSON string or number as plain text.
 func plainText(value json.RawMessage) (text string) {
 	if json.Unmarshal(value, &text) == nil {
 		return text
@@ -112,7 +112,7 @@ func plainText(value json.RawMessage) (text string) {
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// signed returns a number with its sign; without plus, only if it is negative.
+// signed formats a number with its sign. plus is the text before numbers that are not negative.
 func signed(v float64, plus string) string {
 	text := strconv.FormatFloat(math.Abs(v), 'g', 4, 64)
 	switch {
@@ -124,11 +124,11 @@ func signed(v float64, plus string) string {
 	return text
 }
 
-// level returns the level of intervals as a share.
+// level formats the level of intervals in percent.
 func (q *question) level() string { return short(100*q.certain.Interval) + "%" }
 
-// reach returns the interval of a prediction, if there is one.
-func (q *question) reach(all said, name string) string {
+// intervalText formats the interval of a prediction, "" if there is none.
+func (q *question) intervalText(all predictionJSON, name string) string {
 	low, has := all.number(name + "_low")
 	high, too := all.number(name + "_high")
 	if !has || !too {
@@ -137,9 +137,9 @@ func (q *question) reach(all said, name string) string {
 	return short(low) + " to " + short(high)
 }
 
-// facts returns how certain a prediction is.
-func (q *question) facts(all said) (facts []fact) {
-	if in := q.reach(all, "prediction"); in != "" {
+// facts describes how certain a prediction is.
+func (q *question) facts(all predictionJSON) (facts []fact) {
+	if in := q.intervalText(all, "prediction"); in != "" {
 		facts = append(facts, fact{q.level() + " interval", in,
 			"For " + q.level() + " of new rows like the training rows, the value is in the interval."})
 	}
@@ -161,7 +161,7 @@ func (q *question) facts(all said) (facts []fact) {
 }
 
 // whys returns the explanations of a prediction.
-func (q *question) whys(all said, class string, fields []field) (whys []why) {
+func (q *question) whys(all predictionJSON, class string, fields []field) (whys []why) {
 	names := q.model.Outputs()
 	suffixes := []string{""}
 	if !q.model.Classifies() && len(names) > 1 {
@@ -203,7 +203,7 @@ func (q *question) whys(all said, class string, fields []field) (whys []why) {
 	return whys
 }
 
-// largest returns the bars of the largest effects, which are in Percent, and one of the sum of the others.
+// largest returns the bars of the largest effects by Percent, and one for the sum of the others.
 func largest(all []bar) []bar {
 	slices.SortStableFunc(all, func(x, y bar) int { return cmp.Compare(math.Abs(y.Percent), math.Abs(x.Percent)) })
 	if others := len(all) - mostEffects; others > 1 {

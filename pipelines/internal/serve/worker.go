@@ -20,18 +20,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// ask says what of a prediction is wanted.
-type ask struct {
+// wanted says what a request asks for besides predictions.
+type wanted struct {
 	scores, probabilities, explain bool
 	certain                        scores.Certainty
-	csv                            bool // as CSV, not as lines of JSON
+	csv                            bool // write CSV, not lines of JSON
 }
 
-// options are the names under which requests ask for more than predictions.
+// options has the names of the optional parts of predictions.
 var options = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
-// set takes an option, whose value is JSON. The error says what the value must be.
-func (a *ask) set(name, value string) error {
+// set sets an option from a JSON value. The error says what the value must be.
+func (a *wanted) set(name, value string) error {
 	want, to := "true or false", map[string]any{"scores": &a.scores, "probabilities": &a.probabilities,
 		"interval": &a.certain.Interval, "novelty": &a.certain.Novelty, "explain": &a.explain}[name]
 	if name == "interval" {
@@ -43,15 +43,15 @@ func (a *ask) set(name, value string) error {
 	return nil
 }
 
-// worker applies a model to the rows of one request at a time. Its memory is used again.
+// worker applies a model to the rows of one request at a time, and reuses its memory.
 type worker struct {
 	threshold *float32
-	counted   *counted
+	counted   *serverMetrics
 
-	of     *served
+	model  *served
 	input  *dataset.Input // of JSON objects
-	tables map[ask]*tabled
-	blocks []*rows.Block // the first used of which hold the rows of the request
+	tables map[wanted]*tableWriter
+	blocks []*rows.Block // the first used ones have the rows of the request
 	used   int
 	bad    []rowErr
 	nBad   int
@@ -59,54 +59,54 @@ type worker struct {
 	drift driftWindow
 }
 
-// driftWindow counts the last rows, at least driftRows of them if there were as many.
+// driftWindow counts the last rows: at least driftRows of them, once there have been as many.
 type driftWindow struct {
 	sync.Mutex
-	of          *served
-	now, before *sums.DriftCounts // nil if the model does not know its training rows
-	rows        int               // of now
+	model       *served
+	now, before *sums.DriftCounts // nil if the model has no statistics of its training rows
+	rows        int               // rows in now
 }
 
 const driftRows = 20_000
 
-// tabled writes tables of predictions.
-type tabled struct {
+// tableWriter writes tables of predictions.
+type tableWriter struct {
 	*scores.Table
-	out *bounded
+	out *boundedBuffer
 	to  export.Writer
 }
 
-// bounded is an answer that is being written, up to a limit.
-type bounded struct {
+// boundedBuffer is an answer that is being written, up to a limit.
+type boundedBuffer struct {
 	bytes.Buffer
 	most int
 }
 
-var errTooLong = refused(http.StatusRequestEntityTooLarge,
+var errTooLong = newProblem(http.StatusRequestEntityTooLarge,
 	"the answer would be too large; send fewer rows, or leave out options")
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.most {
 		return 0, errTooLong
 	}
 	return b.Buffer.Write(p)
 }
 
-// mostErrors is the number of rows whose errors are listed.
+// mostErrors is the largest number of rows whose errors are listed.
 const mostErrors = 100
 
-// use prepares for a model.
+// use prepares the worker for a model.
 func (w *worker) use(s *served) {
-	if w.of == s {
+	if w.model == s {
 		return
 	}
-	w.of, w.tables = s, map[ask]*tabled{}
+	w.model, w.tables = s, map[wanted]*tableWriter{}
 	w.input = s.objects.InMemory(dataset.Request{Mode: dataset.SkipRow, Lines: true,
 		Reject: func(row int64, reason string) { w.reject(rowErr{Row: row, Reason: reason}) }})
 	d := &w.drift
 	d.Lock()
 	defer d.Unlock()
-	d.of, d.now, d.before, d.rows = s, nil, nil, 0
+	d.model, d.now, d.before, d.rows = s, nil, nil, 0
 	if s.statistics != nil {
 		d.now = sums.NewDriftCounts(s.statistics)
 	}
@@ -120,17 +120,17 @@ func (d *driftWindow) add(b *rows.Block) {
 		return
 	}
 	if d.rows >= driftRows {
-		d.now, d.before, d.rows = sums.NewDriftCounts(d.of.statistics), d.now, 0
+		d.now, d.before, d.rows = sums.NewDriftCounts(d.model.statistics), d.now, 0
 	}
 	d.now.Add(b, 0)
 	d.rows += b.N
 }
 
-// addTo adds the counts to others, if they are of the same model.
+// addTo adds the counts to others, if they are for the same model.
 func (d *driftWindow) addTo(all *sums.DriftCounts, s *served) {
 	d.Lock()
 	defer d.Unlock()
-	if d.of != s || d.now == nil {
+	if d.model != s || d.now == nil {
 		return
 	}
 	all.Merge(d.now)
@@ -139,13 +139,13 @@ func (d *driftWindow) addTo(all *sums.DriftCounts, s *served) {
 	}
 }
 
-// reject notes a row that cannot be used.
+// reject records a row that cannot be used.
 func (w *worker) reject(e rowErr) {
 	w.nBad++
 	if len(w.bad) == mostErrors {
 		return
 	}
-	for _, name := range w.of.names { // the reason begins with the name of the column
+	for _, name := range w.model.names { // the reason begins with the name of the column
 		if reason, is := strings.CutPrefix(e.Reason, dataset.InColumn(name, "")); is {
 			e.Column, e.Reason = name, reason
 			break
@@ -154,9 +154,9 @@ func (w *worker) reject(e rowErr) {
 	w.bad = append(w.bad, e)
 }
 
-// objects reads rows that are objects of JSON.
+// objects reads rows that are JSON objects.
 func (w *worker) objects(from source) error {
-	of := &failing{source: from}
+	of := &errorKeeper{source: from}
 	objects, err := jsonlio.NewReader(of, w.input)
 	if err != nil {
 		return err
@@ -168,13 +168,13 @@ func (w *worker) objects(from source) error {
 	return err
 }
 
-// failing keeps the error after which there are no rows.
-type failing struct {
+// errorKeeper is a source that keeps the error that ended it.
+type errorKeeper struct {
 	source
 	err error
 }
 
-func (f *failing) Next() ([]byte, error) {
+func (f *errorKeeper) Next() ([]byte, error) {
 	text, err := f.source.Next()
 	if _, bad := errors.AsType[*rows.BadRow](err); err != nil && err != io.EOF && !bad {
 		f.err = err
@@ -184,7 +184,7 @@ func (f *failing) Next() ([]byte, error) {
 
 // csv reads rows in CSV.
 func (w *worker) csv(ctx context.Context, text []byte, most int) error {
-	d, err := w.of.open(ctx, "csv", text)
+	d, err := w.model.open(ctx, "csv", text)
 	if err != nil {
 		return err
 	}
@@ -211,16 +211,17 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 	}
 	switch {
 	case r.Report().Fault != "":
-		return refused(http.StatusUnprocessableEntity, "%s", plainReason(r.Report().Fault))
+		return newProblem(http.StatusUnprocessableEntity, "%s", plainReason(r.Report().Fault))
 	case w.nBad > 0:
 		return badRows(w.bad, w.nBad)
 	case w.used == 0:
-		return refused(http.StatusUnprocessableEntity, "there are no rows")
+		return newProblem(http.StatusUnprocessableEntity, "there are no rows")
 	}
 	return nil
 }
 
-// explainable refuses to explain more rows than the limit, or with more effects than an answer holds.
+// explainable returns a problem if a request explains more rows than the limit, or more effects than fit into
+// an answer.
 func (w *worker) explainable(most, bytes int) error {
 	n := 0
 	for _, b := range w.blocks[:w.used] {
@@ -228,17 +229,17 @@ func (w *worker) explainable(most, bytes int) error {
 	}
 	switch {
 	case n > most:
-		return refused(http.StatusRequestEntityTooLarge,
+		return newProblem(http.StatusRequestEntityTooLarge,
 			"%d rows to explain; the limit is %d in a request; send them in several requests", n, most)
-	case n*len(w.of.names)*w.of.model.Width() > bytes/8:
+	case n*len(w.model.names)*w.model.model.Width() > bytes/8:
 		return errTooLong
 	}
 	return nil
 }
 
-// predict writes the predictions for the rows that were read: lines of JSON, or CSV with a header. It
-// returns their number; the text is valid until the next call.
-func (w *worker) predict(ctx context.Context, a ask, most int) (text []byte, n int, err error) {
+// predict returns the predictions for the rows that were read, as lines of JSON, or as CSV with a header, and
+// their number. The text is valid until the next call.
+func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, n int, err error) {
 	t, err := w.table(a, most)
 	if err != nil {
 		return nil, 0, err
@@ -257,7 +258,7 @@ func (w *worker) predict(ctx context.Context, a ask, most int) (text []byte, n i
 			return nil, 0, badRows(w.bad, w.nBad)
 		}
 		if err := t.to.Write(table); err != nil {
-			delete(w.tables, a) // it holds a part of the answer
+			delete(w.tables, a) // it has written a part of the answer
 			return nil, 0, err
 		}
 		n += b.N
@@ -269,8 +270,8 @@ func (w *worker) predict(ctx context.Context, a ask, most int) (text []byte, n i
 	return t.out.Bytes(), n, nil
 }
 
-// table returns what writes the tables, with nothing written except for a header.
-func (w *worker) table(a ask, most int) (*tabled, error) {
+// table returns the writer of tables, with an empty buffer except for a header.
+func (w *worker) table(a wanted, most int) (*tableWriter, error) {
 	t := w.tables[a]
 	if t != nil && !a.csv {
 		t.out.Reset()
@@ -278,12 +279,12 @@ func (w *worker) table(a ask, most int) (*tabled, error) {
 	}
 	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Scores: a.scores, Probabilities: a.probabilities,
 		Certainty: a.certain, Explain: a.explain}
-	made, err := p.Table(w.of.model)
-	if err != nil { // a file of the model cannot be read: all else is checked before
+	made, err := p.Table(w.model.model)
+	if err != nil { // only if a file of the model cannot be read
 		slog.Error("serve: explaining", "cause", err)
-		return nil, refused(http.StatusInternalServerError, "the model cannot explain; the server's log has the cause")
+		return nil, newProblem(http.StatusInternalServerError, "the model cannot explain; the server's log has the cause")
 	}
-	t = &tabled{Table: made, out: &bounded{most: most}}
+	t = &tableWriter{Table: made, out: &boundedBuffer{most: most}}
 	format := "jsonl"
 	if a.csv {
 		format = "csv"
@@ -297,16 +298,16 @@ func (w *worker) table(a ask, most int) (*tabled, error) {
 	return t, nil
 }
 
-// count counts what the values of a block are, before missing ones are filled in.
+// count counts the values of a block, before missing ones are filled in.
 func (w *worker) count(b *rows.Block) {
-	w.counted.block(w.of, b)
+	w.counted.block(w.model, b)
 	w.drift.add(b)
 }
 
 // free releases memory that few requests need.
 func (w *worker) free() {
 	const keep, mostTables = 2, 16  // keep is a number of blocks
-	if len(w.tables) > mostTables { // intervals of many levels
+	if len(w.tables) > mostTables { // requests had many different levels
 		clear(w.tables)
 	}
 	if len(w.blocks) > keep {

@@ -14,11 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// augmentWords are the steps of --augment; the value tells whether a step takes a number.
+// augmentWords has the steps of --augment, and whether a step takes a number.
 var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true,
 	"saturation": true}
 
-// Augmentation parses the steps of --augment, without the data.
+// Augmentation parses the steps of --augment, without checking that they suit the data. crops tells that there
+// is a random crop.
 func Augmentation(words []string) (a preprocess.Augment, crops bool, err error) {
 	for _, word := range words {
 		name, text, has := strings.Cut(word, ":")
@@ -52,9 +53,8 @@ func Augmentation(words []string) (a preprocess.Augment, crops bool, err error) 
 	return a, crops, nil
 }
 
-// Augmented returns how images of a schema are changed before learning, and the recipe of features for them;
-// nil if nothing was requested. A random crop replaces the initial crop of --scale, which takes
-// the middle.
+// Augmented returns how images are changed before learning, with the recipe of their features, or nil if words
+// is empty. A random crop replaces the initial crop of --scale, which takes the middle.
 func Augmented(words []string, schema dataset.Schema, r prepare.Recipe, seed uint64) (*epochs.Augment, error) {
 	if len(words) == 0 {
 		return nil, nil

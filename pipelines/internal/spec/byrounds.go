@@ -15,23 +15,23 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// ByRounds is the fit of an iterative learner, with complete options.
+// ByRounds fits an iterative learner, with complete options.
 type ByRounds struct{ iterative.Iterative }
 
 func (b ByRounds) options() iterative.Options { return b.Iterative }
 
 func (b ByRounds) Name() string { return iterative.DefinitionOf(b.Iterative).Name }
 
-// Spread returns the options with the defaults of how the rounds of an iterative learner run, for
-// data of that many shards. On a cluster each reader that has a shard has a partition; on one
-// machine there is one partition, which needs the fewest rounds.
+// Spread returns the options with defaults for how rounds run on data of that many shards. On a cluster, each
+// reader that has a shard has a partition. On one machine there is a single partition, which needs the fewest
+// rounds.
 func (o Options) Spread(shards int) Options {
 	b, ok := o.Rounds()
 	if !ok {
 		return o
 	}
 	e, readers := o.Job.Engine.WithDefaults(), 1
-	if !e.Here() {
+	if !e.LocalWorkers() {
 		readers = min(e.Lanes, shards)
 	}
 	b.Common().Running.Complete(readers, e.About().Machines)
@@ -39,10 +39,10 @@ func (o Options) Spread(shards int) Options {
 	return o
 }
 
-// Joint tells that all values of λ are fitted in the same rounds.
+// Joint reports whether all values of λ are fitted in the same rounds.
 func (b ByRounds) Joint() bool { return iterative.DefinitionOf(b.Iterative).Joint }
 
-// Groups returns the values of λ that are fitted in the same rounds.
+// Groups returns the groups of values of λ that are fitted in the same rounds.
 func (b ByRounds) Groups(lambda []float64) [][]float64 {
 	if b.Joint() {
 		return [][]float64{lambda}
@@ -50,7 +50,7 @@ func (b ByRounds) Groups(lambda []float64) [][]float64 {
 	return slices.Collect(slices.Chunk(lambda, 1))
 }
 
-// Sealed returns the learner of a problem as plain data, and its options as a manifest has them.
+// Sealed returns the learner for a problem, and its options as they are recorded in a manifest.
 func (b ByRounds) Sealed(p loss.Problem, s iterative.Setting) (l epochs.Learner, recorded json.RawMessage, err error) {
 	seal := func(s iterative.Setting) (data []byte, err error) {
 		sealed, err := b.Seal(p, s)
@@ -68,13 +68,13 @@ func (b ByRounds) Sealed(p loss.Problem, s iterative.Setting) (l epochs.Learner,
 	return l, recorded, err
 }
 
-// Summary describes the learner.
+// Summary describes the learner in words.
 func (b ByRounds) Summary(lossName string) string {
 	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "),
 		report.Counted(b.Common().Partitions, "partition"))
 }
 
-// Augments returns the augmentation of images.
+// Augments returns the steps of the augmentation of images.
 func (b ByRounds) Augments() []string {
 	if a, ok := b.Iterative.(iterative.Augmented); ok {
 		return a.Augmentation()
@@ -105,8 +105,8 @@ func (b ByRounds) validate(o Options) error {
 // autoLambdas returns the values of λ that an iterative learner tries by default.
 func autoLambdas() []float64 { return []float64{1e-3, 1e-4, 1e-5, 1e-6} }
 
-// Values returns the values of λ in decreasing order, because each fit can start from the
-// weights of the one before.
+// Values returns the values of λ in decreasing order, because each fit can start from the weights of the
+// previous one.
 func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	l := o.Lambda
 	switch {
@@ -135,15 +135,15 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 func (b ByRounds) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int) {
 	r, d := b.Common(), int64(f.Features)
 	partitions := max(1, r.Partitions)
-	each := int64(partitions+lanes-1) / int64(max(lanes, 1)) // partitions per lane
+	each := int64(partitions+lanes-1) / int64(max(lanes, 1)) // partitions per lane, rounded up
 	most := int64(math.MaxInt64)
 	if f.Rows > 0 {
 		most = f.Rows * 4 * (d + 1)
 	}
-	slots := int64(max(e.Threads, 1)) * f.featureBlock()
-	// A partition fills one batch of rows to learn from and one of held-out rows, while others
-	// wait and are processed.
-	batches := 3 * f.block(f.Dim)
+	slots := int64(max(e.Threads, 1)) * f.featureBlockBytes()
+	// A partition has a batch of training rows and one of held-out rows that are being filled, while others are
+	// waiting or processed.
+	batches := 3 * f.blockBytes(f.Dim)
 	if f.Rows > 0 {
 		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(partitions)+1))
 	}
@@ -157,12 +157,12 @@ func (b ByRounds) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes i
 		m.Solve += min(r.Keep, most)
 	}
 	if most := b.Samples(f.Features); most > 0 {
-		n := f.bound(int64(most))
+		n := f.atMostRows(int64(most))
 		m.Worker = max(m.Worker, others+4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
 	}
 }
 
-func (b ByRounds) smaller(Options) string {
+func (b ByRounds) reducingFlags(Options) string {
 	if b.Common().Partitions > 1 {
 		return ", a smaller --keep_bytes or fewer --partitions"
 	}

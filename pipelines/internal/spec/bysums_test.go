@@ -41,7 +41,7 @@ func TestWorkerBytesBoundRowsThatAreCarried(t *testing.T) {
 	if m := of(16000, 1<<20); m.Stripes != 1 || m.Worker != many.Worker {
 		t.Errorf("%+v", m)
 	}
-	if shape := (ridge.Shape{Dim: 16384, Outputs: 2}); !ridge.Carries(shape, 16000, ridge.AutoLambda()) {
+	if shape := (ridge.Shape{Dim: 16384, Outputs: 2}); !ridge.StoresRows(shape, 16000, ridge.AutoLambda()) {
 		t.Error("the rows are not carried")
 	}
 }

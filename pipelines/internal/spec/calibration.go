@@ -13,11 +13,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// AutoCalibrate is the value of Options.Calibrate for probabilities where rows are held out anyway, and
-// no the one for none.
+// Values of Options.Calibrate besides the methods: AutoCalibrate is for probabilities if rows are held out
+// anyway.
 const (
 	AutoCalibrate = "auto"
-	no            = "none"
+	noCalibration = "none"
 )
 
 // MaxCalibrated is the largest number of classes that can be calibrated: each takes 64 KiB on
@@ -27,12 +27,13 @@ const (
 	MaxKept       = 100
 )
 
-// Calibrates tells that probabilities were asked for, by a method.
+// Calibrates reports whether the user asked for probabilities by a method.
 func (o Options) Calibrates() bool {
 	return o.Calibrate == score.Platt || o.Calibrate == score.Isotonic
 }
 
-// LossProbabilities returns the kind of probabilities that scores of classes have by the loss; "" for none.
+// LossProbabilities returns the kind of probabilities that the loss makes of the scores of classes, "" for
+// none.
 func (o Options) LossProbabilities() string {
 	if b, ok := o.Rounds(); ok {
 		if name := cmp.Or(b.Common().Loss, b.DefaultLoss(true)); name == models.Softmax || name == models.Logistic {
@@ -42,8 +43,8 @@ func (o Options) LossProbabilities() string {
 	return ""
 }
 
-// Calibration tells whether the scores of that many classes are calibrated, and if they are not though
-// it was left to the training, why.
+// Calibration reports whether the scores of that many classes are calibrated. why is the reason if auto decides
+// that they are not.
 func (o Options) Calibration(classes, features int) (calibrates bool, why string) {
 	if o.Calibrates() {
 		return true, ""
@@ -66,41 +67,41 @@ func (o Options) Calibration(classes, features int) (calibrates bool, why string
 	return true, ""
 }
 
-// keepsScores tells whether ridge scores held-out rows by the trials of all λ, and keeps the scores.
+// keepsScores reports whether ridge scores held-out rows for all values of λ, and keeps the scores.
 func (o Options) keepsScores(classes, features int) bool {
 	lambda, _ := o.Lambda.Values(1)
 	return classes <= MaxKept && ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes},
 		len(lambda)+len(ridge.SmallerLambda())) <= ridge.MaxTrialBytes
 }
 
-// CalibrationPass tells that a pass over the data calibrates the scores of that many classes.
+// CalibrationPass reports whether a separate pass over the data calibrates the scores of that many classes.
 func (o Options) CalibrationPass(classes, features int) bool {
 	calibrates, _ := o.Calibration(classes, features)
 	return calibrates && (o.Calibrates() || o.Ridge() == nil)
 }
 
-// validateCalibration checks Calibrate, as far as possible without data.
+// validateCalibration checks Calibrate as far as possible without data.
 func (o Options) validateCalibration() error {
 	switch o.Calibrate {
-	case "", AutoCalibrate, no:
+	case "", AutoCalibrate, noCalibration:
 	case score.Platt, score.Isotonic:
 		if o.Lambda.Folds == 1 {
 			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, "+
 				"or left out", o.Calibrate)
 		}
 	default:
-		names := []string{AutoCalibrate, no, score.Platt, score.Isotonic}
+		names := []string{AutoCalibrate, noCalibration, score.Platt, score.Isotonic}
 		return exit.Usage("--calibrate must be auto, none, platt or isotonic (have %q)%s", o.Calibrate,
 			option.DidYouMean(o.Calibrate, names))
 	}
 	return nil
 }
 
-// CheckSummed refuses to calibrate by sums of a recipe where they do not tell enough. The method is
+// CheckSummed returns an error if sums of the recipe do not have what the calibration needs. calibrate is
 // platt, or none or "".
 func CheckSummed(calibrate string, r *sums.Recipe) error {
 	switch {
-	case calibrate == "", calibrate == no, calibrate == AutoCalibrate:
+	case calibrate == "", calibrate == noCalibration, calibrate == AutoCalibrate:
 	case calibrate == score.Isotonic:
 		return exit.Usage("--calibrate %s needs the scores of rows, which sums do not have; use --calibrate platt, whose "+
 			"curves follow from sums and a recipe, or train on the rows", calibrate)

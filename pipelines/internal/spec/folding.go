@@ -6,21 +6,21 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
-// Folding says what a fit by sums tries on which sums. A plan and the training that it is of both
-// decide by it what is held in memory.
+// Folding says which sums a fit by sums needs, and which values of λ it tries on them. Plans and training
+// compute the memory from it.
 type Folding struct {
 	ridge.FoldPlan
-	Lambda     []float64 // to try
+	Lambda     []float64 // values of λ to try
 	Ordered    bool      // folds follow each other in time
-	Components int       // of an embedding; 0 for none
-	Levels     int       // whose rows are summed apart; 0 for none
+	Components int       // number of components of an embedding; 0 for none
+	Levels     int       // number of levels with separate sums; 0 for none
 }
 
 // Sums returns the number of sums of a pass.
 func (f Folding) Sums() int { return f.Folds * max(1, f.Levels) }
 
-// Folding returns the folding of rows whose weights have that sum. first tells that only the first
-// fold may judge.
+// Folding returns the folding for rows with that sum of weights. first tells that only the first fold is held
+// out.
 func (o Options) Folding(weight float64, first bool) Folding {
 	lambda, folds := o.Lambda.Values(weight)
 	if folds > 1 && o.rule != nil {
@@ -35,14 +35,14 @@ func (o Options) Folding(weight float64, first bool) Folding {
 	default:
 		return f
 	}
-	f.Folds, f.Cut = 2, o.Parts() // a sum of the held-out rows, and one of the others
+	f.Folds, f.Cut = 2, o.Parts() // one sum of the held-out rows, and one of the others
 	if o.rule != nil && o.rule.Gap {
-		f.Folds = 3 // and one of those between
+		f.Folds = 3 // and one of the rows in the gap
 	}
 	return f
 }
 
-// Planned returns the folding of a training that is not begun.
+// Planned returns the folding of a training run that has not begun.
 func (o Options) Planned(f Facts) Folding {
 	if f.Stored != nil {
 		return *f.Stored
@@ -52,20 +52,19 @@ func (o Options) Planned(f Facts) Folding {
 	return p
 }
 
-// FoldingOf returns the folding of sums that are stored for a recipe, whose rows are not carried:
-// what is stored has a form that does not depend on how many rows there are.
+// FoldingOf returns the folding of sums that are stored for a recipe. They are always sums, never rows, because
+// the format of stored sums does not depend on the number of rows.
 func FoldingOf(r *sums.Rule) Folding {
 	return Folding{FoldPlan: r.FoldPlan(), Ordered: r.Split.Ordered(), Components: r.Components}
 }
 
-// Carries tells whether that many rows, 0 if their number is not known, are carried to the solve in place of
-// their sums.
+// Carries reports whether that many rows are passed to the solve instead of their sums. rows is 0 if unknown.
 func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
 	return rows > 0 && f.Validates() && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 &&
-		ridge.Carries(shape, rows, f.Lambda)
+		ridge.StoresRows(shape, rows, f.Lambda)
 }
 
-// Solve is the memory of the solve, of rows that are carried or of sums.
+// Solve returns the memory of the solve in bytes, from rows if carried is set, and otherwise from sums.
 func (f Folding) Solve(shape ridge.Shape, rows int64, carried bool, threads int) int64 {
 	folds := 1
 	switch {

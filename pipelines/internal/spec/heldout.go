@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
-// Parts returns the number of folds if rows are held out to choose λ, to stop rounds, to fit
-// the curves of probabilities, or to choose a threshold. It is 0 if no rows are held out.
+// Parts returns the number of folds if rows are held out to choose λ, to stop rounds, to fit the curves of
+// probabilities, or to choose a threshold. It is 0 if no rows are held out.
 func (o Options) Parts() int {
 	_, folds := o.Values(1)
 	switch {
@@ -31,14 +31,14 @@ func (o Options) Parts() int {
 	return 0
 }
 
-// HoldsOut tells that weights are also fitted without the first fold, whose scores give the curves
-// of probabilities or a threshold.
+// HoldsOut reports whether weights are also fitted without the first fold, to fit the curves of probabilities
+// or a threshold to its scores.
 func (o Options) HoldsOut() bool { return o.Calibrates() || o.ChoosesThreshold() }
 
-// ChoosesThreshold tells that held-out rows choose the threshold.
+// ChoosesThreshold reports whether held-out rows choose the threshold.
 func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).Validate() == nil }
 
-// validateSplit checks what assigns rows to folds, as far as possible without data.
+// validateSplit checks the options that assign rows to folds, as far as possible without data.
 func (o Options) validateSplit() error {
 	by, learner := o.Split.By(), o.Iterative() != nil || o.LearnsFeatures()
 	switch {
@@ -46,21 +46,21 @@ func (o Options) validateSplit() error {
 		return exit.Usage("--folds cannot be used with --fold_column, which says how many folds there are")
 	case o.Split.Gap != "" && learner:
 		return exit.Usage("--time_gap is for learner ridge with features that are not learned by rounds")
-	case by != "" && o.Kernel != nil && o.found() != "":
+	case by != "" && o.Kernel != nil && o.learnedDir() != "":
 		return exit.Usage("--frequencies cannot be used with %s: align held out rows by their content; train with --kernel learned", o.Split.Flag())
 	}
 	return nil
 }
 
-// found returns the directory of learned features that the kernel names; "" if there is none.
-func (o Options) found() string {
+// learnedDir returns the directory of learned features that the kernel names, "" for none.
+func (o Options) learnedDir() string {
 	if f, ok := o.Kernel.(kernel.LearnedKernel); ok {
 		return f.Directory()
 	}
 	return ""
 }
 
-// validateThreshold checks Threshold, as far as possible without data.
+// validateThreshold checks Threshold as far as possible without data.
 func (o Options) validateThreshold() error {
 	if o.Threshold == "" {
 		return nil
@@ -89,8 +89,7 @@ func (o Options) validateIntervals() error {
 	return nil
 }
 
-// CheckTargets returns an error if rows of the data have several targets and what is trained takes
-// one.
+// CheckTargets returns an error if rows have several targets and an option supports only one.
 func (o Options) CheckTargets(d *dataset.Dataset) error {
 	if len(d.Targets) == 0 {
 		return nil
@@ -106,7 +105,7 @@ func (o Options) CheckTargets(d *dataset.Dataset) error {
 	return nil
 }
 
-// CheckWeights returns an error if rows have weights that the learner cannot use.
+// CheckWeights returns an error if rows have weights that the learner does not support.
 func (o Options) CheckWeights(w *profile.Weights) error {
 	if w.Equal() || iterative.DefinitionOf(o.fitter().options()).Weighted {
 		return nil

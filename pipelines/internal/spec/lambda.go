@@ -10,18 +10,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// LambdaOptions sets the regularisation.
+// LambdaOptions says which values of the regularisation λ to try, and how to choose among them.
 type LambdaOptions struct {
 	Path  []float64 `flag:"lambda,common" placeholder:"LIST" values:"auto" help:"Regularisation λ, relative to the mean loss: a number, several separated by commas, or auto. Of several, the one with the smallest held-out error is chosen. auto tries powers of ten: for ridge 1e-8 to 1e-1 (on a 16-bit grid down to 1e-12, while smaller ones do better), for cg 1e-7 to 1e-3, for sgd and svm 1e-6 to 1e-3. With sums, the recipe sets auto."`
 	C     float64   `flag:"C" help:"Alternative to --lambda: C = 1/(λn), where n is the number of rows."`
 	Folds int       `flag:"folds,common" help:"Folds of the cross-validation; 0 means 5 for several --lambda values, otherwise none. Iterative learners and --calibrate hold out the first fold."`
-	// Select says what chooses among several λ for classes: SelectMSE (or ""), the mean squared
-	// error of scores on the rows of all folds; SelectError or SelectLogLoss of the rows of the
-	// first fold, scored as in predictions.
+	// Select is the loss that chooses among several λ for classes: SelectMSE (or "") of scores on the rows of all
+	// folds, or SelectError or SelectLogLoss of predictions for the rows of the first fold.
 	Select string `flag:"select" values:"mse,error,log_loss" help:"Loss that chooses among several values of lambda for classes: mse (of scores against ±1 codes, on the rows of all folds), or error or log_loss (on the rows of the first fold). With --calibrate, error and log_loss score each half of these rows by probabilities fitted to the other half. Otherwise error takes the largest score, and log_loss the softmax of the scores times the best of 15 factors. The default is error for iterative learners, and mse for ridge. After a search for features on 1,500 rows or more, ridge chooses by log_loss among the values that were tried by mse, except with class weights or in retrain. Sums allow only mse, because the others need rows."`
 }
 
-// Values of LambdaOptions.Select.
+// The values of LambdaOptions.Select.
 const (
 	SelectMSE     = "mse"
 	SelectError   = "error"
@@ -34,10 +33,10 @@ func Selections() []string { return []string{SelectMSE, SelectError, SelectLogLo
 // DefaultFolds is the default number of folds.
 const DefaultFolds = 5
 
-// MaxFolds limits the sums that a worker holds.
+// MaxFolds limits the number of folds, because a worker holds a sum for each.
 const MaxFolds = 100
 
-// Validate returns a usage error if no data can be fitted with the options.
+// Validate returns a usage error if options are invalid whatever the data.
 func (l LambdaOptions) Validate() error {
 	for _, v := range l.Path {
 		if !(v >= 0) || math.IsInf(v, 0) {
@@ -62,14 +61,14 @@ func (l LambdaOptions) Validate() error {
 	return nil
 }
 
-// Selects tells that held-out rows of one fold choose λ.
+// Selects reports whether the held-out rows of one fold choose λ.
 func (l LambdaOptions) Selects() bool { return l.Select != "" && l.Select != SelectMSE }
 
-// Auto tells that no λ was given.
+// Auto reports whether neither λ nor C was given.
 func (l LambdaOptions) Auto() bool { return l.C == 0 && len(l.Path) == 0 }
 
-// Values returns the λ to try on n rows and the number of folds: 1 if there is nothing to choose
-// and no held-out error was requested.
+// Values returns the λ to try on n rows, and the number of folds: 1 if there is only one λ and no held-out
+// error was requested.
 func (l LambdaOptions) Values(n float64) (lambda []float64, folds int) {
 	switch {
 	case l.C != 0:

@@ -18,22 +18,22 @@ import (
 	_ "github.com/bochner-ml/bochner/models/svm"
 )
 
-// fitter is how the weights are fitted: by exact sums and a solve, or by rounds.
+// fitter is a way to fit weights: by exact sums and a solve, or by rounds.
 type fitter interface {
-	// options returns the options with defaults filled in.
+	// options returns the options of the learner with defaults.
 	options() iterative.Options
-	// validate returns an error if options cannot be used with the other options of a training.
+	// validate returns an error if the learner does not support the other options.
 	validate(o Options) error
-	// Values returns the values of λ to try on n rows, or rows with weights of that sum, and the
-	// number of folds: 0 or 1 if no rows are held out.
+	// Values returns the values of λ to try, and the number of folds: 0 or 1 if no rows are held out. n is the
+	// number of rows, or the sum of their weights.
 	Values(o Options, n float64) (lambda []float64, folds int)
-	// memory adds the memory of the fit.
+	// memory adds the memory of the fit to m.
 	memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int)
-	// smaller names the flags that reduce the memory of the fit.
-	smaller(o Options) string
+	// reducingFlags names the flags that reduce the memory of the fit.
+	reducingFlags(o Options) string
 }
 
-// fitter returns the fit of the learner; ridge is the default.
+// fitter returns the way to fit the weights of the learner. The default learner is ridge.
 func (o Options) fitter() fitter {
 	switch l := o.Learner.(type) {
 	case nil:
@@ -57,11 +57,12 @@ func gradients(l *ridge.Training) ByRounds {
 	return ByRounds{t.Complete()}
 }
 
-// fewFeatures is up to how many features auto takes the Gram matrix, whatever it costs.
+// fewFeatures is the number of features up to which auto always uses the Gram matrix.
 const fewFeatures = 30000
 
-// Solved returns the options with the solver that ridge has for that many rows and features, unless it is
-// given or another option needs the exact sums. It depends on no machine, because the model does.
+// Solved returns the options with the solver that ridge uses for that many rows and features, unless the solver
+// is given or another option needs exact sums. It must not depend on the machine, because the model depends on
+// the solver.
 func (o Options) Solved(rows int64, features, outputs int, regression bool) Options {
 	l, _ := o.Learner.(*ridge.Training)
 	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
@@ -77,8 +78,8 @@ func (o Options) Solved(rows int64, features, outputs int, regression bool) Opti
 	if len(lambda) > 1 {
 		factors += float64(len(lambda))
 	}
-	// Nanoseconds of a core of an AMD EPYC (Zen 5): products on 8 bits, and factors in the smaller
-	// of n and D; a hundred rounds, in which features are mapped and multiplied twice by each
+	// Compare nanoseconds on a core of an AMD EPYC (Zen 5). The Gram matrix takes products on 8 bits, and factors
+	// whose size is the smaller of n and D. A hundred rounds map the features and multiply them twice by each
 	// column.
 	m := min(n, d)
 	if gram := n*d*m/400 + factors*m*m*m/125; n*d*(80+50*columns) < gram {
@@ -87,8 +88,8 @@ func (o Options) Solved(rows int64, features, outputs int, regression bool) Opti
 	return o
 }
 
-// unsupported stands for a one-pass learner that a training cannot fit: its sums and its solver are
-// not ridge's.
+// unsupported stands for a one-pass learner that cannot be trained, because its sums and its solver are not
+// those of ridge.
 type unsupported struct {
 	bySums
 	given iterative.Options
@@ -105,7 +106,7 @@ func (u unsupported) validate(Options) error {
 		"implement learner.Iterative", l.Name)
 }
 
-// Ridge returns the options of ridge; nil if another learner fits the weights.
+// Ridge returns the options of ridge, nil if it is not fitted by sums.
 func (o Options) Ridge() *ridge.Training {
 	if s, ok := o.fitter().(bySums); ok {
 		return s.Training
@@ -113,16 +114,16 @@ func (o Options) Ridge() *ridge.Training {
 	return nil
 }
 
-// Rounds returns the fit of an iterative learner; false for others.
+// Rounds returns the fit of an iterative learner, and false for others.
 func (o Options) Rounds() (ByRounds, bool) {
 	b, ok := o.fitter().(ByRounds)
 	return b, ok
 }
 
-// LearnerName is the registered name of the learner.
+// LearnerName returns the registered name of the learner.
 func (o Options) LearnerName() string { return iterative.DefinitionOf(o.fitter().options()).Name }
 
-// Iterative returns the options of an iterative learner, or nil for ridge.
+// Iterative returns the options of an iterative learner, nil for ridge.
 func (o Options) Iterative() iterative.Iterative {
 	l, _ := o.Learner.(iterative.Iterative)
 	return l
@@ -142,7 +143,7 @@ func (o Options) validateLearner() error {
 	return f.validate(o)
 }
 
-// Usage returns an error about an option as a usage error.
+// Usage makes an error about an option a usage error.
 func Usage(err error) error {
 	var already *exit.UsageError
 	if err == nil || errors.As(err, &already) {

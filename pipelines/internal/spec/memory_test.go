@@ -32,7 +32,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 		{machine.Memory{Limit: 1 << 30, By: "ulimit -v", Free: 1 << 30}, "",
 			"3.22 GB of memory, ulimit -v allows 1.07 GB; use fewer --features or --folds, or one --lambda"},
 	} {
-		note, err := m.beyond(test.have, Options{})
+		note, err := m.compareTo(test.have, Options{})
 		if test.refused != "" {
 			jobtest.WantError(t, test.have.By, err, exit.CodeData, test.refused)
 		} else if err != nil || test.note == "" && note != "" || !strings.Contains(note, test.note) {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Window says what a model is trained on: as text 90d, or "" for all days; or auto, which is chosen
-// every night, of at most so many days in auto up to 365d.
+// Window says on how many days of data a model is trained. Its text is 90d, "" for all days, or auto, with
+// which the number is chosen every night; auto up to 365d bounds it.
 type Window struct {
 	Auto bool
-	Days int // the last days, to the day of the run; 0 is all
+	Days int // number of days up to the day of the run; 0 means all
 }
 
 // MarshalText returns a number of days, auto, or "" for all days.
@@ -39,14 +39,14 @@ func (w *Window) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// KeptSums says which sums a retraining keeps: as text all, the zero value; needed; or 90d, which
-// is needed and those of the last 90 days.
+// KeptSums says which sums a retraining keeps. Its text is all, the zero value; needed; or 90d, for needed sums
+// and all of the last 90 days.
 type KeptSums struct {
-	Prune bool // sums that are not needed are removed
-	Days  int  // unless they are of so many last days
+	Prune bool // remove sums that are not needed
+	Days  int  // but keep all of this many last days
 }
 
-// MarshalText returns all, needed or a number of days.
+// MarshalText returns all, needed or a number of days, such as 90d.
 func (k KeptSums) MarshalText() ([]byte, error) {
 	switch {
 	case !k.Prune:

@@ -1,5 +1,7 @@
-// Package spec says what to train: the options of a training, what they allow, and the memory that
-// they take.
+// Package spec has the options of a training run (Options), their defaults and checks, and the memory that it
+// takes (Options.Memory). A fitter answers for the kind of learner, which is either bySums or ByRounds. Folding
+// says which sums a fit by sums needs. Training and plans use the same methods, so that a plan describes what
+// training will do.
 package spec
 
 import (
@@ -15,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// Reporting says what a model directory tells people.
+// Reporting says what a model directory has for people.
 type Reporting struct {
 	// Report says whether the model directory gets a report: auto or none; "" is auto.
 	Report string `flag:"report" group:"Model and output" default:"auto" values:"auto,none" help:"Whether to write report.html, a report in one HTML file, into the model directory: auto (yes) or none."`
@@ -23,48 +25,47 @@ type Reporting struct {
 	Command string
 }
 
-// Options says what to train on which data.
+// Options says what model to train, and on which data.
 type Options struct {
 	prepare.Spec
-	// Recipe is the directory of a model whose recipe is used for these rows: only Data, Lambda,
-	// MaxBadFraction and Job are then used. "" makes a recipe from the profile.
+	// Recipe is the directory of a model whose recipe is used for these rows. Other options except Data, Lambda,
+	// MaxBadFraction and Job are then ignored. "" makes a recipe from the profile.
 	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid come from that model, and nothing is chosen from the rows. The result is the same model as from sum and fit."`
 	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	Reporting
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
 	Learner iterative.Options
 	Lambda  LambdaOptions `group:"Learner"`
-	// Calibrate says how scores become probabilities, by held-out rows: AutoCalibrate (or ""),
-	// none, platt or isotonic.
+	// Calibrate is the method that fits probabilities to scores of held-out rows: AutoCalibrate (or ""), none,
+	// platt or isotonic.
 	Calibrate string `flag:"calibrate,common" group:"Learner" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and otherwise platt; it adds probabilities to classifiers that hold out rows anyway; they do, unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto means none."`
-	// Positive is the one of two classes to which Threshold refers, and precision, recall and F1 of
-	// evaluations; "" is the rarer one, and the second of equally frequent ones.
+	// Positive is the class of two to which Threshold, and precision, recall and F1 in evaluations, refer. "" is
+	// the less frequent class, or the second of equally frequent ones.
 	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive class: --threshold refers to it, and so do precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent classes, the second in order."`
-	// Threshold is what decides between two classes: a number, as in models.Applier; or a
-	// score.Criterion, which held-out rows make best. "" is none.
+	// Threshold decides between two classes. It is a number, as in models.Applier, or a score.Criterion to
+	// optimise on held-out rows. "" is none.
 	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one at or above this threshold, not the class with the larger score or probability. A number, as for predict; or error, f1 (of the positive class) or balanced (accuracy), for the threshold with the best such score on the first fold, predicted by a model not trained on it. The summary says what to expect on other rows."`
-	// Intervals says what a training measures for intervals: ScaledIntervals (or ""), PlainIntervals or
+	// Intervals says which prediction intervals are measured: ScaledIntervals (or ""), PlainIntervals or
 	// NoIntervals.
 	Intervals string `flag:"intervals" group:"Learner" default:"scaled" values:"scaled,plain,none" help:"Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none also leaves out predict --novelty, which needs 256 bytes for each feature."`
-	// Learned says how the features of the kernels learned and harmonic are learned, unless
-	// Kernel names a directory with them.
+	// Learned says how the features of the kernels learned and harmonic are learned. It is not used if Kernel
+	// names a directory with them.
 	Learned tuning.GameOptions `group:"Learned features" omit:"Running"`
-	// Search says whether the view of the columns, kernel, width, metric and features beside the kernel
-	// are searched on a pilot of the rows: auto or none; "" is auto. What the other options set is not
-	// searched: neither a kernel, which is kept, nor a width, which leaves nothing to search. Where a
-	// search does not apply the model is as with none, and a note says why.
+	// Search says whether preprocessing of columns, kernel, width, metric and additional features are searched on
+	// a sample of the rows: auto or none; "" is auto. A kernel that is set is kept, and with a width that is set
+	// nothing is searched. If a search does not apply, the model is as with none, and a note says why.
 	Search string `flag:"search,common" group:"Features" default:"auto" values:"auto,none" help:"How to choose what flags do not set: auto (searches the view of the columns, kernel, width, metric and extra features by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search. Up to 128 rows get 2,048 features, unless --features is given."`
-	// Size says how the number of features is chosen, up to the kernel's.
+	// Size says how the number of features is chosen. The kernel's number is the largest.
 	Size tuning.SizeOptions `group:"Features"`
-	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
-	// it is tuning.Families; with a kernel alone, that one.
+	// Kernels are the kernels that the search chooses from; the first is Kernel. The default is Kernel if it is
+	// set, and otherwise tuning.Families.
 	Kernels []kernel.Options
-	// Accept, unless nil, is asked after the profile whether the model is wanted; its error ends the job
-	// before the training. The manifest has the task, the classes or the number of outputs, and
-	// Probabilities if the model will have them.
+	// Accept, unless nil, is called after the profile. If it returns an error, the job ends before it fits the
+	// model. The manifest has the task, the classes or the number of outputs, and Probabilities if the model will
+	// have them.
 	Accept func(*models.Manifest) error
 
-	rule *profile.FoldRule // of the rows; nil if their content assigns them to folds, and before the profile
+	rule *profile.FoldRule // assigns rows to folds; nil before the profile, and if their content does
 }
 
 // Values of Options.Intervals.
@@ -83,7 +84,7 @@ func (o Options) Divided(r *profile.FoldRule) Options {
 	return o
 }
 
-// WithDefaults fills in the defaults.
+// WithDefaults returns the options with defaults for fields that are not set.
 func (o Options) WithDefaults() Options {
 	o = o.WithKernels()
 	o.Search = cmp.Or(o.Search, tuning.AutoSearch)
@@ -95,7 +96,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Validate returns a usage error if options are invalid for any data.
+// Validate returns a usage error if options are invalid whatever the data.
 func (o Options) Validate() error {
 	if o.Model == "" {
 		return exit.Usage("--model is missing: name the directory to create")
@@ -124,7 +125,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// LearnedKernel returns the options of a kernel whose features this job learns; nil for others.
+// LearnedKernel returns the options of a kernel whose features this job learns, nil for others.
 func (o Options) LearnedKernel() kernel.LearnedKernel {
 	if f, ok := o.Kernel.(kernel.LearnedKernel); ok && f.Directory() == "" {
 		return f
@@ -132,11 +133,11 @@ func (o Options) LearnedKernel() kernel.LearnedKernel {
 	return nil
 }
 
-// LearnsFeatures tells that the job learns the features of the kernel.
+// LearnsFeatures reports whether the job learns the features of the kernel.
 func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 
-// Base returns the options of the profile. If features are to be learned, the kernel is the one
-// that the search starts from.
+// Base returns the options of the profile pass. If features are to be learned, its kernel is the one from which
+// learning starts.
 func (o Options) Base() prepare.Spec {
 	maps := o.Spec
 	if f := o.LearnedKernel(); f != nil {

@@ -21,7 +21,7 @@ func (o Options) validateSearch() error {
 	return nil
 }
 
-// WithKernels fills in the kernels of a search.
+// WithKernels returns the options with the default Kernels for a search.
 func (o Options) WithKernels() Options {
 	switch {
 	case o.Kernels == nil && o.Kernel == nil:
@@ -35,7 +35,7 @@ func (o Options) WithKernels() Options {
 	return o
 }
 
-// Searching tells whether there is anything to search.
+// Searching reports whether the search is on and has something to choose.
 func (o Options) Searching() bool {
 	return o.Search == tuning.AutoSearch && len(tuning.Kernels(o.Kernels)) > 0
 }

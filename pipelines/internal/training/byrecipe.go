@@ -26,29 +26,29 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// ByRecipe says how rows are trained on by the recipe of another model. Nothing is drawn from the
-// profile of the rows.
+// ByRecipe has the options of training with the recipe of another model. The profile of the rows does not
+// affect the features.
 type ByRecipe struct {
 	Recipe *sums.Recipe
-	Parent string // the name of the model that the recipe is of, for the lineage; "" if it is not known
+	Parent string // name of the model with the recipe, for the lineage; "" if unknown
 	Data   dataset.Options
-	// Lambda is the recipe's where it has none; folds are always the recipe's.
+	// Lambda says how λ is chosen; the recipe has the defaults, and the folds.
 	Lambda         LambdaOptions
 	Calibrate      string  // score.Platt gives a classifier probabilities; none or "" does not
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 	spec.Reporting
-	MinRows   int64 // levels of rows with fewer are pooled
+	MinRows   int64 // levels with fewer rows are pooled
 	Job       job.Options
-	Contents  bool // Summed.Reports have the hashes of rows, unless these are too many: see sums.MostContents
-	Positions bool // they have hashes and positions, of any number of rows
+	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostContents
+	Positions bool // put hashes and positions of all rows into Summed.Reports
 }
 
-// lists tells whether reports of that many rows have their hashes.
-func (a ByRecipe) lists(rows int64) bool {
+// listsContents reports whether reports have hashes, for that many rows.
+func (a ByRecipe) listsContents(rows int64) bool {
 	return a.Positions || a.Contents && rows <= sums.MostContents
 }
 
-// options returns the options of a training that is like the recipe's.
+// options returns training options that match the recipe.
 func (a ByRecipe) options(model string) Options {
 	l := a.Lambda
 	if l.Auto() {
@@ -91,8 +91,8 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 		m := t.Memory(a.Recipe.Rule.Components)
 		switch {
 		case a.Positions:
-			m.Peak += 640 * t.Counts.Used // also positions, and a certificate
-		case a.lists(t.Counts.Used):
+			m.Peak += 640 * t.Counts.Used // hashes and positions in reports, and a certificate
+		case a.listsContents(t.Counts.Used):
 			m.Peak += 72 * t.Counts.Used // hashes in reports, as text and sorted
 		}
 		err = t.Fits(m)
@@ -103,7 +103,7 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 	return t, nil
 }
 
-// levels returns the levels of the rows; nil if they are summed together.
+// levels returns the levels whose rows get separate sums, nil if all rows are summed together.
 func (a ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 	if p.Data.Levels == nil {
 		return nil, nil
@@ -122,7 +122,7 @@ func (a ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 	return levels, nil
 }
 
-// session begins a job that has not read anything.
+// session begins a job, before any data is read.
 func (a ByRecipe) session(ctx context.Context, out string) (*Training, error) {
 	if err := spec.CheckSummed(a.Calibrate, a.Recipe); err != nil {
 		return nil, err
@@ -139,15 +139,15 @@ func (a ByRecipe) session(ctx context.Context, out string) (*Training, error) {
 	return &Training{Session: session, opts: o, given: &a, Fitted: Fitted{grid: a.Recipe.Rule.Weights}}, nil
 }
 
-// Added describes rows whose sums were added up by earlier jobs.
+// Added describes the rows of sums that earlier jobs have made.
 type Added struct {
 	Rows        models.Rows
 	Classes     *schema.Vocabulary // nil if there are none
 	ClassCounts []int64
-	Copies      []profile.Content // the rows counted apart
+	Copies      []profile.Content // frequent rows, which are counted instead of summed
 }
 
-// BeginAdded begins a job that creates the directory out from sums. The caller closes the job.
+// BeginAdded begins a job that creates the directory out from sums of the rows of. The caller closes the job.
 func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Training, error) {
 	if err := a.Job.Vacant(ctx, out); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Traini
 	return t, nil
 }
 
-// foldOf returns the fold of the recipe, without values of λ.
+// foldOf returns the specification of the sums of the recipe, without values of λ.
 func (t *Training) foldOf() gram.Spec {
 	s := gram.SpecOf(t.given.Recipe, t.classes())
 	for _, members := range t.levels {
@@ -189,23 +189,23 @@ func (t *Training) classes() int {
 	return len(t.Target.Classes.Classes)
 }
 
-// Summed are sums in the work directory of a job.
+// Summed describes sums in the work directory of a job.
 type Summed struct {
 	State   gram.State
 	Shape   ridge.Shape
 	Folds   int
-	Copies  []profile.Content // the rows counted apart
+	Copies  []profile.Content // frequent rows, which are counted instead of summed
 	Levels  []SummedLevel     // nil if all rows are summed together
 	Reports []gram.Report
 }
 
-// SumRows sums the rows by the recipe, in one pass.
+// SumRows sums the rows in one pass.
 func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
-	pass.Fold.Contents, pass.Fold.Positions = t.given.lists(t.Counts.Used), t.given.Positions
+	pass.Fold.Contents, pass.Fold.Positions = t.given.listsContents(t.Counts.Used), t.given.Positions
 	pass.Copies = nil
-	// If the recipe has weights, they count even where all are equal, because rows of other sums
-	// may have others.
+	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
+	// weights.
 	pass.EqualWeights = t.given.Recipe.Rule.Weights == nil && t.Profile.Weights != nil
 	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
 	if err := s.Shape.Validate(); err != nil {
@@ -232,7 +232,7 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	return s, err
 }
 
-// sum runs a pass that sums rows, unless its sums exist, and does not solve.
+// sum runs a pass that sums rows without a solve, unless its sums exist.
 func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
 	if err := job.ForgetFaults(ctx, t.Job, st.Reports,
 		func(r gram.Report) dataset.Report { return r.Report }); err != nil {
@@ -267,23 +267,23 @@ func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) erro
 	})
 }
 
-// NewSummed names the files of sums that are written from others, which have that digest.
+// NewSummed returns the names of files for the total of other sums, which have that digest.
 func (t *Training) NewSummed(digest string) *Summed {
 	pass := t.passOf(digest)
 	return &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
 }
 
-// passOf is a pass that reads no rows, only sums of that digest.
+// passOf returns a pass that reads no rows, only the sums with that digest.
 func (t *Training) passOf(digest string) *gram.Pass {
 	fold := t.foldOf()
 	fold.Alone = true
-	// The digest stands for the data, so that state of other sums is not found.
+	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	return &gram.Pass{Pass: transforms.Pass{Seed: t.given.Recipe.Seed, Target: t.Target, Rule: t.given.Recipe.Rule.Split,
 		Data: dataset.Dataset{Schema: dataset.Schema{Format: t.given.Recipe.Schema.Format, Columns: []string{digest}}}},
 		Fold: fold}
 }
 
-// SolveSums fits the model to sums of that digest.
+// SolveSums fits the model to the sums with that digest.
 func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) error {
 	t.Digest = digest
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
@@ -345,9 +345,9 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	return nil
 }
 
-// weighed describes the weights of the rows of a training by a recipe; nil if they have none. What
-// sums do not tell is taken from the rows of the recipe.
-func (t *Training) weighed() *models.RowWeights {
+// recipeWeights describes the weights of rows whose sums were fitted with a recipe, nil if they have none. Sums
+// do not record everything; the rest is that of the recipe's rows.
+func (t *Training) recipeWeights() *models.RowWeights {
 	r, was := &t.given.Recipe.Rule, t.given.Recipe.Profile.Rows.Weights
 	if r.WeightColumn == "" || was == nil {
 		return nil

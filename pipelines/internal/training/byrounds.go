@@ -27,7 +27,7 @@ func (b byRounds) fit(ctx context.Context, t *Training) error {
 	return nil
 }
 
-// probabilities returns those that the scores have by the loss; nil if there are none.
+// probabilities returns how the loss makes probabilities of scores, nil if it does not.
 func (b byRounds) probabilities(t *Training) *models.Probabilities {
 	if kind := t.opts.LossProbabilities(); t.Target.Classes != nil && kind != "" {
 		return &models.Probabilities{Kind: kind}
@@ -35,7 +35,7 @@ func (b byRounds) probabilities(t *Training) *models.Probabilities {
 	return nil
 }
 
-// problem returns the problem to minimise on that many rows.
+// problem returns the optimisation problem for that many rows.
 func (b byRounds) problem(t *Training, rows int64, lambda float64) (loss.Problem, error) {
 	var classes []string
 	var counts []float64
@@ -46,14 +46,15 @@ func (b byRounds) problem(t *Training, rows int64, lambda float64) (loss.Problem
 	return p, spec.Usage(err)
 }
 
-// needed is the number of rounds that a run takes however little time there is, from weights of a
-// trial or given by the user, which are taken as they came, or from nil, which are none.
-func needed(start, given *models.Linear) int {
+// neededRounds returns the least number of rounds, whatever the time limit, from the weights start: none if
+// they are the given ones of the user, one if start is nil, and otherwise, from the weights of a trial,
+// minSVMRounds.
+func neededRounds(start, given *models.Linear) int {
 	switch start {
 	case nil:
 		return 1
 	case given:
 		return 0
 	}
-	return leaves
+	return minSVMRounds
 }

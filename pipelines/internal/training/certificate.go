@@ -17,11 +17,12 @@ const (
 	DualFile  = "dual-%05d.safetensors" // one per partition
 )
 
-// maxStored limits the size of a certificate. Larger models have their gap in the manifest, but
-// cannot be verified.
+// maxStored is the largest size of a stored certificate in bytes. Larger models have their gap in the manifest,
+// but cannot be verified.
 const maxStored = 256 << 20
 
-// keepCertificate stores the chosen state and its dual variables, unless they are too large.
+// keepCertificate adds the chosen state and its dual variables to the model directory, unless they are too
+// large.
 func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error {
 	if t.Learner.Log.Gap == nil {
 		return nil
@@ -29,7 +30,7 @@ func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error 
 	kept := []storage.File{{Name: StateFile, Data: c.State}}
 	size := len(c.State)
 	for p := range t.Learner.Log.Partitions {
-		var own []byte // before the first round, dual variables are 0
+		var own []byte // nil before the first round: dual variables are 0
 		if c.Taken > 0 {
 			var err error
 			if own, err = storage.ReadState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p), transforms.MaxState); err != nil {

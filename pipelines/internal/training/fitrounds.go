@@ -23,20 +23,19 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// leaves is the round from which on svm leaves the weights that it was given.
-const leaves = 2
+// minSVMRounds is the number of rounds after which svm has moved away from initial weights.
+const minSVMRounds = 2
 
-// fitRounds fits the weights by an iterative learner. Of several λ it chooses the one with the
-// smallest error on held-out rows, and then learns from all rows. It does the same with one λ if
-// rows are held out for a calibration.
+// fitRounds fits the weights by an iterative learner. If there are several λ, or rows are held out for a
+// calibration, it chooses the λ with the least error on held-out rows, and then learns from all rows.
 func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	begun, shared := time.Now(), b.Common()
 	lambda, folds := b.Values(t.opts, t.Weights().Sum)
-	init, err := t.earlier(ctx, shared.Init)
+	init, err := t.initialWeights(ctx, shared.Init)
 	if err != nil {
 		return err
 	}
-	o := job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: needed(init, init)}
+	o := job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: neededRounds(init, init)}
 	surveyed, err := t.survey(ctx, b, folds)
 	if err != nil {
 		return err
@@ -49,11 +48,11 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		b.Summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
 	t.Progress.Phase("training", 0)
 	defer t.Progress.Done()
-	// Ridge learns from all rows, whatever solves its equations.
+	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
 	if len(lambda) == 1 && !t.opts.HoldsOut() && !(b.Joint() && folds > 0) {
 		c, err := t.runRounds(ctx, b, lambda, folds, surveyed, init, o)
-		if err == nil { // no row of the first fold was learned from
-			err = t.holdOut(ctx, t.linear, folds)
+		if err == nil { // the fit has not used the first fold
+			err = t.useWeightsWithout(ctx, t.linear, folds)
 		}
 		if err != nil {
 			return err
@@ -65,7 +64,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	if err := f.compare(ctx); err != nil {
 		return err
 	}
-	if err := t.holdOut(ctx, f.best.linear, folds); err != nil {
+	if err := t.useWeightsWithout(ctx, f.best.linear, folds); err != nil {
 		return err
 	}
 	if err := f.finish(ctx); err != nil {
@@ -75,13 +74,14 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		return err
 	}
 	t.Learner.Folds, t.Learner.Log.Path = folds, f.path
-	f.noteEnds()
+	f.noteEdge()
 	return nil
 }
 
-// holdOut uses the first of that many folds, if there are any, for what needs weights that were fitted without it.
-func (t *Training) holdOut(ctx context.Context, without *models.Linear, folds int) (err error) {
-	calibrates, why := t.probable()
+// useWeightsWithout fits probabilities, threshold and intervals to the first of folds, with weights that were
+// fitted without it.
+func (t *Training) useWeightsWithout(ctx context.Context, without *models.Linear, folds int) (err error) {
+	calibrates, why := t.willCalibrate()
 	t.noteProbabilities(why)
 	conforms := t.opts.Intervals != spec.NoIntervals && (t.Target.Classes == nil || t.probabilities != nil)
 	if folds == 0 || !calibrates && !conforms && !t.opts.HoldsOut() {
@@ -99,7 +99,7 @@ func (t *Training) holdOut(ctx context.Context, without *models.Linear, folds in
 	return t.useHeldOut(ctx, held, folds)
 }
 
-// roundTrials compares values of λ by fits that leave out held-out rows.
+// roundTrials compares values of λ by fits without the held-out rows.
 type roundTrials struct {
 	*Training
 	b        byRounds
@@ -109,15 +109,15 @@ type roundTrials struct {
 	init     *models.Linear // initial weights; nil for none
 	start    *models.Linear // weights that the next fit starts from
 	options  job.RoundOptions
-	limit    job.Limit // of time, for all fits
+	limit    job.Limit // time limit of all fits
 
 	path      []models.Trial
-	chosen    int            // the best of path so far
-	best      Fitted         // its fit
-	iteration *job.Iteration // and its rounds
+	chosen    int            // position of the best trial in path
+	best      Fitted         // fit of the best trial
+	iteration *job.Iteration // rounds of the best trial
 }
 
-// compare fits each λ, or each group of λ that the learner fits together, until the time is over.
+// compare fits each λ, or each group of λ that the learner fits together, until the time limit.
 func (f *roundTrials) compare(ctx context.Context) error {
 	groups := f.b.Groups(f.lambda)
 	for i, group := range groups {
@@ -127,7 +127,7 @@ func (f *roundTrials) compare(ctx context.Context) error {
 				lambdaList(f.lambda[i:])))
 			return nil
 		}
-		end.Needed = needed(f.start, f.init)
+		end.Needed = neededRounds(f.start, f.init)
 		f.Progress.Note("%s:", lambdaList(group))
 		c, err := f.runRounds(ctx, f.b, group, f.folds, f.surveyed, f.start, end)
 		if err != nil {
@@ -141,15 +141,15 @@ func (f *roundTrials) compare(ctx context.Context) error {
 		if f.b.Resumes() {
 			f.start = f.linear
 		}
-		f.limit.Least = time.Duration(needed(f.start, f.init)+1) * c.Each
-		for j, r := range reports { // the weights are the best one's
+		f.limit.Least = time.Duration(neededRounds(f.start, f.init)+1) * c.Each
+		for j, r := range reports { // the stored weights are those of the best λ
 			f.add(group[j], r, c)
 		}
 	}
 	return nil
 }
 
-// add adds the report on a fit to the path, and keeps the fit if it is the best.
+// add appends the report on a fit to the path, and keeps the fit if it is the best.
 func (f *roundTrials) add(lambda float64, r iterative.Report, c *job.Iteration) {
 	if len(f.path) == 0 || iterative.BetterReport(r, iterative.Report{HeldOutLoss: f.path[f.chosen].HeldOutLoss,
 		HeldOutErrors: f.path[f.chosen].HeldOutErrors, HeldOutError: f.path[f.chosen].HeldOutError}) {
@@ -176,19 +176,19 @@ func (f *roundTrials) finish(ctx context.Context) (err error) {
 	if f.options.Patience > 0 {
 		end.Rounds = max(1, f.path[f.chosen].Rounds)
 		if f.start != nil {
-			end.Rounds = max(leaves, end.Rounds)
+			end.Rounds = max(minSVMRounds, end.Rounds)
 		}
 	}
 	if f.start = f.init; f.b.Resumes() {
-		f.start, end.Needed = f.best.linear, leaves
+		f.start, end.Needed = f.best.linear, minSVMRounds
 	}
 	f.surveyed.rows, f.surveyed.weights = f.Counts.Used, f.Weights()
 	f.iteration, err = f.runRounds(ctx, f.b, f.lambda[f.chosen:f.chosen+1], 0, f.surveyed, f.start, end)
 	return err
 }
 
-// noteEnds notes that the chosen λ is at an end of the values.
-func (f *roundTrials) noteEnds() {
+// noteEdge adds a note if the chosen λ is the first or last value.
+func (f *roundTrials) noteEdge() {
 	switch {
 	case len(f.lambda) == 1:
 	case f.chosen == 0:
@@ -208,7 +208,7 @@ func lambdaList(lambda []float64) string {
 	return "lambda " + strings.Join(words, ", ")
 }
 
-// runRounds learns with a group of values of λ, and stores the resulting weights of the best in the model.
+// runRounds learns with a group of values of λ, and sets the weights of the model to those of the best.
 func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, folds int, found *surveyed,
 	init *models.Linear, end job.RoundOptions) (*job.Iteration, error) {
 	lambda := group[0]
@@ -271,9 +271,9 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, f
 	return c, nil
 }
 
-// earlier loads the model of the initial weights and checks that it has the same features and
-// classes; nil if there is none.
-func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, error) {
+// initialWeights loads the weights of the model init and checks that it has the same features and classes. It
+// returns nil if init is "".
+func (t *Training) initialWeights(ctx context.Context, init string) (*models.Linear, error) {
 	if init == "" {
 		return nil, nil
 	}
@@ -299,28 +299,28 @@ func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, er
 		return nil, exit.Usage("--init %s: the model %s", init, what)
 	}
 	if t.Target.Grid != nil {
-		t.Target.Grid = m.Manifest.TargetGrid // its weights are for targets with this scale
+		t.Target.Grid = m.Manifest.TargetGrid // the weights are in the units of this grid
 	}
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	t.init = &registry.Parent{Name: name, SHA256: m.Manifest.SHA256}
 	return m.Linear, nil
 }
 
-// surveyed is the result of a survey: the number of rows to learn from, and a sample of them.
+// surveyed has the number of rows to learn from, and a sample of them.
 type surveyed struct {
 	rows    int64
 	weights *profile.Weights // of those rows
-	sample  iterative.Block  // as the learner gets it
-	file    string           // of the sample, for a joint learner
+	sample  iterative.Block  // the sample as features
+	file    string           // name of the file with the sample, for a joint learner
 }
 
-// survey counts the rows to learn from if the first fold is held out, and maps a sample of them
-// to features, if either is needed.
+// survey counts the rows outside the first fold, and maps a sample of them to features, as far as the learner
+// needs it.
 func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed, error) {
-	// Initial weights have their own scale of the targets.
+	// Initial weights determine the scale of the targets.
 	scales, samples, most := t.Target.Grid != nil && b.Common().Init == "", b.Samples(t.Recipe.Dim), 0
 	if b.Joint() {
-		most = max(samples, 1000) // the spread of the targets depends on it, too
+		most = max(samples, 1000) // targets are scaled by the spread in the sample, too
 	}
 	if folds == 0 && samples == 0 && !scales {
 		return &surveyed{rows: t.Counts.Used, weights: t.Weights()}, nil
@@ -360,7 +360,7 @@ func (t *Training) sample(ctx context.Context) (iterative.Block, error) {
 	return t.sampled(sum, nil, nil, iterative.SampleRows(t.Recipe.Dim))
 }
 
-// sampled is iterative.SampleFeatures with the map of the training.
+// sampled calls iterative.SampleFeatures with the feature map of the training run.
 func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (iterative.Block, error) {
 	recipe, err := t.Recipe.Sealed.Open()
 	if err != nil {

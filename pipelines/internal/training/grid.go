@@ -11,55 +11,55 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Sums over rows are of features on an 8-bit grid, which is fast, or on a 16-bit grid. Rounding
-// to 8 bits acts like a λ of 1e-5/D for Fourier features, so jobs with a smaller λ need 16 bits,
-// and so do raw columns with few large numbers among many small ones.
+// Features are summed on an 8-bit grid, which is fast, or on a 16-bit grid. Rounding to 8 bits acts like a λ of
+// 1e-5/D for Fourier features, so a smaller λ needs 16 bits. So do raw columns with a few large numbers among
+// many small ones.
 
-// smallGram is the number of products of features, rows × D², up to which 16 bits are used at
-// once because their cost is negligible.
-var smallGram = float64(ridge.FewProducts)
+// smallProducts is the number of products of features, rows × D², up to which 16 bits are used at once, because
+// their cost is negligible.
+var smallProducts = float64(ridge.FewProducts)
 
 const (
-	// againGram and againRows limit the jobs whose rows are summed again on 16 bits if the chosen λ
-	// is at the floor of 8: a minute of one core.
-	againGram = 1 << 42
-	againRows = 1 << 22
+	// maxResumProducts and maxResumRows limit the jobs whose rows are summed again on 16 bits if the
+	// chosen λ is at the floor of 8 bits. This takes up to a minute of one core.
+	maxResumProducts = 1 << 42
+	maxResumRows     = 1 << 22
 )
 
-// quickGram is the number of products of features up to which a better λ below the floor is reason enough to
-// sum rows again. Beyond, rounding has to be a part of the error.
-var quickGram float64 = 1 << 40
+// maxQuickProducts is the number of products up to which rows are summed again if a λ below the floor may be
+// better. With more products they are summed again only if rounding contributes to the error.
+var maxQuickProducts float64 = 1 << 40
 
-// products is rows × D².
+// products returns rows × D².
 func products(rows int64, dim int) float64 {
 	return float64(rows) * float64(dim) * float64(dim)
 }
 
-// fine is the number of steps of a 16-bit grid, fewer if there are so many rows that their sums
-// would not be exact, or if features exceed the sample's by far.
-func (t *Training) fine() int {
+// fineSteps returns the number of steps of a 16-bit grid. It is smaller if so many rows would overflow exact
+// sums, or if features may be far larger than in the sample.
+func (t *Training) fineSteps() int {
 	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: 1, Regression: t.Target != nil && t.Target.Grid != nil}
 	_, total := t.sizes()
 	return max(blas.MostByte, int(float64(shape.Fine(total))/math.Max(1, t.Recipe.Reach)))
 }
 
-// wide tells that features have ranges of their own.
-func (t *Training) wide() bool { return t.Recipe.Choice != nil && t.Recipe.Choice.Wide }
+// columnRanges reports whether each feature has its own range on the grid.
+func (t *Training) columnRanges() bool { return t.Recipe.Choice != nil && t.Recipe.Choice.Wide }
 
-// Steps is the number of steps of the grid that a job starts with; up to small products are few.
+// Steps returns the number of steps of the grid that a job starts with. Up to small products take 16 bits.
 func (t *Training) Steps(grid features.Bits, small float64) int {
 	rows, _ := t.sizes()
-	return grid.Steps(products(rows, t.Recipe.Dim), small, t.wide(), t.fine())
+	return grid.Steps(products(rows, t.Recipe.Dim), small, t.columnRanges(), t.fineSteps())
 }
 
-// atFloor tells whether λ is so small that rounding features to 8 bits changes its effect.
+// atFloor reports whether λ is so small that rounding features to 8 bits changes its effect.
 func (t *Training) atFloor(lambda float64) bool {
 	return lambda <= ridge.FloorFactor*t.summed.fit.Floor
 }
 
-// below tells whether rounding features to a grid of that many steps matters for λ. Where rows
-// repeat it may matter for a larger one, too.
-func (t *Training) below(lambda float64, steps int) (bool, error) {
+// roundsAway reports whether rounding features to a grid of that many steps changes the effect of λ. If rows
+// repeat, it may change the effect of a larger λ, too.
+func (t *Training) roundsAway(lambda float64, steps int) (bool, error) {
 	m, err := t.Worker.Gridded(t.Recipe.Sealed)
 	if err != nil {
 		return false, err
@@ -67,13 +67,13 @@ func (t *Training) below(lambda float64, steps int) (bool, error) {
 	return lambda <= ridge.FloorFactor*ridge.Floor(m.Step()*blas.MostByte/float64(steps)), nil
 }
 
-// resumsForLambda tells whether rows are few enough to sum them once more for a smaller λ alone.
+// resumsForLambda reports whether rows are summed again only because a smaller λ may be better.
 func (t *Training) resumsForLambda() bool {
 	rows, _ := t.sizes()
-	return products(rows, t.Recipe.Dim) <= quickGram
+	return products(rows, t.Recipe.Dim) <= maxQuickProducts
 }
 
-// tooCoarse tells whether the fit on 8 bits says that rows should be summed once more.
+// tooCoarse reports whether the fit on 8 bits shows that rows should be summed again on 16 bits.
 func (t *Training) tooCoarse() bool {
 	l := t.Learner
 	if t.resumsForLambda() {
@@ -84,16 +84,16 @@ func (t *Training) tooCoarse() bool {
 	})
 }
 
-// canResum tells whether there are few enough rows to sum them once more.
+// canResum reports whether rows are few enough to sum them again.
 func (t *Training) canResum() bool {
 	rows, _ := t.sizes()
-	return rows <= againRows && products(rows, t.Recipe.Dim) <= againGram
+	return rows <= maxResumRows && products(rows, t.Recipe.Dim) <= maxResumProducts
 }
 
-// landmarkLambda is the λ that is tried first of features that are landmarks, unless a search has found one.
+// landmarkLambda is the λ that is tried first for landmark features, unless a search has found one.
 const landmarkLambda = 1e-2
 
-// atLandmarks tells whether features are landmarks.
+// atLandmarks reports whether features are landmarks.
 func (t *Training) atLandmarks() bool {
 	files := t.Recipe.Files
 	if t.given != nil {

@@ -28,16 +28,16 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		steps  int
 		note   string
 	}{
-		{"auto", 1e-3, smallGram, ridge.FineSteps, ""},
+		{"auto", 1e-3, smallProducts, ridge.FineSteps, ""},
 		{"auto", 1e-3, 0, blas.MostByte, ""},
 		{"auto", 1e-9, 0, ridge.FineSteps, ""},
-		{"8", 1e-3, smallGram, blas.MostByte, ""},
-		{"8", 1e-9, smallGram, blas.MostByte, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 is finer"},
+		{"8", 1e-3, smallProducts, blas.MostByte, ""},
+		{"8", 1e-9, smallProducts, blas.MostByte, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 is finer"},
 		{"16", 1e-3, 0, ridge.FineSteps, ""},
 		{"16", 1e-14, 0, ridge.FineSteps, "no finer grid is available"},
 	} {
-		was := smallGram
-		smallGram = c.small
+		was := smallProducts
+		smallProducts = c.small
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}},
@@ -54,7 +54,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		smallGram = was
+		smallProducts = was
 		if strings.Contains(log.String(), "summing again") {
 			t.Errorf("%+v: the rows were summed twice for a lambda that is given", c)
 		}
@@ -72,9 +72,9 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 // near their rounding is fitted on 8 where smaller ones are worse.
 func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 	campaign.Long(t)
-	was := smallGram
-	smallGram = 0
-	defer func() { smallGram = was }()
+	was := smallProducts
+	smallProducts = 0
+	defer func() { smallProducts = was }()
 	data := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "friedman", 1100, 1), ""))
 	for _, c := range []struct {
 		path  []float64
@@ -87,9 +87,9 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 // A large job keeps 8 bits where only a smaller λ might be better, and says so. It uses 16 where rounding is a
 // part of the error.
 func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
-	was, quick := smallGram, quickGram
-	smallGram, quickGram = 0, 0
-	defer func() { smallGram, quickGram = was, quick }()
+	was, quick := smallProducts, maxQuickProducts
+	smallProducts, maxQuickProducts = 0, 0
+	defer func() { smallProducts, maxQuickProducts = was, quick }()
 	set, _ := sample.Find("friedman")
 	for _, c := range []struct {
 		rows     int64

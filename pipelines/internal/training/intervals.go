@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// conformal says which conformity scores the pass over the trials collects: of targets, by the fit of the
-// learner's λ. Those of classes need probabilities.
-func (t *Training) conformal() *scores.Conformal {
+// conformalScores returns which conformity scores the pass over the trials collects: of targets, by the fit
+// with the learner's λ. Scores of classes need probabilities and come later.
+func (t *Training) conformalScores() *scores.Conformal {
 	if t.Target.Grid == nil || t.opts.Intervals == spec.NoIntervals {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (t *Training) conformal() *scores.Conformal {
 	return c
 }
 
-// trials returns the number of fits in the file of trials, and which of them is of the learner's λ.
+// trials returns the number of fits in the file of trials, and the position of the fit with the learner's λ.
 func (t *Training) trials() (fits, chosen int) {
 	for _, row := range t.Learner.Table {
 		if row.Failed != "" {
@@ -41,10 +41,10 @@ func (t *Training) trials() (fits, chosen int) {
 	return fits, chosen
 }
 
-// conform gives the model intervals or sets, by the scores of the first of that many folds: by the rows that the
-// trials have kept, or in a pass over the data. The weights held were fitted without this fold; if there are none,
-// the weights of the trials are used.
-func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
+// addIntervals gives the model intervals or sets of classes, by the conformity scores of the first of folds. It
+// uses rows that the trials have kept, or makes a pass over the data. held has weights that were fitted without
+// this fold; without them, it uses those of the trials.
+func (t *Training) addIntervals(ctx context.Context, held scorer, folds int) error {
 	classes := t.Target.Classes != nil
 	fits, chosen := 1, 0
 	if held.sum == "" && classes {
@@ -55,7 +55,7 @@ func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
 		return nil
 	}
 	if kept := t.summed.kept; kept != nil && !t.opts.Calibrates() { // no pass is needed
-		_, chosen = t.trials() // the kept rows have all fits, whatever held has
+		_, chosen = t.trials() // kept rows have the scores of all fits, not only of held
 		c := kept.Conformal(chosen, t.keptMethod(kept.Counts(chosen)))
 		t.keepIntervals([]score.Conformal{*c}, t.summed.groups, folds, false)
 		return nil
@@ -74,8 +74,8 @@ func (t *Training) conform(ctx context.Context, held scorer, folds int) error {
 	return nil
 }
 
-// keepIntervals gives the model the intervals of conformity scores of each target, or of classes, if there are
-// any. Rows that depend on each other are in that many groups; 0 without.
+// keepIntervals sets the intervals of the model from conformity scores of each target, or of classes. groups is
+// the number of groups of dependent rows, 0 for independent rows.
 func (t *Training) keepIntervals(all []score.Conformal, groups int64, folds int, scaled bool) {
 	t.intervals = nil
 	if len(all) == 0 || all[0].Rows() == 0 {
@@ -90,17 +90,17 @@ func (t *Training) keepIntervals(all []score.Conformal, groups int64, folds int,
 	}
 }
 
-// ResultInterval says how wide intervals are.
+// ResultInterval has the width of the intervals of a model.
 type ResultInterval struct {
 	Level float64 `json:"level"`
-	// Rows or Groups were held out to measure it.
+	// Rows and Groups are the numbers of held-out rows and groups by which it was measured.
 	Rows   int64 `json:"rows"`
 	Groups int64 `json:"groups,omitempty"`
-	// Half is half the width for a row that is as far from the training rows as these are in the mean.
+	// Half is half the width for a row with the mean leverage of the training rows.
 	Half float64 `json:"half"`
 }
 
-// resultInterval is nil unless the model predicts one target with intervals.
+// resultInterval returns nil unless the model predicts one target with intervals.
 func (t *Training) resultInterval() *ResultInterval {
 	v := t.intervals
 	if v == nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// checkOrigin refuses held-out rows from which the features of --frequencies were learned, and
-// adds a note if that is unknown.
+// checkOrigin returns an error if the features of --frequencies were learned from the held-out rows, and adds a
+// note if that is unknown.
 func (t *Training) checkOrigin() error {
 	o, parts := t.Recipe.Origin, t.opts.Parts()
 	if o == nil || parts == 0 {
@@ -29,24 +29,24 @@ func (t *Training) checkOrigin() error {
 	return nil
 }
 
-// mostJudged is the number of rows up to which all folds choose λ after a search.
+// mostJudged is the largest number of rows with which all folds choose λ after a search.
 const mostJudged = 3000
 
-// allJudge reports whether all folds choose λ although the search has seen the rows of all but the first.
-// If rows are few, one fold alone chooses a worse λ. Held-out figures still come from the first fold. A
-// first night leaves λ to the first fold, as later ones do. Landmarks are rows of the other folds, which cannot
-// judge them: if a row is a landmark, the weight of that landmark decides its prediction, and hardly any other row
-// fits that weight.
+// allJudge reports whether all folds choose λ although the search has seen the rows outside the first one. If
+// rows are few, a single fold would choose a worse λ. Held-out figures still come from the first fold. The
+// first night of a retraining uses only the first fold, as later nights do. So do landmarks, which are rows of
+// the other folds: the weight of a landmark determines the prediction for its own row, and few other rows
+// determine that weight.
 func (t *Training) allJudge() bool {
-	// nothing else has seen the rows
-	only := t.Searched != nil && t.Learned == nil && !t.Recipe.Recodes && !t.CountsApart()
+	// only the search has seen the rows
+	only := t.Searched != nil && t.Learned == nil && !t.Recipe.Recodes && !t.CountsTrainingRows()
 	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" &&
 		!t.opts.Resizes() && !t.atLandmarks()
 }
 
-// firstJudges reports whether only the first fold is held out, because features, the way to make
-// them, or encodings were learned from the other folds.
+// firstJudges reports whether only the first fold is held out, because features, preprocessing or encodings
+// were learned from the other folds.
 func (t *Training) firstJudges() bool {
-	return t.Recipe.Recodes || t.CountsApart() || t.Learned != nil || t.Searched != nil ||
+	return t.Recipe.Recodes || t.CountsTrainingRows() || t.Learned != nil || t.Searched != nil ||
 		t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// summed is a fit by sums: the pass that has summed rows, its files, and what the solve reports.
+// summed is a fit by sums: the pass that summed the rows, its files, and the results of the solve.
 type summed struct {
-	pass    *gram.Pass
-	state   gram.State
-	fit     gram.FitReport // of the λ that the solve has chosen
-	heldOut scorer         // for held-out rows, if they calibrate or choose a threshold
-	kept    *score.Kept    // held-out rows by the fits of the table, from which probabilities follow; nil for none
-	few     string         // why there are none
-	groups  int64          // of held-out rows that depend on each other; 0 if none do
+	pass       *gram.Pass
+	state      gram.State
+	fit        gram.FitReport // for the λ that the solve has chosen
+	heldOut    scorer         // weights to score held-out rows, if they calibrate or choose a threshold
+	kept       *score.Kept    // held-out rows with scores by all fits, for probabilities; nil for none
+	whyNotKept string         // why kept is nil
+	groups     int64          // number of groups of dependent held-out rows; 0 if rows are independent
 }
 
-// checkSelect refuses a Select that the data or the learner does not have.
+// checkSelect refuses values of Select that the data or the learner does not support.
 func (t *Training) checkSelect() error {
 	l := t.opts.Lambda
 	if !l.Selects() {
@@ -48,14 +48,13 @@ func (t *Training) checkSelect() error {
 	return nil
 }
 
-// leastForLogLoss is the number of rows from which the log losses of one fold choose λ well.
+// leastForLogLoss is the number of rows from which on the log losses of one fold choose λ well.
 const leastForLogLoss = 1500
 
-// judgeByLogLoss makes the log loss choose λ for the classes of features that were searched, as it
-// chose the features, unless something else was set. Squared errors of scores against ±1 codes
-// choose too large or too small a λ on many tables, but log losses of few rows depend on chance. The
-// sizes of a map are compared by squared errors, so that λ is then chosen by them too; and where
-// classes have weights, which log losses of rows do not count.
+// judgeByLogLoss makes the log loss choose λ for classes after a search, which also used it, unless the user
+// chose otherwise. On many tables, squared errors of scores against ±1 codes choose too large or too small a λ,
+// but log losses of few rows depend on chance. Squared errors still choose λ if they choose the number of
+// features, and if classes have weights, which log losses of rows ignore.
 func (t *Training) judgeByLogLoss() {
 	l, o := &t.opts.Lambda, t.opts.Ridge()
 	if l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 && !t.opts.Resizes() &&
@@ -64,9 +63,9 @@ func (t *Training) judgeByLogLoss() {
 	}
 }
 
-// choose gives the learner the λ that Select chooses, while the weights are still another λ's; it
-// does nothing if Select leaves the choice to the solve.
-func (t *Training) choose(ctx context.Context) error {
+// chooseLambda sets the learner's λ by Select, but not yet the weights: see finishChoice. It does nothing if
+// the solve chooses λ.
+func (t *Training) chooseLambda(ctx context.Context) error {
 	by := t.opts.Lambda.Select
 	if !t.opts.Lambda.Selects() {
 		return nil
@@ -85,11 +84,11 @@ func (t *Training) choose(ctx context.Context) error {
 				return losses[i]
 			}
 			if w := t.Learner.Table[i].HeldOutError; w > 0 {
-				return w // by weight, which is 0 where there are no errors
+				return w // sum of the weights of errors, 0 without weights
 			}
 			return float64(t.Learner.Table[i].HeldOutErrors)
 		}
-		// Of equal ones, that with the least squares of all folds, then the larger λ.
+		// Ties go to the least squared error over all folds, and then to the larger λ.
 		if best < 0 || cmp.Or(cmp.Compare(of(i), of(best)), cmp.Compare(row.MSE, t.Learner.Table[best].MSE),
 			cmp.Compare(t.Learner.Table[best].Lambda, row.Lambda)) < 0 {
 			best = i
@@ -105,8 +104,7 @@ func (t *Training) choose(ctx context.Context) error {
 	return nil
 }
 
-// finishChoice sets the weights to the ones of the learner's λ, and scores the trials if that is
-// not yet done.
+// finishChoice sets the weights to those for the learner's λ, and scores the trials if this has not been done.
 func (t *Training) finishChoice(ctx context.Context) error {
 	if !t.opts.Lambda.Selects() {
 		if _, err := t.scoreTrials(ctx); err != nil {
@@ -120,10 +118,10 @@ func (t *Training) finishChoice(ctx context.Context) error {
 	return t.fitProbabilities()
 }
 
-// scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and
-// adds the results to the table of the learner. Sums give the squared errors of rounded features
-// and no classification errors; this pass gives both as in predictions. It returns the log loss of
-// each row of the table, if that chooses λ, otherwise 0; +Inf of those without.
+// scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and adds the
+// results to the table of the learner. Sums give squared errors of rounded features and no classification
+// errors; this pass gives both as in predictions. It returns the log loss for each row of the table if log
+// losses choose λ, +Inf if there is none.
 func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error) {
 	table, fit := t.Learner.Table, t.summed.fit
 	losses = make([]float64, len(table))
@@ -139,13 +137,13 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		}
 	}
 	folds := t.opts.Parts()
-	keep, _ := t.probable()
+	keep, _ := t.willCalibrate()
 	keep = keep && t.Outputs() <= spec.MaxKept
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials,
 		SHA256: fit.TrialsSHA256, Grid: t.scoring(),
 	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Keep: keep, Grouped: t.Dependent()}
-	if pass.Conformal = t.conformal(); fit.FirstSpread != nil {
+	if pass.Conformal = t.conformalScores(); fit.FirstSpread != nil {
 		pass.Probes = fit.FirstSpread.Probes
 	}
 	var sum scores.TrialScores
@@ -183,7 +181,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	if !keep {
 		return losses, nil
 	}
-	if t.summed.few = t.tooFew(sum.Kept.Counts(0)); t.summed.few != "" && !t.opts.Calibrates() {
+	if t.summed.whyNotKept = t.tooFew(sum.Kept.Counts(0)); t.summed.whyNotKept != "" && !t.opts.Calibrates() {
 		return losses, nil
 	}
 	t.summed.kept = sum.Kept
@@ -203,7 +201,7 @@ func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
 			row.HeldOutMSE, row.HeldOutStdErr = mse, g.Half()*g.Half()*sum.StdErr(trial)
 			return
 		}
-		share := 0.0 // of the variance, as ridge.Row has it
+		share := 0.0 // mean squared error as a share of the variance, as in ridge.Row
 		if v := fit.Variance[c]; v > 0 {
 			share = mse / v
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
-// Memory estimates the memory from the results of the profile pass; components is not 0 for an
-// embedding.
+// Memory estimates the memory from the results of the profile pass. components is the number of components of
+// an embedding, and otherwise 0.
 func (t *Training) Memory(components int) spec.Memory {
 	var nonzero int64
 	for _, c := range t.Profile.Columns {
@@ -22,7 +22,7 @@ func (t *Training) Memory(components int) spec.Memory {
 		Outputs:  1, Components: components, Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil &&
 			!t.EqualWeights(),
 	}
-	if s := t.Recipe.Scaling; s != nil { // otherwise it is part of a recipe that was read
+	if s := t.Recipe.Scaling; s != nil { // nil if the recipe was read from a model
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
 		f.Short, _ = features.ShortRow(s.Steps) // of valid steps
 	}
@@ -44,8 +44,8 @@ func (t *Training) Memory(components int) spec.Memory {
 	return o.Memory(f, t.Engine, max(1, min(t.Engine.Lanes, len(t.Shards))))
 }
 
-// Fits reports the memory of the training, returns an error if the machine cannot provide it,
-// and sets the collector's limit. Memory that only the profile needed is released.
+// Fits returns an error if the machine cannot provide the memory, and adds a note if it may not. It sets the
+// limit of the garbage collector, and releases memory that only the profile needed.
 func (t *Training) Fits(m spec.Memory) error {
 	t.Sum, t.stripes = nil, m.Stripes
 	if s := t.Recipe.Scaling; s != nil && !t.opts.Resizes() {

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// trainByRecipe trains by the recipe of a model.
+// trainByRecipe implements Run for options with a Recipe.
 func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
 	if err := validateByRecipe(o); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
 	return t.Finish(ctx)
 }
 
-// Finish publishes the model of a training by a recipe.
+// Finish publishes the model of a training run with a recipe.
 func (t *Training) Finish(ctx context.Context) (*Result, error) {
 	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func validateByRecipe(o Options) error {
 		job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
-// ReadRecipe returns the recipe of a model directory, and notes in the log which an alias stands
-// for.
+// ReadRecipe returns the recipe of a model, which may be an alias. It notes the directory of an alias in the
+// log.
 func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe, error) {
 	dir, err := job.FindModel(ctx, model, log)
 	if err != nil {
@@ -96,15 +96,15 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 	return r, err
 }
 
-// SummedLevel is what Summed has of a level.
+// SummedLevel has the parts of Summed for one level.
 type SummedLevel struct {
 	Members  []sums.Member
 	Classes  []int64           // rows of each class; nil without classes
-	Copies   []profile.Content // the rows counted apart
+	Copies   []profile.Content // frequent rows, which are counted instead of summed
 	Contents [][]byte          // hashes of rows, as Report.Contents has them
 }
 
-// byLevel collects what the reports say of each level.
+// byLevel sets s.Levels from the reports.
 func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 	s.Levels = make([]SummedLevel, len(levels))
 	rows := make([]int64, len(levels))
@@ -137,8 +137,8 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 	return nil
 }
 
-// Part describes sums in the work directory. With write it also returns the files of a part, but
-// for its manifest, whose sums it writes into the work directory.
+// Part describes sums in the work directory. With write it also returns the files of the part, except for its
+// manifest, and writes the packed sums into the work directory.
 func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
 	p := &sums.Part{
 		Program: engine.Version(), Recipe: t.given.Recipe.Digest,
@@ -183,8 +183,8 @@ func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part,
 	return p, files, err
 }
 
-// foldFiles describes the sums of each fold: first those of the first level, then of the next. With write
-// it also returns their files, which it writes into the work directory.
+// foldFiles describes the sums of each fold of each level, level by level. With write it also writes their
+// files into the work directory, and returns them.
 func (t *Training) foldFiles(ctx context.Context, s *Summed, levels []sums.Content,
 	write bool) (files []storage.File, err error) {
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds*len(levels), s.Shape)

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// checkCalibration refuses to calibrate without classes, or with too many.
+// checkCalibration refuses calibration without classes, or with too many.
 func (t *Training) checkCalibration() error {
 	switch {
 	case !t.opts.Calibrates():
@@ -28,11 +28,10 @@ func (t *Training) checkCalibration() error {
 	return nil
 }
 
-// scorer is a file of weights that were fitted without the held-out rows, with its SHA-256.
+// scorer is a file with weights that were fitted without the held-out rows, and its SHA-256.
 type scorer struct{ file, sum string }
 
-// calibrate fits the curves of the probabilities to the scores of the first of that many folds,
-// in a pass over the data.
+// calibrate fits the curves of probabilities to the scores of the first of folds, in a pass over the data.
 func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error {
 	t.Progress.Phase("calibrating", t.Counts.Used)
 	defer t.Progress.Done()
@@ -46,20 +45,22 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	return t.fitCurves(&counts, folds)
 }
 
-// stepRows is the number of held-out rows of each class from which on curves are steps.
+// stepRows is the number of held-out rows of each class from which on curves are isotonic step functions.
 const stepRows = 1000
 
-// leastRows is the number of held-out rows of each class, and of others, that curves need unless they were
-// asked for: those of fewer may fall, and the class would never be predicted, or in the wrong places.
+// leastRows is the number of held-out rows that a class, and all others together, need for a curve unless the
+// user asked for one. With fewer rows the curve may be decreasing, and then predictions of the class would be
+// wrong.
 const leastRows = 5
 
-// tooFew says which class has too few held-out rows for curves that were not asked for; "" for none.
+// tooFew describes a class with too few held-out rows for curves that the user did not ask for; "" if there is
+// none.
 func (t *Training) tooFew(c *score.CalibrationCounts) string {
 	rows := classRows(c)
 	for i, n := range rows {
 		if least := min(n, float64(c.Rows())-n); least < leastRows {
 			advice := "use more rows"
-			if least > 0 { // without any, curves cannot be asked for
+			if least > 0 { // a class without rows never has a curve
 				advice += ", or --calibrate platt"
 			}
 			return fmt.Sprintf("%.4g of the %d held-out rows are of class %.80q; %d of each class and of others are needed: %s",
@@ -69,7 +70,7 @@ func (t *Training) tooFew(c *score.CalibrationCounts) string {
 	return ""
 }
 
-// classRows returns the number of rows of each class; of rows with weights, as many as their share.
+// classRows returns the number of rows of each class. With weights, rows are divided by the share of weights.
 func classRows(c *score.CalibrationCounts) (rows []float64) {
 	var all int64
 	for _, n := range c.ClassRows() {
@@ -81,7 +82,7 @@ func classRows(c *score.CalibrationCounts) (rows []float64) {
 	return rows
 }
 
-// autoMethod returns the method for held-out rows with these scores.
+// autoMethod returns the calibration method of auto for held-out rows with these scores.
 func autoMethod(c *score.CalibrationCounts) string {
 	if slices.Min(classRows(c)) < stepRows {
 		return score.Platt
@@ -89,25 +90,25 @@ func autoMethod(c *score.CalibrationCounts) string {
 	return score.Isotonic
 }
 
-// probable tells whether scores will be calibrated, and if not though it was left to the training, why.
-func (t *Training) probable() (will bool, why string) {
+// willCalibrate reports whether scores will be calibrated. why is the reason if auto decides that they will
+// not.
+func (t *Training) willCalibrate() (will bool, why string) {
 	if t.Target.Classes == nil {
 		return false, ""
 	}
 	return t.opts.Calibration(t.Outputs(), t.Recipe.Dim)
 }
 
-// noteProbabilities notes why a classifier has no probabilities.
+// noteProbabilities adds a note on why a classifier has no probabilities, unless why is "".
 func (t *Training) noteProbabilities(why string) {
 	if why != "" {
 		t.Notes = append(t.Notes, "the model has scores, but no probabilities: "+why)
 	}
 }
 
-// judgeProbabilities judges the probabilities of each λ of the table on the held-out rows, each half of them
-// by curves that are fitted to the other half. The errors of the table become the errors of these
-// decisions, which are those of the model. It returns the log loss of each row of the table, 0 of those
-// without.
+// judgeProbabilities scores the probabilities for each λ of the table on the held-out rows. Each half of the
+// rows is scored by curves that are fitted to the other half. It sets the errors in the table to the errors of
+// the resulting decisions. It returns the log loss for each row of the table, 0 for rows without.
 func (t *Training) judgeProbabilities(kept *score.Kept) (losses []float64, err error) {
 	weights, err := t.classWeights()
 	if err != nil {
@@ -136,7 +137,7 @@ func (t *Training) judgeProbabilities(kept *score.Kept) (losses []float64, err e
 	return losses, nil
 }
 
-// method returns how curves are fitted to these scores.
+// method returns the calibration method for these scores.
 func (t *Training) method(c *score.CalibrationCounts) string {
 	if t.opts.Calibrates() {
 		return t.opts.Calibrate
@@ -144,9 +145,9 @@ func (t *Training) method(c *score.CalibrationCounts) string {
 	return autoMethod(c)
 }
 
-// fitProbabilities fits the curves of the chosen λ to the kept rows, unless a pass does it.
+// fitProbabilities fits the curves for the chosen λ to the kept rows, unless calibrate does it in a pass.
 func (t *Training) fitProbabilities() error {
-	will, why := t.probable()
+	will, why := t.willCalibrate()
 	if !will || t.opts.Calibrates() {
 		t.noteProbabilities(why)
 		return nil
@@ -161,7 +162,7 @@ func (t *Training) fitProbabilities() error {
 		}
 	}
 	if t.summed.kept == nil {
-		t.noteProbabilities(cmp.Or(t.summed.few, "no rows are in the first fold"))
+		t.noteProbabilities(cmp.Or(t.summed.whyNotKept, "no rows are in the first fold"))
 		return nil
 	}
 	counts := t.summed.kept.Counts(trial)
@@ -172,8 +173,8 @@ func (t *Training) fitProbabilities() error {
 	return t.takeCurves(c, counts.Rows(), t.opts.Parts())
 }
 
-// keptMethod returns how curves are fitted to these scores of kept rows: few rows of many classes would move
-// the borders between these more than they tell.
+// keptMethod returns the calibration method for scores of kept rows. With few rows of many classes, separate
+// curves would move the decisions between classes more than the rows justify.
 func (t *Training) keptMethod(c *score.CalibrationCounts) string {
 	if m := t.method(c); m != score.Platt || t.opts.Calibrates() || t.Outputs() == 2 {
 		return m
@@ -181,8 +182,8 @@ func (t *Training) keptMethod(c *score.CalibrationCounts) string {
 	return score.Shared
 }
 
-// fitCurves fits the curves to scores of held-out rows, the first of that many folds. Where these are
-// too few the model has no probabilities, unless they were asked for.
+// fitCurves fits the curves to scores of the first of folds. If these rows are too few, the model has no
+// probabilities, unless the user asked for them.
 func (t *Training) fitCurves(counts *score.CalibrationCounts, folds int) error {
 	switch err := score.CheckCalibration(counts.ClassRows(), t.Target.Classes.Classes); {
 	case !t.opts.Calibrates():
@@ -203,7 +204,7 @@ func (t *Training) fitCurves(counts *score.CalibrationCounts, folds int) error {
 	return t.takeCurves(c, counts.Rows(), folds)
 }
 
-// takeCurves gives the model curves that are fitted to that many held-out rows.
+// takeCurves sets the probabilities of the model to curves that were fitted to that many held-out rows.
 func (t *Training) takeCurves(c *score.Calibration, rows int64, folds int) error {
 	weights, err := t.classWeights()
 	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: folds, Weights: weights}

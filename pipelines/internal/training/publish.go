@@ -59,7 +59,7 @@ func (t *Training) Publish(ctx context.Context) error {
 	case models.Regression:
 		m.Manifest.TargetGrid, m.Manifest.Input.Labels = t.Target.Grid, t.Data.Targets
 	}
-	if t.given != nil { // whose files have its profile
+	if t.given != nil { // the input and the profile are the recipe's
 		m.Manifest.Input = t.given.Recipe.Input
 	} else {
 		about, err := t.profile().File()
@@ -98,8 +98,8 @@ func (t *Training) Publish(ctx context.Context) error {
 	return t.Job.Publish(ctx, t.opts.Model, files)
 }
 
-// lineage says from what the model was made: the files that were read, unless Lineage tells, and
-// the directories that it follows from.
+// lineage returns what the model was made from: Lineage or the files that were read, and the directories that
+// it follows from.
 func (t *Training) lineage(ctx context.Context) (*registry.Lineage, error) {
 	l := &registry.Lineage{Command: t.opts.Command}
 	if t.Lineage != nil {
@@ -176,7 +176,7 @@ func (t *Training) resultRows() ResultRows {
 	}
 	if r.Task == models.Regression {
 		r.Targets = t.Data.Targets
-		for c, r2 := range t.Learner.TargetR2 { // none if no rows were held out
+		for c, r2 := range t.Learner.TargetR2 { // empty if no rows were held out
 			r.TargetScores = append(r.TargetScores, TargetScore{Target: t.Data.Targets[c], R2: r2})
 		}
 	}

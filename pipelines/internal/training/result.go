@@ -40,7 +40,7 @@ type ResultRows struct {
 	Task    models.Task `json:"task"`
 	Rows    job.Counts  `json:"rows"`
 	Columns int         `json:"columns"`                // numbers per row
-	Types   string      `json:"column_types,omitempty"` // of a typed table, in words
+	Types   string      `json:"column_types,omitempty"` // types of the columns of a table, in words
 	Classes []string    `json:"classes,omitempty"`
 	Counts  []int64     `json:"class_counts,omitempty"`
 	// Targets has the names of several targets, and TargetScores their scores on held-out rows.
@@ -56,27 +56,27 @@ type ResultFeatures struct {
 	Recipe  features.Sealed    `json:"recipe"`
 	Learned *prepare.Learned   `json:"found,omitempty"`  // features learned from the data
 	Search  *models.Search     `json:"search,omitempty"` // how features were searched
-	Size    *tuning.SizeResult `json:"size,omitempty"`   // how their number was chosen; nil if it was given
-	// Stretch says how far a learned metric stretches distances; nil without one.
+	Size    *tuning.SizeResult `json:"size,omitempty"`   // how the number of features was chosen; nil if it was given
+	// Stretch says how much a learned metric stretches distances; nil without a metric.
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
-	Dim     int                `json:"-"` // features
+	Dim     int                `json:"-"` // number of features
 	Seed    uint64             `json:"-"`
 }
 
 // ResultFit says how the weights of a model were fitted.
 type ResultFit struct {
-	// Split says which columns assign rows to folds, and HeldOut the same in words; nil and "" if
-	// their content does.
+	// Split says which columns assign rows to folds, and HeldOut describes it in words. They are nil and "" if the
+	// content of rows does.
 	Split   *profile.FoldRule `json:"split,omitempty"`
 	HeldOut string            `json:"held_out,omitempty"`
 	Learner string            `json:"learner"`
 	Lambda  float64           `json:"lambda"`
 	Path    []ridge.Row       `json:"path,omitempty"` // for ridge: held-out errors by λ
-	// RuledOut has the λ that are not in Path because others ruled them out.
+	// RuledOut has values of λ that were not tried, because results for others ruled them out.
 	RuledOut []float64           `json:"ruled_out,omitempty"`
-	Select   string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds
+	Select   string              `json:"select,omitempty"` // what chose λ; "" for the squared errors of all folds
 	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
-	// of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
+	// Steps is the number of steps of the features' grid, from 0 to the bound: 127 for 8 bits.
 	Steps int `json:"steps,omitempty"`
 	// Components are the components of an embedding that was fitted to sums.
 	Components []models.Component `json:"components,omitempty"`
@@ -88,11 +88,11 @@ type ResultFit struct {
 
 // ResultDecision says how scores become probabilities and classes.
 type ResultDecision struct {
-	// Probabilities says how scores become probabilities, if they do.
+	// Probabilities says how scores become probabilities; nil if they do not.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
-	// Positive is the one of two classes to which Threshold, precision, recall and F1 refer.
+	// Positive is the class of two to which Threshold, precision, recall and F1 refer.
 	Positive string `json:"positive,omitempty"`
-	// Threshold decides between two classes; nil without one.
+	// Threshold decides between two classes; nil for none.
 	Threshold *models.Threshold `json:"threshold,omitempty"`
 	// Interval is set for a regression of one target that has intervals.
 	Interval *ResultInterval `json:"interval,omitempty"`
@@ -130,12 +130,12 @@ func (r *Result) writeRows(b *strings.Builder) {
 	}
 	switch r.Task {
 	case models.Embedding:
-		fmt.Fprintf(b, "task      embedding of %s\n", r.what())
+		fmt.Fprintf(b, "task      embedding of %s\n", r.rowContent())
 	case models.Classification:
-		fmt.Fprintf(b, "task      classification of %s into %d classes%s\n", r.what(), len(r.Classes),
+		fmt.Fprintf(b, "task      classification of %s into %d classes%s\n", r.rowContent(), len(r.Classes),
 			about.PositiveText(r.Positive))
 	default:
-		fmt.Fprintf(b, "task      regression on %s\n", r.what())
+		fmt.Fprintf(b, "task      regression on %s\n", r.rowContent())
 	}
 	r.writeTargets(b)
 	if fields := r.Rows.Fields(); fields != "" {
@@ -179,7 +179,7 @@ func (r *Result) writeFit(b *strings.Builder) {
 		}
 		if len(r.RuledOut) > 0 {
 			by := "a part of the features"
-			if r.Rows.Used <= int64(r.Dim) { // as ridge has it
+			if r.Rows.Used <= int64(r.Dim) { // then ridge uses the dual form
 				by = "errors that rise towards them"
 			}
 			fmt.Fprintf(b, "          %s ruled out %s\n", by, about.Numbers(r.RuledOut))
@@ -212,7 +212,7 @@ func (r *Result) writeSeconds(b *strings.Builder) {
 	}
 }
 
-// chosenBy says which held-out figure chose among the λ of the table.
+// chosenBy describes which held-out figure chose λ.
 func (r *Result) chosenBy() string {
 	measure := "error"
 	switch {
@@ -222,7 +222,7 @@ func (r *Result) chosenBy() string {
 		measure = "share of the variance of targets, averaged over them,"
 	}
 	by := fmt.Sprintf("the held-out %s of %d folds", measure, r.Folds)
-	// features were found from the others
+	// the other folds have been used to find features
 	oneFold := !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 })
 	switch {
 	case r.Select == models.ByAllFolds:
@@ -242,7 +242,7 @@ type TargetScore struct {
 	R2     float64 `json:"r2"`
 }
 
-// writeTargets prints what was learned of several targets.
+// writeTargets prints the held-out scores of several targets.
 func (r *Result) writeTargets(w io.Writer) {
 	if len(r.Targets) == 0 {
 		return
@@ -254,8 +254,8 @@ func (r *Result) writeTargets(w io.Writer) {
 	}
 }
 
-// what says what a row is made of.
-func (r *Result) what() string {
+// rowContent describes the number and types of the columns.
+func (r *Result) rowContent() string {
 	if r.Types != "" {
 		return r.Types
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// RoundingNote returns a note on the effect of rounding on the held-out error of a λ, if it
-// exceeds one percent of the squared error.
+// RoundingNote returns a note if rounding contributes more than one percent to the held-out squared error for a
+// λ.
 func RoundingNote(row ridge.Row, regression bool) []string {
 	if row.HeldOutRows == 0 {
 		if row.Rounding <= 0.01*row.MSE {
@@ -34,12 +34,12 @@ func RoundingNote(row ridge.Row, regression bool) []string {
 		name, row.Lambda, report.Groups(row.HeldOutRows), plain, rounded)}
 }
 
-// nearLeast is the largest distance from the optimum, as a share of the objective, at which a
-// model is called converged, by a gap or a gradient.
-const nearLeast = 0.01
+// convergedGap is the largest distance from the optimum, as a share of the objective, at which a model is
+// called converged.
+const convergedGap = 0.01
 
-// Converged tells whether the last round has shown that the objective is near the optimum, and
-// the bound on its distance as a share; NaN if there is none.
+// Converged reports whether the duality gap or the gradient of the last round shows that the objective is near
+// the optimum. share is the bound on the distance, as a share of the objective, NaN if there is none.
 func Converged(r iterative.Report) (ok bool, share float64) {
 	share = math.NaN()
 	if gap, known := r.Gap(); known {
@@ -47,10 +47,10 @@ func Converged(r iterative.Report) (ok bool, share float64) {
 	} else if r.Above != nil {
 		share = *r.Above / math.Abs(r.Objective)
 	}
-	return share <= nearLeast, share
+	return share <= convergedGap, share
 }
 
-// Unconverged says why a model is not called converged; "" if it is.
+// Unconverged describes why a model is not called converged, "" if it is.
 func Unconverged(c *models.TrainingLog, history []iterative.Report) string {
 	if c.Converged == nil || *c.Converged {
 		return ""
@@ -70,7 +70,7 @@ func Unconverged(c *models.TrainingLog, history []iterative.Report) string {
 	return text + "; more --rounds may lower it"
 }
 
-// percent writes a share in percent, with two digits or as a whole number.
+// percent formats a share in percent, with two digits or as a whole number.
 func percent(share float64) string {
 	if p := 100 * share; p >= 99.5 && p < 1e15 {
 		return report.Groups(int64(math.Round(p)))
@@ -78,9 +78,9 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.2g", 100*share)
 }
 
-// GridNotes returns notes on the effect of the grid of the features on the figures of a fit by
-// sums. floor is the λ that is equivalent to rounding to the grid; copies tells that copies of rows
-// were assigned to folds.
+// GridNotes returns notes on how the grid of the features affects the figures of a fit by sums. floor is the λ
+// to which rounding to the grid is equivalent. copies tells that copies of rows were assigned to folds one by
+// one.
 func GridNotes(l models.Learner, floor float64, copies, regression bool) (notes []string) {
 	if l.Steps == 0 {
 		return nil
@@ -98,8 +98,7 @@ func GridNotes(l models.Learner, floor float64, copies, regression bool) (notes 
 		}
 	}
 	for _, row := range l.Table {
-		// With weights of classes, errors from sums differ from the errors of the rows that were
-		// scored.
+		// With weights of classes, errors from sums do not compare with errors of scored rows.
 		if row.Lambda == l.Lambda && row.Failed == "" && l.ClassWeights == nil {
 			notes = append(notes, RoundingNote(row, regression)...)
 		}

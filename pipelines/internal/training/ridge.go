@@ -27,23 +27,24 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// fitRidge sums and solves for the weights.
+// fitRidge sums the rows and solves for the weights. It may do so twice, first on an 8-bit and then on a 16-bit
+// grid.
 func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
-	t.probabilities = nil // of another number of features
+	t.probabilities = nil // fitSize may have set them for another number of features
 	if err := t.Weigh(o.Weights); err != nil {
 		return err
 	}
 	t.intervals = nil
 	grid := o.Grid
-	steps := t.Steps(grid, smallGram)
-	fine := t.fine()
+	steps := t.Steps(grid, smallProducts)
+	fine := t.fineSteps()
 	again := grid != features.Bits8 && steps != fine && t.canResum()
 	if lambda, _ := t.opts.Lambda.Values(t.Weights().Sum); again && len(lambda) == 1 {
-		small, err := t.below(lambda[0], steps)
+		small, err := t.roundsAway(lambda[0], steps)
 		if err != nil {
 			return err
 		}
-		if small { // whatever the rows
+		if small { // a finer grid is needed whatever the rows
 			steps, again = fine, false
 		}
 	}
@@ -52,18 +53,18 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 		return err
 	}
 	if !coarse {
-		if err := t.choose(ctx); err != nil {
+		if err := t.chooseLambda(ctx); err != nil {
 			return err
 		}
 	}
-	// Copies are rounded alike, which the table does not know.
+	// Copies have equal rounding errors, which the estimates in the table do not include.
 	if coarse || again && (t.Copies != nil && t.atFloor(t.Learner.Lambda) || t.tooCoarse()) {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
 			t.Learner.Lambda, about.GridText(steps), about.GridText(fine))
 		if _, err := t.fitRidgeOn(ctx, fine, false); err != nil {
 			return err
 		}
-		if err := t.choose(ctx); err != nil {
+		if err := t.chooseLambda(ctx); err != nil {
 			return err
 		}
 	}
@@ -73,8 +74,8 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	return t.useHeldOut(ctx, t.summed.heldOut, t.opts.Parts())
 }
 
-// fitRidgeOn is fitRidge on a grid of that many steps. With again rows are summed again if λ is too
-// small for it, and if the first fold says so, nothing is fitted, and coarse is true.
+// fitRidgeOn fits on a grid of that many steps. With again, the caller can sum again on a finer grid: if the
+// first fold shows that λ is too small for this one, nothing is fitted and coarse is true.
 func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coarse bool, err error) {
 	folding := t.opts.Folding(t.Weights().Sum, t.firstJudges() && !t.allJudge())
 	fold := gram.Spec{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Steps: steps}
@@ -108,7 +109,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	return fit.Coarse, nil
 }
 
-// ruledOut returns the values that are not in the table.
+// ruledOut returns the values of λ that are not in the table.
 func ruledOut(lambda []float64, table []ridge.Row) []float64 {
 	if len(table) == 0 {
 		return nil
@@ -151,8 +152,8 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 	return nil
 }
 
-// FitSums computes the sums of the folds and the solve; the weights become the model's. What the folding says
-// of the fold is set here.
+// FitSums sums the folds, solves, and sets the weights of the model. It sets those fields of fold that folding
+// determines.
 func (t *Training) FitSums(ctx context.Context, target *transforms.Labeling, fold gram.Spec,
 	folding spec.Folding) (fit gram.FitReport, err error) {
 	fold.FoldPlan, fold.Lambda, fold.Components = folding.FoldPlan, folding.Lambda, folding.Components
@@ -194,7 +195,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Labeling, fol
 	return fit, nil
 }
 
-// stripe sets the stripes of a pass that sums rows, and describes its sums.
+// stripe sets the number of stripes of a pass that sums rows, and returns a description of its sums.
 func (t *Training) stripe(pass *gram.Pass, shape ridge.Shape) string {
 	if pass.Fold.Rows {
 		pass.Stripes = len(ridge.CutStripes(shape, pass.Fold.Folds, min(t.stripes, pass.Fold.Folds)))
@@ -213,7 +214,7 @@ func (t *Training) stripe(pass *gram.Pass, shape ridge.Shape) string {
 	return text
 }
 
-// stateOf names the files of a pass that sums rows.
+// stateOf returns the names of the files of a pass that sums rows.
 func (t *Training) stateOf(pass *gram.Pass) gram.State {
 	return gram.State{
 		Dir: storage.Join(t.Work.Dir, "parts"), Reports: t.Work.File("fold.reports", engine.Program(), pass),
@@ -225,8 +226,8 @@ func (t *Training) stateOf(pass *gram.Pass) gram.State {
 	}
 }
 
-// countSummed counts the rows that a pass has summed, by its reports. failed is the error of the
-// pass, which is less than what the reports tell.
+// countSummed counts the rows that a pass has summed, by its reports. failed is the error of the pass; errors
+// in the reports are more specific and take precedence.
 func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State,
 	failed error) (counts job.Counts, lines []gram.Report, err error) {
 	lines, err = job.ReadReports[gram.Report](ctx, st.Reports)
@@ -242,7 +243,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 		reports[i] = line.Report
 		saturated += line.Saturated
 	}
-	// Errors in reading rows come before errors of the solve.
+	// Errors of reading rows take precedence over errors of the solve.
 	if err := transforms.FaultOfReports(reports); err != nil {
 		return counts, nil, err
 	}
@@ -258,7 +259,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 	return counts, lines, err
 }
 
-// runFold runs what is missing: nothing, the solve alone, or pass and solve.
+// runFold runs the missing steps: none, the solve, or pass and solve.
 func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) error {
 	if err := job.ForgetFaults(ctx, t.Job, st.Reports,
 		func(r gram.Report) dataset.Report { return r.Report }); err != nil {
@@ -291,8 +292,8 @@ func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) 
 		}
 		t.Damage(err)
 	}
-	// In this process the solve follows when the memory of the pass is free. A cluster takes minutes
-	// to start another pipeline.
+	// In this process the solve is a separate pipeline, so that the memory of the pass is free. A cluster takes
+	// minutes to start another pipeline.
 	apart := t.Engine.InProcess()
 	err = t.Run(ctx, func(s beam.Scope) {
 		parts, reports := gram.Sums(s, sc, st)
@@ -307,7 +308,7 @@ func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) 
 	return t.Run(ctx, solve)
 }
 
-// fitted tells whether the files that the solve writes exist and are undamaged.
+// fitted reports whether the files that the solve writes exist and are undamaged.
 func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 	found, err := t.Intact(ctx, st.Reports, st.Fit)
 	if err != nil || !found {
@@ -339,7 +340,7 @@ func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error)
 	return fit, nil
 }
 
-// loadFit reads back the results of the solve.
+// loadFit reads the results of the solve.
 func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int) (fit gram.FitReport, err error) {
 	if fit, err = readFit(ctx, st); err != nil || fit.Coarse {
 		return fit, err

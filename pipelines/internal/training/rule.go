@@ -5,12 +5,12 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
-// mostValues is the number of distinct targets of a regression up to which they are listed.
+// mostValues is the largest number of distinct targets of a regression that are listed.
 const mostValues = 256
 
-// profile returns what a model directory says of the rows it was trained on, and how later data
-// is trained on in the same way. Of a regression with more distinct targets than mostValues it does
-// not list them: shares of single values tell nothing then, and the list is most of the file.
+// profile returns the profile of a model directory: statistics of the training rows, and the rule by which
+// later data can be summed in the same way. It lists the targets of a regression only if they have at most
+// mostValues distinct values, because a longer list says little and would be most of the file.
 func (t *Training) profile() *sums.Profile {
 	p := &sums.Profile{Kernel: t.Recipe.Name, Rule: t.rule(), Rows: t.Statistics}
 	if l := t.Statistics.Labels; l != nil && t.Target != nil && t.Target.Grid != nil && len(l.Counts) > mostValues {
@@ -24,7 +24,7 @@ func (t *Training) profile() *sums.Profile {
 	return p
 }
 
-// rule says how the rows were summed; nil for iterative learners.
+// rule returns how the rows were summed, nil for iterative learners.
 func (t *Training) rule() *sums.Rule {
 	pass := t.summed.pass
 	if pass == nil {
@@ -32,14 +32,14 @@ func (t *Training) rule() *sums.Rule {
 	}
 	r := &sums.Rule{Steps: pass.Fold.Steps, Components: pass.Fold.Components, Weights: t.grid}
 	plan := pass.Fold.FoldPlan
-	if t.allJudge() { // of these rows, later trainings by the recipe hold out the first fold
+	if t.allJudge() { // later training with this recipe holds out the first fold
 		plan = t.opts.Folding(t.Weights().Sum, true).FoldPlan
 	}
 	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
 	if r.Components == 0 {
 		r.Lambda, r.C = t.opts.Lambda.Path, t.opts.Lambda.C
 		if _, folds := t.opts.Lambda.Values(1); folds == 1 && t.shapes == nil {
-			r.Folds, r.Cut = 1, 0 // held-out rows served to calibrate only, by rows
+			r.Folds, r.Cut = 1, 0 // held-out rows were only used to calibrate
 		}
 	}
 	if w := t.Profile.Weights; w != nil {

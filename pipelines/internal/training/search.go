@@ -10,21 +10,21 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// search is the search for features of a training. The zero value is none.
+// search has what prepareSearch changed for the search, to undo it.
 type search struct {
-	full       prepare.Recipe // of all features, if the search is for fewer of them
-	counted    []string       // columns that the search encodes by counts
-	undoCounts func()         // which encodes them as before
+	full       prepare.Recipe // recipe with all features, if the search uses fewer
+	counted    []string       // columns that are encoded by counts for the search
+	undoCounts func()         // restores their encoding
 }
 
-// prepareSearch puts the search off if it does not apply to the data, or takes more memory than there is.
-// With few rows the search is for fewer features.
+// prepareSearch turns the search off if it does not apply to the data, or takes too much memory. For few rows
+// it reduces the number of features.
 func (t *Training) prepareSearch(ctx context.Context) (s search, err error) {
 	if !t.opts.Searching() {
 		return s, nil
 	}
 	full := t.Recipe
-	if !t.Recipe.Recodes { // which is not searched
+	if !t.Recipe.Recodes { // recipes that recode are not searched
 		s.counted, s.undoCounts = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length())
 	}
 	if s.counted != nil {
@@ -52,10 +52,10 @@ func (t *Training) prepareSearch(ctx context.Context) (s search, err error) {
 	return s, err
 }
 
-// length is the larger of the row lengths in the files and of encodings.
+// length returns the larger of the row lengths before and after encoding.
 func (t *Training) length() int { return max(t.Profile.Dim, t.Recipe.Scaling.Dim) }
 
-// notSearched makes the training one without a search, for that reason, if there is one.
+// notSearched turns the search off for the given reason, unless it is "", and adds a note.
 func (t *Training) notSearched(s search, why string) {
 	if why == "" {
 		return
@@ -70,7 +70,7 @@ func (t *Training) notSearched(s search, why string) {
 	t.Notes = append(t.Notes, fmt.Sprintf("the features are the defaults; they were not searched: %s", why))
 }
 
-// searchFeatures replaces the features by those that a search finds.
+// searchFeatures replaces the features by the result of a search.
 func (t *Training) searchFeatures(ctx context.Context, s search) (err error) {
 	if t.opts.Resizes() { // the memory of a size is planned when it is tried
 		all := t.Recipe
@@ -99,14 +99,14 @@ func (t *Training) searchFeatures(ctx context.Context, s search) (err error) {
 				"%s; --encode onehot keeps the texts apart", strings.Join(s.counted, ", ")))
 		}
 	}
-	if err == nil && why != "" && !t.opts.Resizes() { // there are more sums, and perhaps other features
+	if err == nil && why != "" && !t.opts.Resizes() { // the search may have changed sums and features
 		return t.Fits(t.Memory(0))
 	}
 	return err
 }
 
-// searchedLong returns a function that tells whether two thirds of the time of the training are
-// over, when a search of features ends; nil if its time is not limited.
+// searchedLong returns a function that reports whether two thirds of the time limit are over, after which a
+// search ends. It returns nil if there is no limit.
 func (t *Training) searchedLong() func() bool {
 	limit := t.opts.Size.Time
 	if limit == 0 {

@@ -14,12 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// fitSize fits the weights, after it has chosen the number of features if that is to be chosen.
+// fitSize fits the weights. If the number of features is to be chosen, it chooses it first.
 func (t *Training) fitSize(ctx context.Context) error {
 	clock := func() time.Duration { return time.Since(t.begun) }
 	limit := t.opts.Size.Time
 	if l := t.opts.Iterative(); l != nil && limit > 0 {
-		// What has passed, and what is done after the last round.
+		// Subtract the time that has passed, and time for the steps after the last round.
 		l.Common().Time = max((limit*95/100 - clock()).Round(time.Millisecond), time.Millisecond)
 		err := t.fit(ctx)
 		if over := clock() - limit; err == nil && over > limit*15/100 {
@@ -33,7 +33,7 @@ func (t *Training) fitSize(ctx context.Context) error {
 		return t.fit(ctx)
 	}
 	if t.opts.Parts() > 1 {
-		if err := t.CountCopies(ctx); err != nil { // which may add a note
+		if err := t.CountCopies(ctx); err != nil { // it may add a note
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (t *Training) fitSize(ctx context.Context) error {
 		return err
 	}
 	if last := chosen.Trials[len(chosen.Trials)-1]; last.Features != chosen.Features {
-		// All of it is in the work directory.
+		// The fit of this size is in the work directory.
 		if _, err := sizes.train(ctx, chosen.Features, chosen.Once); err != nil {
 			return err
 		}
@@ -60,22 +60,22 @@ func (t *Training) fitSize(ctx context.Context) error {
 	return nil
 }
 
-// sizes are trainings with different numbers of features.
+// sizes fits models with different numbers of features.
 type sizes struct {
 	*Training
-	all   prepare.Recipe // of the largest number
-	grid  features.Bits  // that was given
-	notes []string       // from before
+	all   prepare.Recipe // with the largest number of features
+	grid  features.Bits  // as the user set it
+	notes []string       // notes of the steps before
 }
 
-// resize changes the recipe to that number of features.
+// resize sets the recipe to that number of features.
 func (s *sizes) resize(features int) (err error) {
 	s.Recipe, err = s.all.Resized(features)
 	return err
 }
 
-// most returns the largest number of features for which there is memory: half of the number that
-// was given, or a quarter, …, if that is too large.
+// most returns the largest number of features for which there is memory: the given number, or a half of it, a
+// quarter, ….
 func (s *sizes) most() (int, error) {
 	features := s.opts.Kernel.Size(1).Features
 	for {
@@ -95,29 +95,29 @@ func (s *sizes) most() (int, error) {
 	}
 }
 
-// expect returns what a training costs by the model of the plan: products on 16 bits cost four
-// times those on 8, and unless rows are summed once, a λ at the floor of 8 bits is summed and
-// solved for again, which it may not be: see ridge.TooCoarse.
+// expect returns the cost of a trial by the model of the plan. Products on 16 bits cost four times as much as
+// on 8 bits. Unless t.Once is set, it assumes that rows are summed again if λ is at the floor of 8 bits; see
+// ridge.TooCoarse.
 func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 	d := float64(t.Features)
 	rows, _ := s.Training.sizes()
 	lambda, folds := s.opts.Values(rows)
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.Target.Grid != nil}
 	cost := tuning.Cost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.firstJudges())}
-	steps := s.grid.Steps(products(rows, t.Features), smallGram, s.wide(), s.fine())
+	steps := s.grid.Steps(products(rows, t.Features), smallProducts, s.columnRanges(), s.fineSteps())
 	switch {
 	case steps != blas.MostByte:
 		cost.Sum *= 4
-	case s.grid != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && rows <= againRows &&
-		products(rows, t.Features) <= quickGram:
+	case s.grid != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && rows <= maxResumRows &&
+		products(rows, t.Features) <= maxQuickProducts:
 		// A grid of 16 bits tries smaller values, too.
 		cost = tuning.Cost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
 	}
 	return cost
 }
 
-// likelyFloor is the λ up to which rounding features of norm 1 to 8 bits matters, as atFloor has it: of a
-// training that was measured, and ten times the λ of another, which may choose a smaller λ.
+// likelyFloor returns the λ up to which atFloor is true for features of norm 1. For a trial that has not run it
+// is ten times as large, because the trial may choose a smaller λ than expected.
 func likelyFloor(t tuning.SizeTrial) float64 {
 	least := 1.01 * ridge.FloorFactor * ridge.Floor(math.Sqrt(2/float64(t.Features))/blas.MostByte)
 	if t.Cost == (tuning.Cost{}) {
@@ -126,14 +126,14 @@ func likelyFloor(t tuning.SizeTrial) float64 {
 	return least
 }
 
-// train trains with that many features, and sums rows once on 8 bits if it is told to.
+// train fits a model with that many features. With once, it sums rows only once, on 8 bits.
 func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.SizeTrial, err error) {
 	begun, before := time.Now(), s.Worker.Seconds()
 	if err := s.resize(dim); err != nil {
 		return trial, err
 	}
 	grid := &s.opts.Ridge().Grid
-	if *grid = s.grid; once && s.Steps(s.grid, smallGram) == blas.MostByte {
+	if *grid = s.grid; once && s.Steps(s.grid, smallProducts) == blas.MostByte {
 		*grid = features.Bits8
 	}
 	trial.Once = *grid != s.grid

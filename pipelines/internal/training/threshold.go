@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// checkThreshold chooses the positive class. It refuses one, and a threshold, unless there are two classes.
+// checkThreshold sets the positive class. It returns an error if one, or a threshold, is given and there are
+// not two classes.
 func (t *Training) checkThreshold() (err error) {
 	if t.positive, err = t.PositiveClass(t.opts.Positive); err != nil {
 		return err
@@ -23,20 +24,20 @@ func (t *Training) checkThreshold() (err error) {
 	case t.Outputs() != 2:
 		return exit.Usage("--threshold decides between two classes; the data has %d", t.Outputs())
 	default:
-		return t.decide(t.expected())
+		return t.decide(t.futureManifest())
 	}
 	return nil
 }
 
-// expected returns what the manifest of the model will have of its task, classes and targets, and
-// whether there will be probabilities.
-func (t *Training) expected() *models.Manifest {
+// futureManifest returns a manifest with the task, classes and targets of the model to come. Its Probabilities
+// are not nil if it will have probabilities.
+func (t *Training) futureManifest() *models.Manifest {
 	m := &models.Manifest{Task: models.Regression, Outputs: t.Outputs(),
 		Input: models.Input{Label: t.Data.Label, Labels: t.Data.Targets}}
 	if t.Target.Classes != nil {
 		m.Task, m.Vocabulary, m.Positive = models.Classification, t.Target.Classes, t.positive
 	}
-	if will, _ := t.probable(); will {
+	if will, _ := t.willCalibrate(); will {
 		m.Probabilities = new(models.Probabilities)
 	} else if b, ok := t.opts.Rounds(); ok {
 		m.Probabilities = byRounds{b}.probabilities(t)
@@ -44,8 +45,8 @@ func (t *Training) expected() *models.Manifest {
 	return m
 }
 
-// useHeldOut fits what needs weights that were fitted without the first of that many folds: the
-// curves of probabilities, the threshold, and intervals.
+// useHeldOut fits the curves of probabilities, the threshold and the intervals to the first of folds. held has
+// weights that were fitted without this fold.
 func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error {
 	if t.opts.Calibrates() {
 		if err := t.calibrate(ctx, held, folds); err != nil {
@@ -57,23 +58,23 @@ func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error
 			return err
 		}
 	}
-	return t.conform(ctx, held, folds)
+	return t.addIntervals(ctx, held, folds)
 }
 
-// chooseThreshold is useHeldOut for the threshold.
+// chooseThreshold does the part of useHeldOut for the threshold.
 func (t *Training) chooseThreshold(ctx context.Context, held scorer, folds int) error {
 	t.Progress.Phase("choosing the threshold", t.Counts.Used)
 	defer t.Progress.Done()
 	pass := &scores.Threshold{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum, Grid: t.scoring(),
-	}, Probabilities: t.probabilities, Positive: t.expected().PositiveClass()}
+	}, Probabilities: t.probabilities, Positive: t.futureManifest().PositiveClass()}
 	var counts score.Halves
 	if _, err := t.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
 	by, usual, of := score.Criterion(t.opts.Threshold), float32(0), models.OfScore
 	if t.probabilities != nil {
-		usual, of = t.probabilities.Usual(t.expected().PositiveClass()), models.OfProbability
+		usual, of = t.probabilities.Usual(t.futureManifest().PositiveClass()), models.OfProbability
 	}
 	value, expected, plain, err := counts.Choose(by, usual)
 	if err != nil {
@@ -85,7 +86,7 @@ func (t *Training) chooseThreshold(ctx context.Context, held scorer, folds int) 
 	return nil
 }
 
-// decide gives the model its threshold.
+// decide sets the threshold of the model.
 func (t *Training) decide(m *models.Manifest) (err error) {
 	m.Threshold = t.threshold
 	if value, bad := strconv.ParseFloat(t.opts.Threshold, 64); bad == nil {

@@ -24,15 +24,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// Options says what to train on which data.
+// Options says what model to train, and on which data.
 type Options = spec.Options
 
 // LambdaOptions sets the regularisation.
 type LambdaOptions = spec.LambdaOptions
 
-// Run trains a model: a profile pass, and then what the learner needs, which is a pass that sums
-// the features' second moments and a solve, or a pass per round. It publishes the model directory
-// as a whole.
+// Run trains a model. It runs a profile pass, and then a pass that sums the features' second moments and a
+// solve, or a pass per round. It publishes the model directory, complete or not at all.
 func Run(ctx context.Context, o Options) (result *Result, err error) {
 	begun := time.Now()
 	if o.Recipe != "" {
@@ -80,7 +79,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	return result, nil
 }
 
-// check refuses what the rows cannot be trained for.
+// check returns an error if the options do not fit the rows.
 func (t *Training) check() error {
 	for _, check := range []func() error{t.checkCalibration, t.checkThreshold, t.checkSelect, t.checkAccepted,
 		t.checkOrigin, t.checkWeights} {
@@ -91,19 +90,19 @@ func (t *Training) check() error {
 	return nil
 }
 
-// checkAccepted asks whether the model is wanted.
+// checkAccepted asks Options.Accept whether the caller wants the model.
 func (t *Training) checkAccepted() error {
 	if t.opts.Accept == nil {
 		return nil
 	}
-	return t.opts.Accept(t.expected())
+	return t.opts.Accept(t.futureManifest())
 }
 
-// checkWeights refuses weights of rows that the learner does not take.
+// checkWeights refuses weights of rows that the learner does not support.
 func (t *Training) checkWeights() error { return t.opts.CheckWeights(t.Profile.Weights) }
 
-// chooseFeatures learns or searches the features, unless those that follow from the profile are
-// used as they are. It refuses those for which there is no memory.
+// chooseFeatures learns or searches the features, if the options ask for it. It returns an error if they take
+// too much memory.
 func (t *Training) chooseFeatures(ctx context.Context) error {
 	s, err := t.prepareSearch(ctx)
 	if err != nil {
@@ -125,8 +124,8 @@ func (t *Training) chooseFeatures(ctx context.Context) error {
 	return t.Timed(ctx, "search", func(ctx context.Context) error { return t.searchFeatures(ctx, s) })
 }
 
-// Begin begins a job that creates the directory out: it opens the data, which must satisfy fit,
-// and profiles it. The caller closes the job.
+// Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
+// data that the job cannot use. The caller closes the job.
 func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
 	if err := o.Job.Vacant(ctx, out); err != nil {
 		return nil, err
@@ -170,57 +169,58 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 	return t, nil
 }
 
-// Training is a job that fits a model to rows. Each stage adds its results.
+// Training is a job that fits a model to rows. Each stage sets its results.
 type Training struct {
 	*prepare.Session
 	opts  Options
 	begun time.Time
-	given *ByRecipe // whose recipe is trained by; nil if the recipe follows from the profile
+	given *ByRecipe // options with the given recipe; nil if the recipe follows from the profile
 
-	Found                       // by the stage that chooses the recipe
-	Fitted                      // by the stages that sum, choose λ and solve
+	Found                       // set by the stage that chooses the recipe
+	Fitted                      // set by the stages that sum, choose λ and solve
 	Sized    *tuning.SizeResult // how the number of features was chosen; nil if it was given
-	stripes  int                // in which sums are added up
-	levels   [][]sums.Member    // whose rows are summed apart; nil for none
+	stripes  int                // number of stripes into which sums are split
+	levels   [][]sums.Member    // levels with separate sums; nil for none
 	decision                    // how scores become classes
-	// Lineage says of what the sums are that a model is fitted to; nil if rows were read.
+	// Lineage describes the data of the sums that a model is fitted to; nil if rows were read.
 	Lineage *registry.Lineage
 }
 
-// Found says which features were found for the rows.
+// Found says which features were learned or found by a search.
 type Found struct {
 	Learned  *prepare.Learned // features learned from the labels; nil for none
-	Game     []align.Report   // the rounds in which they were learned
+	Game     []align.Report   // log of the rounds of learning
 	Searched *tuning.Result   // the search; nil if there was none
-	// lambdaByMSE tells that squared errors lead to the values of λ that the log loss chooses from.
+	// lambdaByMSE tells that the solve tries values of λ by squared errors, and the log loss then chooses among
+	// them.
 	lambdaByMSE bool
-	stretch     *stretch.Distances // of distances by the metric of the published model; nil without one
+	stretch     *stretch.Distances // how the metric stretches distances; nil without a metric
 }
 
 // Fitted is a linear model, and how it was fitted.
 type Fitted struct {
 	linear    *models.Linear
-	spread    *models.Spread   // of a fit by sums; nil if it is not known
+	spread    *models.Spread   // leverage of rows, from a fit by sums; nil if unknown
 	Segments  *models.Segments // nil for none
 	Learner   models.Learner
-	grid      *profile.WeightGrid // of weights, in a training by sums; nil if there are none
-	weightSum float64             // of the rows, in a training by a recipe
+	grid      *profile.WeightGrid // grid of weights in sums; nil if there are none
+	weightSum float64             // sum of the weights of rows, with a given recipe
 	summed    summed              // the last fit by sums
-	history   []iterative.Report  // of the rounds of an iterative learner
+	history   []iterative.Report  // reports on the rounds of an iterative learner
 	files     []storage.File      // further files of the model directory
-	init      *registry.Parent    // whose weights training began with; nil for none
+	init      *registry.Parent    // model with the initial weights; nil for none
 }
 
 // decision says how scores become probabilities and classes.
 type decision struct {
 	probabilities *models.Probabilities
-	positive      string               // of two classes; else ""
-	threshold     *models.Threshold    // that held-out rows have chosen
+	positive      string               // positive class of two; "" for other labels
+	threshold     *models.Threshold    // chosen by held-out rows
 	intervals     *models.Intervals    // nil if no rows were held out to measure them
-	shapes        []discriminant.Shape // of curves by Platt's method, of a fit by sums
+	shapes        []discriminant.Shape // shapes of Platt curves, for later fits to sums
 }
 
-// FindFeatures replaces drawn features by features learned from the data.
+// FindFeatures learns features from the data, and replaces the drawn ones.
 func (t *Training) FindFeatures(ctx context.Context) (err error) {
 	s := &tuning.Game{Session: t.Session, Kernel: t.opts.LearnedKernel()}
 	t.Learned, err = s.Learn(ctx, t.opts.Learned)

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
-// Weigh sets the grid of the weights of rows and classes, on which sums are exact. classWeights
-// is the option class_weight.
+// Weigh sets the grid to which weights of rows and classes are rounded, so that sums are exact. classWeights is
+// the option class_weight.
 func (t *Training) Weigh(classWeights []string) error {
 	var names []string
 	if t.Target != nil && t.Target.Classes != nil {
@@ -26,7 +26,7 @@ func (t *Training) Weigh(classWeights []string) error {
 	return nil
 }
 
-// gridWeights returns the weights of the classes in sums; nil if all are 1.
+// gridWeights returns the weights of the classes in sums, nil if all are 1.
 func (t *Training) gridWeights() (weights []float64) {
 	if t.grid != nil {
 		for c := range t.grid.Classes {
@@ -36,7 +36,7 @@ func (t *Training) gridWeights() (weights []float64) {
 	return weights
 }
 
-// classWeights returns the weights of the classes in the loss; nil if all are 1.
+// classWeights returns the weights of the classes in the loss, nil if all are 1.
 func (t *Training) classWeights() ([]float64, error) {
 	b, ok := t.opts.Rounds()
 	if !ok {
@@ -46,14 +46,14 @@ func (t *Training) classWeights() ([]float64, error) {
 	return weights, spec.Usage(err)
 }
 
-// scoring returns the grid by which rows count in scores: without weights of classes, and
-// nil if rows have none.
+// scoring returns the grid of the weights of rows in scores, without weights of classes. It is nil if rows have
+// no weights.
 func (t *Training) scoring() *profile.WeightGrid { return profile.NewWeightGrid(t.Weights(), nil, nil) }
 
-// rowWeights describes the weights of the rows; nil if they have none.
+// rowWeights describes the weights of the rows, nil if they have none.
 func (t *Training) rowWeights() *models.RowWeights {
 	if t.given != nil {
-		return t.weighed()
+		return t.recipeWeights()
 	}
 	if t.Profile.Weights == nil {
 		return nil
@@ -65,11 +65,12 @@ func (t *Training) rowWeights() *models.RowWeights {
 	return w
 }
 
-// sizes returns how many rows sums are of, as if rows of whole weights were repeated, and the
-// largest sum of weights that they may have.
+// sizes returns the number of rows in the sums, where rows with whole weights count as repeated rows, and the
+// largest sum of weights.
 func (t *Training) sizes() (rows, total int64) { return ridge.Size(t.Weights(), t.grid) }
 
-// tooMany returns an error unless sums of features of at most that many steps are exact.
+// tooMany returns an error if there are so many rows that sums of features on a grid of that many steps are not
+// exact.
 func (t *Training) tooMany(shape ridge.Shape, steps int) error {
 	_, total := t.sizes()
 	most := shape.MaxRows(steps)

@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// jobOf returns the options of a job that would create out.
+// jobOf returns the options of a job that creates out.
 func (o *Options) jobOf(out string) job.Options {
 	j := o.Job
 	if _, name := storage.Split(out); j.Work != "" {
@@ -31,8 +31,8 @@ func (o *Options) jobOf(out string) job.Options {
 	return j
 }
 
-// recipe returns the recipe of the model, or one that is a symmetric function of the rows of both
-// tables, so that the test is valid, from a job that would create out.
+// recipe returns the recipe of the model, or one that is a symmetric function of the rows of both tables, so
+// that the test is valid. out is the directory for its job.
 func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *sums.Recipe, err error) {
 	if o.Recipe != "" {
 		r, err := training.ReadRecipe(ctx, o.Recipe, o.Job.Log)
@@ -56,8 +56,8 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 	defer func() { err = t.Close(ctx, err) }()
 	t.Work.Temporary = o.Job.Work == ""
 	result.Notes = slices.Concat(t.Data.Notes, t.Notes)
-	// At 1,000 rows of 10 and 40 columns half the median finds changes of scale and correlation two
-	// to four times as often as the median, and shifts of a mean a fifth less often.
+	// With 1,000 rows of 10 and 40 columns, half the median detects changes of scale and correlation two to four
+	// times as often as the median, and shifts of a mean a fifth less often.
 	if g, ok := o.Kernel.(*fourier.GaussianOptions); ok && g.Width == kernel.Median && g.Gamma == 0 {
 		half := *g
 		half.Width = kernel.Width(t.Recipe.Width / 2)
@@ -82,7 +82,7 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 	return r.Unlabelled()
 }
 
-// sum sums a table by the recipe, in a job that would create out. It returns the closed job.
+// sum sums a table by the recipe in a job that creates out. It returns the closed job.
 func (o *Options) sum(ctx context.Context, out string, r *sums.Recipe,
 	files string) (_ *training.Training, f sums.FeatureSum, err error) {
 	data := o.Data
@@ -108,7 +108,7 @@ func (o *Options) sum(ctx context.Context, out string, r *sums.Recipe,
 	return t, f, err
 }
 
-// featuresOf returns the features of the rows of one sum.
+// featuresOf returns the sums of features over the rows of all folds.
 func featuresOf(ctx context.Context, s *training.Summed) (f sums.FeatureSum, err error) {
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package twosample tests whether two tables are drawn from the same distribution, by the sums that
-// training takes.
+// Package twosample tests whether two tables are drawn from the same distribution, by the maximum mean
+// discrepancy in random features (Gretton et al. 2012). Test sums both tables by one recipe, as training does,
+// and compares their mean features.
 package twosample
 
 import (
@@ -22,29 +23,28 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// Features is the number of features where options leave the kernel open.
+// Features is the default number of features.
 const Features = 512
 
 // Options says which two tables to compare, and in which features.
 type Options struct {
 	A, B string // names or patterns of the files of the two tables
-	// Recipe is the model whose recipe is used: of the other options only A, B, Data, MinP, MaxDrift,
-	// MaxBadFraction and Job are then used. "" makes a recipe from the rows of both tables.
+	// Recipe is the model whose recipe is used. Other options except A, B, Data, MinP, MaxDrift, MaxBadFraction
+	// and Job are then ignored. "" makes a recipe from the rows of both tables.
 	Recipe       string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose features and columns are used for the comparison, or an alias such as DIR@champion. The default is to choose columns, scaling and width from the rows of both tables."`
 	Data         dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
 	prepare.Spec `omit:"Data,Task,Split,Room"`
-	// MinP is the least p-value, and MaxDrift the largest certain distance of a column and of the
-	// features, with which the tables pass; 0 for no bound.
+	// The tables pass if the p-value is at least MinP, and the lower bounds on the distances of columns and
+	// features are at most MaxDrift; 0 for no bound.
 	MinP     float64 `flag:"min_p,common" group:"Model and output" help:"Smallest p-value that passes: below it the exit code is 4. With equal distributions this happens with that probability. 0 is no bound."`
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column or the features may have moved: if the lower 95% bound of a distance is larger, the exit code is 4. Unlike --min_p it lets small differences of large tables pass. 0 is no bound."`
 }
 
-// Result says whether two tables are drawn from the same distribution.
+// Result has the p-value of the test and the distances by column.
 type Result struct {
 	A job.Counts `json:"a"`
 	B job.Counts `json:"b"`
-	// DriftReport has the p-value in Features, and the columns of B that have certainly moved from
-	// those of A.
+	// DriftReport has the p-value in Features, and the columns of B with significant drift from A.
 	*sums.DriftReport
 	Kernel string   `json:"kernel"`    // in words
 	Dim    int      `json:"dimension"` // number of features
@@ -53,10 +53,10 @@ type Result struct {
 	names [2]string
 }
 
-// Test compares the rows of two tables by their mean features. If a bound is not kept, the error is
-// an *exit.GateError and the result is complete.
+// Test compares the rows of two tables by their mean features. If a bound is exceeded, the error is an
+// *exit.GateError and the result is complete.
 func Test(ctx context.Context, o Options) (result *Result, err error) {
-	if err := o.prepared(ctx); err != nil {
+	if err := o.complete(ctx); err != nil {
 		return nil, err
 	}
 	dir, remove, err := engine.NewTemp(ctx)
@@ -73,7 +73,7 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// B is compared with A as a part with the rows of its recipe.
+	// The statistics in the recipe are the reference for drift, so use the statistics of A.
 	of := *recipe
 	of.Profile = &sums.Profile{Rows: a.Statistics}
 	b, ofB, err := o.sum(ctx, storage.Join(dir, "b"), &of, o.B)
@@ -93,8 +93,8 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 	return result, exit.NotPassed(failed)
 }
 
-// prepared completes the options, and returns an error for those that no tables can have.
-func (o *Options) prepared(ctx context.Context) error {
+// complete sets defaults, and returns an error for options that are invalid whatever the tables.
+func (o *Options) complete(ctx context.Context) error {
 	switch {
 	case o.A == "" || o.B == "":
 		return exit.Usage("test needs two tables: name the files of both")
@@ -112,7 +112,7 @@ func (o *Options) prepared(ctx context.Context) error {
 		return err
 	}
 	o.Data.Data, o.Data.Ignore = []string{o.A, o.B}, unlikePaths(o.A, o.B)
-	if _, err := dataset.List(ctx, o.Data.Data); err != nil { // refuses a file that is in both
+	if _, err := dataset.List(ctx, o.Data.Data); err != nil { // returns an error for a file that is in both
 		return err
 	}
 	o.Spec.Data = o.Data
@@ -122,8 +122,8 @@ func (o *Options) prepared(ctx context.Context) error {
 	return o.Spec.Validate()
 }
 
-// unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, that two patterns
-// give different values: they would tell the tables apart.
+// unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, to which two patterns give
+// different values. Such columns would distinguish the tables.
 func unlikePaths(a, b string) (names []string) {
 	for part := range strings.SplitSeq(a, "/") {
 		if name, _, found := strings.Cut(part, "="); found && !slices.Contains(strings.Split(b, "/"), part) {
@@ -133,7 +133,7 @@ func unlikePaths(a, b string) (names []string) {
 	return names
 }
 
-// pText says what a p-value is, as far as it is known.
+// pText formats a p-value, with the bound to which it is known.
 func pText(p float64) string {
 	if p <= sums.MostCertain {
 		return fmt.Sprintf("p < %g", sums.MostCertain)

@@ -7,32 +7,32 @@ import (
 	"slices"
 )
 
-// LambdaDescent is a search among Values. Values are known by their positions.
+// LambdaDescent searches for the best of Values. A value is given by its index in Values.
 type LambdaDescent struct {
-	Values  []float64 // the ones of Smaller first, ascending
-	Smaller int       // how many are tried only while each does better than the one above
-	Judges  []int     // the folds
-	Rows    int64     // of the first of them
-	// Before has the errors of a value on the Judges, in their order, in a problem that is much
-	// like this one; nil if it was not tried there on all of them. The differences between two
-	// values differ from fold to fold as much as there.
+	Values  []float64 // ascending; the values of Smaller come first
+	Smaller int       // number of values that are tried only while each does better than the next larger one
+	Judges  []int     // the folds that are held out
+	Rows    int64     // number of rows of the first of them
+	// Before returns the errors of a value on the Judges, in their order, in a similar problem, such as
+	// with fewer features; nil if it was not tried there on all of them. The difference between two values
+	// is assumed to vary between folds as much as there.
 	Before func(value int) []float64
-	// Together says that values which are tried at once cost less.
+	// Together says that trying several values at once costs less.
 	Together bool
-	// Ends tells whether the search ends at a value to which the first fold has led; nil for never.
-	// Ended is set then.
+	// Ends, unless nil, reports whether the search ends at a value to which the first fold has led. It then
+	// sets Ended.
 	Ends  func(value int) bool
 	Ended bool
 
-	// Try tries values on folds, as far as that has not been done.
+	// Try tries each of the values on each of the folds, unless it was tried before.
 	Try func(values, folds []int) error
-	// Errors returns the errors of the folds that have tried a value, in the order of Judges, and
+	// Errors returns the errors of a value on the folds that have tried it, in the order of Judges, and
 	// their mean over rows; or why the value cannot be used.
 	Errors func(value int) (folds []float64, mean float64, why string)
 }
 
-// All tries all values on all folds, but the ones of Smaller only as long as each does better, and
-// returns the best.
+// All tries all values on all folds, but those of Smaller only as long as each does better. It returns the
+// best.
 func (s *LambdaDescent) All() (best int, err error) {
 	values := make([]int, len(s.Values)-s.Smaller)
 	for i := range values {
@@ -50,15 +50,15 @@ func (s *LambdaDescent) All() (best int, err error) {
 	}
 }
 
-// From finds the best value from the one at that position.
+// From searches for the best value, starting at index start.
 func (s *LambdaDescent) From(start int) (best int, err error) {
 	order, at := s.ascending(), start
 	for {
-		// The first fold leads to a least value between its neighbours.
+		// The first fold descends to a value that is better than both neighbours.
 		for {
 			i := slices.Index(order, at)
 			next, err := at, error(nil)
-			// The larger neighbour is not needed where the smaller is better.
+			// If the smaller neighbour is better, the larger one is not needed.
 			ends := []int{i + 1, i + 2}
 			if s.Together {
 				ends = ends[1:]
@@ -72,7 +72,7 @@ func (s *LambdaDescent) From(start int) (best int, err error) {
 				}
 			}
 			if err != nil && i+2 < len(order) {
-				next, err = order[i+2], nil // all of them failed, as too small ones do
+				next, err = order[i+2], nil // all of them failed, as values that are too small do
 			}
 			if err != nil {
 				return 0, err
@@ -85,7 +85,7 @@ func (s *LambdaDescent) From(start int) (best int, err error) {
 		if s.Ended = s.Ends != nil && s.Ends(at); s.Ended {
 			return at, nil
 		}
-		// The other folds choose among those that may be the best, and the neighbours of that.
+		// The other folds choose among the values that may be the best and the neighbours of the best.
 		for {
 			for n := 1; n < len(s.Judges); n++ {
 				if err := s.Try(s.hopeful(n), s.Judges[:n+1]); err != nil {
@@ -113,7 +113,7 @@ func (s *LambdaDescent) From(start int) (best int, err error) {
 				return 0, err
 			}
 		}
-		// All of them failed on one fold or another, as too small ones do.
+		// All of them failed on some fold, as values that are too small do.
 		i := slices.IndexFunc(order, func(v int) bool {
 			folds, _, why := s.Errors(v)
 			return s.Values[v] > s.Values[at] && why == "" && len(folds) == 0
@@ -125,7 +125,7 @@ func (s *LambdaDescent) From(start int) (best int, err error) {
 	}
 }
 
-// ascending returns the positions of the values in ascending order.
+// ascending returns the indices of the values in ascending order.
 func (s *LambdaDescent) ascending() []int {
 	order := make([]int, len(s.Values))
 	for i := range order {
@@ -135,15 +135,15 @@ func (s *LambdaDescent) ascending() []int {
 	return order
 }
 
-// Around returns the value at that position and its neighbours.
+// Around returns the value at index at and its neighbours.
 func (s *LambdaDescent) Around(at int) []int {
 	order := s.ascending()
 	i := slices.Index(order, at)
 	return order[max(0, i-1):min(len(order), i+2)]
 }
 
-// hopeful returns the values that may be the best, after so many folds: if all that have come so
-// far have failed, those that were given up before.
+// hopeful returns the values that may be the best after that many folds. If all values that were tried on
+// them have failed, it returns those that were ruled out before.
 func (s *LambdaDescent) hopeful(folds int) []int {
 	errors := map[int][]float64{}
 	var values, left []int
@@ -174,19 +174,18 @@ func (s *LambdaDescent) hopeful(folds int) []int {
 }
 
 const (
-	// likely is the standard deviations by which the mean over all folds may differ from what those
-	// that were tried let expect, so that the other folds try a value.
+	// likely is a number of standard deviations. The other folds try a value unless its mean over all folds
+	// would have to be further below what the folds so far suggest.
 	likely = 3
-	// The errors of neighbouring λ on the same rows differ with a standard deviation of about
-	// ordinary/√rows of themselves, and several times that if few rows have most of the error: up
-	// to unknown/√rows in all.
+	// On the same rows the errors of neighbouring λ differ by a standard deviation of about ordinary/√rows,
+	// relative to the errors; several times that if few rows have most of the error, up to unknown/√rows.
 	ordinary = 0.3
 	unknown  = 5
 )
 
-// margin is how much larger the mean of the errors of a value on some folds may be than the mean of the
-// best, if it may be smaller over all folds. The differences on the folds deviate from their mean
-// as those in the problem before and those on the folds that were tried; the mean of n of J draws
+// margin returns how far the mean error of a value on some folds may be above that of the best so far if
+// the value may still be the best over all folds. The variance σ² of the differences between folds is
+// estimated from the similar problem of Before and from the folds that were tried. The mean of n of J draws
 // without replacement has the variance σ²(1/n − 1/J).
 func (s *LambdaDescent) margin(errors, least []float64, value, best int) float64 {
 	n, all, level := float64(len(errors)), float64(len(s.Judges)), mean(least)
@@ -203,8 +202,7 @@ func (s *LambdaDescent) margin(errors, least []float64, value, best int) float64
 	return likely * max(math.Sqrt(variance), floor) * math.Sqrt(1/n-1/all)
 }
 
-// deviations returns the squares of what the differences between a and b, in that unit, deviate
-// from their mean.
+// deviations returns the sum of squared deviations of the differences (a−b)/unit from their mean.
 func deviations(a, b []float64, unit float64) (squares float64) {
 	average := mean(a) - mean(b)
 	for i := range a {
@@ -221,8 +219,8 @@ func mean(v []float64) (m float64) {
 	return m / float64(len(v))
 }
 
-// Best returns the position of the value with the least error of those that so many
-// folds have tried, the larger of two equal ones; of one fold, the first that was tried.
+// Best returns the index of the value with the least error among those tried on that many folds, the larger
+// of two equal ones. With one fold it is the first that was tried.
 func (s *LambdaDescent) Best(folds int) (int, error) {
 	best, reason, least := -1, -1, 0.0
 	for v := range s.Values {

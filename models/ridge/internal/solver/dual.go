@@ -6,74 +6,74 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Problem is the dual problem. It is safe for concurrent use.
+// Problem is the dual problem of ridge regression for rows in folds. It is safe for concurrent use.
 type Problem struct {
 	folds   []*fold
 	n       int
 	k       kernel
 	y, u    []float64
 	root    []float64 // R^(-½)
-	plain   bool      // all features are penalised alike, R = I
+	plain   bool      // all features have the same penalty, R = I
 	threads int
 
 	mu    sync.Mutex
-	rooms []*room // that no Solve uses
+	rooms []*room // not in use by a call of Solve
 }
 
 // room is the memory of a call of Solve.
 type room struct {
-	tiles [][]float64 // a part of the kernel, with μ on its diagonal, and its factor
-	strip []float64   // rows across from it
+	tiles [][]float64 // the kernel without a fold, with μ on its diagonal, and its factor
+	strip []float64   // rows of the fold against the other rows
 }
 
-// strip is the number of rows of the kernel that are computed at once.
+// strip is the number of rows of the kernel that are computed together.
 const strip = 192
 
 // Len returns the number of rows.
 func (f *Problem) Len() int { return f.n }
 
-// AtOnce returns how many calls of Solve at once, each by one of so many threads or more, take
-// least time, for that many rows. Each has memory of its own.
+// AtOnce returns the number of concurrent calls of Solve that take the least time for that many rows, each
+// with threads/AtOnce threads. Each call has its own memory.
 func AtOnce(rows int64, threads int) int {
 	most := 4
-	if rows > 2048 { // of which a factorisation keeps several threads busy
+	if rows > 2048 { // one factorisation keeps several threads busy
 		most = max(1, min(2, threads/2))
 	}
 	return max(1, min(threads, most))
 }
 
-// kernelBytes returns what New, and all calls of Solve at once with their weights, add to the
-// memory of the rows.
+// kernelBytes returns the memory that a Problem, and concurrent calls of Solve with their weights, need
+// besides the rows.
 func kernelBytes(rows int64, dim, outputs, folds, threads int) int64 {
-	rest := rows - rows/int64(max(folds, 2))*3/4 // folds differ
+	rest := rows - rows/int64(max(folds, 2))*3/4 // folds may be smaller than their mean
 	one := blas.TileBytes(int(rest), 8) + 8*strip*rest + 8*int64(outputs)*(4*rows+2*int64(dim))
 	return 4*rows*(rows+blas.TileDim) + int64(AtOnce(rows, threads))*one
 }
 
-// Fit says what a fit to the rows of all folds but one is like, each output with its factor.
+// Fit is the result of a fit to the rows of all folds except one. Squares have the factors of the outputs.
 type Fit struct {
-	HeldOut float64 // Σ squares of the errors on the rows of that one
-	Train   float64 // and on the rows of the others
+	HeldOut float64 // Σ of the squared errors on the held-out rows
+	Train   float64 // the same on the fitted rows
 	Squares float64 // of the weights
 }
 
-// Plain tells whether all features are penalised alike; Solve then needs no weights for a Fit.
+// Plain reports whether all features have the same penalty; then Solve needs no v for a complete Fit.
 func (f *Problem) Plain() bool { return f.plain }
 
-// Solve fits to the rows of all folds but one. It computes the weights (D×k) into v, unless v is
-// nil: then the problem must be Plain, or Squares are missing. ok is false if the matrix is not
-// positive definite to working precision, which fails at a pivot. The result does not depend on
-// threads.
+// Solve fits to the rows of all folds except one and stores the weights (D×k) in v, unless v is nil. With a
+// nil v, Fit.Squares is set only if the problem is Plain. each has the factors of the squared errors. If
+// the matrix is not positive definite to working precision, ok is false and pivot is the index of the
+// failure. The result does not depend on threads.
 func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit Fit, pivot int, ok bool) {
 	out := f.folds[fold]
 	k, end := len(each), out.first+out.n
 	n := f.n - out.n
-	// without copies what is not of the fold.
+	// without copies the entries that are not of the fold.
 	without := func(dst, src []float64, width int) {
 		copy(dst, src[:out.first*width])
 		copy(dst[out.first*width:], src[end*width:])
 	}
-	place := func(i int) int { // of row i of the rest
+	place := func(i int) int { // index, among all rows, of remaining row i
 		if i >= out.first {
 			i += out.n
 		}
@@ -94,7 +94,7 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 		return fit, pivot, false
 	}
 	blas.CholeskyTilesSolve(rest.tiles, n, right, k+1, threads)
-	b := make([]float64, k+1) // u·x of each right side
+	b := make([]float64, k+1) // u·x of each right-hand side x
 	for i, u := range ones {
 		for c := range b {
 			b[c] += float64(u * right[i*(k+1)+c])
@@ -140,7 +140,7 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 	return fit, 0, true
 }
 
-// takeRoom returns memory for the rest of any fold.
+// takeRoom returns memory for one call of Solve, for any fold.
 func (f *Problem) takeRoom() *room {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +157,7 @@ func (f *Problem) takeRoom() *room {
 	return &room{blas.NewTiles(rest), blas.Make[float64](across)}
 }
 
-// giveBack gives back what takeRoom has returned.
+// giveBack returns the memory of takeRoom.
 func (f *Problem) giveBack(r *room) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Points are the rows of a fold themselves: n rows of D features and k targets, row-major.
+// Points are the rows of a fold: n rows of D features and k targets, row-major.
 type Points struct {
 	Z       []int16   // features in steps of a grid
 	Q       []float64 // targets
@@ -22,10 +22,10 @@ type fold struct {
 	first int       // position of the first row among the rows of all folds
 }
 
-// NewDual returns the dual problem of the rows of all folds, on a grid of that many steps from 0 to the
-// bound. ridge is R. mean (length D) and target (length k) are the means over all rows: the
-// intercept takes them, so that nothing large cancels. Where ridge is the same for all features,
-// the kernel is a product of whole numbers and so exact, but for its centring.
+// NewDual returns the dual problem of the rows of all folds, whose features are on a grid of the given
+// number of steps from 0 to the bound. ridge is the diagonal of R. mean (length D) and target (length k)
+// are the means over all rows; they are subtracted first, so that nothing large cancels. If ridge is the
+// same for all features, the kernel is a product of whole numbers and exact, apart from its centring.
 func NewDual(folds []Points, steps int, mean, target, ridge []float64, threads int) *Problem {
 	d, k := len(mean), len(target)
 	f := &Problem{root: make([]float64, d), plain: true, threads: threads}
@@ -57,19 +57,19 @@ func NewDual(folds []Points, steps int, mean, target, ridge []float64, threads i
 	return f
 }
 
-// rows calls do with every row, from several goroutines.
+// rows calls do for every row, from several goroutines.
 func (f *Problem) rows(d int, do func(i int, z []int16)) {
 	for _, s := range f.folds {
 		parallel.Each(s.n, f.threads, func(_, i int) { do(s.first+i, s.steps[i*d:][:d]) })
 	}
 }
 
-// integers computes the kernel of features that are penalised alike.
+// integers computes the kernel in whole numbers if all features have the same penalty.
 func (f *Problem) integers(d, steps int) {
 	n := f.n
 	f.k = kernel{n, blas.NewTiles(n)}
-	// The features are rows of the block, and the rows its columns, of which a line of the cache is
-	// written at once.
+	// The block is transposed: its rows are the features, its columns the rows. Whole cache lines of a
+	// column are written at once.
 	block, columns := blas.NewGrid(n, steps), blas.Make[float32](min(d, blas.MaxRows)*n)
 	for from := 0; from < d; from += blas.MaxRows {
 		count := min(blas.MaxRows, d-from)
@@ -90,7 +90,7 @@ func (f *Problem) integers(d, steps int) {
 	f.k.centre(f.u, f.threads)
 }
 
-// products computes the kernel of features that are penalised each in its way.
+// products computes the kernel in float64 if features have different penalties.
 func (f *Problem) products(mean []float64) {
 	const some = 256 // features at a time
 	n, d := f.n, len(mean)
@@ -151,15 +151,14 @@ func (f *Problem) gradient(vt, alpha []float64, d, k, threads int) {
 // enough to stay in the cache.
 const gradientSide = 256
 
-// Bytes returns the most memory of a problem of that many given rows, features and outputs, with
-// that many folds, besides the rows themselves. before is what others hold beside the kernel until
-// the first solution.
+// Bytes returns the most memory of a problem of that many rows, features, outputs and folds, besides the
+// rows. before is the memory that the caller holds until the first solution, next to the kernel.
 func Bytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
 	d, k := int64(dim), int64(outputs)
 	kernel := 4 * rows * (rows + blas.TileDim)
-	// Of either kernel, gone before anything else.
+	// Blocks of either kind of kernel are freed before anything else is allocated.
 	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows)
-	// Solutions share the threads, and each has its factors of the rows.
+	// Concurrent solutions share the threads; each has its own α.
 	gradient := int64(max(1, threads))*gradientSide*(4*gradientSide+8*k) + int64(AtOnce(rows, threads))*8*rows*k
 	return max(kernelBytes(rows, dim, outputs, folds, threads)+gradient, kernel+block, kernel+before) + 8*rows*2*k
 }

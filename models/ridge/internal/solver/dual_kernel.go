@@ -13,7 +13,7 @@ type kernel struct {
 	tiles [][]float64
 }
 
-// row returns the pieces of row r from column first up to end, at most r+1, each with its first column.
+// row yields the pieces of row r from column first up to end ≤ r+1, each with its first column.
 func (k *kernel) row(r, first, end int) iter.Seq2[int, []float64] {
 	return func(yield func(int, []float64) bool) {
 		i := r / blas.TileDim
@@ -30,15 +30,15 @@ func (k *kernel) row(r, first, end int) iter.Seq2[int, []float64] {
 	}
 }
 
-// copyRow copies row r from column first up to end, at most r+1, to dst.
+// copyRow copies row r from column first up to end ≤ r+1 to dst.
 func (k *kernel) copyRow(dst []float64, r, first, end int) {
 	for c, piece := range k.row(r, first, end) {
 		copy(dst[c-first:], piece)
 	}
 }
 
-// subtract subtracts the rows of block, as many columns apart, from the rows from first on, from
-// that column on. What would lie above the diagonal is left out.
+// subtract subtracts a row-major block of the given number of columns from the rows first, first+1, …,
+// beginning at column. Entries above the diagonal are skipped.
 func (k *kernel) subtract(block []float64, first, column, columns, threads int) {
 	parallel.Each(len(block)/columns, threads, func(_, i int) {
 		for c, piece := range k.row(first+i, column, min(column+columns, first+i+1)) {
@@ -49,10 +49,11 @@ func (k *kernel) subtract(block []float64, first, column, columns, threads int) 
 	})
 }
 
-// centre subtracts the weighted means of rows and columns, where row i has the weight u_i², and multiplies
-// what is left by u_i·u_j: from the products of rows it makes products of centred rows, each times its u.
+// centre turns products of rows into products of centred rows, each scaled by its u. It subtracts the
+// weighted means of rows and columns, where row i has the weight u_i², and multiplies entry (i, j) by
+// u_i·u_j.
 func (k *kernel) centre(u []float64, threads int) {
-	// (z−z̄)·(z'−z̄) = z·z' − z·z̄ − z'·z̄ + z̄·z̄, of which all products are sums of the kernel.
+	// (z−z̄)·(z'−z̄) = z·z' − z·z̄ − z'·z̄ + z̄·z̄, and each product with z̄ is a sum over the kernel.
 	with := make([]float64, k.n) // z·z̄
 	var weight, own float64      // Σu², z̄·z̄
 	for _, v := range u {
@@ -60,7 +61,7 @@ func (k *kernel) centre(u []float64, threads int) {
 	}
 	parallel.Each((k.n+blas.TileDim-1)/blas.TileDim, threads, func(_, t int) {
 		first, end := t*blas.TileDim, min((t+1)*blas.TileDim, k.n)
-		// Each sum runs over the columns in order, of which those above the diagonal are rows.
+		// Sum over the columns in order. Entries above the diagonal are read from their mirror.
 		for i := first; i < k.n; i++ {
 			if i < end {
 				var own float64
@@ -91,7 +92,7 @@ func (k *kernel) centre(u []float64, threads int) {
 	})
 }
 
-// without stores K without the rows and columns of a fold, with mu added to its diagonal, in rest.
+// without stores in rest the kernel without the rows and columns of a fold, with mu added to the diagonal.
 func (k *kernel) without(rest *kernel, fold *fold, mu float64, threads int) {
 	parallel.Each(rest.n, threads, func(_, i int) {
 		r := i
@@ -107,7 +108,7 @@ func (k *kernel) without(rest *kernel, fold *fold, mu float64, threads int) {
 	})
 }
 
-// across stores rows of a fold, from first up to end, without the columns of the fold in rows, row-major.
+// across stores in rows (row-major) the rows first up to end of a fold, without the columns of the fold.
 func (k *kernel) across(rows []float64, fold *fold, first, end, threads int) {
 	n, others := k.n-fold.n, fold.first+fold.n
 	groups := (k.n+side-1)/side - others/side
@@ -116,8 +117,8 @@ func (k *kernel) across(rows []float64, fold *fold, first, end, threads int) {
 			k.copyRow(rows[item*n:], first+item, 0, fold.first)
 			return
 		}
-		// Rows behind the fold have in its columns what its rows would have in theirs. A tile has
-		// whole groups of them.
+		// Later rows hold, in the fold's columns, the mirror of what the fold's rows have in theirs. A tile
+		// has whole groups of such rows.
 		g := others/side + item - (end - first)
 		upper, lower := max(g*side, others), min((g+1)*side, k.n)
 		i, at := upper/blas.TileDim, upper%blas.TileDim
@@ -132,5 +133,5 @@ func (k *kernel) across(rows []float64, fold *fold, first, end, threads int) {
 	})
 }
 
-// side is the number of rows or columns whose lines of the cache are read side by side to transpose them.
+// side is the number of rows or columns that are transposed together, so that cache lines are read once.
 const side = 32

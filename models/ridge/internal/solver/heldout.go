@@ -9,7 +9,7 @@ import (
 
 // HeldOutSums are sums over the rows of a fold, with features z and targets q on their grids.
 type HeldOutSums struct {
-	N       float64     // of the rows, or of their weights
+	N       float64     // number of rows, or the sum of their weights
 	Columns []float64   // Σz, length D
 	Targets []float64   // Σq, length k
 	Squares []float64   // Σ(q-q̄)², length k
@@ -18,7 +18,7 @@ type HeldOutSums struct {
 	Width   int         // at least k
 }
 
-// HeldOutFit says to which rows weights were fitted.
+// HeldOutFit describes the rows that weights were fitted to.
 type HeldOutFit struct {
 	N       float64
 	Columns []float64 // Σz
@@ -31,37 +31,36 @@ type HeldOutErrors struct {
 	dim, outputs, threads int
 
 	colMean []float64   // φ̄ of the fold, length D
-	scratch [][]float64 // of each worker, see form
+	scratch [][]float64 // of each worker; see form
 	forms   []float64   // for each tile, a term of each quadratic form
 }
 
-// someRows of a tile stay in the cache.
+// someRows is a number of rows of a tile that stay in the cache.
 const someRows = 32
 
-// HeldOutBytes returns the memory that Errors hold for each thread, for so many outputs of all V together.
+// HeldOutBytes returns the memory of HeldOutErrors per thread. outputs counts the outputs of all V
+// together.
 func HeldOutBytes(dim, outputs int) int64 {
 	side := min(dim, blas.TileDim)
 	return 8 * (someRows*int64(side) + int64(someRows+side)*int64(outputs))
 }
 
-// NewHeldOutErrors returns Errors of that many features and outputs.
+// NewHeldOutErrors returns HeldOutErrors for that many features and outputs.
 func NewHeldOutErrors(dim, outputs, threads int) *HeldOutErrors {
 	return &HeldOutErrors{dim: dim, outputs: outputs, threads: threads, colMean: make([]float64, dim),
 		scratch: make([][]float64, max(1, threads))}
 }
 
-// Squares returns Σ‖q - Vᵀz - b‖² over the rows of fold, in grid units and with the factors of
-// the outputs, for each of several V, fitted to the rows of fit, with its b. Each V is given as its
-// transpose vt, k rows of D, so that products read memory in order.
+// Squares returns Σ‖q - Vᵀz - b‖² over the rows of fold, in grid units and with the factors of the outputs,
+// for each of several V that were fitted to the rows of fit, with the intercept b of the fit. Each V is
+// given as its transpose vt, k rows of D, so that products read memory in order.
 //
-// With the fold's own means subtracted from every term, so that nothing large cancels, it
-// is
+// The fold's own means are subtracted from every term, so that nothing large cancels:
 //
 //	Σ‖q-q̄‖² - 2 tr VᵀR_c + tr VᵀG_cV + n ‖(q̄-q̄₀) - Vᵀ(z̄-z̄₀)‖²,
 //
-// R_c and G_c are centred on the fold, and q̄₀ and z̄₀ are the means of the rows that V
-// was fitted to: the last term is the square of the mean residual, because b = q̄₀ -
-// Vᵀz̄₀.
+// where R_c and G_c are centred on the fold, and q̄₀ and z̄₀ are the means of the rows that V was fitted
+// to. The last term is the square of the mean residual, because b = q̄₀ - Vᵀz̄₀.
 func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) []float64 {
 	d, k, w, n := h.dim, h.outputs, fold.Width, fold.N
 	for j, s := range fold.Columns {
@@ -95,18 +94,17 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.Tiles[t], vt, fit.Each, i, j, n)
 	})
 	for i := range out {
-		// In the order of the tiles, whichever worker computed them.
+		// Add in the order of the tiles, whichever worker computed them.
 		for t := i; t < len(h.forms); t += len(out) {
 			out[i] += h.forms[t]
 		}
-		out[i] = max(out[i], 0) // a perfect fit can end a rounding error below zero
+		out[i] = max(out[i], 0) // rounding may put a perfect fit below zero
 	}
 	return out
 }
 
-// form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV of each V, with the factors
-// of the outputs. The scratch has room for some rows of the tile, for the rows of V as columns, and
-// for their product.
+// form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV for each V, with the factors of the
+// outputs. scratch holds some rows of the tile, the rows of V as columns, and the product of the two.
 func (h *HeldOutErrors) form(dst, scratch, tile, vt, each []float64, i, j int, n float64) {
 	d, k := h.dim, h.outputs
 	all := k * len(dst)

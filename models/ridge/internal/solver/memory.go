@@ -10,7 +10,7 @@ func (s Shape) Bytes() int64 {
 	return 8*(int64(s.Head)+int64(s.Dim)*int64(s.Width)) + blas.TileBytes(s.Dim, 8)
 }
 
-// Memory is ridge.Memory.
+// Memory implements ridge.Memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	if folds > 1 && shape.Dim > RereadAbove {
@@ -21,17 +21,17 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 		fold, forms := shape.Bytes(), k
 		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
 		by := For(shape, rows, first)
-		// Weights are solved for in place of the sum. The matrix of a fold is in memory of its own.
+		// The last system is solved in the memory of the sum. The matrix of a fold has its own memory.
 		if by == Exactly {
 			bytes += blas.TileBytes(shape.Dim, 8)
 		} else {
 			bytes += blas.SymmetricBytes(shape.Dim, MaxFactors*shape.Outputs)
 		}
-		if by == Shared || rows == 0 && For(shape, DescentRows*d, first) == Shared {
-			// The factors are made in float32 tiles, while the last fold is in memory.
+		if by == SharedFactor || rows == 0 && For(shape, DescentRows*d, first) == SharedFactor {
+			// The factors are computed in float32 tiles while the last fold is in memory.
 			fold += max(blas.TileBytes(shape.Dim, 4)+MaxFactors*blas.TriangleBytes(shape.Dim), MaxFactors*descent)
 			forms *= MaxFactors
-		} else if by == Alone {
+		} else if by == OwnFactor {
 			fold += blas.TileBytes(shape.Dim, 4) + descent + 3*8*d*k
 		}
 		if d >= PartFrom && folds <= PartFolds {
@@ -44,19 +44,19 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	return bytes
 }
 
-// MemoryOfRows is ridge.MemoryOfRows.
+// MemoryOfRows implements ridge.MemoryOfRows.
 func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
-	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as numbers, and on the grid
+	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as float32 numbers and on the grid
 	part := shape
 	part.Dim = len(PartOf(shape.Dim))
 	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
 	search := Bytes(rows, shape.Dim, shape.Outputs, folds, threads, parts) + 8*d*min(d, blas.TileDim)
-	// The rows are there twice while they are put in order.
+	// Sorting the rows needs a second copy of them.
 	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, shape.Bytes())
 }
 
-// rereadMemory is Memory for more than RereadAbove features and several folds.
+// rereadMemory is Memory above RereadAbove features, with several folds.
 func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
 	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + HeldOutBytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))

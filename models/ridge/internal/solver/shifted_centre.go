@@ -2,8 +2,8 @@ package solver
 
 import "github.com/bochner-ml/bochner/internal/blas"
 
-// Centre sets the matrix A of descents to G - s sᵀ/n, for a matrix G in the tiles of its lower
-// triangle (as blas.NewTiles), from which minus is subtracted; minus may be nil.
+// Centre sets the matrix A of descents to G - minus - s sᵀ/n. G and minus are given by the tiles of their
+// lower triangles (as blas.NewTiles); minus may be nil.
 func (m *Matrix) Centre(tiles, minus [][]float64, s []float64, n float64) {
 	if m.a == nil {
 		m.a = blas.NewSymmetric(m.dim)
@@ -16,7 +16,7 @@ func (m *Matrix) Centre(tiles, minus [][]float64, s []float64, n float64) {
 	})
 }
 
-// row returns the elements of a row of tiles, from a column on with which a tile begins; nil without tiles.
+// row returns a row of tiles from column from on, where a tile begins; nil without tiles.
 func (m *Matrix) row(tiles [][]float64, row, from int) []float64 {
 	if tiles == nil {
 		return nil
@@ -41,8 +41,8 @@ func centre(dst, g, less, s []float64, of, n float64) {
 	}
 }
 
-// CentreTiles stores G - s sᵀ/n in dst, for a matrix G in the tiles of its lower triangle, from
-// which minus is subtracted, which may be nil: for SolveTiles. dst may be the tiles.
+// CentreTiles stores G - minus - s sᵀ/n in dst, for SolveTiles. All three are tiles of lower triangles;
+// minus may be nil, and dst may be G's tiles.
 func (m *Matrix) CentreTiles(dst, tiles, minus [][]float64, s []float64, n float64) {
 	blas.EachTile(m.dim, m.Threads, func(_, _, i, j int) {
 		for row := i * blas.TileDim; row < i*blas.TileDim+blas.TileRows(m.dim, i); row++ {

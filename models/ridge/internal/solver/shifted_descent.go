@@ -7,44 +7,43 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Conjugate gradients preconditioned by a factor in float32 of the matrix itself end after
-// two or three steps (Golub & Van Loan, Matrix Computations, 11.5), which is twice as fast
-// as a factor in float64. A factor of a matrix that is much like it serves too, in more steps
-// of n² each, where a factorisation takes n³/3.
+// Conjugate gradients preconditioned by a float32 factor of the matrix itself converge in two or three
+// steps (Golub & Van Loan, Matrix Computations, 11.5). That is twice as fast as a factor in float64. The
+// factor of a similar matrix serves too: it takes more steps of n² operations each, where a factorisation
+// takes n³/3.
 //
 // Vectors are added and multiplied in float64, in a fixed order, so that neither threads
 // nor the CPU level change a bit.
 
 const (
-	// tolerance is the relative error of the solution at which a descent stops, in
-	// the norm ‖E‖² = tr Eᵀ(A + μR)E, estimated from the residuals. For ridge regression that is,
-	// within a small factor, the error of the predictions. It changes held-out errors by up to 1e-6 of
-	// themselves on MNIST, where their standard errors are 0.01 of them; by 2e-4 on small
-	// sets of targets whose errors a fit reduces to a tenth.
+	// tolerance is the relative error of the solution at which a descent stops, in the norm ‖E‖² = tr Eᵀ(A
+	// + μR)E, estimated from the residuals. For ridge regression that is about the error of the
+	// predictions. It changes held-out errors by up to 1e-6 of themselves on MNIST, where their standard
+	// errors are 0.01 of them, and by 2e-4 on small regressions whose fit reduces errors to a tenth.
 	tolerance = 1e-5
 
-	// maxSteps is the limit, after which the matrix is factored. From step late
-	// on, a descent that is too slow to be done by then is given up.
+	// maxSteps is the most steps of a descent; then the matrix is factored. From step late on, a descent
+	// that is too slow to converge by then is given up.
 	maxSteps = 30
 	late     = 8
 
-	// sharing is the relative change of an eigenvalue, on average, up to which a μ reuses
-	// the factor of another.
+	// sharing is the largest mean relative change of an eigenvalue at which a μ reuses the factor of
+	// another.
 	sharing = 0.25
 
-	decade = 10.001 // with its rounding
+	decade = 10.001 // a factor of ten, with rounding
 )
 
-// Factor is a factor in float32 of A + μR, which descents are preconditioned by.
+// Factor is a float32 factor of A + μR, the preconditioner of descents.
 type Factor struct {
 	mu       float64
 	triangle *blas.Triangle
 	inverse  float64 // mean of the diagonal of the inverse, estimated from the last pivots
 }
 
-// Factor factors A + μR in tiles (as blas.NewTiles), which it overwrites. It returns nil if float32
-// is too coarse for the matrix. again is another factor of that size, whose memory it takes over
-// and which must not be used after that; nil for none.
+// Factor factors A + μR in tiles (as blas.NewTiles), which it overwrites. It returns nil if float32 is not
+// precise enough for the matrix. again, unless nil, is a factor of the same size that is no longer needed;
+// its memory is reused.
 func (m *Matrix) Factor(mu float64, tiles [][]float32, again *Factor) *Factor {
 	n := m.dim
 	m.a.Runs(m.Threads, func(run []float64, row, from int) {
@@ -60,7 +59,7 @@ func (m *Matrix) Factor(mu float64, tiles [][]float32, again *Factor) *Factor {
 	if _, ok := blas.CholeskyTiles(tiles, n, m.Threads); !ok {
 		return nil
 	}
-	// Pivots that may be rounding error alone do not make a preconditioner.
+	// A preconditioner must not have pivots that may be rounding error.
 	tiny := math.Sqrt(float64(n)) * 0x1p-23
 	const last = 64
 	f := &Factor{mu: mu}
@@ -85,8 +84,8 @@ func (m *Matrix) Factor(mu float64, tiles [][]float32, again *Factor) *Factor {
 // Serves reports whether f is also good enough for μ.
 func (f *Factor) Serves(mu float64) bool { return math.Abs(mu-f.mu)*f.inverse < sharing }
 
-// ServesFar reports whether descents by f for μ take not many more steps than for its own: no
-// eigenvalue of M⁻¹(A + μR) is further than by a decade from one for its own μ.
+// ServesFar reports whether descents with f for μ take only a few more steps than with a factor for μ:
+// eigenvalues of M⁻¹(A + μR) are within a factor of ten of 1.
 func (f *Factor) ServesFar(mu float64) bool { return mu <= decade*f.mu && f.mu <= decade*mu }
 
 // System is a system for Descend to solve.
@@ -106,8 +105,8 @@ type output struct {
 	alpha     float64 // the length of the last step
 }
 
-// descent is one call of Descend. Matrices of vectors are row-major and have k rows for each
-// unsolved system, in their order.
+// descent is one call of Descend. Matrices of vectors are row-major, with k rows for each unsolved system
+// in turn.
 type descent struct {
 	*Matrix
 	k       int
@@ -118,8 +117,8 @@ type descent struct {
 	z32     []float32
 }
 
-// Descend solves the systems with right sides b (n×k, row-major), as far as it converges. Systems
-// that share a factor are adjacent. It returns the solutions of all systems one after the other,
+// Descend solves the systems with right-hand sides b (n×k, row-major) and sets Solved in those that
+// converge. Systems that share a factor must be adjacent. It returns the solutions of all systems in order,
 // solved or not.
 func (m *Matrix) Descend(b []float64, k int, systems []*System) (x []float64) {
 	n := m.dim
@@ -160,10 +159,9 @@ func (d *descent) rows(f func(s *System, c int, r, z, p, ap []float64)) {
 	})
 }
 
-// step takes one step along the directions and computes the next ones. The rounding of
-// the factor makes M⁻¹ slightly different each time, so a direction is made conjugate to
-// the last one by its product, and not by the residuals alone (Notay 2000, Flexible
-// conjugate gradients).
+// step takes one step along the directions and computes the next ones. Rounding in the factor makes M⁻¹
+// slightly different each time. So a direction is made conjugate to the last one by its product with the
+// matrix, not only by the residuals (Notay 2000, Flexible conjugate gradients).
 func (d *descent) step() {
 	n := d.dim
 	d.a.Multiply(d.ap, d.p, len(d.systems)*d.k, d.Threads)
@@ -227,7 +225,7 @@ func (d *descent) precondition() {
 	})
 }
 
-// drop removes the systems that are solved after so many steps, and those that will not be.
+// drop removes the systems that are solved, and those that are too slow, after that many steps.
 func (d *descent) drop(steps int) {
 	size := d.k * d.dim
 	slowest := 1.0

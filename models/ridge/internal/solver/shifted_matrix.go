@@ -4,16 +4,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Matrix is A and R. What descents need of A is there after Centre; SolveTiles has an A of its own.
+// Matrix holds A and R. Descents use the A set by Centre; SolveTiles takes its own.
 type Matrix struct {
 	Diag  []float64 // the diagonal of A
 	Ridge []float64 // the diagonal of R, > 0
 
-	Threads int // to compute with; results do not depend on it
+	Threads int // number of threads; results do not depend on it
 
 	dim   int
 	a     *blas.Symmetric // nil before Centre
-	tiles [][]float64     // of Tiles
+	tiles [][]float64     // memory of Tiles
 }
 
 // NewMatrix returns A = 0 and R = 0 of n rows.
@@ -24,8 +24,8 @@ func NewMatrix(n, threads int) Matrix {
 	}
 }
 
-// Tiles returns tiles (as blas.NewTiles) of any numbers to compute in. Their memory belongs to the
-// matrix of descents, if there is one, which is lost.
+// Tiles returns tiles (as blas.NewTiles) to compute in, with undefined content. They reuse the memory of
+// the A of Centre, which is lost.
 func (m *Matrix) Tiles() [][]float64 {
 	switch {
 	case m.tiles != nil:
@@ -37,9 +37,9 @@ func (m *Matrix) Tiles() [][]float64 {
 	return m.tiles
 }
 
-// SolveTiles replaces b (n×k, row-major) by the solution for μ, for a matrix A in the tiles of its
-// lower triangle (as blas.NewTiles), which it overwrites. If the matrix is not positive definite to
-// working precision, ok is false and pivot is the 0-based index of the failure.
+// SolveTiles replaces b (n×k, row-major) by the solution of (A + μR)X = b, for an A in tiles of its lower
+// triangle (as blas.NewTiles), which it overwrites. If the matrix is not positive definite to working
+// precision, ok is false and pivot is the index of the failure.
 func (m *Matrix) SolveTiles(tiles [][]float64, b []float64, k int, mu float64) (pivot int, ok bool) {
 	for i := range m.dim {
 		g := blas.TileDiagonal(tiles, m.dim, i)
@@ -49,8 +49,7 @@ func (m *Matrix) SolveTiles(tiles [][]float64, b []float64, k int, mu float64) (
 	if pivot, ok := blas.CholeskyTiles(tiles, m.dim, m.Threads); !ok {
 		return pivot, false
 	}
-	// A singular matrix may have pivots that are rounding error alone: anything up to n·2⁻⁵² of the
-	// original entry.
+	// The pivots of a singular matrix may be rounding error: up to n·2⁻⁵² of the original entry.
 	tiny := float64(m.dim) * 0x1p-52
 	for i, g := range m.Diag {
 		if l := *blas.TileDiagonal(tiles, m.dim, i); !(l*l > tiny*(g+float64(mu*m.Ridge[i]))) {

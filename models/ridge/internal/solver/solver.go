@@ -1,83 +1,82 @@
-// Package solver says how the systems of a choice of λ for ridge regression are solved, and what that costs.
+// Package solver solves the systems of ridge regression while λ is chosen, and says what that costs.
 //
-// A LambdaDescent finds the best of a list of values of λ, of which it tries few. Held-out errors
-// fall and rise once as λ grows, but for the noise of a few rows. So one fold leads from a value to
-// a least one between its neighbours, and the others try only what is close to the best.
-// HeldOutErrors computes the errors of weights on rows that they were not fitted to, from the sums
-// of those rows alone.
+// A LambdaDescent finds the best of a list of values of λ but tries only a few. Apart from noise, held-out
+// errors have one minimum in λ. So one fold descends to a value that is better than both neighbours, and
+// the other folds try only the values close to it. HeldOutErrors computes errors on a fold from the fold's
+// sums.
 //
-// A Matrix solves symmetric systems (A + μR)X = B with a diagonal R for several shifts μ: exactly, by
-// a factorisation in float64 of each, or by conjugate gradients with factors in float32.
+// A Matrix solves symmetric systems (A + μR)X = B with a diagonal R for several shifts μ: exactly, by a
+// float64 factorisation for each, or by conjugate gradients with factors in float32. For chooses between
+// them.
 //
-// A Problem solves ridge regression where rows are fewer than features, for the folds of a
-// cross-validation. The dual problem is the smaller one then: with K = ZR⁻¹Zᵀ, u the column of ones,
-// and R the diagonal by which μ penalises weights,
+// A Problem solves ridge regression for rows in folds where there are fewer rows than features, so that the
+// dual problem is smaller. With K = ZR⁻¹Zᵀ, u the column of ones, and R the diagonal by which μ penalises
+// weights,
 //
 //	(K + μI)α = y - u b,   uᵀα = 0,   V = R⁻¹Zᵀα,
 //
-// and a held-out fold has the residuals y_f - K_f α - u_f b.
+// and a held-out fold f has the residuals y_f - K_f α - u_f b.
 package solver
 
 import "github.com/bochner-ml/bochner/internal/blas"
 
-// Shape describes a system, with D features and k outputs, and its sum, which has so many columns of
-// cross products and numbers in its head.
+// Shape describes a system with D features and k outputs. Its sum has Width columns of cross products and
+// Head numbers in its head.
 type Shape struct{ Dim, Outputs, Width, Head int }
 
 const (
-	// PartFrom is the number of features from which on a part of them finds λ first, if
-	// there are more than PartValues values. Below, all values are tried on all folds.
+	// PartFrom is the number of features from which λ is first found on a part of them, if there are more
+	// than PartValues values. With fewer, all values are tried on all folds.
 	PartFrom   = 1024
 	PartValues = 3
 
-	// PartFolds is the most folds whose sums of a part of the features are in memory.
+	// PartFolds is the most folds whose sums over a part of the features are in memory together.
 	PartFolds = 16
 
-	// One in so many features is in the part.
+	// PartShare: one in so many features is in the part.
 	PartShare = 4
 )
 
 const (
-	// Numbers of features from which on a factorisation in float64 costs more than a descent:
-	// in all, for each output, and for each output if descents share a factor.
+	// Numbers of features from which a descent costs less than a float64 factorisation: in all, for each
+	// output, and for each output if descents share a factor.
 	DescentDim       = 1024
 	descentPerOutput = 80
 	sharedPerOutput  = 256
 
-	// DescentRows is the number of rows per feature from which on the rest is like the
-	// whole: a fold leaves out a part of the rows, and with M = G_c + μI of all rows, the
-	// eigenvalues of M⁻¹(G_c' + μ'I) for the other rows are between about 0.4 and 1 for 5 folds. So
-	// one factor of M serves every fold, in a dozen steps.
+	// DescentRows is the number of rows per feature from which the rows outside a fold are similar to all
+	// rows. With M = G_c + μI of all rows, the eigenvalues of M⁻¹(G_c' + μ'I) without one of 5 folds are
+	// between about 0.4 and 1. So one factor of M serves every fold, in a dozen steps.
 	DescentRows = 6
 
-	// MaxFactors is how many factors are in memory at once.
+	// MaxFactors is the most factors in memory together.
 	MaxFactors = 3
 )
 
-// By is how the systems of folds are solved.
+// By says how the systems of folds are solved.
 type By int
 
 const (
-	Exactly By = iota // by a factor in float64 of each
-	Alone             // by a factor in float32 of each, and a few steps of a descent
-	Shared            // by descents that share one factor in float32 of all rows for each λ
+	Exactly      By = iota // by a float64 factor of each
+	OwnFactor              // by a float32 factor of each, and a few steps of a descent
+	SharedFactor           // by descents that share a float32 factor of all rows for each λ
 )
 
-// For returns the cheapest solver for that many rows. A factor of all rows does not pay where only the first
-// fold judges.
+// For returns the cheapest way for that many rows. If first is set, only the first fold is held out, and a
+// factor of all rows does not pay.
 func For(shape Shape, rows int64, first bool) By {
 	switch d, k := shape.Dim, shape.Outputs; {
 	case d < DescentDim || d > RereadAbove:
 		return Exactly
 	case !first && d >= sharedPerOutput*k && rows >= DescentRows*int64(d):
-		return Shared
+		return SharedFactor
 	case d >= descentPerOutput*k:
-		return Alone
+		return OwnFactor
 	}
 	return Exactly
 }
 
-// Few tells whether so many rows are few: then they are carried, and their dual problem is solved.
+// Few reports whether rows are so few that they are stored and the dual problem is solved.
 func Few(shape Shape, rows int64) bool {
 	most := int64(shape.Dim)
 	if shape.Dim > RereadAbove {
@@ -86,8 +85,8 @@ func Few(shape Shape, rows int64) bool {
 	return shape.Dim >= PartFrom && rows <= most
 }
 
-// PartOf returns the features of the part, ascending: the first of each tile, so that all
-// kinds of features are in it, whether they alternate or lie side by side.
+// PartOf returns the features of the part, ascending: the first of each tile, so that all kinds of features
+// are in it, whether kinds alternate or are contiguous.
 func PartOf(dim int) []int {
 	var part []int
 	for i := 0; i*blas.TileDim < dim; i++ {
@@ -99,15 +98,15 @@ func PartOf(dim int) []int {
 	return part
 }
 
-// RereadAbove is the number of features above which sums are in memory one at a time while λ is chosen. Tests
+// RereadAbove is the number of features above which only one sum is in memory while λ is chosen. Tests
 // change it.
 var RereadAbove = 1 << 14
 
-// fewShare is the number of features for each of few rows, where sums are reread.
+// fewShare is the least number of features per row at which rows count as few above RereadAbove.
 const fewShare = 10
 
-// FewTries is the number of rows up to which all values of λ are tried on all folds, if rows are few.
+// FewTries is the number of stored rows up to which all values of λ are tried on all folds.
 const FewTries = 1024
 
-// Folds is the number of folds of a cross-validation, of which a fold has the share of the rows.
+// Folds is the usual number of folds of a cross-validation.
 const Folds = 5

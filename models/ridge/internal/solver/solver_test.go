@@ -9,9 +9,9 @@ func TestTheSolverFitsTheProblem(t *testing.T) {
 		first        bool
 		want         By
 	}{
-		{10_000, 10, 60_000, false, Shared}, {4096, 10, 60_000, false, Shared}, {4096, 10, 60_000, true, Alone},
-		{4096, 10, 5000, false, Alone}, {4096, 26, 15_000, false, Alone}, {4096, 100, 15_000, false, Exactly},
-		{1000, 1, 15_000, false, Exactly}, {DescentDim, 1, 15_000, false, Shared},
+		{10_000, 10, 60_000, false, SharedFactor}, {4096, 10, 60_000, false, SharedFactor}, {4096, 10, 60_000, true, OwnFactor},
+		{4096, 10, 5000, false, OwnFactor}, {4096, 26, 15_000, false, OwnFactor}, {4096, 100, 15_000, false, Exactly},
+		{1000, 1, 15_000, false, Exactly}, {DescentDim, 1, 15_000, false, SharedFactor},
 	} {
 		if got := For(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows, c.first); got != c.want {
 			t.Errorf("%d features, %d outputs: %v", c.dim, c.outputs, got)

@@ -2,58 +2,58 @@ package solver
 
 // Speeds of a thread of a machine of 2024.
 const (
-	doubleSpeed = 40e9 // operations a second of products in float64
-	singleSpeed = 70e9 // and in float32
-	thinSpeed   = 15e9 // in float64 of a product of which one side is a few rows
-	exactSpeed  = 4e11 // of exact products
-	touchTime   = 3e-9 // seconds to read and write a number of a square
-	turnTime    = 1e-9 // and to turn a feature on its grid into a number
+	doubleSpeed = 40e9 // float64 operations per second in products
+	singleSpeed = 70e9 // in float32
+	thinSpeed   = 15e9 // in float64, for products in which one factor has few rows
+	exactSpeed  = 4e11 // integer operations per second in exact products
+	touchTime   = 3e-9 // seconds to read and write an entry of a D×D matrix
+	turnTime    = 1e-9 // seconds to convert a feature from its grid
 )
 
 // work estimates the steps of Solve.
 type work struct{ d, k float64 }
 
-// touch returns the seconds to read and write a square of all features.
+// touch returns the seconds to read and write a D×D matrix.
 func (w work) touch() float64 { return w.d * w.d * touchTime }
 
-// product multiplies all weights with a square.
+// product returns the seconds to multiply a D×D matrix by the weights.
 func (w work) product() float64 { return w.touch()/2 + 2*w.d*w.d*w.k/doubleSpeed }
 
-// exact solves a system by a factor in float64.
+// exact returns the seconds to solve a system by a float64 factor.
 func (w work) exact() float64 {
 	return w.d*w.d*w.d/3/doubleSpeed + 2*w.touch() + 2*w.product()
 }
 
-// steps are steps of a descent, with a product and the two triangles of a factor.
+// steps returns the seconds of n steps of a descent: each has a product and two triangular solves.
 func (w work) steps(n float64) float64 {
 	return w.touch() + n*(w.product()+w.touch()/4+2*w.d*w.d*w.k/singleSpeed)
 }
 
-// factor is one in float32.
+// factor returns the seconds of a float32 factorisation.
 func (w work) factor() float64 { return w.d*w.d*w.d/3/singleSpeed + 2*w.touch() }
 
-// Far tells whether a factor of all rows is worth so much that it also serves the values of λ next
-// to its own, by far of which its descents take some steps more.
+// Far reports whether a factor of all rows is so expensive that it should also serve the neighbouring
+// values of λ, although their descents then take more steps.
 func Far(shape Shape) bool {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
 	return w.factor() > w.steps(farSteps)
 }
 
-// farSteps is how many steps a descent takes more for a tenth of the λ of the factor, or ten times as much.
+// farSteps is how many more steps a descent takes if its λ is ten times the factor's, or a tenth.
 const farSteps = 7
 
-// Work is ridge.Work.
+// Work implements ridge.Work.
 func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
-	fit := w.exact() + w.touch() // with centring the sum
+	fit := w.exact() + w.touch() // including centring the sum
 	if folds < 2 || values < 2 {
 		return fit
 	}
-	judges, held := float64(folds), 1/float64(folds) // held is the share of the rows of a fold that judges
+	judges, held := float64(folds), 1/float64(folds) // held is the share of the rows in a held-out fold
 	if first {
 		judges, held = 1, 1/float64(Folds)
 	}
-	few := Few(shape, rows) // then rows are carried
+	few := Few(shape, rows) // rows are stored
 	descends := shape.Dim >= PartFrom && values > PartValues && folds <= PartFolds && !(few && rows <= FewTries)
 	systems := float64(values) * judges
 	if descends {
@@ -74,18 +74,18 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	}
 	load := w.touch() * float64(folds) // the sums of the folds, added up
 	if shape.Dim > RereadAbove {
-		load *= 2 + systems // each time
+		load *= 2 + systems // read again for each
 	}
-	judge := w.product()/2 + w.touch()/min(systems, 3) // its errors, and the centred sum of its rows
+	judge := w.product()/2 + w.touch()/min(systems, 3) // the errors, and centring the fold's sum
 	switch For(shape, rows, first) {
-	case Shared:
-		// A factor for each of a few values, or for one of them, and a dozen steps for each solve.
+	case SharedFactor:
+		// A factor for each of a few values (or for one of them), and a dozen steps for each solve.
 		factors := 3 * w.factor()
 		if Far(shape) {
 			factors = w.factor() + 2*w.steps(farSteps)
 		}
 		return fit + part + load + factors + systems*(w.steps(12)+judge)
-	case Alone:
+	case OwnFactor:
 		return fit + part + load + systems*(w.factor()+w.steps(3)+judge)
 	}
 	return fit + part + load + systems*(w.exact()+judge)

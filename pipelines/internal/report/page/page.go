@@ -1,5 +1,5 @@
-// Package page writes reports as single HTML files: without scripts, and without anything from elsewhere. Equal
-// pages have equal bytes.
+// Package page writes reports as single HTML files, without scripts and without references to other files. A
+// Page has Sections, which are filled with Say, Show, List and Draw. Equal pages have equal bytes.
 package page
 
 import (
@@ -15,22 +15,22 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// MaxBytes is the largest size of a page.
+// MaxBytes is the size of a page above which HTML leaves out rows and charts.
 const MaxBytes = 500_000
 
 // Page is a report.
 type Page struct {
 	Title    string
-	Lead     string // what it is about, in a sentence
+	Lead     string // subject of the report, in a sentence
 	Headline *Headline
 	Sections []*Section
 }
 
-// Headline is the figure that matters most.
+// Headline is the most important figure.
 type Headline struct {
 	Figure string // with its name
 	Range  string // its interval, in words
-	About  string // which rows it is of
+	About  string // rows on which it was measured
 }
 
 // Section is a part of a page with a heading.
@@ -39,7 +39,7 @@ type Section struct {
 	Parts []Part
 }
 
-// Part is one of a paragraph, a table, charts next to each other, and text to copy.
+// Part is a paragraph, a table, a row of charts, or text to copy; one field is set.
 type Part struct {
 	Text   string
 	Table  *report.Table
@@ -47,17 +47,17 @@ type Part struct {
 	Code   string
 }
 
-// Chart is a picture with a table of the numbers that it shows.
+// Chart is a chart with a table of its numbers.
 type Chart struct {
 	*picture.Chart
 	Table *report.Table
-	extra bool // left out where the page would be too large
+	extra bool // left out if the page would be too large
 }
 
-// SVG draws the chart, as wide as fits on a phone.
+// SVG draws the chart at a width that fits on a phone.
 func (c Chart) SVG() (template.HTML, error) {
 	svg, err := picture.Inline(c.Chart, 9.4)
-	return template.HTML(svg), err // its texts are escaped
+	return template.HTML(svg), err // picture escapes its texts
 }
 
 // Say adds a paragraph.
@@ -75,11 +75,11 @@ func (s *Section) List(t report.Table) {
 	}
 }
 
-// Draw adds a chart next to those just before. Its table has the numbers of the chart unless another is given. A chart
-// that cannot be drawn, because its numbers are not finite, is its table.
+// Draw adds a chart, next to charts that were added just before. Its table has the numbers of the
+// chart unless t is given. If they are not finite, only the table is added.
 func (s *Section) Draw(f picture.Figure, t ...report.Table) { s.draw(f, false, t) }
 
-// DrawExtra is Draw for a chart that is left out where the page would be too large.
+// DrawExtra is Draw for a chart that is left out if the page would be too large.
 func (s *Section) DrawExtra(f picture.Figure, t ...report.Table) { s.draw(f, true, t) }
 
 func (s *Section) draw(f picture.Figure, extra bool, t []report.Table) {
@@ -112,8 +112,8 @@ var source string
 
 var pages = template.Must(template.New("page").Funcs(functions(levels[0])).Parse(source))
 
-// limits are how much of a page is written: the rows of a table, the characters of a cell and of text to copy, and
-// whether extra charts are.
+// limits bounds the size of a page: the rows of a table, the characters of a cell and of text to
+// copy, and whether extra charts are written.
 type limits struct {
 	rows, cell, code int
 	extra            bool
@@ -121,8 +121,7 @@ type limits struct {
 
 var levels = []limits{{200, 300, 4000, true}, {100, 80, 2000, false}, {40, 60, 1000, false}, {12, 40, 400, false}}
 
-// HTML returns the file. Of a page that would be too large, charts that are extra and the last rows of tables are
-// left out.
+// HTML returns the file. If it would exceed MaxBytes, extra charts and the last rows of tables are left out.
 func (p *Page) HTML() ([]byte, error) {
 	for _, l := range levels {
 		var b bytes.Buffer
@@ -136,10 +135,10 @@ func (p *Page) HTML() ([]byte, error) {
 	return nil, fmt.Errorf("page: %s: too much to show in %d bytes", p.Title, MaxBytes)
 }
 
-// most is the largest number of columns of a table.
+// most is the largest number of columns of a table that are written.
 const most = 40
 
-// functions are the functions of the template, for a page of limited size.
+// functions returns the functions of the template, with limits on sizes.
 func functions(l limits) template.FuncMap {
 	return template.FuncMap{
 		"inc":     func(i int) int { return i + 1 },
@@ -163,7 +162,7 @@ func functions(l limits) template.FuncMap {
 // short is the largest number of characters of a cell that is not broken into lines.
 const short = 24
 
-// classes say how the cells of each column are set: as numbers, as short words, or as text.
+// classes returns the CSS class of the cells of each column: for numbers, short words, or text.
 func classes(t report.Table) (all []string) {
 	for j := range t.Head {
 		is, some, class := true, false, "k"
@@ -187,7 +186,7 @@ const digits = `[-+−]?\d[\d.,]*(e[-+−]?\d+)?%?`
 
 var number = regexp.MustCompile(`^([<≤≥±] ?)?` + digits + `( to ` + digits + `)?( \*)?$`)
 
-// shade is the background of a cell.
+// shade returns the style with the background of a cell.
 func shade(t report.Table, row, column int) template.CSS {
 	if t.Shades == nil {
 		return ""
@@ -195,7 +194,7 @@ func shade(t report.Table, row, column int) template.CSS {
 	return template.CSS(fmt.Sprintf("background:rgba(86,180,233,%.2f)", 0.75*t.Shades[row][column]))
 }
 
-// clip shortens a text to that many characters, and replaces what is none.
+// clip shortens a text to that many characters, after it replaces unprintable ones.
 func clip(text string, length int) string {
 	if text = picture.Printable(text); utf8.RuneCountInString(text) <= length {
 		return text
