@@ -18,10 +18,25 @@ import (
 // fewChains keep the game of a test short.
 var fewChains = []string{"--chains", "12", "--steps", "8", "--take", "3", "--features", "16"}
 
+// hiddenClasses has the signs of the labels of hidden as classes.
+func hiddenClasses(t *testing.T) table {
+	tb := generated(t, "hidden", 1500)
+	for i, row := range tb.rows {
+		at := strings.LastIndexByte(row, ',') + 1
+		class := "above\n"
+		if row[at] == '-' {
+			class = "below\n"
+		}
+		tb.rows[i] = row[:at] + class
+	}
+	return tb
+}
+
 func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 	campaign.Long(t)
 	all := map[string][]string{
-		"game": {"--kernel", "learned", "--learner", "ridge", "--lambda", "1e-4"},
+		"game":    {"--kernel", "learned", "--learner", "ridge", "--lambda", "1e-4"},
+		"needles": {"--kernel", "learned", "--learner", "ridge", "--lambda", "1e-4"},
 		"svm": {"--kernel", "learned", "--learner", "svm", "--lambda", "1e-3", "--rounds", "3", "--partitions", "3",
 			"--sample", "200", "--form", "offset"},
 		"lkrf":     {"--kernel", "learned", "--align", "lkrf", "--pick", "draw", "--lambda", "1e-4"},
@@ -35,10 +50,19 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 				set = "checkerboard"
 			}
 			tb := generated(t, set, 400)
+			if name == "needles" {
+				tb = hiddenClasses(t)
+			}
 			flags := slices.Concat(fewChains, []string{"--steps", "3"}, all[name])
 			want := variant{}.train(t, tb, flags...)
 			if want["align.json"] == "" || name != "harmonic" && want[learned.FileName] == "" {
 				t.Fatalf("the model has only %d files", len(want))
+			}
+			var rounds []struct{ Best float64 }
+			if name == "needles" {
+				if err := json.Unmarshal([]byte(want["game.json"]), &rounds); err != nil || !(rounds[0].Best > 0.05) {
+					t.Fatalf("no chain started from a needle: %v, %v", rounds, err)
+				}
 			}
 			for _, v := range onOneCoreToo(share(steady(), i, len(all)), i) {
 				if d := cmp.Diff(want, v.train(t, tb, flags...)); d != "" {
