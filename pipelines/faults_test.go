@@ -204,14 +204,19 @@ type outcomes struct{ faults, absent, whole, hidden, resumed int }
 func TestAnyFaultLeavesTheOutputWholeOrAbsent(t *testing.T) {
 	for _, j := range faultJobs(t) {
 		t.Run(j.name, func(t *testing.T) {
+			calls := map[bool]int{} // by way.reads
 			for i, w := range ways {
-				step, from := 1, 1
-				if !allFaults() { // a few calls, others for each way
-					step = max(1, j.calls(t, w)/2)
-					from = 1 + i*step/len(ways)
-				}
 				var o outcomes
-				for n := from; j.disturbed(t, w, n, &o) && !t.Failed(); n += step {
+				if allFaults() {
+					for n := 1; j.disturbed(t, w, n, &o) && !t.Failed(); n++ {
+					}
+				} else { // one call, another for each way
+					if calls[w.reads] == 0 {
+						calls[w.reads] = j.calls(t, w)
+					}
+					if n := 1 + i*calls[w.reads]/len(ways); !j.disturbed(t, w, n, &o) {
+						t.Errorf("%s: there is no call %d", w.name, n)
+					}
 				}
 				t.Logf("%-24s %4d faults: %4d absent with an error, %d whole with an error, %d whole without; %d times made whole by the next run",
 					w.name, o.faults, o.absent, o.whole, o.hidden, o.resumed)

@@ -298,8 +298,6 @@ func FuzzRecipe(f *testing.F) {
 	})
 }
 
-func TestNoFusedMultiplyAddInHarmonicFeaturesOnArm64(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
-
 func BenchmarkApply(b *testing.B) {
 	for _, c := range []struct{ d, terms int }{{3, 1000}, {10, 1000}, {784, 1000}} {
 		b.Run(fmt.Sprintf("d=%d,terms=%d", c.d, c.terms), func(b *testing.B) {

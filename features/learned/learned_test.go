@@ -220,5 +220,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-
-func TestNoFusedMultiplyAddOnArm64(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }

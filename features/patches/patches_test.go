@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -328,10 +327,6 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%+v: have %v, want %q", c.o, err, c.want)
 		}
 	}
-}
-
-func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
-	stattest.NoFusedMultiplyAdd(t)
 }
 
 // BenchmarkApply maps images as in CIFAR: 729 patches of 108 numbers by 512 filters.

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // pixels returns n images with integer values from 0 to 255.
@@ -286,10 +285,4 @@ func TestImagesPanicOnShortSlices(t *testing.T) {
 			f()
 		}()
 	}
-}
-
-// On arm64 Go's compiler fuses multiply and add where a product is not rounded
-// explicitly. Only sums of products of two float32, which are exact in float64, may be fused.
-func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
-	stattest.NoFusedMultiplyAdd(t, "image", "scale_unit")
 }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"strconv"
 	"testing"
-
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // Random123's kat_vectors for philox4x32 with 10 rounds.
@@ -154,7 +152,3 @@ func TestExhaustedStreamPanics(t *testing.T) {
 	}()
 	s.Uint64()
 }
-
-// On arm64 Go's compiler fuses multiply and add where a product is not rounded
-// explicitly, which would change a model's frequencies.
-func TestNoFusedMultiplyAddOnArm64(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }

@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -490,9 +489,4 @@ func TestOtherFeaturesAreRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-}
-
-// The two files ask for fused operations by name.
-func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
-	stattest.NoFusedMultiplyAdd(t, "fma", "cholesky")
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // rings returns rows in the plane of two classes that alternate with their distance
@@ -253,5 +252,3 @@ func TestOptionErrorsNameTheOption(t *testing.T) {
 		t.Error("one class is accepted")
 	}
 }
-
-func TestNoFusedMultiplyAddOnArm64(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }

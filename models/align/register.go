@@ -24,12 +24,13 @@ type Sealed struct {
 // EncodeSample returns what the file of the learner's sample holds.
 func (l *Learner) EncodeSample() []byte {
 	return safetensors.Encode(nil, safetensors.Of("x", l.X, len(l.Class), l.Dim),
-		safetensors.Of("class", l.Class, len(l.Class)))
+		safetensors.Of("class", l.Class, len(l.Class)),
+		safetensors.Of("starts", l.Search.Starts, len(l.Search.Starts)/l.Dim, l.Dim))
 }
 
 type searched struct {
-	x     []float32
-	class []int32
+	x, starts []float32
+	class     []int32
 }
 
 func decodeSample(data []byte) (any, error) {
@@ -39,7 +40,8 @@ func decodeSample(data []byte) (any, error) {
 	}
 	x, errX := safetensors.Values[float32](file, "x")
 	class, errClass := safetensors.Values[int32](file, "class")
-	return searched{x, class}, errors.Join(errX, errClass)
+	starts, errStarts := safetensors.Values[float32](file, "starts")
+	return searched{x, starts, class}, errors.Join(errX, errClass, errStarts)
 }
 
 func open(options []byte, files iterative.Files) (iterative.Learner, error) {
@@ -52,6 +54,7 @@ func open(options []byte, files iterative.Files) (iterative.Learner, error) {
 		return nil, fmt.Errorf("align: sample: %w", err)
 	}
 	l := o.Learner
-	l.X, l.Class = value.(searched).x, value.(searched).class
+	of := value.(searched)
+	l.X, l.Class, l.Search.Starts = of.x, of.class, of.starts
 	return &l, l.Validate()
 }

@@ -38,6 +38,9 @@ type Search struct {
 	Noise float64
 
 	Seed uint64
+
+	// Starts are frequencies in turns. If there are any, every second chain starts from one of them.
+	Starts []float32 `json:"-"`
 }
 
 // SearchResult is where chains have ended.
@@ -104,6 +107,10 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 	perTurn := 1 / (2 * math.Pi * s.Width)
 	for j := range count {
 		found.Chain[j], found.V[j] = first+j, -1
+		if n, c := len(s.Starts)/d, first+j; n > 0 && c%2 == 1 { // rounds take the starts in turn
+			copy(at[j*d:(j+1)*d], s.Starts[(round*(s.Chains/2)+c/2)%n*d:])
+			continue
+		}
 		z := stream.New(s.Seed, langevinStart, uint64(round)<<20|uint64(first+j))
 		for i := range d {
 			at[j*d+i] = float32(z.Normal() * s.Spread * perTurn)

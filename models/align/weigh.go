@@ -165,12 +165,18 @@ func Propose(m, d int, width float64, seed uint64) []float32 {
 // well each agrees with the labels (Sinha & Duchi 2016, eq. 4).
 func Alignment(f *Field, w []float32, m int, class []int32, classes, threads int) []float64 {
 	d := newDual(class, classes, 1)
-	a, cs, v := make([]float32, len(d.Y)), make([]float64, m*d.K*2), make([]float64, m)
+	a := make([]float32, len(d.Y))
 	d.Signed(a)
-	f.Sums(cs, w, m, a, d.K, threads)
+	return f.potentials(w, m, a, d.K, threads)
+}
+
+// potentials returns the potentials of m frequencies w (m×d, in turns) under the k weightings a (k×n).
+func (f *Field) potentials(w []float32, m int, a []float32, k, threads int) []float64 {
+	cs, v := make([]float64, m*k*2), make([]float64, m)
+	f.Sums(cs, w, m, a, k, threads)
 	for j, c := range cs {
 		c /= float64(f.n)
-		v[j/(2*d.K)] += float64(c * c)
+		v[j/(2*k)] += float64(c * c)
 	}
 	return v
 }

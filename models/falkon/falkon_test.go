@@ -9,7 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models/falkon"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -190,8 +189,6 @@ func TestTheResidualMatchesAnIndependentComputation(t *testing.T) {
 		t.Errorf("the last report says residual %g, want %g", have, is)
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
 
 func FuzzDamagedFilesAreErrors(f *testing.F) {
 	o := falkon.Options{Path: []float64{1e-2, 1e-3}, Tolerance: 0.01, Heaviest: 1, Planned: 20, Sample: "sample"}

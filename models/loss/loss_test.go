@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 var tests = stream.PurposeOf("loss test")
@@ -311,8 +310,6 @@ func TestElementaryFunctionsMatchMath(t *testing.T) {
 		t.Error("special cases")
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
 
 func BenchmarkLogisticStep(b *testing.B) {
 	a := 0.0

@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -281,8 +280,6 @@ func TestUnfittableDataIsAnError(t *testing.T) {
 		}
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
 
 func BenchmarkFit(b *testing.B) {
 	for _, c := range []struct{ d, k int }{{1000, 10}, {1000, 50}, {2000, 50}} {

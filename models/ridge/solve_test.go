@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
@@ -432,5 +431,3 @@ func BenchmarkSolve(b *testing.B) {
 		})
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "work") }

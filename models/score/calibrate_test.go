@@ -428,10 +428,6 @@ func TestUnfittableTargetsAreAnError(t *testing.T) {
 	}
 }
 
-func TestNothingIsFused(t *testing.T) {
-	stattest.NoFusedMultiplyAdd(t, "curve", "estimate", "far", "norm", "interval", "precision", "ranking", "threshold")
-}
-
 func FuzzParse(f *testing.F) {
 	scores, class := sample(1, 200, 3)
 	for _, method := range []string{Platt, Isotonic} {

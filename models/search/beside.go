@@ -236,6 +236,10 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 			}
 		}
 	}
+	field, err := r.missed(ctx, field, l)
+	if err != nil {
+		return field, err
+	}
 	var more []*entry
 	for _, e := range field {
 		if len(more) == 2 || e.judged == nil {
@@ -247,6 +251,6 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 		}
 		more = append(more, e.with(func(c *Candidate) { c.Hats = true }))
 	}
-	err := try(more...)
+	err = try(more...)
 	return field, err
 }

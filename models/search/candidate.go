@@ -39,6 +39,8 @@ type Candidate struct {
 	// Pair is the width of a Gaussian kernel of two columns beside the other, as a multiple of their
 	// median distance; 0 for none.
 	Pair float64 `json:"pair,omitempty"`
+	// Missed tells that residuals of a candidate depend on these two columns.
+	Missed bool `json:"missed,omitempty"`
 	// Hats tells that piecewise-linear functions of single columns are beside the kernels.
 	Hats bool `json:"hats,omitempty"`
 	// Landmarks tells that the features are values of the kernel at rows (package landmarks), not drawn.
@@ -59,7 +61,8 @@ func (c Candidate) String() string {
 		}
 	}
 	if c.Pair > 0 {
-		fmt.Fprintf(&b, ", two columns at width %.3g", c.Pair)
+		from := map[bool]string{true: " found in residuals"}[c.Missed]
+		fmt.Fprintf(&b, ", two columns%s at width %.3g", from, c.Pair)
 	}
 	if c.Hats {
 		b.WriteString(", piecewise-linear columns")

@@ -7,8 +7,9 @@
 // rows that it was not fitted to. Candidates that do well are tried again with more rows and more
 // features (successive halving, Jamieson and Talwalkar 2016), and their metric is learned from the
 // training rows of the pilot (package agop). Then functions of single columns, and a narrow kernel
-// of two of them, are put beside the best ones. Of candidates whose losses differ by less than half
-// a standard error of the difference, row by row, the simpler one is chosen.
+// of two of them, are put beside the best ones. If a narrow kernel does not help, residuals may show
+// two columns that strong terms of others hide (package pairs). Of candidates whose losses differ by
+// less than half a standard error of the difference, row by row, the simpler one is chosen.
 //
 // Everything is a function of the pilot and the options: unless Options.Enough ends it, no clock is
 // read, and threads do not change a bit. The losses are of the best of many candidates, so they are

@@ -8,7 +8,10 @@ import (
 
 // scratch is memory that trials use one after the other: the pages of a new matrix cost as much as
 // its numbers.
-type scratch struct{ all, beside, k, cross, square []float64 }
+type scratch struct {
+	all, beside, k, cross, square []float64
+	scores                        []float32 // of the judged rows
+}
 
 // grow returns n numbers of any value in the place of *s.
 func grow(s *[]float64, n int) []float64 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // whole is all rows of a pilot.
@@ -99,8 +98,4 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			t.Fatalf("score %d is %v with weights, %v with copies", i, v, repeated[i])
 		}
 	}
-}
-
-func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
-	stattest.NoFusedMultiplyAdd(t, "fma", "cholesky", "targetgrid")
 }

@@ -48,7 +48,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 	workers := int64(max(1, min(threads, maxWorkers)))
 	// Views, distances of each in two norms, and two columns of one.
 	return plain + levelViews*rows + workers*max(fit, small) + int64(views+levelViews)*2*near + 8*int64(n) + near +
-		shared + pairs.Memory(n, d-more)
+		shared + max(pairs.Memory(n, d-more), pairs.Memory(n, d))
 }
 
 // fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/bochner-ml/bochner/features/fourier"
@@ -197,7 +198,8 @@ func (r *runner) try(e *entry, l *level, threads int) {
 	}
 }
 
-// part fits a candidate to the rows without one part, in memory of s, and judges that part.
+// part fits a candidate to the rows without one part, in memory of s, and judges that part. The scores of s are of
+// the last fit.
 func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch, threads int) (*solved, error) {
 	v, k := r.views[e.View], r.kernels[e.Kernel]
 	x := v
@@ -230,7 +232,8 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 		recipe = at
 	}
 	n := len(l.judge[part])
-	scores := make([]float32, n*r.outputs)
+	s.scores = slices.Grow(s.scores[:0], n*r.outputs)[:n*r.outputs]
+	scores := s.scores
 	var score func(lambda float64) error
 	if l.exact && shape != nil {
 		switch {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -391,8 +390,6 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 		}
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
 
 func FuzzBytes(f *testing.F) {
 	p := problems()["softmax/3"]

@@ -61,10 +61,7 @@ func counted(s *profile.Statistics, b *rows.Block) *DriftCounts {
 // In 1,000 draws without drift, a distance above 0 is said to be certain in at most 5 %.
 func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	draws := 100
-	if campaign.Whole() {
-		draws = 1000
-	}
+	draws := campaign.Of(40, 1000)
 	alarms := [2]int{}
 	for range draws {
 		ref := summed(drawn(r, 3000, nil)).Statistics()

@@ -69,10 +69,7 @@ func TestFeaturesCatchTheSizesOfTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := made.(features.Gridded)
-	draws := 20
-	if campaign.Whole() {
-		draws = 100
-	}
+	draws := campaign.Of(5, 100)
 	r := rand.New(rand.NewPCG(3, 9))
 	for _, c := range inFeatures {
 		line := fmt.Sprintf("| %s |", c.change)

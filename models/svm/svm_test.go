@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 func TestGapClosesForEveryLossAndNumberOfPartitions(t *testing.T) {
@@ -207,5 +206,3 @@ func TestMomentumSavesRounds(t *testing.T) {
 		t.Errorf("%d rounds with momentum, %d without", with, without)
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }

@@ -191,47 +191,6 @@ func TestProbabilitiesAddUpToOne(t *testing.T) {
 	}
 }
 
-func TestProbabilitiesThatThereAreNoneOfAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	must(t, dir, "generate", "moons", "--rows", "300", "--out", "moons.csv")
-	must(t, dir, "generate", "friedman", "--rows", "300", "--out", "friedman.csv")
-	for _, set := range []string{"moons", "friedman"} {
-		must(t, dir, "train", "--data", set+".csv", "--label", "y", "--features", "32", "--lambda", "1e-3", "--model", set)
-	}
-	const how = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to have them"
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"predict", "--model", "moons", "--data", "moons.csv", "--probabilities", "--out", "p"},
-			"--probabilities: the model moons has no probabilities; " + how},
-		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.png"},
-			"--reliability: the model moons has no probabilities; " + how},
-		{[]string{"predict", "--model", "friedman", "--data", "friedman.csv", "--probabilities", "--out", "p"},
-			"--probabilities: the model friedman is for regression; only classification has probabilities"},
-		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.gif"},
-			"r.gif: the name of a plot must end in .png or .svg"},
-		{[]string{"train", "--data", "friedman.csv", "--label", "y", "--calibrate", "platt", "--model", "m"},
-			"--calibrate platt is for classification; the labels are numbers (see --task)"},
-		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "plat", "--model", "m"},
-			`--calibrate must be auto, none, platt or isotonic (have "plat") (did you mean "platt"?)`},
-		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "platt", "--folds", "1", "--lambda", "1",
-			"--model", "m"},
-			"--calibrate platt: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out"},
-	} {
-		r := run(t, dir, test.args...)
-		if first, _, _ := strings.Cut(r.stderr, "\n"); r.code != 2 || !strings.HasSuffix(first, test.want) {
-			t.Errorf("%v: exit code %d, want 2 and %q:\n%s", test.args, r.code, test.want, r.stderr)
-		}
-	}
-	if got := entries(t, dir); len(got) != 4 {
-		t.Errorf("left behind: %v", got)
-	}
-	if out := must(t, dir, "inspect", "--model", "moons"); !strings.Contains(out, "output    no probabilities; "+how) {
-		t.Error(out)
-	}
-}
-
 func TestKilledAtAnyMomentACalibrationGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := choreData(t, someTenths)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 )
 
 // tree returns the names of everything below dir, hidden things too.
@@ -26,36 +28,13 @@ func tree(t *testing.T, dir string) []string {
 	return names
 }
 
-// isRefusal checks that a run ended with the code, said why in words that a person
-// can act on, the given ones among them, and printed no result.
+// isRefusal checks that a run ended with the code and printed a refusal with the words.
 func isRefusal(t *testing.T, r result, code int, words ...string) {
 	t.Helper()
-	wrong := func(format string, args ...any) {
-		t.Helper()
-		t.Errorf(format+"\n%s", append(args, r.stderr)...)
-	}
 	if r.code != code {
-		wrong("exit code %d, want %d", r.code, code)
+		t.Errorf("exit code %d, want %d\n%s", r.code, code, r.stderr)
 	}
-	if r.stdout != "" {
-		wrong("a result was printed: %q", r.stdout)
-	}
-	for _, w := range words {
-		if !strings.Contains(r.stderr, w) {
-			wrong("the message lacks %q", w)
-		}
-	}
-	for _, noise := range []string{
-		"panic", "goroutine ", ".go:", "beam", "bundle", "bochner-fault", "%!", "\t", "csvio: ", "dataset: ", "idxio: ",
-		"jsonlio: ", "models: models", "pipelines: ", "storage: ",
-	} {
-		if strings.Contains(r.stderr, noise) {
-			wrong("the message has %q in it", noise)
-		}
-	}
-	if lines := strings.Count(r.stderr, "\n"); lines < 1 || lines > 3 || !strings.HasPrefix(r.stderr, "bochner: ") {
-		wrong("a message of %d lines, want one to three that begin with the program's name", lines)
-	}
+	jobtest.IsRefusal(t, r.stdout, r.stderr, words...)
 }
 
 // refuse runs the program in dir and checks that it refuses with the code and the

@@ -223,51 +223,6 @@ func TestTheGapMatchesTheCurve(t *testing.T) {
 	}
 }
 
-func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	must(t, dir, "generate", "moons", "--rows", "200", "--out", "data.csv")
-	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "32", "--lambda", "1e-3", "--model", "other")
-	for _, test := range []struct {
-		args []string
-		want string
-		code int
-	}{
-		{[]string{"--learner", "svn"}, `unknown learner "svn" (did you mean "svm"?)`, 2},
-		{[]string{"--rounds", "3"}, "--rounds is for iterative learners (cg, sgd, svm); ridge is fitted in one pass", 2},
-		{[]string{"--learner", "svm", "--loss", "softmax"}, "softmax takes all outputs together", 2},
-		{[]string{"--learner", "svm", "--loss", "huber"}, "huber is for targets", 2},
-		{[]string{"--learner", "svm", "--loss", "hing"}, "hinge", 2},
-		{[]string{"--learner", "svm", "--lambda", "0"}, "lambda is 0", 2},
-		{[]string{"--learner", "svm", "--partitions", "-1"}, "--partitions must be", 2},
-		{[]string{"--learner", "svm", "--rounds_per_job", "1000"}, "--rounds_per_job must be", 2},
-		{[]string{"--learner", "svm", "--class_weight", "up=3"}, `no row is of class "up"`, 2},
-		{[]string{"--learner", "svm", "--class_weight", "1=-3"}, "want a number above 0", 2},
-		{[]string{"--learner", "svm", "--init", "other"}, "--init other: the model has different features", 2},
-		{[]string{"--learner", "svm", "--init", "nothing"}, "nothing", 6},
-		{[]string{"--solver", "cgg"}, "--solver must be auto, gram or cg", 2},
-		{[]string{"--solver", "cg", "--learner", "sgd"},
-			"--solver cannot be used with --learner sgd; it is an option of ridge", 2},
-		{[]string{"--solver", "cg", "--grid", "8"}, "--grid cannot be used with --solver cg; it is an option of ridge", 2},
-		{[]string{"--solver", "cg", "--patience", "2"}, "--patience cannot be used with cg, which stops at --tolerance", 2},
-		{[]string{"--solver", "cg", "--lambda", "0"}, "--lambda must be above 0 for cg", 2},
-		{[]string{"--solver", "cg", "--max_time", "2h"}, "--max_time cannot be used with cg", 2},
-		{[]string{"--solver", "cg", "--time", "2h"}, "--time cannot be used with cg", 2},
-		{[]string{"--solver", "gram", "--learner", "cg"}, "--solver cannot be used with --learner cg", 2},
-		{[]string{"--solver", "cg", "--rounds", "3"}, "--rounds must be 4 or more for cg", 2},
-		{[]string{"--solver", "cg", "--worth", "0.01"}, "exact sums", 2},
-		{[]string{"--tolerance", "0.1"}, "--tolerance is for iterative learners (cg); ridge is fitted in one pass", 2},
-	} {
-		r := run(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--features", "64", "--model", "m"},
-			test.args...)...)
-		if r.code != test.code || !strings.Contains(r.stderr, test.want) {
-			t.Errorf("%v: exit code %d, want %d and %q:\n%s", test.args, r.code, test.code, test.want, r.stderr)
-		}
-		if _, err := os.Stat(filepath.Join(dir, "m")); err == nil {
-			t.Fatalf("%v: a model was made", test.args)
-		}
-	}
-}
-
 func TestTrainingGoesOnFromAnEarlierModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "2000", "--out", "data.csv")

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -90,7 +91,7 @@ func TestManyAtOnceKeepTheirTemporaryDirectories(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			for range 100 {
+			for range campaign.Of(40, 400) {
 				dir, remove, err := NewTemp(jobtest.Ctx)
 				if err != nil {
 					t.Error(err)

@@ -27,7 +27,7 @@ var large = map[string]int{
 	"models/profile":              2550,
 	"models/ridge":                3480,
 	"models/score":                4050,
-	"models/search":               3370,
+	"models/search":               3450,
 	"pipelines/internal/apply":    2520,
 	"pipelines/internal/days":     3600,
 	"pipelines/internal/evaluate": 3060,

@@ -46,29 +46,48 @@ type Rows struct {
 // if there are no such products, or too many columns. Each slice of labels has a number for each of the rows, and is
 // overwritten. The result does not depend on threads.
 func Weights(r Rows, labels [][]float32, threads int) []float64 {
-	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
-	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return !standardise(y[:n]) })
-	if n == 0 || len(labels) == 0 {
+	f, r, labels := ofTwo(r, labels, threads, false)
+	m := float64(2 * r.D)
+	triples := m * m * m / 6 * float64(len(labels))
+	n := len(r.Of)
+	if rows := min(n, int(mostTriples/triples)); f != nil && !f.some && rows >= min(n, leastRows) {
+		f.bound, r.Of = bound(triples), r.Of[:rows]
+		f.triples(r, labels)
+	}
+	if f == nil || !f.some {
 		return nil
+	}
+	return f.weights
+}
+
+// Best returns the two columns of the product with the largest z, and whether one exceeds chance. It overwrites labels.
+func Best(r Rows, labels [][]float32, threads int) (columns [2]int, found bool) {
+	if f, _, _ := ofTwo(r, labels, threads, false); f != nil {
+		return f.best, f.some
+	}
+	return columns, false
+}
+
+// ofTwo looks for products of two columns, and for waves of single columns if frequencies are wanted. It returns nil if
+// that is not possible, and the rows and standardised labels that there was time for.
+func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, Rows, [][]float32) {
+	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
+	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return standardise(y[:n]) == 0 })
+	if n == 0 || len(labels) == 0 {
+		return nil, r, labels
 	}
 	r.Of = r.Of[:n]
 	f := &finder{weights: make([]float64, r.D), threads: threads}
 	m := float64(2 * len(of) * r.D)
 	f.bound = bound(m * m / 2 * float64(len(labels)))
-	waves := r.waves(of)
+	waves, deviations := r.waves(of)
+	if frequencies {
+		f.of, f.deviations, f.sums = of, deviations, make([]float64, len(of)*r.D*len(of)*r.D)
+	}
 	for _, y := range labels {
 		f.find(y[:n], waves, 2*len(of))
 	}
-	m = float64(2 * r.D)
-	triples := m * m * m / 6 * float64(len(labels))
-	if rows := min(n, int(mostTriples/triples)); !f.some && rows >= min(n, leastRows) {
-		f.bound, r.Of = bound(triples), r.Of[:rows]
-		f.triples(r, labels)
-	}
-	if !f.some {
-		return nil
-	}
-	return f.weights
+	return f, r, labels
 }
 
 // bound returns the number that the largest z of so many products exceeds by chance with a probability of 14% at most.
@@ -79,7 +98,14 @@ type finder struct {
 	weights []float64
 	bound   float64
 	some    bool // whether any z is above the bound
-	threads int
+	largest float64
+	best    [2]int // columns of the product with the largest z
+	// sums of the z above the bound for each two frequencies, of which each column has those in of, and for each frequency
+	// alone on the diagonal; nil if not wanted
+	sums       []float64
+	of         []float32
+	deviations []float64 // of the columns
+	threads    int
 }
 
 // find looks for products of y with waves of two of the last columns, which have per waves each. Products that it finds
@@ -96,6 +122,9 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 	}
 	blas.Gradient(products, weighted, waves, n, m, m, f.threads)
 	for a := range m {
+		if f.sums != nil {
+			f.findSingle(weighted[a:], a, m, n)
+		}
 		for b := a + 1; b < m; b++ {
 			sum := float64(products[a*m+b])
 			z := float64(sum*sum) / float64(n)
@@ -104,6 +133,12 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 					f.weights[c] += z
 				}
 				f.some = true
+				if f.sums != nil {
+					f.sums[a/2*(m/2)+b/2] += z
+				}
+				if z > f.largest {
+					f.largest, f.best = z, [2]int{first + j, first + k}
+				}
 			}
 		}
 	}
@@ -111,7 +146,8 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 
 // triples looks for products of waves of three columns, of one frequency.
 func (f *finder) triples(r Rows, labels [][]float32) {
-	n, waves := len(r.Of), r.waves(frequencies[len(frequencies)-1])
+	n := len(r.Of)
+	waves, _ := r.waves(frequencies[len(frequencies)-1])
 	by := make([]float32, n)
 	for a := range 2 * (r.D - 2) {
 		j := a / 2
@@ -123,7 +159,7 @@ func (f *finder) triples(r Rows, labels [][]float32) {
 			for i := range n {
 				by[i] = y[i] * waves[2*i*r.D+a]
 			}
-			if standardise(by) {
+			if standardise(by) > 0 {
 				f.find(by, rest, 2, j)
 			}
 		}
@@ -145,24 +181,24 @@ func frequenciesFor(n, d, labels int) (of []float32, rows int) {
 	return frequencies[len(frequencies)-1], rows
 }
 
-// Memory bounds the bytes that Weights takes for n rows of d numbers.
+// Memory bounds the bytes that Weights and Best take for n rows of d numbers. Frequencies takes half as many on top.
 func Memory(n, d int) int64 {
 	of, n := frequenciesFor(min(n, MaxRows), d, 1)
 	m := int64(2 * len(of) * d)
 	return 4 * (2*int64(n)*m + m*m)
 }
 
-// waves returns the standardised cosines and sines of the columns, 2·len(of) for each.
-func (r Rows) waves(of []float32) []float32 {
+// waves returns the standardised cosines and sines of the columns, 2·len(of) for each, and the deviations of the columns.
+func (r Rows) waves(of []float32) (out []float32, deviations []float64) {
 	n, per := len(r.Of), 2*len(of)
 	m := r.D * per
-	out := make([]float32, n*m)
+	out, deviations = make([]float32, n*m), make([]float64, r.D)
 	column, cos, sin := make([]float32, n), make([]float32, n), make([]float32, n)
 	for j := range r.D {
 		for i, row := range r.Of {
 			column[i] = r.X[row*r.D+j]
 		}
-		if !standardise(column) {
+		if deviations[j] = standardise(column); deviations[j] == 0 {
 			continue
 		}
 		for k, frequency := range of {
@@ -171,7 +207,7 @@ func (r Rows) waves(of []float32) []float32 {
 			}
 			blas.CosSinTurns(cos, sin, sin, 1)
 			for c, wave := range [][]float32{cos, sin} {
-				if !standardise(wave) {
+				if standardise(wave) == 0 {
 					continue
 				}
 				for i, v := range wave {
@@ -180,12 +216,12 @@ func (r Rows) waves(of []float32) []float32 {
 			}
 		}
 	}
-	return out
+	return out, deviations
 }
 
-// standardise gives the numbers mean 0 and variance 1, bounds them, and makes their mean 0 again. It returns false if
-// they are all equal.
-func standardise(x []float32) bool {
+// standardise gives the numbers mean 0 and variance 1, bounds them, and makes their mean 0 again. It returns their
+// standard deviation; 0 if they are all equal.
+func standardise(x []float32) float64 {
 	n := float64(len(x))
 	var sum, squares float64
 	for _, v := range x {
@@ -198,7 +234,7 @@ func standardise(x []float32) bool {
 	}
 	deviation := math.Sqrt(squares / n)
 	if !(deviation > 1e-6) {
-		return false
+		return 0
 	}
 	sum = 0
 	for i, v := range x {
@@ -208,5 +244,5 @@ func standardise(x []float32) bool {
 	for i := range x {
 		x[i] -= float32(sum / n)
 	}
-	return true
+	return deviation
 }

@@ -1,6 +1,7 @@
 package pairs
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -86,5 +87,33 @@ func TestNoiseHasNoNeedles(t *testing.T) {
 	}
 	if found > 6 { // twice the bound's probability of 14%
 		t.Errorf("%d of 20", found)
+	}
+}
+
+// The best pair is the two columns of a needle, and frequencies of these come first: sums and differences of two waves, or
+// the frequency of a single column.
+func TestFrequenciesOfNeedles(t *testing.T) {
+	const n, d = 1000, 20
+	for seed := range uint64(3) {
+		r, y := needle(n, d, seed, "two")
+		if best, ok := Best(r, [][]float32{slices.Clone(y)}, 2); !ok || best != [2]int{d - 2, d - 1} {
+			t.Errorf("seed %d: the best pair is %v, %v", seed, best, ok)
+		}
+		w := Frequencies(r, [][]float32{slices.Clone(y)}, 7, 2)
+		if len(w) == 0 || len(w) > 7*d {
+			t.Fatalf("seed %d: %d numbers", seed, len(w))
+		}
+		a, b := w[:d], w[d:2*d]
+		if !(a[d-2] > 0 && a[d-2] == b[d-2] && a[d-1] == -b[d-1] && a[d-1] != 0) || slices.Max(a[:d-2]) != 0 {
+			t.Errorf("seed %d: the first frequencies are %v and %v", seed, a, b)
+		}
+		for i := range y {
+			y[i] = float32(math.Sin(3 * float64(r.X[i*d+4])))
+		}
+		w = Frequencies(r, [][]float32{y}, 1, 1)
+		radians := 2 * math.Pi * float64(w[4])
+		if len(w) != d || slices.Max(w) != w[4] || !(math.Abs(radians/3-1) < 0.5) {
+			t.Errorf("seed %d: the frequency of one column is %v, %.2f radians", seed, w, radians)
+		}
 	}
 }

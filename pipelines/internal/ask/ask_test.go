@@ -178,7 +178,7 @@ func TestAHalfLifeWeightsDates(t *testing.T) {
 // exact or estimated.
 func TestTheBadSourceIsFirst(t *testing.T) {
 	first, lowest, excluded := 0, 0, 0
-	seeds := campaign.Of(40, 100)
+	seeds := campaign.Of(20, 100)
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		bad := r.IntN(6)

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/search/pairs"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -246,7 +247,7 @@ func (o Options) mapBytes(f Facts) int64 {
 func (o Options) learningMemory(m *Memory, f Facts) {
 	n := o.Learned.SampleRows(f.Rows, max(f.Dim, f.Scaled))
 	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies for the search
-	m.Solve = max(m.Solve, sample)
+	m.Solve = max(m.Solve, sample+pairs.Memory(int(min(n, pairs.MaxRows)), max(f.Dim, f.Scaled))*3/2)
 	if o.Learned.Plays(o.LearnedKernel()) == 0 {
 		return
 	}

@@ -126,6 +126,7 @@ func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a GameOptio
 	frequencies := k.Count()
 	o := a.Game(found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
 	dim := s.Recipe.Scaling.Dim
+	o.Search.FindStarts(x, dim, class, s.Outputs(), s.Engine.Threads)
 	learner := &align.Learner{Options: o, Dim: dim, Classes: s.Outputs(), Partitions: a.Partitions, X: x, Class: class}
 	if err := learner.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
@@ -221,7 +222,9 @@ func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a G
 	s.Progress.Note("weighting %d frequencies of the %s on %s rows", m, s.Recipe.Name, report.Groups(int64(len(class))))
 	w := align.Propose(m, dim, s.Recipe.Width, s.Spec.Seed)
 	field := align.NewField(x, len(class), dim)
-	q, err := align.Weigh(align.Alignment(field, w, m, class, s.Outputs(), s.Engine.Threads), a.Rho)
+	v := align.Alignment(field, w, m, class, s.Outputs(), s.Engine.Threads)
+	w, v = align.AddNeedles(field, w, v, x, class, s.Outputs(), s.Engine.Threads)
+	q, err := align.Weigh(v, a.Rho)
 	if err != nil {
 		return nil, &exit.DataError{Err: err}
 	}

@@ -19,7 +19,7 @@ import (
 type GameOptions struct {
 	// By is the method: game (default; package align), or lkrf, which weights drawn
 	// frequencies. Harmonics are always learned by the game.
-	By     string `flag:"align" default:"game" values:"game,lkrf" help:"How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies."`
+	By     string `flag:"align" default:"game" values:"game,lkrf" help:"How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies. Both include frequencies of one or two columns that agree with the labels far better than random ones."`
 	Preset string `flag:"preset" default:"paper" values:"paper,demo" help:"Constants of the game: paper, or demo (from the authors' demonstration, which takes one frequency per round)."`
 
 	Lambda float64 `flag:"align_lambda" help:"Regularisation λ of the game's support vector machine, relative to the mean loss; 0 uses --align_c."`

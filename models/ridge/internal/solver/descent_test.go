@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
 // errors are those of each value on each fold, from which a search takes what it tries.
@@ -199,5 +197,3 @@ func TestAllTriesSmallerValuesWhileTheyDoBetter(t *testing.T) {
 		t.Errorf("neighbours of the first: %v", got)
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "work", "fma", "cholesky") }

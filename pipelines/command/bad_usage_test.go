@@ -1,20 +1,38 @@
-package main
+package command
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
-	t.Parallel()
-	dir := trained(t)
-	write(t, dir, "unknown.yaml", "label: y\nlamda: 1e-4\n")
-	write(t, dir, "text.yaml", "features: many\n")
-	write(t, dir, "nested.yaml", "kernel:\n  name: gaussian\n")
-	write(t, dir, "broken.yaml", "kernel: [gaussian\n")
+	dir, temp := t.TempDir(), t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("TMPDIR", temp)
+	write := func(name, text string) { jobtest.Write(t, dir, name, text) }
+	write("table.csv", strings.Join(jobtest.Made(t, "moons", 60, 1), ""))
+	must(t, "train", "--data", "table.csv", "--label", "y", "--features", "32", "--lambda", "1e-4", "--model", "model", "--quiet")
+	write("unknown.yaml", "label: y\nlamda: 1e-4\n")
+	write("text.yaml", "features: many\n")
+	write("nested.yaml", "kernel:\n  name: gaussian\n")
+	write("broken.yaml", "kernel: [gaussian\n")
 	train := []string{"train", "--data", "table.csv", "--label", "y", "--model", "new"}
 	predict := []string{"predict", "--data", "table.csv", "--model", "model", "--out", "new"}
 	evaluate := []string{"evaluate", "--data", "table.csv", "--model", "model"}
+	names := func(dir string) []string {
+		in, err := filepath.Glob(filepath.Join(dir, "*"))
+		below, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(in, below...)
+	}
+	before := names(dir)
 	for _, c := range []struct {
 		name string
 		job  []string
@@ -118,8 +136,17 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 			[]string{"--rows must be at least 1 (have 0)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			want := append(slices.Clone(c.want), "\nsee bochner")
-			refuse(t, dir, 2, want, slices.Concat(c.job, c.more)...)
+			code, stdout, stderr := execute(slices.Concat(c.job, c.more)...)
+			if code != exit.CodeUsage {
+				t.Errorf("exit code %d", code)
+			}
+			jobtest.IsRefusal(t, stdout, stderr, append(c.want, "\nsee bochner")...)
+			if after := names(dir); !slices.Equal(after, before) {
+				t.Errorf("files before %q, after %q", before, after)
+			}
+			if left := names(temp); len(left) > 0 {
+				t.Errorf("left in the directory for temporary files: %q", left)
+			}
 		})
 	}
 }

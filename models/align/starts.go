@@ -1,0 +1,56 @@
+package align
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/models/search/pairs"
+)
+
+const (
+	mostStarts = 1000
+	probes     = 50 // chains from random frequencies that needles are compared with
+	ahead      = 2  // the multiple of the largest potential of random frequencies that a needle has to exceed
+)
+
+// needles returns frequencies of one or two columns of the field's rows x whose waves are aligned with the labels beyond
+// chance (package pairs), with potentials far above what random returns for the weightings: the largest one of random
+// frequencies, which hardly ever come near needles among many columns. The result does not depend on threads.
+func (f *Field) needles(x []float32, dual *Dual, threads int, random func(a []float32) float64) (out []float32, v []float64) {
+	r := pairs.Rows{X: x, D: f.d, Of: make([]int, min(dual.N, pairs.MaxRows))}
+	for i := range r.Of {
+		r.Of[i] = i
+	}
+	var labels [][]float32
+	for k := range dual.K {
+		_, y := dual.Row(k)
+		labels = append(labels, slices.Clone(y[:len(r.Of)]))
+	}
+	w := pairs.Frequencies(r, labels, mostStarts, threads)
+	if w == nil {
+		return nil, nil
+	}
+	a := make([]float32, len(dual.Y))
+	dual.Signed(a)
+	least := ahead * random(a)
+	for j, potential := range f.potentials(w, len(w)/f.d, a, dual.K, threads) {
+		if potential > least {
+			out, v = append(out, w[j*f.d:(j+1)*f.d]...), append(v, potential)
+		}
+	}
+	return out, v
+}
+
+// FindStarts sets Starts to the needles of the rows x (n×d) that chains from random frequencies miss.
+func (s *Search) FindStarts(x []float32, d int, class []int32, classes, threads int) {
+	dual, f := newDual(class, classes, 1), NewField(x, len(class), d)
+	dual.project()
+	s.Starts, _ = f.needles(x, dual, threads, func(a []float32) float64 {
+		return slices.Max(s.Run(f, a, dual.K, 0, 0, min(probes, s.Chains), threads).V)
+	})
+}
+
+// AddNeedles adds the needles of the field's rows x to frequencies w (in turns) of alignments v with the classes.
+func AddNeedles(f *Field, w []float32, v []float64, x []float32, class []int32, classes, threads int) ([]float32, []float64) {
+	more, of := f.needles(x, newDual(class, classes, 1), threads, func([]float32) float64 { return slices.Max(v) })
+	return slices.Concat(w, more), slices.Concat(v, of)
+}
