@@ -74,8 +74,8 @@ func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error)
 	return result, err
 }
 
-// AddSums adds and subtracts sums of one recipe, and publishes a directory with the result. It is
-// the same as from summing the remaining rows at once.
+// AddSums adds and subtracts sums of one recipe, and publishes a directory with the result. If all
+// subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
 func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) {
 	if o.SaveSums == "" {
 		return nil, exit.Usage("no directory for the sums: name one with --out")
