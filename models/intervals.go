@@ -144,8 +144,8 @@ func (m *Model) Level(level float64) (Level, error) {
 // Targets returns the number of targets of the model.
 func (l Level) Targets() int { return l.model.Linear.K }
 
-// Ends stores in dst the ends of the intervals of a regression, low and high for each target of each row of
-// the output output.
+// Ends stores in dst the ends of the intervals of a regression, low and high for each target of each row,
+// given the output of the model for the rows.
 func (l Level) Ends(dst []float64, output Applied) {
 	v, k, grids := l.model.Manifest.Intervals, l.model.Linear.K, l.model.Manifest.TargetGrid
 	for i := range len(output.Scores) / k {

@@ -17,7 +17,7 @@ type EvaluateResult = evaluate.EvaluateResult
 // TargetReport has the scores of one of several targets.
 type TargetReport = evaluate.TargetReport
 
-// ProbabilityReport says how well the probabilities of a model are calibrated.
+// ProbabilityReport says how good the probabilities of a model are.
 type ProbabilityReport = evaluate.ProbabilityReport
 
 // UnseenLabel is a label in the data that is not a class of the model.
@@ -66,7 +66,7 @@ type TwoSampleOptions = twosample.Options
 type TwoSampleResult = twosample.Result
 
 // TwoSample tests whether the rows of two tables are drawn from the same distribution, by the
-// maximum mean discrepancy in random features. If a bound is exceeded, the error is an
+// maximum mean discrepancy in the features of a kernel. If a bound is exceeded, the error is an
 // *exit.GateError and the result is complete.
 func TwoSample(ctx context.Context, o TwoSampleOptions) (*TwoSampleResult, error) {
 	return twosample.Test(ctx, o)

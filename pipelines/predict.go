@@ -23,7 +23,7 @@ const PredictManifest = apply.PredictManifest
 type Threshold = apply.Threshold
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one line
-// per row, in the order of the rows. With o.Join it writes them to that file instead.
+// per row, in the order of the rows. With o.Join it writes them to that writer instead.
 func Predict(ctx context.Context, o PredictOptions) (*PredictResult, error) {
 	return apply.Predict(ctx, o)
 }

@@ -244,7 +244,7 @@ func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex b
 }
 
 // reduce appends the canonical product of the sorted codes of one leaf to form. Both may share memory if
-// form is behind codes.
+// form ends before codes or where codes begin.
 func (l *leaf) reduce(form, codes []int32) []int32 {
 	switch l.kind {
 	case sign:

@@ -67,7 +67,7 @@ func (o *Options) Size(in int) kernel.Size {
 	return kernel.Size{Features: o.out(), Map: 200 * int64(o.out())}
 }
 
-// Choose makes the recipe. The rows must have the length of the skeleton's.
+// Choose makes the recipe. The rows must have the row length of the skeleton.
 func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if o.Skeleton == nil {
 		return nil, errNoSkeleton

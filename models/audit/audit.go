@@ -1,6 +1,6 @@
 // Package audit compares exact sums with their rows by a random test, which costs much less than adding
-// them up again. Audit.Add adds rows and Audit.Subtract the parts of a sum to a vector of residues;
-// Audit.Wrong says whether they agree.
+// them up again. Audit.Add adds rows to a vector of residues, Audit.Subtract subtracts the parts of a sum
+// from it, and Audit.Wrong says whether they agree.
 package audit
 
 import (

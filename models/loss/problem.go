@@ -23,7 +23,7 @@ type Problem struct {
 	Loss       string  `json:"loss"`                 // a name of Names
 	Epsilon    float64 `json:"epsilon,omitempty"`    // of huber and epsilon_insensitive; 0 means DefaultEpsilon
 	Regression bool    `json:"regression,omitempty"` // labels are targets, not indices of classes
-	Outputs    int     `json:"outputs"`              // k, the number of classes or of targets
+	Outputs    int     `json:"outputs"`              // k, the number of classes; 1 in a regression
 	Dim        int     `json:"dim"`                  // D
 	Rows       int64   `json:"rows"`                 // n, the number of training rows
 	Lambda     float64 `json:"lambda"`               // λ > 0, on the mean loss; 0 is allowed for sgd

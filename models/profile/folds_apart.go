@@ -30,7 +30,7 @@ type CopyCounter struct {
 	contents          map[uint64]*Content
 }
 
-// NewCopyCounter returns an CopyCounter for the frequent rows of f, with no copies.
+// NewCopyCounter returns a CopyCounter for the frequent rows of f, with no copies.
 func NewCopyCounter(f *Frequency, seed uint64, l FoldLabels) *CopyCounter {
 	return &CopyCounter{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l,
 		contents: map[uint64]*Content{}}

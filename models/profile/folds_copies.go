@@ -8,12 +8,12 @@ import (
 )
 
 // Copies lists the different rows of a data set that has few of them, with their contents, and how many
-// copies of each precede each shard. A nil *Copies means that there are more than Few different rows.
+// copies of each precede each shard. A nil *Copies means that the data set has many: see DistinctRows.Few.
 type Copies struct {
 	Rows     HashSet     `json:"rows"`               // by RowHash
 	Contents HashSet     `json:"contents,omitempty"` // the contents whose copies are numbered
 	Shards   []ShardFrom `json:"shards,omitempty"`   // of every cut of the data, if copies are numbered
-	Mean     float64     `json:"mean"`               // mean share of all rows that a row's copies are
+	Mean     float64     `json:"mean"`               // mean share of the copies of one row in all rows: 1/len(Rows)
 
 	once     sync.Once
 	rows     map[uint64]int
@@ -55,7 +55,7 @@ func NewCopies(few HashSet, cuts ...*FoldTally) *Copies {
 	return c
 }
 
-// MeanShare returns the mean share of all rows that a row's copies are, or 0 without few rows.
+// MeanShare returns Mean, or 0 if c is nil.
 func (c *Copies) MeanShare() float64 {
 	if c == nil {
 		return 0

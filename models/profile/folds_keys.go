@@ -90,8 +90,8 @@ func (k *FoldKeys) Code(c *wire.Coder) {
 }
 
 // Rule returns the rule for these rows. folds is the number of folds; by ByFold the rows' own numbers
-// decide it. gap, in the unit of the times, is how long before each part no rows are used; 0 for no gap.
-// The error says why the rows cannot be divided that way.
+// decide it. gap is for ByTime, in the unit of the times: rows up to gap before a part are not judged, and not
+// fitted to while the part is held out; 0 for no gap. The error says why the rows cannot be divided that way.
 func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, seed uint64) (*FoldRule, error) {
 	r := &FoldRule{By: by, Columns: columns, Parts: folds}
 	switch by {

@@ -103,7 +103,7 @@ func (r *FoldRule) hash(key, content uint64) uint64 {
 	switch {
 	case r.By == ByGroup:
 		rest = mix(key ^ groupSalt)
-	case part > 0: // training rows of a given fold stay together, as they may be a group
+	case part > 0: // training rows of a part stay together, as given folds may be groups
 		rest = uint64(part)
 	}
 	parts := uint64(r.Parts)

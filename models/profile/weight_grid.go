@@ -13,7 +13,8 @@ import (
 // If all weights are multiples of a number and not too large (counts; 0.5, 1 and 1.5; 0 and 1), they are
 // exact: the sums equal those of a table in which rows are repeated. Other weights are rounded to 8
 // significant bits, that is by up to 1/256 of a weight; weights below the mean are rounded to multiples of
-// 1/256 of the mean. Weights of up to 16 classes have 12 significant bits, of more classes 8.
+// Unit, that is by up to 1/256 of the mean, and by more with over 2²¹ rows. Weights of up to 16 classes have
+// 12 significant bits, of more classes 8.
 //
 // Rounded weights are the weights of another, equally good sample. Unlike rounding of features, this adds
 // nothing to λ. 8 bits move a fit by less than a hundredth of its standard error.
@@ -160,7 +161,7 @@ func (g *WeightGrid) Repeats(dst []int64, b *rows.Block) []int64 {
 	return dst
 }
 
-// Class returns the weight of class c on the grid, in units of 1. It is rounded if Exact is set.
+// Class returns the weight of class c as the grid represents it: rounded if Exact is set.
 func (g *WeightGrid) Class(c int) float64 {
 	switch {
 	case g == nil || g.Classes == nil:

@@ -10,7 +10,7 @@ import (
 
 // Residual says how well weights solve the equations of a Sum; see CheckWeights.
 type Residual struct {
-	Relative  float64 `json:"relative"`  // largest residual, in units of the products in CheckWeights
+	Relative  float64 `json:"relative"`  // largest |ρ_i|, divided by the bracket in the bound of CheckWeights
 	Bound     float64 `json:"bound"`     // largest that rounding explains
 	Different int     `json:"different"` // weights and intercepts that differ from Solve's in any bit
 }

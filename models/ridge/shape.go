@@ -68,7 +68,7 @@ func (s Shape) PartBytes(first, end int) int64 {
 }
 
 // MaxRows returns the largest number of rows, or sum of weights, for which sums are guaranteed exact if
-// features are at most that many steps. With more, a product of features and targets could pass 2⁵³.
+// features are at most that many steps. With more, a sum of products could pass 2⁵³.
 func (s Shape) MaxRows(most int) int64 {
 	if s.Regression {
 		return (1 << 53) / int64(most*max(most, maxTarget))

@@ -50,7 +50,7 @@ func (c *Conformal) Code(w *wire.Coder) {
 	w.Check(c.rows <= c.scores.ranked() && (c.rows > 0) == (c.scores.ranked() > 0) && c.scores.rows[1] == 0)
 }
 
-// NextRank returns the rank, from the top, of the score to keep after another: the 100 largest are kept,
+// NextRank returns the rank, from the top, of the score to keep after another: the 200 largest are kept,
 // and then one in each next hundredth of the ranks so far.
 func NextRank(place int64) int64 { return place + max(1, place/100) }
 

@@ -57,8 +57,7 @@ func (p *Precision) Code(c *wire.Coder) {
 	c.Check(p.sums[0].Sign() >= 0 && p.sums[1].Sign() >= 0 && p.sums[2].Sign() >= 0)
 }
 
-// SquareVariance returns the variance of the squared residuals of a report, in the unit of the targets to
-// the fourth.
+// SquareVariance returns the variance of the squared residuals of a report, as a multiple of unit⁴.
 func (p *Precision) SquareVariance(r *TargetReport, unit float64) float64 {
 	return max(0, exact.Mean(p.rows, &p.sums[1])-math.Pow(r.RMSE/unit, 4))
 }

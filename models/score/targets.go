@@ -98,7 +98,7 @@ type TargetReport struct {
 
 // ErrorQuantiles are quantiles of |r|, rounded to float32: the smallest error such that at least this
 // percentage of the rows does not exceed it. If there are more different errors than cells of Ranks,
-// each is an upper bound.
+// each is an upper bound, above the quantile by at most QuantileSlack.
 type ErrorQuantiles struct {
 	P50           float64 `json:"p50_error"`
 	P90           float64 `json:"p90_error"`

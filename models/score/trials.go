@@ -143,7 +143,7 @@ func (t *Trials) Of(fit int) (errors int64, mse float64) {
 }
 
 // StdErr returns the standard error of the mean squared error of a fit, for independent rows or groups. It
-// is 0 for fewer than two rows, or if some rows do not count exactly once.
+// is 0 for fewer than two rows or groups, or if some rows do not count exactly once.
 func (t *Trials) StdErr(fit int) float64 {
 	f := &t.fits[fit]
 	if f.finite < 2 || t.Weighted() {

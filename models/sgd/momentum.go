@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Constants of the method momentum. On letters (15,000 rows, 2,048 Fourier features, softmax, λ = 1e-6) it
+// Constants of the method momentum. On the data set letter (15,000 rows, 2,048 Fourier features, softmax, λ = 1e-6) it
 // reaches the objective 0.320 in 40 epochs and 0.314 in 120; the minimum is 0.3107, by 500 steps of L-BFGS.
 // adagrad has 0.389 after 40 epochs and 0.459 after 100 epochs of 8 partitions, L-BFGS 0.332 after 150
 // gradients.
@@ -27,7 +27,7 @@ type schedule struct {
 	last float64 // objective of the previous state; 0 if there was none
 }
 
-// batch returns the rows per batch, with the default if the options set none.
+// batch returns the default number of rows per batch.
 func (o *Options) batch() int {
 	if o.Method != Momentum {
 		return DefaultBatch
@@ -35,8 +35,8 @@ func (o *Options) batch() int {
 	return int(max(8, min(DefaultBatch, o.Rows/int64(o.Partitions)/fewSteps)))
 }
 
-// beta returns the share of the velocity that a step keeps. It averages over half an epoch, or over 100
-// steps if that is less.
+// beta returns the share of the velocity that a step keeps. It averages over half an epoch, but over at
+// least 5 and at most 100 steps.
 func (l *Learner) beta() float64 {
 	steps := float64(l.Rows) / (float64(l.Partitions) * float64(l.Batch))
 	return 1 - 1/max(5, min(100, steps/2))

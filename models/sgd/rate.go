@@ -30,9 +30,9 @@ const (
 // of the loss times the mean of ‖φ‖². The scale of adagrad is the rate whose first step changes scores by
 // about 1: one divided by the mean of Σ|φ_j|.
 //
-// The sample has no weights. heaviest is the largest weight of a row, in units of the mean weight. A batch
-// may weigh more than its rows by heaviest divided by its size, and the rate of sgd and momentum is smaller
-// by that factor.
+// The sample has no weights. heaviest is the largest weight of a row, in units of the mean weight. One row
+// can make a batch heavier by heaviest divided by its size, relative to its weight. So the rate of sgd and
+// momentum is divided by 1 plus this number.
 func searchRate(o Options, b iterative.Block, heaviest float64) (float64, error) {
 	batch := o.Batch
 	if batch == 0 && heaviest > 1 {

@@ -34,8 +34,8 @@ type Dir struct {
 // maxPart limits the size of PartFile.
 const maxPart = 1 << 30
 
-// ReadPart reads the manifest of a directory of sums. The error is fs.ErrNotExist if there is no such
-// directory; otherwise it says why the directory is not one of sums.
+// ReadPart reads the manifest of a directory of sums. The error matches fs.ErrNotExist if there is no
+// manifest; otherwise it says why the directory is not one of sums.
 func ReadPart(ctx context.Context, place string) (*Part, error) {
 	data, err := readFile(ctx, place, PartFile, maxPart)
 	if err != nil {

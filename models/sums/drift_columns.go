@@ -110,7 +110,7 @@ type comparison struct {
 	copied float64 // share of rows that the counts lack because they are copies
 	sum    *profile.Statistics
 	names  DriftNames
-	log    float64 // log of the number of comparisons divided by level
+	log    float64 // log(2·comparisons/level), for all comparisons together
 	// cluster is the number of rows that count as one independent row.
 	cluster float64
 	all     []ColumnDrift

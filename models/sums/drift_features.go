@@ -66,11 +66,12 @@ func (s *FeatureSum) AddPart(layout ridge.Layout, i int, part []float64) error {
 // LeastRows is the number of rows in each set below which nothing is compared.
 const LeastRows = 30
 
-// FeatureDriftOf compares two sets of rows under one recipe. Without drift n‖μ_a − μ_b‖² is a weighted sum
-// of χ² variables, whose weights are the eigenvalues of the covariance C of the features. Its mean is tr
-// C·(1/n_a + 1/n_b) and its variance 2‖C‖²_F (1/n_a + 1/n_b)², both of which follow from the sums. The
-// p-value is from a gamma distribution with these moments. effective is the number of rows of equal weights
-// divided by the sum of weights, 1 if rows have no weights. With fewer than LeastRows rows in a set P is 1.
+// FeatureDriftOf compares two sets of rows under one recipe. Without drift, and for many rows, ‖μ_a − μ_b‖²
+// is distributed like a weighted sum of χ² variables. The weights are the eigenvalues of the covariance C of
+// the features, multiplied by 1/n_a + 1/n_b. Its mean is tr C·(1/n_a + 1/n_b) and its variance
+// 2‖C‖²_F (1/n_a + 1/n_b)², both of which follow from the sums. The p-value is from a gamma distribution with
+// these moments. effective is the number of rows of equal weights divided by the sum of weights, 1 if rows
+// have no weights. With fewer than LeastRows rows in a set P is 1.
 func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrift {
 	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
 	if min(f.Rows[0], f.Rows[1]) < LeastRows {

@@ -48,7 +48,7 @@ func (n DriftNames) level(j, v int) string {
 func SchemaChangesOf(in models.Input, d *dataset.Dataset) *SchemaChanges {
 	like := new(dataset.Schema)
 	if err := json.Unmarshal(in.Options, like); err != nil {
-		return nil // opening the data has compared the types
+		return nil // opening the data has checked it
 	}
 	was, ok := like.Layout.(dataset.Tabular)
 	if !ok || !was.Named() || len(d.Fields) == 0 {

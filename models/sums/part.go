@@ -44,7 +44,7 @@ type Part struct {
 
 	// Leaves are the pieces of the data that were summed.
 	Leaves []Leaf `json:"parts"`
-	// Forgotten are digests of rows that were subtracted.
+	// Forgotten identifies the rows that were subtracted, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`
 	// Drift compares the rows with the recipe's; nil if the part was made by adding sums.
 	Drift *DriftReport `json:"drift,omitempty"`

@@ -44,9 +44,9 @@
 //	1e-2          3   18   30     65    396  >1000
 //	1e-3          5  379  678  >1000  >1000  >1000
 //
-// The number grows in proportion to σ', as in the theory of CoCoA+, down to a gap of 1e-1, and to 1e-2 for
-// up to 8 partitions; beyond that it grows faster. Use one partition if one machine can iterate over the
-// rows in the available time.
+// From two partitions on, the number grows in proportion to σ', as in the theory of CoCoA+, down to a gap of
+// 1e-1, and to 1e-2 for up to 8 partitions; beyond that it grows faster. Use one partition if one machine can
+// iterate over the rows in the available time.
 //
 // # The gap
 //

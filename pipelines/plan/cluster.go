@@ -254,7 +254,7 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 
 // share sets the number of lanes and the times. lanes is the number if given is true. Otherwise it takes the
 // least multiple of lanes with which the parallel part takes at most planSeconds, or no longer than the rest.
-// Without rows there are no times.
+// There are at most as many lanes as shards. Without rows there are no times.
 func (c *Cluster) share(s solution, w work, lanes int, given bool) {
 	read, threads := w.read/c.Rates.Read, float64(c.Algebra)
 	fold, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads

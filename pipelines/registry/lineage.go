@@ -30,7 +30,7 @@ type Lineage struct {
 	Drawn   []string `json:"drawn,omitempty"`
 	Parts   []Part   `json:"parts"` // training data, in order
 	HeldOut *Part    `json:"held_out,omitempty"`
-	// Forgotten has digests of the sums of forgotten rows.
+	// Forgotten identifies forgotten rows, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`
 	Sizes     []Size   `json:"sizes,omitempty"` // numbers of features that were tried on all rows
 	Command   string   `json:"command,omitempty"`

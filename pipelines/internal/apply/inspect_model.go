@@ -118,7 +118,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// clip shortens a text to at most that many characters.
+// clip cuts a text off after that many bytes, and marks the cut with an ellipsis.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

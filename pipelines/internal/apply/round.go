@@ -22,7 +22,7 @@ type StreamRound struct {
 	RowsPerSecond float64      `json:"rows_per_second"`
 	Model         string       `json:"model"` // digest of the model in use
 	Reloads       int64        `json:"reloads"`
-	ReloadError   string       `json:"reload_error,omitempty"` // why the model of this name could not be loaded
+	ReloadError   string       `json:"reload_error,omitempty"` // why the model of this name is not the one in use
 	Total         StreamCounts `json:"total"`
 	Ended         bool         `json:"ended,omitempty"`
 

@@ -159,7 +159,7 @@ const switchProbability = 0.02
 // on a date, and returns the pair with the least cost; of equal ones the first. It tracks the best
 // pair by fixed share (Herbster and Warmuth 1998): costs are −log w of the weights
 //
-//	w ← (1−α)·w·exp(−e·scale)/Σ + α/n,   α = change, of n pairs.
+//	w ← (1−α)·w·exp(−e·scale)/Σ + α/n,   α = switchProbability, of n pairs.
 //
 // Total errors would react late to a change: only after the new pair has made up for all the errors
 // that the old one saved before.
@@ -190,8 +190,9 @@ func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 
 // prequential judges each date by the pair that follow chooses from the dates before it (Dawid
 // 1984). It returns the score, a row for each date, the pair for the next date, and the total
-// errors of all pairs. The first date uses the first span. Errors are scaled by twice the mean
-// error per date of the best pair: a date counts as one observation, because its rows are similar.
+// errors of all pairs. The first date uses the first span. Errors are divided by twice the mean
+// error per date of the best pair so far: a date counts as one observation, because its rows are
+// similar.
 func (d *data) prequential(history []judged, spans []int, first float64) (score Score, rows []Row, next pair,
 	totals [][]float64) {
 	var costs [][]float64

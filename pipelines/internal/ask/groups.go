@@ -238,7 +238,7 @@ func (d *data) estimateShapley(rows []Row, value func(in []bool) float64) {
 	}
 }
 
-// Found is the date after which models are worse.
+// Found is the date whose addition makes the model worse.
 type Found struct {
 	Name     string  `json:"name"`
 	Before   float64 `json:"r2_before"` // R² of a model of the dates before it; 0 if there are none
@@ -247,9 +247,9 @@ type Found struct {
 	MinR2    float64 `json:"min_r2"`
 }
 
-// bisect finds, by bisection, a date such that models of all dates up to it score below MinR2, and
-// models of the dates before it do not. λ is chosen once, by cross-validation over all training
-// dates. Models of few early dates may score below MinR2, too.
+// bisect finds, by bisection, a date such that the model of all dates up to it scores below MinR2, and
+// the model of the dates before it does not, or there are none. λ is chosen once, by cross-validation
+// over all training dates. Models of few early dates may score below MinR2, too.
 func (d *data) bisect() *Answer {
 	d.fail(d.dated())
 	steps, judged := d.splitJudged(nil)

@@ -123,7 +123,7 @@ func (d *data) fitAndScore(name string, train, judged []unit, lambda float64) Ro
 	return row
 }
 
-// fitAndJudge does the same as fitAndScore, but sets only the tallies and no score.
+// fitAndJudge does the same as fitAndScore, but sets neither the name nor the score.
 func (d *data) fitAndJudge(train, judged []unit, lambda float64) Row {
 	s := d.sum(trainSlot, train)
 	if lambda < 0 {
@@ -155,7 +155,7 @@ func (d *data) seen(u unit) bool {
 const blocks = 5
 
 // values returns the values of λ to try for a training set, the largest first. They are the same
-// for all training sets, unless C is given: λ is then 1/(C·rows).
+// for all training sets, unless C is given: λ is then 1/(C·n), for n rows or their sum of weights.
 func (d *data) values(train *ridge.Sum) []float64 {
 	rule, l := &d.total.Recipe.Rule, d.Lambda
 	if l.Auto() {

@@ -4,7 +4,7 @@
 // subtracts such directories and fits a model to the result. Forget subtracts rows from a model.
 //
 // Retrain makes the model of a day from the partitions that changed, and decides whether it becomes
-// champion. Each step creates a directory, complete or not at all, whose name is a hash of its
+// champion. Each step creates a directory, complete or not at all, whose name has a hash of its
 // inputs. So a repeated run continues at the first missing step, and does nothing if the day is
 // done. The last step is the promotion, a compare-and-swap in the registry.
 package days

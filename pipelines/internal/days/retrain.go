@@ -470,7 +470,7 @@ func (n *night) decide(ctx context.Context, model string) error {
 	return err
 }
 
-// endWithoutModel ends a run that makes no model because there is no new data to train on or judge by.
+// endWithoutModel ends a run that has no new model to judge; why says the reason.
 func (n *night) endWithoutModel(why string) error {
 	n.report.Outcome, n.report.Why = Nothing, why
 	return nil

@@ -161,7 +161,8 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 }
 
 // sumDrawn adds up the sums of the partitions from which the recipe was drawn, unless that was done. Drift is
-// measured from these rows; if the partitions no longer exist, it is not measured. Of copies, one is added.
+// measured from these rows. Partitions without sums are left out; if none has sums, drift is not measured. Of
+// copies, one is added.
 func (n *night) sumDrawn(ctx context.Context, recipe string, from []Partition) error {
 	if n.index.Drawn {
 		return nil
@@ -268,7 +269,8 @@ func (n *night) unchanged(train []Partition) bool {
 	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.is)
 }
 
-// refused ends a run if the partition of its day was refused, and reports whether it did.
+// refused ends a run if the partition of its day was refused, and returns whether it did. If there is a
+// lineage, it first adds changes and drifts to the report.
 func (n *night) refused(ctx context.Context) (bool, error) {
 	if n.lineage != nil {
 		n.reportChanges()

@@ -89,10 +89,11 @@ func (n *night) drawProbe(ctx context.Context, place string, from []Partition) (
 	return nil, err
 }
 
-// references returns the partitions from which probes may be drawn, the best first: single ones,
-// and all of them together. If the champion was trained on some of them, trusted is true and only
-// these are returned. Existing probes come first, because they save reading, and then newer
-// partitions, which stay longer in the window. The partition of the day comes last.
+// references returns the partitions from which probes may be drawn, the best first. If the champion
+// was trained on some of them, trusted is true and only these are returned. Single partitions come
+// first: those that have a probe, which saves reading, then the others except that of the day, and
+// then that of the day. Newer ones come before older ones, because they stay longer in the window.
+// If there are several partitions, all of them together come last.
 func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool, err error) {
 	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !n.trusted(p) })
 	if trusted = len(pool) > 0; !trusted {

@@ -41,7 +41,8 @@ type index struct {
 	Models []string `json:"models,omitempty"`
 	// Removing has the names of sums that are being removed. They are not in Parts.
 	Removing []string `json:"gone,omitempty"`
-	// Drop has directories of totals that are not needed. They exist if a run was stopped.
+	// Drop has directories of totals that are not needed. Some may not exist: a run may have been
+	// stopped before it created or after it removed them.
 	Drop []string `json:"drop,omitempty"`
 }
 
@@ -150,7 +151,7 @@ func (x *index) begin(ctx context.Context, total string) error {
 	return x.write(ctx)
 }
 
-// setTotal makes the total of partitions, if it exists, the stored total, and removes others.
+// setTotal makes the total of partitions, if it exists, the stored total, and removes those in Drop.
 func (x *index) setTotal(ctx context.Context, parts []Partition) error {
 	of := sumNames(parts)
 	total := x.total(of)

@@ -110,7 +110,8 @@ func dayOf(name string) (day string, ok bool) {
 }
 
 // needs returns what the models with an alias need: recipes as RECIPE, and sums of partitions as
-// RECIPE/PARTITION. It returns nil if a lineage is unknown.
+// RECIPE/PARTITION. It returns nil if there is no champion, if the champion is of a later day, or if
+// a lineage is unknown.
 func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 	s, err := n.registry.State(ctx)
 	if err != nil || s.Champion == "" {

@@ -201,7 +201,7 @@ func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []data
 // existing returns the result of an existing directory with the sums of the same rows, or nil.
 func (o SumOptions) existing(ctx context.Context, r *sums.Recipe, leaf sums.Leaf) (*SumResult, error) {
 	if o.Job.Resume {
-		return nil, nil // without versions of files, nothing shows that they are equal
+		return nil, nil // the job continues, and publishing compares its result with the directory
 	}
 	p, err := sums.ReadPart(ctx, o.Out)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -74,8 +74,8 @@ func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error)
 	return result, err
 }
 
-// AddSums adds and subtracts sums of one recipe, and publishes a directory with the result. It is
-// the same as from summing the remaining rows at once.
+// AddSums adds and subtracts sums of one recipe, and publishes a directory with the result. If all
+// subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
 func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) {
 	if o.SaveSums == "" {
 		return nil, exit.Usage("no directory for the sums: name one with --out")
@@ -104,7 +104,8 @@ func (o FitOptions) validate() error {
 	return o.Job.Validate(dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
 }
 
-// checkChoices returns an error for options that need the scores of rows. Sums only give squared errors.
+// checkChoices returns an error for invalid options, among them those that need the scores of rows: sums only
+// give squared errors.
 func (o FitOptions) checkChoices() error {
 	if err := o.Lambda.Validate(); err != nil {
 		return err
@@ -132,7 +133,7 @@ func (o FitOptions) out() string {
 }
 
 // run adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
-// forgotten has digests of the sums of rows that were subtracted.
+// forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows.
 func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []string) (p *sums.Part, result *training.Result,
 	err error) {
 	all, err := parts.Add(ctx, terms)

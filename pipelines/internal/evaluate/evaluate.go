@@ -304,7 +304,7 @@ func openModel(ctx context.Context, model *string, data *dataset.Options,
 func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "model %s\n", r.Model)
-	if r.Rows.SetAside > 0 || r.Rows.Without() != "" { // the report below does not show the number of rows
+	if r.Rows.SetAside > 0 || r.Rows.Without() != "" { // the report below shows only the used rows
 		fmt.Fprintf(&b, "rows %s\n", r.Rows)
 	}
 	report.WriteSetAside(&b, r.SetAside)

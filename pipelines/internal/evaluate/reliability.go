@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// ProbabilityReport says how well the probabilities of a model are calibrated.
+// ProbabilityReport says how good the probabilities of a model are.
 type ProbabilityReport struct {
 	score.Tests
 	// NotFinite counts the rows that are excluded because their scores are not finite.

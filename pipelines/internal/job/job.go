@@ -198,7 +198,8 @@ func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.D
 // manyShards is the size, in shards, from which on a note names a file that cannot be cut.
 const manyShards = 8
 
-// uncuttable returns the largest file that has the size of manyShards shards and cannot be cut, "" for none.
+// uncuttable returns the largest file that has at least the size of manyShards shards and cannot be cut, "" for
+// none.
 func uncuttable(d *dataset.Dataset) (name string, size int64) {
 	for i := range d.Files {
 		f := &d.Files[i]

@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// checkDisjoint refuses an output or work directory that is inside another directory of the job.
+// checkDisjoint refuses an output or work directory that is inside another directory of the job, and an output
+// that is the work directory.
 func (o Options) checkDisjoint(makes string, dirs []Place) error {
 	var own, read []Place
 	for _, d := range dirs {

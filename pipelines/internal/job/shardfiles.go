@@ -25,9 +25,9 @@ import (
 type Part struct {
 	Names []string `json:"names"` // files of this part
 	File  string   `json:"file"`  // input file of the rows
-	First int64    `json:"first"` // lines or records of the input file before these rows
+	First int64    `json:"first"` // lines or records of the input file before the shard of these rows
 	Rows  int64    `json:"rows"`
-	Blank int64    `json:"blank_lines,omitempty"` // number of empty lines among these rows
+	Blank int64    `json:"blank_lines,omitempty"` // number of empty lines and headers in the shard
 }
 
 // filePass is a pass that writes files for every shard.

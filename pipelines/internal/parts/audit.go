@@ -121,7 +121,7 @@ func (a *auditState) compare(ctx context.Context, o AuditOptions) error {
 			a.pass.Fold.Levels = append(a.pass.Fold.Levels, sums.NamesOf(d.Members))
 		}
 		if a.pass.Fold.Levels = append(a.pass.Fold.Levels, nil); o.Where == "" && len(o.Without) == 0 {
-			each = append(each, &Total{Recipe: a.all.Recipe}) // an empty total for the last one
+			each = append(each, &Total{Recipe: a.all.Recipe}) // no sums: there must be no rows of other levels
 		}
 	}
 	var model *models.Model

@@ -15,8 +15,8 @@ import (
 )
 
 // CountCopies counts the copies of each row, in one pass over the data, if the data has few distinct rows.
-// Folds then divide the copies of a row evenly, instead of assigning all to one fold. With many distinct rows
-// it does nothing.
+// Then each copy of a row is assigned to a fold by its own hash, instead of all copies to one fold. With many
+// distinct rows CountCopies does nothing.
 //
 // Copies are counted by shard. Iterative learners use other shards than other passes; inRounds counts in them,
 // too.

@@ -75,7 +75,7 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 }
 
 // sumLabels sums the labels, or counts the rows, for each level of the categories with the given encoding. It
-// returns nil if there are none.
+// returns nil if there are no such categories or no labels.
 func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.Targets, error) {
 	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts},
 		Categories: preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}

@@ -144,7 +144,7 @@ func Mode(maxBad float64) dataset.Mode {
 // Prepared has the results of the profile pass and what is derived from them.
 type Prepared struct {
 	Data   *dataset.Dataset // the row length is known
-	Shards []dataset.Shard  // with their numbers of rows
+	Shards []dataset.Shard  // with exact bounds and line numbers
 	Counts job.Counts
 	Profiles
 	Target *transforms.Labeling // nil for data without labels
@@ -316,7 +316,7 @@ type Profiled struct {
 	Levels   profile.LevelCounts  // of rows
 	Encoded  []byte               // the sum
 	Counts   job.Counts
-	Shards   []dataset.Shard // with their numbers of rows
+	Shards   []dataset.Shard // with exact bounds and line numbers
 }
 
 // ProfileRows runs the profile pass. target says which labels are accepted. numbers is false if the rows were

@@ -211,8 +211,8 @@ func (sc *Scaling) affine(of func(j int) (shift, divide float64)) {
 }
 
 // ranges returns bounds on the numbers of each output column. They hold for all rows if the steps scale columns
-// separately, or if rows have norm 1. Otherwise they are the range of the sample, widened on both sides by its
-// own length.
+// separately, or if rows have norm 1. Otherwise they are the range of the sample, widened equally on both sides
+// to kernel.RangeSlack times its length.
 func (sc *Scaling) ranges() (low, high []float32, err error) {
 	d := sc.Dim
 	switch {

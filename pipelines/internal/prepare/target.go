@@ -142,7 +142,7 @@ func otherLabelsHint(d *dataset.Dataset) string {
 	return "; add files with other labels"
 }
 
-// maxRoom limits Spec.Room: beyond it the training targets use less than 8 bits of the grid.
+// maxRoom limits Spec.Room. At this limit the training targets use about 8 bits of the grid.
 const maxRoom = 100
 
 // roomy returns grids that are extended by Room on both sides.

@@ -118,7 +118,7 @@ func (s *served) open(ctx context.Context, format string, text []byte) (*dataset
 // requestName is the name of the text of a request in errors.
 const requestName = "request"
 
-// plainReason returns the text of an error about a request, without the place of the row.
+// plainReason returns the text of an error about a request, without requestName and what precedes it.
 func plainReason(text string) string {
 	if _, reason, is := strings.Cut(text, ": "+requestName+": "); is {
 		return reason

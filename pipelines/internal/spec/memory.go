@@ -169,8 +169,8 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	return m
 }
 
-// laneLimit returns the memory that a lane may take, 0 for no limit. If workers are in this process, a lane may
-// take as much as the solve, unless the user has set a limit.
+// laneLimit returns the memory that a lane may take, 0 for no limit. If workers are in this process, all lanes
+// together may take as much as the solve, unless the user has set a limit.
 func laneLimit(e engine.Engine, lanes int, solve int64) int64 {
 	most := e.WorkerBytes
 	if most == 0 && e.InProcess() {

@@ -84,7 +84,7 @@ func (t *Training) chooseLambda(ctx context.Context) error {
 				return losses[i]
 			}
 			if w := t.Learner.Table[i].HeldOutError; w > 0 {
-				return w // sum of the weights of errors, 0 without weights
+				return w // share of the weight that errors have; 0 without weights or errors
 			}
 			return float64(t.Learner.Table[i].HeldOutErrors)
 		}
@@ -120,8 +120,9 @@ func (t *Training) finishChoice(ctx context.Context) error {
 
 // scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and adds the
 // results to the table of the learner. Sums give squared errors of rounded features and no classification
-// errors; this pass gives both as in predictions. It returns the log loss for each row of the table if log
-// losses choose λ, +Inf if there is none.
+// errors; this pass gives both as in predictions. It returns the log loss for each row of the table: that of
+// probabilities if it keeps the scores; otherwise that of the pass if log losses choose λ, +Inf if there is none;
+// otherwise 0.
 func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error) {
 	table, fit := t.Learner.Table, t.summed.fit
 	losses = make([]float64, len(table))

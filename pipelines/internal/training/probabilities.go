@@ -48,9 +48,9 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 // stepRows is the number of held-out rows of each class from which on curves are isotonic step functions.
 const stepRows = 1000
 
-// leastRows is the number of held-out rows that a class, and all others together, need for a curve unless the
-// user asked for one. With fewer rows the curve may be decreasing, and then predictions of the class would be
-// wrong.
+// leastRows is the number of held-out rows of each class, and of all other classes together, that a model needs
+// to have probabilities, unless the user asked for them. With fewer rows the curve of a class may be decreasing,
+// and then predictions of the class would be wrong.
 const leastRows = 5
 
 // tooFew describes a class with too few held-out rows for curves that the user did not ask for; "" if there is
@@ -70,7 +70,8 @@ func (t *Training) tooFew(c *score.CalibrationCounts) string {
 	return ""
 }
 
-// classRows returns the number of rows of each class. With weights, rows are divided by the share of weights.
+// classRows returns the number of rows of each class. With weights, it divides the rows among the classes in
+// proportion to the weights of their rows.
 func classRows(c *score.CalibrationCounts) (rows []float64) {
 	var all int64
 	for _, n := range c.ClassRows() {
@@ -173,8 +174,9 @@ func (t *Training) fitProbabilities() error {
 	return t.takeCurves(c, counts.Rows(), t.opts.Parts())
 }
 
-// keptMethod returns the calibration method for scores of kept rows. With few rows of many classes, separate
-// curves would move the decisions between classes more than the rows justify.
+// keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
+// score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
+// decisions between classes more than the rows justify.
 func (t *Training) keptMethod(c *score.CalibrationCounts) string {
 	if m := t.method(c); m != score.Platt || t.opts.Calibrates() || t.Outputs() == 2 {
 		return m

@@ -1,6 +1,7 @@
-// Package twosample tests whether two tables are drawn from the same distribution, by the maximum mean
-// discrepancy in random features (Gretton et al. 2012). Test sums both tables by one recipe, as training does,
-// and compares their mean features.
+// Package twosample tests whether two tables are drawn from the same distribution. Test sums both tables by one
+// recipe, as training does, and compares their mean features. The statistic is the squared maximum mean
+// discrepancy (Gretton et al. 2012, JMLR 13:723) in the features of a kernel. Its p-value is from moments over
+// all permutations of the rows: see sums.TwoSampleOf.
 package twosample
 
 import (
@@ -93,7 +94,7 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 	return result, exit.NotPassed(failed)
 }
 
-// complete sets defaults, and returns an error for options that are invalid whatever the tables.
+// complete sets defaults, and returns an error for invalid options, or for a file that is in both tables.
 func (o *Options) complete(ctx context.Context) error {
 	switch {
 	case o.A == "" || o.B == "":

@@ -9,7 +9,7 @@ import (
 
 // LambdaDescent searches for the best of Values. A value is given by its index in Values.
 type LambdaDescent struct {
-	Values  []float64 // ascending; the values of Smaller come first
+	Values  []float64 // first those of Smaller, ascending; then the others, in any order
 	Smaller int       // number of values that are tried only while each does better than the next larger one
 	Judges  []int     // the folds that are held out
 	Rows    int64     // number of rows of the first of them
@@ -19,8 +19,8 @@ type LambdaDescent struct {
 	Before func(value int) []float64
 	// Together says that trying several values at once costs less.
 	Together bool
-	// Ends, unless nil, reports whether the search ends at a value to which the first fold has led. It then
-	// sets Ended.
+	// Ends, unless nil, reports whether the search ends at a value to which the first fold has led. The
+	// search then sets Ended.
 	Ends  func(value int) bool
 	Ended bool
 
@@ -174,8 +174,8 @@ func (s *LambdaDescent) hopeful(folds int) []int {
 }
 
 const (
-	// likely is a number of standard deviations. The other folds try a value unless its mean over all folds
-	// would have to be further below what the folds so far suggest.
+	// likely is a number of standard deviations. The other folds do not try a value if its mean on the folds
+	// so far is further than this above that of the best: see margin.
 	likely = 3
 	// On the same rows the errors of neighbouring λ differ by a standard deviation of about ordinary/√rows,
 	// relative to the errors; several times that if few rows have most of the error, up to unknown/√rows.
