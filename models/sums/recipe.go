@@ -67,9 +67,8 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		return nil, nil, err
 	}
 	if m.Learner.Log != nil {
-		return nil, nil, fmt.Errorf(
-			"%w: %s was fitted by the iterative learner %s; train it again on all rows (--init begins with its "+
-				"weights, which is not exact)", ErrNotBySums, dir, m.Learner.Kind)
+		return nil, nil, fmt.Errorf("%w: %s was fitted by the iterative learner %s; train it again on all rows "+
+			"(--init begins with its weights, which is not exact)", ErrNotBySums, dir, m.Learner.Kind)
 	}
 	p, err := ReadProfile(ctx, dir, m)
 	if err != nil {
