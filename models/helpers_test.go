@@ -62,11 +62,13 @@ func classifier(t testing.TB) *Model {
 			}},
 			Input: Input{Format: "csv", Dim: 2, Columns: []string{"width <cm>", "höhe"}, Label: "kind",
 				Options: json.RawMessage(`{"comma":";"}`)},
-			Vocabulary:  schema.NewVocabulary([]string{"ant", "bee", "cow"}),
-			Rows:        Rows{Read: 120, Used: 118, SetAside: 2},
-			Profile:     Profile{ClassCounts: []int64{40, 40, 38}, Width: 1.5},
-			Scores:      map[string]float64{"accuracy": 0.975, "auc": 0.99},
-			Fingerprint: "9f86d081884c7d65",
+			Targets: Targets{Vocabulary: schema.NewVocabulary([]string{"ant", "bee", "cow"})},
+			TrainingData: TrainingData{
+				Rows:        Rows{Read: 120, Used: 118, SetAside: 2},
+				Profile:     Profile{ClassCounts: []int64{40, 40, 38}, Width: 1.5},
+				Scores:      map[string]float64{"accuracy": 0.975, "auc": 0.99},
+				Fingerprint: "9f86d081884c7d65",
+			},
 		},
 	}
 }

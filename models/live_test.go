@@ -54,8 +54,8 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 	m := &Model{
 		Manifest: &Manifest{
 			Program: "test", Task: Regression, Recipe: sealed, Learner: Learner{Kind: "ridge", Folds: 1},
-			Input:      Input{Format: "csv", Dim: in, Columns: []string{"a", "b", "c", "d"}},
-			TargetGrid: linear.Grids{{Low: -1, High: 1}},
+			Input:   Input{Format: "csv", Dim: in, Columns: []string{"a", "b", "c", "d"}},
+			Targets: Targets{TargetGrid: linear.Grids{{Low: -1, High: 1}}},
 		},
 		Linear: &Linear{K: 1, D: 2 * frequencies, B: []float32{float32(number)}},
 		Kept:   []storage.File{{Name: learned.FileName, Data: data}},

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -74,8 +75,17 @@ type Manifest struct {
 	// Search describes the search that found the recipe; nil without a search.
 	Search *Search `json:"search,omitempty"`
 
-	Probabilities *Probabilities `json:"probabilities,omitempty"` // of a classification; nil if the model has scores only
+	BeyondScores
 
+	Input Input `json:"input"`
+	Targets
+	TrainingData
+	Checksums
+}
+
+// BeyondScores holds the parts of a model that predict more than the scores of its outputs.
+type BeyondScores struct {
+	Probabilities *Probabilities `json:"probabilities,omitempty"` // of a classification; nil if the model has scores only
 	// Positive is the class, of two, to which a threshold, precision, recall and F1 refer. It is "" in
 	// models of older versions, which means the second class.
 	Positive string `json:"positive,omitempty"`
@@ -86,17 +96,26 @@ type Manifest struct {
 	// Spread says how far rows are from the training rows; nil if that is not known.
 	Spread *Spread `json:"spread,omitempty"`
 	// Intervals has the scores behind intervals and sets; nil if the model has none.
-	Intervals  *Intervals         `json:"intervals,omitempty"`
-	Input      Input              `json:"input"`
+	Intervals *Intervals `json:"intervals,omitempty"`
+}
+
+// Targets gives the meaning of the outputs.
+type Targets struct {
 	Vocabulary *schema.Vocabulary `json:"vocabulary,omitempty"`  // of a classification: output c is class c
 	TargetGrid linear.Grids       `json:"target_grid,omitempty"` // of a regression: targets are Mid + Half·score
+}
 
+// TrainingData describes the rows that the model was trained on.
+type TrainingData struct {
 	Rows        Rows               `json:"rows"`
 	Weights     *RowWeights        `json:"weights,omitempty"` // nil if rows had none
 	Profile     Profile            `json:"profile"`
 	Scores      map[string]float64 `json:"scores,omitempty"` // by name, on data that the model was evaluated on
 	Fingerprint string             `json:"data_fingerprint"` // the same for equal rows, however they are split into files
+}
 
+// Checksums has the checksums of the other files of the directory and of the manifest.
+type Checksums struct {
 	Files  []FileSum `json:"files"` // the other files of the directory
 	SHA256 string    `json:"sha256"`
 }
@@ -167,10 +186,23 @@ type TrainingLog struct {
 	Rounds     int             `json:"rounds"` // number of rounds until the weights were taken
 	Ended      string          `json:"ended"`  // why training stopped
 
-	Rows      int64    `json:"rows"`           // number of training rows
-	Objective float64  `json:"objective"`      // mean loss of those rows plus λ/2‖W‖²
-	Dual      *float64 `json:"dual,omitempty"` // a lower bound of the least objective
-	Gap       *float64 `json:"gap,omitempty"`  // Objective − Dual
+	Rows      int64   `json:"rows"`      // number of training rows
+	Objective float64 `json:"objective"` // mean loss of those rows plus λ/2‖W‖²
+	Optimality
+
+	iterative.HeldOut
+	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were chosen for
+	// the smallest held-out error, so the error on new rows may be larger. It is 0 if the weights were not
+	// chosen that way.
+	HeldOutOf int `json:"held_of,omitempty"`
+
+	Path []Trial `json:"path,omitempty"` // results for each λ
+}
+
+// Optimality bounds how far the objective is from its minimum.
+type Optimality struct {
+	Dual *float64 `json:"dual,omitempty"` // a lower bound of the least objective
+	Gap  *float64 `json:"gap,omitempty"`  // Objective − Dual
 	// Above bounds how far Objective is above its minimum, by the gradient of the last state, for learners
 	// without a dual.
 	Above *float64 `json:"above,omitempty"`
@@ -180,29 +212,15 @@ type TrainingLog struct {
 	Residual *float64 `json:"residual,omitempty"`
 	// Converged reports whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`
-
-	HeldOutRows   int64   `json:"held_rows"`            // number of held-out rows
-	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
-	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified incorrectly
-	HeldOutError  float64 `json:"held_error,omitempty"` // share of those errors by weight, if rows have weights
-	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were chosen for
-	// the smallest held-out error, so the error on new rows may be larger. It is 0 if the weights were not
-	// chosen that way.
-	HeldOutOf int `json:"held_of,omitempty"`
-
-	Path []Trial `json:"path,omitempty"` // results for each λ
 }
 
 // Trial is the result of one λ on held-out rows.
 type Trial struct {
-	Lambda        float64 `json:"lambda"`
-	Rounds        int     `json:"rounds"`
-	Objective     float64 `json:"objective"`
-	HeldOutRows   int64   `json:"held_rows"`
-	HeldOutLoss   float64 `json:"held_loss"`
-	HeldOutErrors int64   `json:"held_errors"`
-	HeldOutError  float64 `json:"held_error,omitempty"` // by weight, if rows have weights
-	HeldOutOf     int     `json:"held_of,omitempty"`    // as in TrainingLog
+	Lambda    float64 `json:"lambda"`
+	Rounds    int     `json:"rounds"`
+	Objective float64 `json:"objective"`
+	iterative.HeldOut
+	HeldOutOf int `json:"held_of,omitempty"` // as in TrainingLog
 }
 
 // Input describes the rows that a model takes.
@@ -367,42 +385,8 @@ func (m *Manifest) check() (features.Recipe, error) {
 	if m.Outputs < 1 || m.Outputs > ridge.MaxOutputs {
 		return nil, fmt.Errorf("%d outputs, want 1 to %d", m.Outputs, ridge.MaxOutputs)
 	}
-	switch m.Task {
-	case Classification:
-		v := m.Vocabulary
-		switch {
-		case v == nil:
-			return nil, errors.New("classification without a vocabulary")
-		case len(v.Classes) < 2 || len(v.Classes) != m.Outputs:
-			return nil, fmt.Errorf("%d classes for %d outputs; want as many, and at least 2", len(v.Classes), m.Outputs)
-		case m.TargetGrid != nil:
-			return nil, errors.New("classification with a target grid")
-		}
-		if m.Positive != "" && (len(v.Classes) != 2 || !slices.Contains(v.Classes, m.Positive)) {
-			return nil, fmt.Errorf("the positive class %.80q; want one of two classes", m.Positive)
-		}
-		if n := len(m.Profile.ClassCounts); n != 0 && n != m.Outputs {
-			return nil, fmt.Errorf("counts for %d classes, want %d", n, m.Outputs)
-		}
-	case Regression:
-		switch {
-		case m.TargetGrid == nil:
-			return nil, errors.New("regression without a target grid")
-		case m.Vocabulary != nil:
-			return nil, errors.New("regression with a vocabulary")
-		}
-		if n := len(m.TargetGrid); n != m.Outputs {
-			return nil, fmt.Errorf("%d target grids for %d outputs; want as many", n, m.Outputs)
-		}
-		if err := m.TargetGrid.Validate(); err != nil {
-			return nil, err
-		}
-	case Embedding:
-		if m.Vocabulary != nil || m.TargetGrid != nil || len(m.Learner.Components) != m.Outputs {
-			return nil, errors.New("embedding with classes or targets, or without a variance for each output")
-		}
-	default:
-		return nil, fmt.Errorf("unknown task %q; have %s, %s, %s", m.Task, Classification, Regression, Embedding)
+	if err := m.checkTask(); err != nil {
+		return nil, err
 	}
 	if err := m.checkProbabilities(); err != nil {
 		return nil, err
@@ -452,6 +436,46 @@ func (m *Manifest) check() (features.Recipe, error) {
 			m.Input.Dim)
 	}
 	return recipe, m.checkFiles()
+}
+
+// checkTask returns an error if the task is unknown or does not fit the outputs.
+func (m *Manifest) checkTask() error {
+	switch m.Task {
+	case Classification:
+		v := m.Vocabulary
+		switch {
+		case v == nil:
+			return errors.New("classification without a vocabulary")
+		case len(v.Classes) < 2 || len(v.Classes) != m.Outputs:
+			return fmt.Errorf("%d classes for %d outputs; want as many, and at least 2", len(v.Classes), m.Outputs)
+		case m.TargetGrid != nil:
+			return errors.New("classification with a target grid")
+		}
+		if m.Positive != "" && (len(v.Classes) != 2 || !slices.Contains(v.Classes, m.Positive)) {
+			return fmt.Errorf("the positive class %.80q; want one of two classes", m.Positive)
+		}
+		if n := len(m.Profile.ClassCounts); n != 0 && n != m.Outputs {
+			return fmt.Errorf("counts for %d classes, want %d", n, m.Outputs)
+		}
+	case Regression:
+		switch {
+		case m.TargetGrid == nil:
+			return errors.New("regression without a target grid")
+		case m.Vocabulary != nil:
+			return errors.New("regression with a vocabulary")
+		}
+		if n := len(m.TargetGrid); n != m.Outputs {
+			return fmt.Errorf("%d target grids for %d outputs; want as many", n, m.Outputs)
+		}
+		return m.TargetGrid.Validate()
+	case Embedding:
+		if m.Vocabulary != nil || m.TargetGrid != nil || len(m.Learner.Components) != m.Outputs {
+			return errors.New("embedding with classes or targets, or without a variance for each output")
+		}
+	default:
+		return fmt.Errorf("unknown task %q; have %s, %s, %s", m.Task, Classification, Regression, Embedding)
+	}
+	return nil
 }
 
 // maxHeader is the most bytes of a weights file other than its numbers.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -20,9 +21,10 @@ func inRounds(t testing.TB) *Model {
 	m.Manifest.Learner = Learner{Kind: "svm", Lambda: 0.001, Folds: 5, Log: &TrainingLog{
 		Loss:       "hinge",
 		Options:    json.RawMessage(`{"loss":"hinge","outputs":3,"dim":5,"rows":94,"lambda":0.001,"partitions":2}`),
-		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Dual: &dual, Gap: &gap, HeldOutRows: 24,
-		HeldOutLoss: 0.5, HeldOutErrors: 3,
-		Path: []Trial{{Lambda: 0.001, Rounds: 3, Objective: 0.25, HeldOutRows: 24, HeldOutLoss: 0.75, HeldOutErrors: 4}},
+		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Optimality: Optimality{Dual: &dual, Gap: &gap},
+		HeldOut: iterative.HeldOut{HeldOutRows: 24, HeldOutLoss: 0.5, HeldOutErrors: 3},
+		Path: []Trial{{Lambda: 0.001, Rounds: 3, Objective: 0.25,
+			HeldOut: iterative.HeldOut{HeldOutRows: 24, HeldOutLoss: 0.75, HeldOutErrors: 4}}},
 	}}
 	m.Manifest.Probabilities = &Probabilities{Kind: score.Platt, Curves: make([]score.CalibrationCurve, 3), Rows: 24,
 		Folds: 5}

@@ -17,9 +17,9 @@ func TestResultsOfZeroAreWritten(t *testing.T) {
 	}{
 		{ridge.Row{HeldOutRow: ridge.HeldOutRow{HeldOutRows: 5}}, `"held_rows":5,"held_errors":0,"held_mse":0`},
 		{ridge.Row{}, `"rounding":0,"fold_mse":0`},
-		{iterative.Report{HeldOutRows: 5}, `"held_rows":5,"held_loss":0,"held_errors":0`},
+		{iterative.Report{HeldOut: iterative.HeldOut{HeldOutRows: 5}}, `"held_rows":5,"held_loss":0,"held_errors":0`},
 		{iterative.Report{}, `"errors":0`},
-		{TrainingLog{HeldOutRows: 5}, `"held_rows":5,"held_loss":0,"held_errors":0`},
+		{TrainingLog{HeldOut: iterative.HeldOut{HeldOutRows: 5}}, `"held_rows":5,"held_loss":0,"held_errors":0`},
 		{SearchTrial{}, `"error":0`},
 	} {
 		if b, err := json.Marshal(c.of); err != nil || !strings.Contains(string(b), c.want) {

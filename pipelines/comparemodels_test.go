@@ -195,7 +195,7 @@ func TestNumbersAreComparedByTheirErrors(t *testing.T) {
 	champion, challenger := comparable(t, dir, "target")
 	for _, weight := range []string{"", "w"} {
 		data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))},
-			Weight: weight}
+			Roles: dataset.Roles{Weight: weight}}
 		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data,
 			Gate: "rmse not worse by 900% at 95%", Slices: []string{"site"}})
 		if err != nil {

@@ -57,7 +57,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 			if family == "learned" {
 				o.Kernel = &learned.Options{Features: 60}
 			}
-			o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+			o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: tuning.LKRF{Proposals: 20000}, Rate: 3}
 			if family == "lkrf" {
 				o.Learned.By = "lkrf"
 			}

@@ -43,7 +43,8 @@ func sold(n int) []string {
 func explained(t *testing.T, model string, readers int, files ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	o := PredictOptions{Model: model, Data: dataset.Options{Data: files}, Join: &out, Scores: true, Explain: true}
+	o := PredictOptions{Model: model, Data: dataset.Options{Data: files}, Join: &out,
+		Content: PredictContent{Scores: true, Explain: true}}
 	if readers > 1 {
 		o.Job.Engine.Runner, o.Job.Engine.Lanes = "prism", readers
 	}

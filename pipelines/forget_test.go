@@ -31,7 +31,8 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 	for i := range 60 {
 		rows += fmt.Sprintf("u%d,%d,%s\n", i, i*37%61, []string{"in", "out"}[i%2])
 	}
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y", ID: "user"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y",
+		Roles: dataset.Roles{ID: "user"}}
 	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Spec: prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	if err == nil {
@@ -242,7 +243,8 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 			files = append(files, jobtest.Write(t, dir, fmt.Sprintf("cut-%d-%d.csv", i, k), lines[0]+strings.Join(some, "")))
 		}
 		out := fmt.Sprintf("%s/sums-%d", dir, i)
-		o := SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: files, Label: "y", ID: "user"}, Out: out}
+		o := SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: files, Label: "y",
+			Roles: dataset.Roles{ID: "user"}}, Out: out}
 		o.Job.ShardBytes, o.Job.Engine.Checkpoint = c.shard, -1
 		if c.lanes > 1 {
 			o.Job.Engine.Runner, o.Job.Engine.Lanes = "prism", c.lanes

@@ -77,15 +77,15 @@ func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
 // honestLearners are the learners with what judges by rows held out.
 var honestLearners = map[string]TrainOptions{
 	"ridge":        {},
-	"ridge, platt": {Calibrate: "platt"},
-	"ridge, one λ": {Calibrate: "platt", Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
+	"ridge, platt": {PredictionOptions: PredictionOptions{Calibrate: "platt"}},
+	"ridge, one λ": {PredictionOptions: PredictionOptions{Calibrate: "platt"}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
 	"ridge, folds": {Lambda: training.LambdaOptions{Path: []float64{1e-3}, Folds: 3}},
 	"svm": {Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}},
 		Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
 	"svm, patience": {
 		Learner: &svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "logistic"},
 			Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
-		Lambda: training.LambdaOptions{Path: []float64{1e-4}}, Calibrate: "platt",
+		Lambda: training.LambdaOptions{Path: []float64{1e-4}}, PredictionOptions: PredictionOptions{Calibrate: "platt"},
 	},
 	"sgd": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4}}},
 		Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
@@ -93,7 +93,8 @@ var honestLearners = map[string]TrainOptions{
 		Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
 	"sgd, platt": {
 		Learner: &sgd.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "hinge"},
-			Stop: iterative.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
+			Stop: iterative.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}},
+		PredictionOptions: PredictionOptions{Calibrate: "platt"},
 	},
 }
 
@@ -118,7 +119,7 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				o.Spec = maps
-				o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+				o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: tuning.LKRF{Proposals: 20000}, Rate: 3}
 				if family == "lkrf" {
 					o.Learned.By = "lkrf"
 				}

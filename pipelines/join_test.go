@@ -36,7 +36,8 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 			out := filepath.Join(dir, format)
 			var log bytes.Buffer
 			r, err := Predict(jobtest.Ctx, PredictOptions{
-				Model: model, Data: dataset.Options{Data: []string{data}}, Out: out, Format: format, Lines: lines,
+				Model: model, Data: dataset.Options{Data: []string{data}}, Out: out,
+				Content:        PredictContent{Format: format, Lines: lines},
 				MaxBadFraction: 0.5,
 				Job:            job.Options{ShardBytes: 12, Log: &log},
 			})

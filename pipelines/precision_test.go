@@ -34,7 +34,7 @@ func scoredTwice(t *testing.T, train, test []string, o TrainOptions) (r *Evaluat
 		t.Fatal(err)
 	}
 	_, err = Predict(jobtest.Ctx, PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"),
-		Format: "csv"})
+		Content: PredictContent{Format: "csv"}})
 	if err != nil {
 		t.Fatal(err)
 	}

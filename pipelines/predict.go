@@ -9,6 +9,9 @@ import (
 // PredictOptions says which model to apply to which data.
 type PredictOptions = apply.PredictOptions
 
+// PredictContent has the options of what is written for each row, and in which format.
+type PredictContent = apply.Content
+
 // PredictResult describes the predictions.
 type PredictResult = apply.PredictResult
 

@@ -204,7 +204,8 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := TrainOptions{Spec: prepare.Spec{Scale: []string{"none"},
-				Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1}, Learner: c.learner, Calibrate: c.calibrate}
+				Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1}, Learner: c.learner,
+				PredictionOptions: PredictionOptions{Calibrate: c.calibrate}}
 			o.Lambda.Path = []float64{1e-4}
 			_, m := trainedModel(t, lines(3000, 1), o)
 			scores, class := scoresOf(t, m, test)

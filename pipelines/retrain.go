@@ -37,7 +37,8 @@ func Retrain(ctx context.Context, o RetrainOptions) (*days.RetrainReport, error)
 		return nil, err
 	}
 	if _, rounds := o.Train.Rounds(); rounds && o.Window.Auto {
-		return nil, exit.Usage("--window auto chooses by the sums of days, which the learner %s does not have; give a number of days, such as --window 90d, or train with ridge", o.Train.LearnerName())
+		return nil, exit.Usage("--window auto chooses by the sums of days, which the learner %s does not have; "+
+			"give a number of days, such as --window 90d, or train with ridge", o.Train.LearnerName())
 	}
 	o.Program, o.Train.Data.Ignore = engine.Version(), days.DayColumns(o.Data)
 	report, err := days.Retrain(ctx, o.RetrainOptions, &retrainJobs{o})
@@ -54,7 +55,8 @@ const pairedFlag = "paired_gate"
 // the first night could honour, because the models of later nights are fitted to sums.
 func checkRetrainable(t TrainOptions) error {
 	if strings.ContainsAny(t.Data.Label, ",*") {
-		return exit.Usage("--label %s: models of several targets cannot be compared, so none would replace the first; retrain one model for each target", t.Data.Label)
+		return exit.Usage("--label %s: models of several targets cannot be compared, so none would replace the "+
+			"first; retrain one model for each target", t.Data.Label)
 	}
 	if _, rounds := t.Rounds(); rounds {
 		return nil // it is trained on rows every night
@@ -65,7 +67,8 @@ func checkRetrainable(t TrainOptions) error {
 	}{{"calibrate " + t.Calibrate, t.Calibrate == score.Isotonic}, {"threshold", t.Threshold != ""}, {"select",
 		t.Lambda.Selects()}} {
 		if x.set {
-			return exit.Usage("--%s needs the scores of rows, and the models of later nights are fitted to sums, which have none; leave it out, or choose an iterative learner, which is trained on all rows every night", x.flag)
+			return exit.Usage("--%s needs the scores of rows, and the models of later nights are fitted to sums, "+
+				"which have none; leave it out, or choose an iterative learner, which is trained on all rows every night", x.flag)
 		}
 	}
 	return nil

@@ -80,7 +80,8 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					o.Spec = maps
-					o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+					o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Rate: 3,
+						LKRF: tuning.LKRF{Proposals: 20000}}
 					if family == "lkrf" {
 						o.Learned.By = "lkrf"
 					}

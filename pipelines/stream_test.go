@@ -48,7 +48,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 	for _, d := range features {
 		dir := filepath.Join(b.dir, "models", fmt.Sprint("m", d))
 		_, err := trainPlain(t.Context(), TrainOptions{
-			Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", ID: "id"},
+			Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
 				Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
 			Model: dir, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		})
@@ -65,7 +65,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 	b.o = StreamOptions{
 		PredictOptions: PredictOptions{
 			Model: b.path("models@champion"), Data: dataset.Options{Data: []string{b.path("in/*.csv")}}, Out: b.path("out"),
-			Digest: true, MaxBadFraction: 1, Job: job.Options{Log: &b.log},
+			Content: PredictContent{Digest: true}, MaxBadFraction: 1, Job: job.Options{Log: &b.log},
 		},
 		Poll: time.Millisecond, PerRound: 2, UntilIdle: true,
 	}

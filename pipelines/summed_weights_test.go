@@ -27,7 +27,8 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 		}
 	}
 	data := func(name, text string) dataset.Options {
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", header+text)}, Label: "y", Weight: "w"}
+		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", header+text)}, Label: "y",
+			Roles: dataset.Roles{Weight: "w"}}
 	}
 	all := data("all", equal+mixed)
 	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),

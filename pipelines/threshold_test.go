@@ -59,7 +59,8 @@ func TestThresholdsDecide(t *testing.T) {
 			t.Errorf("%q: %+v", method, got.Threshold)
 		}
 		predicted, err := Predict(jobtest.Ctx,
-			PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"+method), Threshold: best.Threshold})
+			PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"+method),
+				Content: PredictContent{Threshold: best.Threshold}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,6 +34,9 @@ type Spec = prepare.Spec
 // LambdaOptions are the part of TrainOptions that says how λ is chosen.
 type LambdaOptions = training.LambdaOptions
 
+// PredictionOptions are the TrainOptions for probabilities, the threshold between two classes, and intervals.
+type PredictionOptions = training.PredictionOptions
+
 // NoSearch is the value of TrainOptions.Search that turns the search for features off.
 const NoSearch = tuning.NoSearch
 

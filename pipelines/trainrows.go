@@ -149,7 +149,8 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 		return "", err
 	}
 	var o TrainOptions
-	o.Data = dataset.Options{Data: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label, Weight: f.Weight}
+	o.Data = dataset.Options{Data: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
+		Roles: dataset.Roles{Weight: f.Weight}}
 	o.Task, o.Lambda.Path, o.Room, o.Seed, o.MaxBadFraction = f.Options.Task, f.Options.Lambda, f.Options.Room,
 		f.Options.Seed, 1
 	if f.Options.Features > 0 {

@@ -56,11 +56,11 @@ func weightedOptions(t *testing.T, lines []string, weight string) TrainOptions {
 	name := jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))
 	return TrainOptions{
 		Spec: prepare.Spec{
-			Data:   dataset.Options{Data: []string{name}, Label: "y", Weight: weight},
+			Data:   dataset.Options{Data: []string{name}, Label: "y", Roles: dataset.Roles{Weight: weight}},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
 		},
-		Calibrate: "none", // curves of probabilities trust rows, not weights
-		Model:     filepath.Join(dir, "model"),
+		PredictionOptions: PredictionOptions{Calibrate: "none"}, // curves of probabilities trust rows, not weights
+		Model:             filepath.Join(dir, "model"),
 	}
 }
 

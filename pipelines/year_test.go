@@ -134,7 +134,7 @@ func newNights(c calendar, s stops, models, data, disk string) *nights {
 	n := &nights{calendar: c, root: data, disk: disk, reg: registry.Registry{Dir: models}, stops: s}
 	n.o = RetrainOptions{
 		RetrainOptions: days.RetrainOptions{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
-			Window: spec.Window{Days: c.window}, By: "test"},
+			Window: spec.Window{Days: c.window}, Author: days.Author{By: "test"}},
 		Train: TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},

@@ -27,7 +27,8 @@ func TestNoCheckpointCoversAShardThatIsNotWhole(t *testing.T) {
 		l, saver := NewLane(fn, 0), new(countingSaver)
 		l.Saver = saver
 		s := l.newSaving(0)
-		for i, r := range []dataset.Report{{Rows: 3}, bad, {Rows: 3}, {Rows: 3}} {
+		good := dataset.Report{RowCounts: dataset.RowCounts{Rows: 3}}
+		for i, r := range []dataset.Report{good, bad, good, good} {
 			if err := s.add(t.Context(), l, r, i == 3); err != nil {
 				t.Fatal(err)
 			}

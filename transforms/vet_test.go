@@ -41,16 +41,16 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, gram.Index(s, sc, gram.State{}, stored, reports)))
 	},
 	"files": func(s beam.Scope, sc transforms.Scan) {
-		f := &scores.Files{Model: "models@champion", Out: "out", Format: "csv"}
+		f := &scores.Files{Model: "models@champion", Out: "out", Content: scores.Content{Format: "csv"}}
 		transforms.WriteLines(s, "files", f.Predict(s, []scores.Arrival{{Path: "a"}, {Path: "b"}}, 1))
 	},
 	"arriving files": func(s beam.Scope, sc transforms.Scan) {
-		f := &scores.Files{Model: "models@champion", Out: "out", Format: "csv"}
+		f := &scores.Files{Model: "models@champion", Out: "out", Content: scores.Content{Format: "csv"}}
 		f.Arrive(s, scores.Arriving{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
 	},
 	"messages": func(s beam.Scope, sc transforms.Scan) {
 		f := &scores.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out",
-			Dead: "pubsub://projects/p/topics/dead", Format: "csv"}
+			Dead: "pubsub://projects/p/topics/dead", Content: scores.Content{Format: "csv"}}
 		if _, err := f.Receive(s, "pubsub://projects/p/subscriptions/rows", messages.Settings{IDAttribute: "id"},
 			1); err != nil {
 			panic(err)

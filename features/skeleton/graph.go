@@ -65,20 +65,9 @@ func fromNodes(nodes []Node, columns int) (*Graph, error) {
 	if len(nodes) == 0 || len(nodes) > MaxNodes {
 		return nil, fmt.Errorf("skeleton: give 1 to %d nodes (have %d)", MaxNodes, len(nodes))
 	}
-	index := make(map[string]int32, len(nodes))
-	edges := 0
-	for i := range nodes {
-		n := &nodes[i]
-		if n.Name == "" || len(n.Name) > maxName {
-			return nil, fmt.Errorf("skeleton: node %d: the name must have 1 to %d bytes (have %d)", i+1, maxName, len(n.Name))
-		}
-		if j, taken := index[n.Name]; taken {
-			return nil, fmt.Errorf("skeleton: node %d: the name %q is that of node %d, too", i+1, n.Name, j+1)
-		}
-		index[n.Name] = int32(i)
-		if edges += len(n.Inputs) + len(n.Columns); edges > MaxEdges {
-			return nil, fmt.Errorf("skeleton: node %q: more than %d inputs and columns up to here", n.Name, MaxEdges)
-		}
+	index, edges, err := named(nodes)
+	if err != nil {
+		return nil, err
 	}
 	g := &Graph{
 		columns: columns,
@@ -146,6 +135,25 @@ func fromNodes(nodes []Node, columns int) (*Graph, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// named returns the indices of the nodes by name, and the number of their inputs and columns.
+func named(nodes []Node) (index map[string]int32, edges int, err error) {
+	index = make(map[string]int32, len(nodes))
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Name == "" || len(n.Name) > maxName {
+			return nil, 0, fmt.Errorf("skeleton: node %d: the name must have 1 to %d bytes (have %d)", i+1, maxName, len(n.Name))
+		}
+		if j, taken := index[n.Name]; taken {
+			return nil, 0, fmt.Errorf("skeleton: node %d: the name %q is that of node %d, too", i+1, n.Name, j+1)
+		}
+		index[n.Name] = int32(i)
+		if edges += len(n.Inputs) + len(n.Columns); edges > MaxEdges {
+			return nil, 0, fmt.Errorf("skeleton: node %q: more than %d inputs and columns up to here", n.Name, MaxEdges)
+		}
+	}
+	return index, edges, nil
 }
 
 // intern returns the number of a space, which it adds if it is new.

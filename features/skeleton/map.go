@@ -31,22 +31,29 @@ type Map struct {
 	counts  []int64
 	weights []float32
 
-	// Phases: feature j has codes[start[j] : start[j]+size[j]]. Within a chunk features are sorted by their
-	// number of phases, and order has their indices.
+	phases
+	rest
+
+	bound   float32
+	scratch sync.Pool // of *scratch
+}
+
+// phases has the base features of modulus 1. Feature j has codes[start[j] : start[j]+size[j]]. Within a
+// chunk features are sorted by their number of phases, and order has their indices.
+type phases struct {
 	codes       []int32
 	start, size []int32
 	order       []uint16
 	chunks      []span32
+}
 
-	// Other base features and factors, feature by feature; only some skeletons have them.
+// rest has the other base features and the factors, feature by feature; only some skeletons have them.
+type rest struct {
 	productTo []int32
 	products  []int32
 	factorTo  []int32
 	factors   []factor
 	values    []float32
-
-	bound   float32
-	scratch sync.Pool // of *scratch
 }
 
 // span32 describes a chunk: where its codes begin, and the ends, in order, of the features with 0, 1, …
@@ -63,8 +70,9 @@ func newMap(book *codebook, d *distinct, bound float32) (*Map, error) {
 	n := d.len()
 	m := &Map{
 		book: book, out: n, draws: d.draws, drawn: d.factorsDrawn, counts: d.counts,
-		weights: make([]float32, n), start: make([]int32, n), size: make([]int32, n),
-		codes: make([]int32, 0, len(d.codes)), order: make([]uint16, n),
+		weights: make([]float32, n),
+		phases: phases{codes: make([]int32, 0, len(d.codes)), start: make([]int32, n), size: make([]int32, n),
+			order: make([]uint16, n)},
 	}
 	if len(d.factors) > 0 {
 		m.factorTo, m.factors, m.values = d.factorTo, d.factors, d.values

@@ -72,22 +72,7 @@ func Gram(tiles [][]float64, z *Bytes, threads int) { gram(tiles, z, nil, thread
 // gram adds the Gram matrix of the rows of z, which have weights unless w is nil.
 func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 	d := z.d
-	if len(tiles) != NumTiles(d) {
-		panic("blas: another number of tiles than NumTiles")
-	}
-	type place struct{ t, i, j int }
-	places := make([]place, 0, len(tiles))
-	for i, t := 0, 0; i*TileDim < d; i++ {
-		for j := range i + 1 {
-			if tiles[t] != nil {
-				places = append(places, place{t, i, j})
-				if len(tiles[t]) != TileRows(d, i)*TileRows(d, j) {
-					panic("blas: a tile of the wrong size")
-				}
-			}
-			t++
-		}
-	}
+	places := placesOf(tiles, d)
 	if z.n == 0 || len(places) == 0 {
 		return
 	}
@@ -162,6 +147,28 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 		}
 	})
 	op.z, op.w = nil, nil
+}
+
+// place is the position of a tile: tiles[t] has the rows of strip i and the columns of strip j.
+type place struct{ t, i, j int }
+
+// placesOf returns the places of the tiles that are not nil, of a matrix of dimension d.
+func placesOf(tiles [][]float64, d int) []place {
+	if len(tiles) != NumTiles(d) {
+		panic("blas: another number of tiles than NumTiles")
+	}
+	places := make([]place, 0, len(tiles))
+	for t, tile := range tiles {
+		if tile == nil {
+			continue
+		}
+		i, j := tileAt(t)
+		if len(tile) != TileRows(d, i)*TileRows(d, j) {
+			panic("blas: a tile of the wrong size")
+		}
+		places = append(places, place{t, i, j})
+	}
+	return places
 }
 
 // addTo adds s·x to g.

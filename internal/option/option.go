@@ -18,7 +18,7 @@
 //	list         commas: a list with commas between its words; joined: several texts become one
 //	             with commas between
 //	unit         bytes: a number that can be written as 8GB; days: one that can be written as 90d
-//	omit         fields of this struct that are no options here
+//	omit         fields of this struct, and of structs that it embeds, that are no options here
 //
 // A field that is a struct adds its options if it is embedded or has the tag group (group:"" is the group
 // of the struct around it), and a slice with that tag adds the options of the structs in it. The
@@ -85,12 +85,13 @@ func (g *Group) Add(owner string, v any) {
 	if p.Kind() != reflect.Pointer || p.Elem().Kind() != reflect.Struct {
 		panic(fmt.Sprintf("option: %T does not point to a struct", v))
 	}
-	g.add(owner, p.Elem(), "")
+	g.add(owner, p.Elem(), "", nil)
 }
 
-// add adds the options of a struct, given the tags of the field that holds it.
-func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag) {
-	omit := omitted(s.Type(), tags)
+// add adds the options of a struct. tags are the tags of the field that holds it; outer has the fields that
+// a struct that embeds it omits.
+func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag, outer []string) {
+	omit := append(omitted(s.Type(), tags), outer...)
 	for i := range s.NumField() {
 		f, value := s.Type().Field(i), s.Field(i)
 		group, grouped := f.Tag.Lookup("group")
@@ -102,11 +103,13 @@ func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag) {
 		case slices.Contains(omit, f.Name):
 		case f.Tag.Get("flag") != "":
 			g.addField(owner, s.Type(), f, value, inherited)
-		case f.Type.Kind() == reflect.Struct && (f.Anonymous || grouped):
-			g.add(owner, value, inherited)
+		case f.Type.Kind() == reflect.Struct && f.Anonymous:
+			g.add(owner, value, inherited, omit)
+		case f.Type.Kind() == reflect.Struct && grouped:
+			g.add(owner, value, inherited, nil)
 		case f.Type.Kind() == reflect.Slice && grouped:
 			for j := range value.Len() {
-				g.add(owner, reflect.Indirect(value.Index(j).Elem()), inherited)
+				g.add(owner, reflect.Indirect(value.Index(j).Elem()), inherited, nil)
 			}
 		}
 	}

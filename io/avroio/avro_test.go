@@ -172,7 +172,8 @@ func TestEveryTypeAndCodecIsReadInShards(t *testing.T) {
 
 func TestRowsThatCannotBeUsedHaveTheirRecordNumber(t *testing.T) {
 	records, _ := samples(80)
-	d, err := open(t, dataset.Options{Columns: []string{"double", "float"}, Label: "level", ID: "text"},
+	d, err := open(t, dataset.Options{Columns: []string{"double", "float"}, Label: "level",
+		Roles: dataset.Roles{ID: "text"}},
 		write(t, records, 9))
 	if err != nil {
 		t.Fatal(err)

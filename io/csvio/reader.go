@@ -26,11 +26,9 @@ const (
 type Reader struct {
 	lines  *lines.Reader
 	layout Layout
-	uses   []int32  // for each field, the index of a feature or one of the constants above
-	labels [][]byte // labels of the last row
-	weight []byte
-	id     kept
-	keys   []kept
+	uses   []int32 // for each field, the index of a feature or one of the constants above
+	lastTexts
+	numbers
 	part   *dataset.PartFilter // nil if all rows are read
 	taps   []*dataset.Tap      // of fields that decide about the part, or are described; nil if all rows are read
 	text   []byte              // text of a quoted field, reused
@@ -40,9 +38,20 @@ type Reader struct {
 	heads  int64    // records that repeat the header
 	quoted [3]int64 // the first quoted field that seems to hold records
 	fatal  error
+}
 
+// lastTexts has the texts of the last row that are not features.
+type lastTexts struct {
+	labels [][]byte
+	weight []byte
+	id     kept
+	keys   []kept
+}
+
+// numbers describes how fields of features become the numbers of a row.
+type numbers struct {
 	values []value     // of each feature
-	width  int         // values of a row
+	width  int         // numbers in a row
 	sink   schema.Sink // takes features that are not simple; nil if all are
 }
 
@@ -73,8 +82,8 @@ func newReader(r *lines.Reader, l Layout) *Reader {
 	if l.Validate() != nil {
 		panic("csvio: invalid layout")
 	}
-	d := &Reader{lines: r, layout: l, uses: make([]int32, len(l.Columns)), values: make([]value, len(l.Features)),
-		width: len(l.Features)}
+	d := &Reader{lines: r, layout: l, uses: make([]int32, len(l.Columns)),
+		numbers: numbers{values: make([]value, len(l.Features)), width: len(l.Features)}}
 	for f := range d.uses {
 		d.uses[f] = ignored
 	}

@@ -33,23 +33,13 @@ type Options struct {
 
 	// Roles of columns, for formats with columns. A column is given by name or 1-based
 	// position. Label, Columns and Drop may hold patterns, in which * is any text.
-	Label   string   `flag:"label,common" placeholder:"COLUMN" help:"Label column (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the last). Several (separated by commas, or a pattern with *) are the targets of one regression."`
-	Weight  string   `flag:"weight_column" group:"Columns of tables" placeholder:"COLUMN" help:"Column with the weight of each row: a number ≥ 0. The default is the weight column of the model or recipe, if it has one."`
-	ID      string   `flag:"id_column" group:"Columns of tables" placeholder:"COLUMN" help:"Column that identifies each row, by name or position. It is not a feature and is copied to predictions. The default is the id column of the model, if it has one."`
-	Time    string   `flag:"time_column" group:"Columns of tables" placeholder:"COLUMN" help:"Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates need no flag to become features: days, month, weekday and hour."`
-	Group   []string // columns that together name the group of a row; not features
-	Fold    string   // column with the number of the row's fold, not a feature; "" for none
-	Keys    string   // role of the columns from which row keys are made: group, fold or time; "" for no keys
-	Levels  []string // columns that name the level of a row, such as country and source; may be features, too
+	Label   string `flag:"label,common" placeholder:"COLUMN" help:"Label column (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the last). Several (separated by commas, or a pattern with *) are the targets of one regression."`
+	Roles   `group:"Columns of tables"`
 	Columns []string `flag:"columns" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to use, by name, position or pattern such as 'x*', separated by commas, or @FILE with a name on each line. The default is all columns except the label and the columns of --drop, --weight_column, --id_column and --time_column."`
 	Drop    []string `flag:"drop,common" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to leave out, as for --columns (see --help_all)."`
 	Ignore  []string // name=value directories that are not columns unless another option names them
 
-	// Only, unless nil, chooses rows by their id.
-	Only *Only `json:"-"`
-
-	// Part, unless nil, chooses rows for a test, or the others.
-	Part *Part `json:"-"`
+	Subset `json:"-"`
 
 	// LabelText changes the text of labels; the zero value takes the changes of Like.
 	LabelText LabelText `group:""`
@@ -61,6 +51,23 @@ type Options struct {
 	// Like, unless nil, is the schema of a model, which the data must fit. Columns with
 	// names are matched by name. Label columns are then optional.
 	Like *Schema
+}
+
+// Roles are the columns with other roles than features and labels.
+type Roles struct {
+	Weight string   `flag:"weight_column" placeholder:"COLUMN" help:"Column with the weight of each row: a number ≥ 0. The default is the weight column of the model or recipe, if it has one."`
+	ID     string   `flag:"id_column" placeholder:"COLUMN" help:"Column that identifies each row, by name or position. It is not a feature and is copied to predictions. The default is the id column of the model, if it has one."`
+	Time   string   `flag:"time_column" placeholder:"COLUMN" help:"Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates need no flag to become features: days, month, weekday and hour."`
+	Group  []string // columns that together name the group of a row; not features
+	Fold   string   // column with the number of the row's fold, not a feature; "" for none
+	Keys   string   // role of the columns from which row keys are made: group, fold or time; "" for no keys
+	Levels []string // columns that name the level of a row, such as country and source; may be features, too
+}
+
+// Subset chooses some of the rows.
+type Subset struct {
+	Only *Only // unless nil, by their id
+	Part *Part // unless nil, for a test, or the others
 }
 
 // Validate returns an error for options that no data can fit.

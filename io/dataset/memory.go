@@ -12,7 +12,7 @@ func (d *Dataset) InMemory(q Request) *Input {
 // weights and bad rows like the Reader of a file; the source gives the line numbers. Only one
 // Reader of an Input may be in use at a time.
 func (in *Input) Rows(source rows.Reader) *Reader {
-	r := &Reader{Request: in.reader.Request, data: in.Data, rows: source, decoder: in.reader.decoder}
+	r := &Reader{Request: in.reader.Request, data: in.Data, parser: parser{rows: source, decoder: in.reader.decoder}}
 	r.extras, _ = source.(rows.Extras)
 	return r
 }

@@ -32,22 +32,27 @@ const (
 // Report, so that every runner passes them to the driver in the same form.
 type Reader struct {
 	Request
-	data    *Dataset
-	source  *Source // nil if no file was opened ahead
-	name    string
+	data   *Dataset
+	source *Source // nil if no file was opened ahead
+	name   string
+	parser
+	first  int64       // lines or records before the shard
+	labels []float64   // of the last row
+	number []byte      // scratch of plainNumber
+	wide   *row        // a row already read, but too long for the last block
+	ids    *idFilter   // nil unless the dataset has an Only
+	levels *levelNames // nil unless rows have levels
+	part   *PartFilter // nil unless the dataset has a Part
+	report Report
+	closer []io.Closer
+}
+
+// parser has the reader of the format, and the lines and the decoder of that reader.
+type parser struct {
 	rows    rows.Reader // nil after the last row
 	extras  rows.Extras // of rows; nil if it has none
 	decoder *schema.Decoder
 	text    *lines.Reader
-	first   int64       // lines or records before the shard
-	labels  []float64   // of the last row
-	number  []byte      // scratch of plainNumber
-	wide    *row        // a row already read, but too long for the last block
-	ids     *idFilter   // nil unless the dataset has an Only
-	levels  *levelNames // nil unless rows have levels
-	part    *PartFilter // nil unless the dataset has a Part
-	report  Report
-	closer  []io.Closer
 }
 
 // Request says what to read of each row, and what to do with rows that cannot be used.
@@ -120,7 +125,8 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 		}
 		r.ids = &idFilter{ids: ids}
 	}
-	if keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil; err == nil && keyed && r.Describe == nil && r.extras == nil {
+	keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil
+	if err == nil && keyed && r.Describe == nil && r.extras == nil {
 		r.rows = nil
 		return errors.New("the format has no columns of weights, groups, folds, times or levels")
 	}

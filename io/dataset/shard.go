@@ -23,11 +23,33 @@ func (s Shard) Before(t Shard) bool {
 // Report records what the reader of a shard saw.
 type Report struct {
 	Shard Shard `json:"shard"`
-	Begin int64 `json:"begin"`         // start of the first record: a byte of the file, or a record
-	End   int64 `json:"end"`           // start of the first record after the shard
-	Lines int64 `json:"lines"`         // lines or records between the two
-	Rows  int64 `json:"rows"`          // rows used
-	Bad   int64 `json:"bad,omitempty"` // rows that cannot be used
+	Begin int64 `json:"begin"` // start of the first record: a byte of the file, or a record
+	End   int64 `json:"end"`   // start of the first record after the shard
+	Lines int64 `json:"lines"` // lines or records between the two
+	RowCounts
+	// Named encodes which ids of Dataset.Only belong to used rows; see Only.Missing.
+	Named []byte `json:"named,omitempty"`
+	// NotNumbers reports whether a table that is read as numbers has a field that is not a number.
+	NotNumbers bool `json:"not_numbers,omitempty"`
+	FieldCounts
+	OtherLines
+	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row
+	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed
+	Fault    string     `json:"fault,omitempty"`     // why reading stopped early
+	Storage  bool       `json:"storage,omitempty"`   // the fault is in the storage, not in the data
+}
+
+// OtherLines counts lines that are not rows.
+type OtherLines struct {
+	Blank   int64    `json:"blank,omitempty"`   // blank lines among the lines
+	Headers int64    `json:"headers,omitempty"` // records that repeat the header, which are not rows
+	Quoted  [3]int64 `json:"quoted,omitzero"`   // from line, to line, rows: a quoted field that seems to hold rows
+}
+
+// RowCounts counts rows by their use.
+type RowCounts struct {
+	Rows int64 `json:"rows"`          // rows used
+	Bad  int64 `json:"bad,omitempty"` // rows that cannot be used
 	// Unlabeled counts rows whose label is missing, which are set aside, too.
 	Unlabeled int64 `json:"unlabeled,omitempty"`
 	// Weightless counts rows of weight 0, which are set aside, too, but not listed.
@@ -35,22 +57,13 @@ type Report struct {
 	// Passed counts rows that Dataset.Only or Dataset.Part does not choose. If there is such a
 	// choice, rows that cannot be read count here, too. They are neither used nor set aside.
 	Passed int64 `json:"passed,omitempty"`
-	// Named encodes which ids of Dataset.Only belong to used rows; see Only.Missing.
-	Named []byte `json:"named,omitempty"`
-	// NotNumbers reports whether a table that is read as numbers has a field that is not a number.
-	NotNumbers bool `json:"not_numbers,omitempty"`
-	// Missing and Others count missing values and unknown category values of a typed table in used rows.
+}
+
+// FieldCounts counts fields of a typed table in used rows.
+type FieldCounts struct {
 	Missing int64 `json:"missing,omitempty"`
-	Others  int64 `json:"others,omitempty"`
-	// times with a zone where the training data has none, or the reverse
-	Zones    int64      `json:"zones,omitempty"`
-	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
-	Headers  int64      `json:"headers,omitempty"`   // records that repeat the header, which are not rows
-	Quoted   [3]int64   `json:"quoted,omitzero"`     // from line, to line, rows: a quoted field that seems to hold rows
-	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row
-	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed
-	Fault    string     `json:"fault,omitempty"`     // why reading stopped early
-	Storage  bool       `json:"storage,omitempty"`   // the fault is in the storage, not in the data
+	Others  int64 `json:"others,omitempty"` // unknown category values
+	Zones   int64 `json:"zones,omitempty"`  // times with a zone where the training data has none, or the reverse
 }
 
 // SetAside is a row that cannot be used, with its position and the reason.

@@ -124,26 +124,34 @@ func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 		}
 		l.Roles[role.name] = f
 	}
+	if err := c.layFeatures(&l, p, what); err != nil {
+		return TableLayout{}, err
+	}
+	return l, nil
+}
+
+// layFeatures sets the features of l: columns without another role that the choice does not leave out.
+func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 	const feature, dropped = "feature", "dropped"
 	for _, given := range c.Columns {
 		found, pattern, err := p.all("column", given)
 		if err != nil {
-			return TableLayout{}, err
+			return err
 		}
 		for _, f := range found {
 			switch {
 			case what[f] == "" || what[f] == feature:
 				what[f] = feature
 			case !pattern:
-				return TableLayout{}, fmt.Errorf("table: column %s is the %s, so it cannot be a feature",
-					Quote(columns[f]), what[f])
+				return fmt.Errorf("table: column %s is the %s, so it cannot be a feature",
+					Quote(l.Columns[f]), what[f])
 			}
 		}
 	}
 	for _, given := range c.Drop {
 		found, _, err := p.all("drop", given)
 		if err != nil {
-			return TableLayout{}, err
+			return err
 		}
 		for _, f := range found {
 			if what[f] == "" || what[f] == feature {
@@ -158,15 +166,15 @@ func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 	}
 	switch d := len(l.Features); {
 	case d == 0 && len(c.Drop) > 0:
-		return TableLayout{}, errors.New("table: no column is left to be a feature")
+		return errors.New("table: no column is left to be a feature")
 	case d == 0 && len(l.Roles) > 0:
-		return TableLayout{}, errors.New("table: no column besides the label, the weight, the id and the time")
+		return errors.New("table: no column besides the label, the weight, the id and the time")
 	case d == 0:
-		return TableLayout{}, errors.New("table: the label is the only column")
+		return errors.New("table: the label is the only column")
 	case d > rows.MaxDim:
-		return TableLayout{}, fmt.Errorf("table: %d feature columns; the limit is %d", d, rows.MaxDim)
+		return fmt.Errorf("table: %d feature columns; the limit is %d", d, rows.MaxDim)
 	}
-	return l, nil
+	return nil
 }
 
 // layLabels sets the labels of l to the chosen ones.

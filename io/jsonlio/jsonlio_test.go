@@ -146,7 +146,7 @@ func TestNestedAndUnknownColumnsAreNamed(t *testing.T) {
 }
 
 func TestAModelFindsItsColumns(t *testing.T) {
-	train, err := open(t, dataset.Options{Label: "y", ID: "id"}, `{"id":"p","a":1,"b":2,"y":0}`)
+	train, err := open(t, dataset.Options{Label: "y", Roles: dataset.Roles{ID: "id"}}, `{"id":"p","a":1,"b":2,"y":0}`)
 	if err != nil {
 		t.Fatal(err)
 	}

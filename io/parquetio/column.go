@@ -13,26 +13,31 @@ import (
 // columnReader reads the values of a column, page by page.
 type columnReader struct {
 	*column
-	field    int // of the layout
-	to       *dataset.FieldSink
-	put      put
-	codecs   *compress.Blocks
-	scratch  *scratch
-	stream   stream
-	codec    int64
-	left     int64 // values in the chunk after this page
-	page     int64 // values left in this page
-	content  []byte
+	field   int // of the layout
+	to      *dataset.FieldSink
+	put     put
+	number  number // how numbers are stored, if that is simple
+	codecs  *compress.Blocks
+	scratch *scratch
+	stream  stream
+	codec   int64
+	left    int64 // values in the chunk after this page
+	page    int64 // values left in this page
+	content []byte
+	encoding
+
+	// open, unless nil, reads the levels at the beginning of a page b of lists, and returns the rest.
+	open func(h *header, b []byte) ([]byte, error)
+}
+
+// encoding holds the encoded levels and values of a page, and the dictionary of the chunk.
+type encoding struct {
 	levels   hybrid // definition levels, if the column is optional
 	values   decoder
 	decoders *decoders
 	indexed  bool // values are indices of the dictionary
 	index    hybrid
 	dict     dictionary
-	number   number // how numbers are stored, if that is simple
-
-	// open, unless nil, reads the levels at the beginning of a page b of lists, and returns the rest.
-	open func(h *header, b []byte) ([]byte, error)
 }
 
 // scratch is memory that all columns of a reader share.

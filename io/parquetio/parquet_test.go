@@ -150,7 +150,7 @@ func TestRowGroupsAreShards(t *testing.T) {
 	rows, _ := samples(1000)
 	file := write(t, rows, 100)
 	d, err := open(t, dataset.Options{Columns: []string{"double", "float", "small", "number"}, Label: "truth",
-		ID: "text"}, file)
+		Roles: dataset.Roles{ID: "text"}}, file)
 	if err != nil {
 		t.Fatal(err)
 	}

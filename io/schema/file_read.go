@@ -230,16 +230,8 @@ func (r *reader) field(indent int) error {
 		var text string
 		switch key {
 		case "levels":
-			if f.Levels, err = r.list(value, keys, MaxLevels); err != nil {
+			if f.Levels, err = r.levels(value, keys); err != nil {
 				return err
-			}
-			begin := r.number
-			slices.Sort(f.Levels)
-			for i, l := range f.Levels {
-				if i > 0 && l == f.Levels[i-1] {
-					r.line = begin - 1
-					return fmt.Errorf("level %s occurs twice in the list that ends here", quoteFile(l))
-				}
 			}
 			continue
 		case "name", "role", "type", "layout", "buckets", "encode", "fill", "unit":
@@ -295,6 +287,23 @@ func (r *reader) field(indent int) error {
 		return fmt.Errorf("the column before this line has no name; a column without one has the name \"\"")
 	}
 	return nil
+}
+
+// levels reads a list of different levels, and sorts them.
+func (r *reader) levels(value string, indent int) ([]string, error) {
+	levels, err := r.list(value, indent, MaxLevels)
+	if err != nil {
+		return nil, err
+	}
+	begin := r.number
+	slices.Sort(levels)
+	for i, l := range levels {
+		if i > 0 && l == levels[i-1] {
+			r.line = begin - 1
+			return nil, fmt.Errorf("level %s occurs twice in the list that ends here", quoteFile(l))
+		}
+	}
+	return levels, nil
 }
 
 // value reads the text of a key.

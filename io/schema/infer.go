@@ -337,7 +337,8 @@ func (in *inference) decideLevels(i int, asked bool) {
 	}
 }
 
-// decideRole leaves out columns that cannot help, unless the user wants them. A table of plain numbers keeps its columns.
+// decideRole leaves out columns that cannot help, unless the user wants them. A table of plain numbers keeps
+// its columns.
 func (in *inference) decideRole(i int, plain bool) {
 	f := &in.d.Fields[i]
 	s := f.Summary

@@ -43,8 +43,8 @@ const (
 // Types are all types.
 var Types = []Type{Number, Boolean, Category, Time}
 
-// TimeParts are the values of a Time, in the order of the row. Days count from 1970-01-01 00:00 UTC and have fractions; months
-// count from 1, weekdays from 0 for Monday; the hour has fractions. A time without a zone is in UTC.
+// TimeParts are the values of a Time, in the order of the row. Days count from 1970-01-01 00:00 UTC and have
+// fractions; months count from 1, weekdays from 0 for Monday; the hour has fractions. A time without a zone is in UTC.
 var TimeParts = []string{"days", "month", "weekday", "hour"}
 
 // Column describes a column whose values are part of a row.

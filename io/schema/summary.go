@@ -25,20 +25,8 @@ type Summary struct {
 	Missing int64   `json:"missing"`
 	Codes   []Level `json:"codes,omitempty"` // texts that mean a missing value and occur; "" is the empty text
 
-	Texts        int64 `json:"texts"`                   // fields that are not missing
-	Numbers      int64 `json:"numbers"`                 // texts that are finite numbers
-	Whole        int64 `json:"whole"`                   // numbers without a fraction
-	LeadingZeros int64 `json:"leading_zeros,omitempty"` // numbers with needless zeros before them
-	Booleans     int64 `json:"booleans,omitempty"`      // texts that can be read as true or false
-	// Times counts the texts that have a layout, by its name, and Units the numbers with a unit.
-	Times map[string]int64 `json:"times,omitempty"`
-	Units map[string]int64 `json:"units,omitempty"`
-
-	Min float64 `json:"min"` // smallest number
-	Max float64 `json:"max"`
-	// Median is the median of the numbers. Its error is at most Within, which is 0 if Exact is true.
-	Median float64 `json:"median"`
-	Within float64 `json:"within,omitempty"`
+	TextCounts
+	NumberRange
 
 	Shortest int `json:"shortest"` // bytes of the shortest text
 	Longest  int `json:"longest"`
@@ -51,12 +39,38 @@ type Summary struct {
 	Levels []Level `json:"-"`
 
 	longTexts int64 // texts too long for a level
-	others    int64 // texts in Levels that are not numbers
-	codes     int64 // those of others that do not mean a missing value; coded counts those with a digit
-	coded     int64
-	absent    []string // those of others that are words for a missing value, as written
-	tally     tally
-	odd       string
+	notNumbers
+	tally tally
+}
+
+// TextCounts counts texts by the types that they can be read as.
+type TextCounts struct {
+	Texts        int64 `json:"texts"`                   // fields that are not missing
+	Numbers      int64 `json:"numbers"`                 // texts that are finite numbers
+	Whole        int64 `json:"whole"`                   // numbers without a fraction
+	LeadingZeros int64 `json:"leading_zeros,omitempty"` // numbers with needless zeros before them
+	Booleans     int64 `json:"booleans,omitempty"`      // texts that can be read as true or false
+	// Times counts the texts that have a layout, by its name, and Units the numbers with a unit.
+	Times map[string]int64 `json:"times,omitempty"`
+	Units map[string]int64 `json:"units,omitempty"`
+}
+
+// NumberRange has the range and the median of the numbers.
+type NumberRange struct {
+	Min float64 `json:"min"` // smallest number
+	Max float64 `json:"max"`
+	// Median is the median of the numbers. Its error is at most Within, which is 0 if Exact is true.
+	Median float64 `json:"median"`
+	Within float64 `json:"within,omitempty"`
+}
+
+// notNumbers describes the texts in Levels that are not numbers.
+type notNumbers struct {
+	others int64 // number of these texts
+	codes  int64 // those of others that do not mean a missing value; coded counts those with a digit
+	coded  int64
+	absent []string // those of others that are words for a missing value, as written
+	odd    string   // an example
 }
 
 // Column returns the summary of a column.

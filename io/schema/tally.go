@@ -149,7 +149,8 @@ func (s *Survey) numberOf(text []byte) (is traits, value float64) {
 	return is, 0
 }
 
-// numberOf returns the traits of a number in plain form, and its value, at most the largest float64; 0 if the text is not a number.
+// numberOf returns the traits of a number in plain form, and its value, at most the largest float64; 0 if the
+// text is not a number.
 func numberOf(text []byte) (is traits, value float64) {
 	digits := text
 	if digits[0] == '-' || digits[0] == '+' {

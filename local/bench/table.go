@@ -98,22 +98,27 @@ func rows() []row {
 	}
 	for _, p := range pairs {
 		for _, n := range []int{10_000, 1_000_000} {
-			for _, name := range []string{"dot", "axpy"} {
-				add(row{ours: name, theirs: "gonum-" + name, what: name + " n =", n: n, threads: 1, level: p.level,
-					against: "gonum", work: 2e-9 * float64(n), unit: "GF/s"})
-			}
-			add(row{ours: "axpys", theirs: "gonum-axpys",
-				what: fmt.Sprintf("axpy, %d rows × %d, n =", batchRows, batchOutputs), n: n, threads: 1,
-				level: p.level, against: "gonum", work: 2e-9 * batchRows * batchOutputs * float64(n), unit: "GF/s"})
-			// Both read as many bytes, which is what takes their time: these vectors fit into the
-			// cache of the second level, or the third.
-			for _, name := range []string{"dot", "axpy"} {
-				add(row{ours: name, theirs: "read", what: name + " n =", n: n, threads: 1, level: p.level, against: "plain read",
-					work: 8e-9 * float64(n), unit: "GB/s"})
-			}
+			vectorRows(add, p.level, n)
 		}
 	}
 	return all
+}
+
+// vectorRows adds the rows of kernels on vectors of n numbers.
+func vectorRows(add func(row), level string, n int) {
+	for _, name := range []string{"dot", "axpy"} {
+		add(row{ours: name, theirs: "gonum-" + name, what: name + " n =", n: n, threads: 1, level: level,
+			against: "gonum", work: 2e-9 * float64(n), unit: "GF/s"})
+	}
+	add(row{ours: "axpys", theirs: "gonum-axpys",
+		what: fmt.Sprintf("axpy, %d rows × %d, n =", batchRows, batchOutputs), n: n, threads: 1,
+		level: level, against: "gonum", work: 2e-9 * batchRows * batchOutputs * float64(n), unit: "GF/s"})
+	// Both read as many bytes, which is what takes their time: these vectors fit into the
+	// cache of the second level, or the third.
+	for _, name := range []string{"dot", "axpy"} {
+		add(row{ours: name, theirs: "read", what: name + " n =", n: n, threads: 1, level: level, against: "plain read",
+			work: 8e-9 * float64(n), unit: "GB/s"})
+	}
 }
 
 // result is a row with its figures, in units of work a second.

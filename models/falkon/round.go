@@ -132,7 +132,7 @@ func (r *round) Model() *linear.Model { return r.model(r.best()*r.Outputs, r.Out
 func (r *round) best() int {
 	best := 0
 	for i := range r.Path {
-		if iterative.BetterReport(r.report(i), r.report(best)) {
+		if r.report(i).Better(r.report(best).HeldOut) {
 			best = i
 		}
 	}

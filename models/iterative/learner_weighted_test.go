@@ -164,9 +164,9 @@ func TestHeldOutRowsCountByWeight(t *testing.T) {
 		r.HeldOutError == share {
 		t.Errorf("%d errors of %d rows, %g by weight", r.HeldOutErrors, r.HeldOutRows, r.HeldOutError)
 	}
-	few, light := iterative.Report{HeldOutErrors: 1, HeldOutError: 0.5}, iterative.Report{HeldOutErrors: 9,
-		HeldOutError: 0.1}
-	if iterative.BetterReport(few, light) || !iterative.BetterReport(light, few) {
+	few := iterative.HeldOut{HeldOutErrors: 1, HeldOutError: 0.5}
+	light := iterative.HeldOut{HeldOutErrors: 9, HeldOutError: 0.1}
+	if few.Better(light) || !light.Better(few) {
 		t.Error("errors are not compared by weight")
 	}
 }

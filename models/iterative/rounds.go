@@ -144,11 +144,7 @@ type Report struct {
 	// for learners that solve equations.
 	Residual *float64 `json:"residual,omitempty"`
 
-	HeldOutRows   int64   `json:"held_rows"`
-	HeldOutLoss   float64 `json:"held_loss"`
-	HeldOutErrors int64   `json:"held_errors"`
-	// HeldOutError is the share of HeldOutErrors by weight, if held-out rows have weights.
-	HeldOutError float64 `json:"held_error,omitempty"`
+	HeldOut
 
 	// Words describes the progress if losses do not; otherwise "".
 	Words string `json:"words,omitempty"`
@@ -156,6 +152,14 @@ type Report struct {
 	Ended string `json:"ended,omitempty"`
 	// Detail holds further values, of a type that the learner defines.
 	Detail json.RawMessage `json:"detail,omitempty"`
+}
+
+// HeldOut has the scores of a state on held-out rows.
+type HeldOut struct {
+	HeldOutRows   int64   `json:"held_rows"`            // number of held-out rows
+	HeldOutLoss   float64 `json:"held_loss"`            // their mean loss
+	HeldOutErrors int64   `json:"held_errors"`          // how many of them are classified incorrectly
+	HeldOutError  float64 `json:"held_error,omitempty"` // share of those errors by weight, if rows have weights
 }
 
 // Gap returns Objective − Dual, which bounds the distance from the optimum, and whether it is known.

@@ -46,7 +46,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) 
 		}
 		report.Round = len(history)
 		history = append(history, report)
-		if len(history) == 1 || BetterReport(report, history[bestAt]) {
+		if len(history) == 1 || report.Better(history[bestAt].HeldOut) {
 			best, bestAt = state, report.Round
 		}
 		taken, why, enough := stop.Reached(history, finished)

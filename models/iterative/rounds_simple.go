@@ -98,7 +98,7 @@ func NewReport(learn, heldOut loss.Tally, penalty float64) Report {
 	mean := learn.Loss / float64(max(learn.Rows, 1)) // weights have mean 1
 	r := Report{
 		Rows: learn.Rows, Objective: mean + penalty, Loss: mean, Errors: learn.Errors,
-		HeldOutRows: heldOut.Rows, HeldOutLoss: heldOut.Mean(), HeldOutErrors: heldOut.Errors,
+		HeldOut: HeldOut{HeldOutRows: heldOut.Rows, HeldOutLoss: heldOut.Mean(), HeldOutErrors: heldOut.Errors},
 	}
 	if heldOut.Weight != float64(heldOut.Rows) {
 		r.HeldOutError = heldOut.Error()

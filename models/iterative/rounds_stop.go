@@ -16,9 +16,9 @@ type Stop struct {
 	Time     time.Duration `flag:"max_time" help:"Time limit for all rounds, such as 90s or 2h. The values of lambda that are tried and the final fit share it: each stops after the round in which its share is used up, and what has not started by then is skipped, with a note. With a limit the model depends on the clock; 0 disables."`
 }
 
-// BetterReport reports whether a has a lower held-out error than b: the number of wrong classes, or their
-// weight if rows have weights; the loss for targets.
-func BetterReport(a, b Report) bool {
+// Better reports whether a has a lower held-out error than b: the number of wrong classes, or their weight if
+// rows have weights; the loss for targets.
+func (a HeldOut) Better(b HeldOut) bool {
 	if a.HeldOutError != b.HeldOutError {
 		return a.HeldOutError < b.HeldOutError
 	}
@@ -34,7 +34,7 @@ func BetterReport(a, b Report) bool {
 func (s Stop) Reached(history []Report, done bool) (taken int, why string, reached bool) {
 	best := 0
 	for i, r := range history {
-		if BetterReport(r, history[best]) {
+		if r.Better(history[best].HeldOut) {
 			best = i
 		}
 		taken = i
@@ -74,7 +74,7 @@ func (s Stop) near(r Report) bool {
 // not chosen that way.
 func (s Stop) Compared(history []Report, taken int) int {
 	n := min(len(history), taken+s.Patience+1)
-	better := func(r Report) bool { return BetterReport(r, history[taken]) }
+	better := func(r Report) bool { return r.Better(history[taken].HeldOut) }
 	if s.Patience == 0 || s.near(history[taken]) || slices.ContainsFunc(history[:n], better) {
 		return 0
 	}

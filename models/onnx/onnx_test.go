@@ -40,8 +40,8 @@ func modelOf(t *testing.T, r features.Recipe, columns []string, table *schema.Ta
 	m := &models.Model{
 		Manifest: &models.Manifest{
 			Task: models.Classification, Recipe: sealed, Learner: models.Learner{Kind: "ridge", Folds: 1},
-			Vocabulary: schema.NewVocabulary([]string{"a", "b"}),
-			Input:      models.Input{Format: "csv", Dim: in, Columns: columns, Options: options},
+			Targets: models.Targets{Vocabulary: schema.NewVocabulary([]string{"a", "b"})},
+			Input:   models.Input{Format: "csv", Dim: in, Columns: columns, Options: options},
 		},
 		Linear: &models.Linear{K: 2, D: out, W: make([]float32, 2*out), B: []float32{0.5, -0.5}},
 	}

@@ -171,16 +171,8 @@ type ClassReport struct {
 	// ErrorLow and ErrorHigh are the ends of the 95% interval of Error (Interval).
 	ErrorLow  float64 `json:"error_low"`
 	ErrorHigh float64 `json:"error_high"`
-	// BalancedAccuracy is the mean recall of the classes that have rows, and BalancedLow and
-	// BalancedHigh are the ends of its 95% interval.
-	BalancedAccuracy float64 `json:"balanced_accuracy"`
-	BalancedLow      float64 `json:"balanced_accuracy_low"`
-	BalancedHigh     float64 `json:"balanced_accuracy_high"`
-	// The macro averages give equal weight to all classes that are true or predicted for at least one row.
-	MacroPrecision float64      `json:"macro_precision"`
-	MacroRecall    float64      `json:"macro_recall"`
-	MacroF1        float64      `json:"macro_f1"`
-	Classes        []ClassScore `json:"classes"`
+	ClassAverages
+	Classes []ClassScore `json:"classes"`
 	// Ranking is set by the caller if scores were ranked; Report leaves it nil.
 	Ranking *RankingReport `json:"ranking,omitempty"`
 	// Confusion counts rows by true class, then by predicted class. It is set for up to
@@ -189,6 +181,19 @@ type ClassReport struct {
 	// Worst lists the pairs of classes that are confused most often, worst first. It replaces Confusion
 	// from 31 to MaxConfusion classes.
 	Worst []Confused `json:"worst,omitempty"`
+}
+
+// ClassAverages are averages of scores over classes, with equal weights.
+type ClassAverages struct {
+	// BalancedAccuracy is the mean recall of the classes that have rows, and BalancedLow and
+	// BalancedHigh are the ends of its 95% interval.
+	BalancedAccuracy float64 `json:"balanced_accuracy"`
+	BalancedLow      float64 `json:"balanced_accuracy_low"`
+	BalancedHigh     float64 `json:"balanced_accuracy_high"`
+	// The macro averages are of all classes that are true or predicted for at least one row.
+	MacroPrecision float64 `json:"macro_precision"`
+	MacroRecall    float64 `json:"macro_recall"`
+	MacroF1        float64 `json:"macro_f1"`
 }
 
 // ClassScore is the score of one class.

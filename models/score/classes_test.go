@@ -151,8 +151,8 @@ func TestClassReportOfAKnownExample(t *testing.T) {
 	balancedLow, balancedHigh := intervalOf(mean, float64(mean*(1-mean))*9/variance)
 	want := ClassReport{
 		Rows: 5, Errors: 2, Accuracy: p, Error: q, ErrorLow: low, ErrorHigh: high,
-		BalancedAccuracy: mean, BalancedLow: balancedLow, BalancedHigh: balancedHigh,
-		MacroPrecision: 0.5, MacroRecall: (1 + thirds) / 3, MacroF1: (thirds + f1) / 3,
+		ClassAverages: ClassAverages{BalancedAccuracy: mean, BalancedLow: balancedLow, BalancedHigh: balancedHigh,
+			MacroPrecision: 0.5, MacroRecall: (1 + thirds) / 3, MacroF1: (thirds + f1) / 3},
 		Classes: []ClassScore{
 			{"a", 1, 2, 1, 0.5, 1, 2. / 3},
 			{"b", 1, 1, 0, 0, 0, 0},

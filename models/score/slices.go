@@ -139,8 +139,12 @@ type SliceReport struct {
 type SliceScore struct {
 	Value string `json:"value"` // empty for Others
 	Rows  int64  `json:"rows"`  // number of rows, without weights; rates and means are by weight
+	ClassSlice
+	TargetSlice
+}
 
-	// For classifiers; see ClassReport, RankingReport and Tests.
+// ClassSlice has the scores of a classifier; see ClassReport, RankingReport and Tests.
+type ClassSlice struct {
 	Error            *float64 `json:"error,omitempty"`
 	ErrorLow         *float64 `json:"error_low,omitempty"`
 	ErrorHigh        *float64 `json:"error_high,omitempty"`
@@ -151,9 +155,11 @@ type SliceScore struct {
 	AUCLow           *float64 `json:"auc_low,omitempty"`
 	AUCHigh          *float64 `json:"auc_high,omitempty"`
 	LogLoss          *float64 `json:"log_loss,omitempty"`
+}
 
-	// For regressions; see TargetReport. The interval is MAE ± 1.96 standard errors, which assumes many
-	// rows.
+// TargetSlice has the scores of a regression; see TargetReport. The interval is MAE ± 1.96 standard errors,
+// which assumes many rows.
+type TargetSlice struct {
 	MAE     *float64 `json:"mae,omitempty"`
 	MAELow  *float64 `json:"mae_low,omitempty"`
 	MAEHigh *float64 `json:"mae_high,omitempty"`

@@ -80,14 +80,7 @@ type TargetReport struct {
 	RMSE      float64 `json:"rmse"` // √(Σr²/n)
 	MAE       float64 `json:"mae"`  // Σ|r|/n
 	MaxError  float64 `json:"max_error"`
-	// P50 to P99 are quantiles of |r|, rounded to float32: the smallest error such that at least this
-	// percentage of the rows does not exceed it. If there are more different errors than cells of Ranks,
-	// each is an upper bound, above the quantile by at most QuantileSlack.
-	P50           float64 `json:"p50_error"`
-	P90           float64 `json:"p90_error"`
-	P95           float64 `json:"p95_error"`
-	P99           float64 `json:"p99_error"`
-	QuantileSlack float64 `json:"quantile_slack,omitempty"`
+	ErrorQuantiles
 	// MAPE is Σ|r/y|/n. It is nil if a target is 0, or so small that a ratio exceeds
 	// float32; NoMAPE is the number of such rows.
 	MAPE       *float64 `json:"mape,omitempty"`
@@ -97,13 +90,29 @@ type TargetReport struct {
 	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. It is nil (null in JSON) if all
 	// targets are equal, as for one row.
 	R2 *float64 `json:"r2"`
-	// The ends of 95% intervals, for independent rows like these; nil for fewer than LeastMeanRows rows.
-	RMSEInterval *[2]float64 `json:"rmse_interval,omitempty"`
-	MAEInterval  *[2]float64 `json:"mae_interval,omitempty"`
-	R2Interval   *[2]float64 `json:"r2_interval,omitempty"`
+	TargetIntervals
 	// Far has the rows with predictions far outside the range of the training targets; nil if there are
 	// none.
 	Far *Far `json:"far_predictions,omitempty"`
+}
+
+// ErrorQuantiles are quantiles of |r|, rounded to float32: the smallest error such that at least this
+// percentage of the rows does not exceed it. If there are more different errors than cells of Ranks,
+// each is an upper bound, above the quantile by at most QuantileSlack.
+type ErrorQuantiles struct {
+	P50           float64 `json:"p50_error"`
+	P90           float64 `json:"p90_error"`
+	P95           float64 `json:"p95_error"`
+	P99           float64 `json:"p99_error"`
+	QuantileSlack float64 `json:"quantile_slack,omitempty"`
+}
+
+// TargetIntervals are the ends of 95% intervals, for independent rows like these; nil for fewer than
+// LeastMeanRows rows.
+type TargetIntervals struct {
+	RMSEInterval *[2]float64 `json:"rmse_interval,omitempty"`
+	MAEInterval  *[2]float64 `json:"mae_interval,omitempty"`
+	R2Interval   *[2]float64 `json:"r2_interval,omitempty"`
 }
 
 // Report returns the scores. Means and variances are rounded once, from exact sums.

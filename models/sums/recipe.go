@@ -43,14 +43,16 @@ type Recipe struct {
 	// Files are the files of a model trained by the recipe, except its manifest and weights.
 	Files []models.FileSum `json:"files"`
 
-	// Schema is decoded from Input.
-	Schema  *dataset.Schema `json:"-"`
-	Profile *Profile        `json:"-"` // from ProfileFile
-	Kept    []storage.File  `json:"-"` // the content of Files
-	// Dim is the number of features.
-	Dim int `json:"-"`
-	// Digest is the SHA-256 of the recipe's file. Equal recipes have equal digests.
-	Digest string `json:"-"`
+	Opened `json:"-"`
+}
+
+// Opened has the fields of a recipe that follow from its JSON and its files.
+type Opened struct {
+	Schema  *dataset.Schema // decoded from Input
+	Profile *Profile        // from ProfileFile
+	Kept    []storage.File  // the content of Files
+	Dim     int             // number of features
+	Digest  string          // SHA-256 of the recipe's file. Equal recipes have equal digests.
 }
 
 // maxRecipe limits the size of RecipeFile.
@@ -65,8 +67,8 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		return nil, nil, err
 	}
 	if m.Learner.Log != nil {
-		return nil, nil, fmt.Errorf(
-			"%w: %s was fitted by the iterative learner %s; train it again on all rows (--init begins with its weights, which is not exact)", ErrNotBySums, dir, m.Learner.Kind)
+		return nil, nil, fmt.Errorf("%w: %s was fitted by the iterative learner %s; train it again on all rows "+
+			"(--init begins with its weights, which is not exact)", ErrNotBySums, dir, m.Learner.Kind)
 	}
 	p, err := ReadProfile(ctx, dir, m)
 	if err != nil {
@@ -77,8 +79,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 	}
 	r := &Recipe{
 		Task: m.Task, Seed: m.Seed, Recipe: m.Recipe, Kernel: p.Kernel, Width: m.Profile.Width, Learner: m.Learner.Kind,
-		Input:      m.Input,
-		TargetGrid: m.TargetGrid, Rule: *p.Rule,
+		Input: m.Input, TargetGrid: m.TargetGrid, Rule: *p.Rule,
 	}
 	if m.Task == models.Classification {
 		r.Classes = schema.NewVocabulary(p.Classes)
@@ -132,7 +133,7 @@ func (r *Recipe) Encode() ([]byte, error) {
 // decodeRecipe decodes what Encode returns, and registers the files that it names for the recipes of this
 // process.
 func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
-	r := &Recipe{Kept: kept}
+	r := &Recipe{Opened: Opened{Kept: kept}}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", RecipeFile, err)
 	}

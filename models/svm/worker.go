@@ -21,7 +21,6 @@ type worker struct {
 	threads   int
 	seed      uint64  // of this partition and round
 	unit      float64 // a step δ moves view by unit·c·δ·φ
-	turn      uint32  // number of calls of ascend
 
 	before  dualVariables // left by the previous round
 	known   bool          // there was a previous round
@@ -31,12 +30,22 @@ type worker struct {
 	window  window
 	partial *partial
 
+	ascent
+	scratch
+}
+
+// ascent has the sums, weights and gains that the steps of a window change.
+type ascent struct {
+	turn      uint32    // number of calls of ascend
 	steps     []float64 // p×d: Σ c_i δ_i φ_i of the steps of the window
 	stepsBias []float64 // p
 	view      []float32 // p×d: w + σ'Δw, the weights for scores of steps
 	viewBias  []float64 // p
 	gained    []float64 // p: gain of the steps in the dual, times n
+}
 
+// scratch is memory that blocks and windows reuse.
+type scratch struct {
 	scores   []float32 // n×p, of a block or the window
 	was, way []float64 // n×p, of a block: see window
 	lists    [][]int32 // p
@@ -60,9 +69,10 @@ func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
 		round: r, partition: partition, threads: 1, before: before, known: r.round > 0,
 		seed:    stream.New(r.Seed, roundOrder, index).Uint64(),
 		unit:    float64(r.Partitions) / (r.Lambda * float64(r.Rows)),
-		partial: newPartial(r.Learner), steps: make([]float64, p*d), stepsBias: make([]float64, p),
-		view: make([]float32, p*d), viewBias: make([]float64, p), gained: make([]float64, p),
-		lists: make([][]int32, p), outs: make([]float32, r.Outputs),
+		partial: newPartial(r.Learner),
+		ascent: ascent{steps: make([]float64, p*d), stepsBias: make([]float64, p), view: make([]float32, p*d),
+			viewBias: make([]float64, p), gained: make([]float64, p)},
+		scratch: scratch{lists: make([][]int32, p), outs: make([]float32, r.Outputs)},
 	}
 	w.account()
 	return w, nil

@@ -40,7 +40,7 @@ func planned(t *testing.T, lines int, features int) *Plan {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", text)
 	return plan(t, training.Options{Spec: prepare.Spec{
 		Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features},
-	}, Calibrate: "none"}) // otherwise rows of scores are kept, up to so many
+	}, PredictionOptions: training.PredictionOptions{Calibrate: "none"}}) // otherwise rows of scores are kept, up to so many
 }
 
 func TestPlansMatchTraining(t *testing.T) {

@@ -102,15 +102,19 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	if err := g.target(o, d, labels.Summary()); err != nil {
 		return nil, err
 	}
+	return g, g.estimate(ctx, o, d, nonzero)
+}
+
+// estimate estimates values of all rows from the rows that were read, which have nonzero numbers that are not 0.
+func (g *preview) estimate(ctx context.Context, o training.Options, d *dataset.Dataset, nonzero int64) (err error) {
 	g.Values = float64(g.Dim)
 	if g.Grows && g.read > 0 {
 		g.Values = float64(nonzero) / float64(g.read)
 	}
 	g.Rows, g.exact = g.read, g.whole
 	if !g.whole {
-		var err error
 		if g.Rows, g.exact, err = d.EstimateRows(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	g.Scaled, g.Reading = g.Dim, d.Memory()
@@ -124,7 +128,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	default:
 		g.Prepared = o.Scale[0] != "none"
 	}
-	return g, nil
+	return nil
 }
 
 // searched returns upper bounds on the number and the length of rows in a search for features.

@@ -272,7 +272,8 @@ func (r Registry) lostError(s *models.Aliases, want string) error {
 	if last, err := decodeEvent(s.Last); err == nil {
 		by = fmt.Sprintf(" since %s (%s by %s)", last.when(), last.Action, last.By)
 	}
-	return &exit.DataError{Err: &LostError{fmt.Sprintf("registry: %s%s, and not %s: another process changed it; look at bochner models history, and decide again", now, by, before)}}
+	return &exit.DataError{Err: &LostError{fmt.Sprintf("registry: %s%s, and not %s: another process changed it; "+
+		"look at bochner models history, and decide again", now, by, before)}}
 }
 
 func (r Registry) now() time.Time {

@@ -37,7 +37,7 @@ func files(t testing.TB, seed uint64) []storage.File {
 		Manifest: &models.Manifest{
 			Program: "test", Task: models.Classification, Recipe: recipe, Seed: seed, Learner: models.Learner{Kind: "ridge",
 				Lambda: 1e-6, Folds: 1},
-			Input: models.Input{Format: "csv", Dim: 2}, Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}},
+			Input: models.Input{Format: "csv", Dim: 2}, Targets: models.Targets{Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}}},
 		},
 	})
 	if err != nil {

@@ -132,8 +132,9 @@ func made(t *testing.T, dir string, number int, g fourier.Gaussian, columns ...s
 		Manifest: &models.Manifest{
 			Program: "test", Task: models.Classification, Recipe: recipe, Learner: models.Learner{Kind: "sgd", Folds: 1},
 			Input: models.Input{Format: "csv", Dim: g.In,
-				Columns: columns}, Vocabulary: schema.NewVocabulary([]string{"in", "out"}),
-			Probabilities: &models.Probabilities{Kind: models.Softmax},
+				Columns: columns},
+			Targets:      models.Targets{Vocabulary: schema.NewVocabulary([]string{"in", "out"})},
+			BeyondScores: models.BeyondScores{Probabilities: &models.Probabilities{Kind: models.Softmax}},
 		},
 		Linear: &models.Linear{K: 2, D: g.Out, B: make([]float32, 2)},
 	}

@@ -30,9 +30,10 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 		t.Fatal(err)
 	}
 	r := &recipe{Recipe: &sums.Recipe{
-		Task: models.Classification, Recipe: sealed, Dim: 16, Input: models.Input{Dim: 2,
+		Task: models.Classification, Recipe: sealed,
+		Opened: sums.Opened{Dim: 16, Schema: &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}}}, Input: models.Input{Dim: 2,
 			Label: "l"}, Classes: schema.NewVocabulary([]string{"a", "b"}),
-		Rule: sums.Rule{Folds: 3, Steps: 127}, Schema: &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}},
+		Rule: sums.Rule{Folds: 3, Steps: 127},
 	}}
 	r.pass.Target = &transforms.Labeling{Classes: r.Classes}
 	r.pass.Fold = gram.SpecOf(r.Recipe, 2)

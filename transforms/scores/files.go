@@ -31,7 +31,12 @@ type Files struct {
 	Data   Opening       `json:"data"`
 	// MaxBad is the share of a file's rows that may be set aside, from 0 to 1. A file with more is bad as a whole.
 	MaxBad float64 `json:"max_bad"`
+	Content
+	Messages Messages `json:"messages,omitzero"` // how they become rows
+}
 
+// Content has the options of what Files writes for each row; see Predict.
+type Content struct {
 	Format        string   `json:"format"`
 	Scores        bool     `json:"scores,omitempty"`
 	Probabilities bool     `json:"probabilities,omitempty"`
@@ -40,8 +45,6 @@ type Files struct {
 	Digest        bool     `json:"digest,omitempty"`
 	Threshold     *float32 `json:"threshold,omitempty"`
 	Certainty
-
-	Messages Messages `json:"messages,omitzero"` // how they become rows
 }
 
 // Opening says how files are opened, in a form that travels to workers.

@@ -27,7 +27,7 @@ func (m plainMap) Apply(dst, x []float32, n int) { copy(dst[:n*m.dim], x) }
 // modelOf has scores that are the numbers of a row.
 func modelOf(classes ...string) *models.Model {
 	m := &models.Model{Manifest: &models.Manifest{Task: models.Regression, Outputs: 1,
-		TargetGrid: linear.Grids{{Low: -1, High: 1}}}}
+		Targets: models.Targets{TargetGrid: linear.Grids{{Low: -1, High: 1}}}}}
 	k := max(1, len(classes))
 	if len(classes) > 0 {
 		m.Manifest.Task, m.Manifest.Outputs, m.Manifest.Vocabulary = models.Classification, k, schema.NewVocabulary(classes)

@@ -28,13 +28,6 @@ func exp(m machine) {
 	} {
 		VBROADCASTSD(doubles(constant.name, constant.v), constant.to)
 	}
-	floor := func(from, to reg.VecPhysical) {
-		if m.bytes == 64 {
-			VRNDSCALEPD(Imm(9), from, to)
-		} else {
-			VROUNDPD(Imm(9), from, to)
-		}
-	}
 	loop("vector", vectors, 1, false, func() {
 		VMOVUPD(at(p, 0), x)
 		// 6: not at most, true of NaN.
@@ -49,22 +42,17 @@ func exp(m machine) {
 		JNZ(LabelRef("stop"))
 		VMULPD(log2e, x, k)
 		VADDPD(half, k, k)
-		floor(k, k)
+		if m.bytes == 64 { // the floor
+			VRNDSCALEPD(Imm(9), k, k)
+		} else {
+			VROUNDPD(Imm(9), k, k)
+		}
 		VMULPD(ln2Hi, k, hi)
 		VSUBPD(hi, x, hi)
 		VMULPD(ln2Lo, k, lo)
 		VSUBPD(lo, hi, r)
 		VMULPD(r, r, t)
-		VBROADCASTSD(doubles("exp0", 691.0/653837184000), c)
-		for _, term := range []struct {
-			name string
-			v    float64
-		}{{"exp1", 1.0 / 23950080}, {"exp2", 1.0 / 604800}, {"exp3", 1.0 / 15120}, {"exp4", 1.0 / 360}, {"exp5", 1.0 / 6}} {
-			VMULPD(c, t, c)
-			VBROADCASTSD(doubles(term.name, term.v), of)
-			VSUBPD(c, of, c)
-		}
-		VMULPD(c, t, c)
+		expSeries(t, c, of)
 		VSUBPD(c, r, y)
 		VMULPD(y, r, y) // r(r−c)
 		VSUBPD(r, c, c)
@@ -99,4 +87,18 @@ func exp(m machine) {
 	Label("stop")
 	Store(done, ReturnIndex(0))
 	ret()
+}
+
+// expSeries sets c to t·(1/6 − t·(1/360 − …)), the series of Exp in t = r²; of is overwritten.
+func expSeries(t, c, of reg.VecPhysical) {
+	VBROADCASTSD(doubles("exp0", 691.0/653837184000), c)
+	for _, term := range []struct {
+		name string
+		v    float64
+	}{{"exp1", 1.0 / 23950080}, {"exp2", 1.0 / 604800}, {"exp3", 1.0 / 15120}, {"exp4", 1.0 / 360}, {"exp5", 1.0 / 6}} {
+		VMULPD(c, t, c)
+		VBROADCASTSD(doubles(term.name, term.v), of)
+		VSUBPD(c, of, c)
+	}
+	VMULPD(c, t, c)
 }

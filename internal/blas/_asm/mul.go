@@ -18,9 +18,7 @@ func mulTile(m machine, rows, vecs int) {
 	if rows == 6 {
 		half = 3
 	}
-	acc := func(i, j int) reg.VecPhysical { return m.v(i*n + j) }
-	b := func(j int) reg.VecPhysical { return m.v(rows*n + j) }
-	bc := m.v(rows*n + n)
+	t := &mulTileRegs{machine: m, rows: rows, n: n, half: half}
 
 	tiles := param("tiles")
 	c, init, xp := param("c"), param("init"), param("x")
@@ -30,7 +28,7 @@ func mulTile(m machine, rows, vecs int) {
 	MOVQ(init, from)
 	for i := range rows {
 		for j := range n {
-			VMOVUPS(at(from, j*m.bytes), acc(i, j))
+			VMOVUPS(at(from, j*m.bytes), t.acc(i, j))
 		}
 		ADDQ(is, from)
 	}
@@ -45,60 +43,30 @@ func mulTile(m machine, rows, vecs int) {
 	} else {
 		LEAQ(Mem{Base: xp, Index: xs, Scale: 4}, high)
 	}
-	w, ws := param("w"), shifted("ws", 2)
-	step := func(u int) {
-		for j := range n {
-			v, off := j/m.halves(), u*64+j%m.halves()*m.bytes
-			switch v {
-			case 0:
-				VMOVUPS(at(w, off), b(j))
-			case 1:
-				VMOVUPS(plus(w, ws, off), b(j))
-			case 2:
-				VMOVUPS(Mem{Base: w, Index: ws, Scale: 2, Disp: off}, b(j))
-			}
-		}
-		for i := range rows {
-			from := rowOf(i, half, low, high, xs, xs3, 4*u)
-			if n == 1 {
-				VFMADD231PS_BCST(from, b(0), acc(i, 0))
-				continue
-			}
-			VBROADCASTSS(from, bc)
-			for j := range n {
-				VFMADD231PS(b(j), bc, acc(i, j))
-			}
-		}
-	}
+	t.xs, t.xs3, t.low, t.high = xs, xs3, low, high
+	t.w, t.ws = param("w"), shifted("ws", 2)
 	const unroll = 4
-	advance := func(by int) {
-		add(4*by, low)
-		if rows > half {
-			add(4*by, high)
-		}
-		add(64*by, w)
-	}
 	k := param("k")
 	add(-unroll, k)
 	JL(LabelRef("rest"))
 	Label("steps")
 	for u := range unroll {
-		step(u)
+		t.step(u)
 	}
-	advance(unroll)
+	t.advance(unroll)
 	add(-unroll, k)
 	JGE(LabelRef("steps"))
 	Label("rest")
 	add(unroll, k)
 	loop("single", k, 1, true, func() {
-		step(0)
-		advance(1)
+		t.step(0)
+		t.advance(1)
 	})
 
 	cs := shifted("cs", 2)
 	for i := range rows {
 		for j := range n {
-			VMOVUPS(acc(i, j), at(c, j*m.bytes))
+			VMOVUPS(t.acc(i, j), at(c, j*m.bytes))
 		}
 		ADDQ(cs, c)
 	}
@@ -108,4 +76,51 @@ func mulTile(m machine, rows, vecs int) {
 	DECQ(tiles)
 	JNZ(LabelRef("tile"))
 	ret()
+}
+
+// mulTileRegs has the registers of a tile: the addresses of rows of x and vectors of w, and the sums.
+type mulTileRegs struct {
+	machine
+	rows, n, half             int // rows in all, vectors in a row, rows that low reaches
+	low, high, xs, xs3, w, ws reg.GPVirtual
+}
+
+// acc holds vector j of row i, and b vector j of w.
+func (t *mulTileRegs) acc(i, j int) reg.VecPhysical { return t.v(i*t.n + j) }
+func (t *mulTileRegs) b(j int) reg.VecPhysical      { return t.v(t.rows*t.n + j) }
+
+// step adds the products of step u, counted from the current addresses.
+func (t *mulTileRegs) step(u int) {
+	for j := range t.n {
+		v, off := j/t.halves(), u*64+j%t.halves()*t.bytes
+		switch v {
+		case 0:
+			VMOVUPS(at(t.w, off), t.b(j))
+		case 1:
+			VMOVUPS(plus(t.w, t.ws, off), t.b(j))
+		case 2:
+			VMOVUPS(Mem{Base: t.w, Index: t.ws, Scale: 2, Disp: off}, t.b(j))
+		}
+	}
+	bc := t.v(t.rows*t.n + t.n)
+	for i := range t.rows {
+		from := rowOf(i, t.half, t.low, t.high, t.xs, t.xs3, 4*u)
+		if t.n == 1 {
+			VFMADD231PS_BCST(from, t.b(0), t.acc(i, 0))
+			continue
+		}
+		VBROADCASTSS(from, bc)
+		for j := range t.n {
+			VFMADD231PS(t.b(j), bc, t.acc(i, j))
+		}
+	}
+}
+
+// advance moves the addresses by that many steps.
+func (t *mulTileRegs) advance(by int) {
+	add(4*by, t.low)
+	if t.rows > t.half {
+		add(4*by, t.high)
+	}
+	add(64*by, t.w)
 }

@@ -93,7 +93,8 @@ func WantError(t *testing.T, what string, err error, code int, words ...string) 
 
 // Classifier is the manifest of a classifier with that many classes.
 func Classifier(k int, probabilities bool) *models.Manifest {
-	m := &models.Manifest{Task: models.Classification, Outputs: k, Vocabulary: schema.NewVocabulary([]string{"a", "b"})}
+	m := &models.Manifest{Task: models.Classification, Outputs: k,
+		Targets: models.Targets{Vocabulary: schema.NewVocabulary([]string{"a", "b"})}}
 	if probabilities {
 		m.Probabilities = &models.Probabilities{Kind: models.Softmax}
 	}

@@ -35,6 +35,11 @@ type Trial struct {
 	Dir           string
 	Log           io.Writer
 
+	progress
+}
+
+// progress has the state of a run: its processes, and what they have done so far.
+type progress struct {
 	digests map[string]string // name of a model by its digest
 	began   time.Time
 	written int // files

@@ -178,11 +178,10 @@ func (a *Model) headline() *page.Headline {
 	if l.Log == nil {
 		return nil
 	}
-	of := models.Trial{HeldOutRows: l.Log.HeldOutRows, HeldOutLoss: l.Log.HeldOutLoss, HeldOutErrors: l.Log.HeldOutErrors,
-		HeldOutError: l.Log.HeldOutError}
+	of := l.Log.HeldOut
 	for _, trial := range l.Log.Path { // held-out errors are those of the trial, before the final fit
 		if of.HeldOutRows == 0 && trial.Lambda == l.Lambda {
-			of = trial
+			of = trial.HeldOut
 		}
 	}
 	switch about := on(of.HeldOutRows, len(l.Log.Path)); {

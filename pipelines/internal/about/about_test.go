@@ -23,7 +23,8 @@ func wide(t *testing.T, columns, classes int) *Model {
 		return fmt.Sprintf("%s <b>%d</b> \x01 %s", kind, i, strings.Repeat("long ", 20))
 	}
 	a := &Model{Manifest: &models.Manifest{Task: models.Classification, Features: 64, Outputs: classes, Program: "1",
-		Vocabulary: &schema.Vocabulary{}, Rows: models.Rows{Read: rows, Used: rows}}, files: map[string][]byte{}}
+		Targets:      models.Targets{Vocabulary: &schema.Vocabulary{}},
+		TrainingData: models.TrainingData{Rows: models.Rows{Read: rows, Used: rows}}}, files: map[string][]byte{}}
 	s := dataset.Schema{Format: "csv", Dim: columns, Table: &schema.Table{}}
 	a.profile.Rows = &profile.Statistics{}
 	for j := range columns {

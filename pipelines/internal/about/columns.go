@@ -68,8 +68,9 @@ func (a *Model) column(of schema.Column, slot int) columnFacts {
 	c.missing = stats.Missing
 	switch {
 	case of.Type == schema.Number:
-		c.Summary = &schema.Summary{Texts: 1, Numbers: 1, Min: float64(stats.Min) + centre, Max: float64(stats.Max) + centre,
-			Median: math.NaN()}
+		c.Summary = &schema.Summary{TextCounts: schema.TextCounts{Texts: 1, Numbers: 1}}
+		c.Summary.Min, c.Summary.Max = float64(stats.Min)+centre, float64(stats.Max)+centre
+		c.Summary.Median = math.NaN()
 		if slot < len(rows.Deciles) && len(rows.Deciles[slot]) == 9 {
 			for _, v := range slices.Concat([]float32{stats.Min}, rows.Deciles[slot], []float32{stats.Max}) {
 				c.edges = append(c.edges, float64(v)+centre)
@@ -77,7 +78,7 @@ func (a *Model) column(of schema.Column, slot int) columnFacts {
 			c.Summary.Median = c.edges[5]
 		}
 	case len(of.Levels) > 0 && slot < len(rows.Levels) && len(rows.Levels[slot]) >= len(of.Levels):
-		c.Summary = &schema.Summary{Texts: 1}
+		c.Summary = &schema.Summary{TextCounts: schema.TextCounts{Texts: 1}}
 		c.Summary.Levels, c.others = levelsOf(of.Levels, rows.Levels[slot])
 	}
 	return c

@@ -29,19 +29,8 @@ type PredictOptions struct {
 	Out   string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the predictions, which must not exist; a file, if the name ends in .csv, .jsonl (also with .gz) or .parquet; or - for standard output."`
 	// Join gets the predictions as one file, once all of them are made, if Out is "". Workers must be in this
 	// process, and the format must have lines.
-	Join   io.Writer
-	Format string `flag:"out_format,common" group:"Model and output" default:"csv" placeholder:"NAME" help:"Format of the predictions: {values}."`
-	Scores bool   `flag:"scores,common" group:"Model and output" help:"Also write the score of every output."`
-	Lines  bool   `flag:"lines,common" group:"Model and output" help:"Also write the line on which each row starts, to join predictions to files with blank lines, comments or multi-line records. Each file is then read by a single reader."`
-
-	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
-
-	Probabilities bool `flag:"probabilities,common" group:"Model and output" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has no probabilities, unless --calibrate asked for them."`
-	Explain       bool `flag:"explain,common" group:"Model and output" help:"Also write the mean prediction (base) and the effect of every column. They sum to the prediction; for a classifier to the score of the predicted class, and for two classes to half the difference between the scores of the positive class and the other."`
-	// Interval is the coverage of intervals or sets, above 0 and below 1; 0 for none.
-	Interval float64 `flag:"interval,common" group:"Model and output" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a prediction set of classes (set). Both come from errors on rows that training held out, so the coverage holds for rows like the training rows."`
-	Novelty  bool    `flag:"novelty,common" group:"Model and output" help:"Also write how far each row is from the training rows (novelty): its leverage, divided by the mean leverage of the training rows, so 1 is typical. For models of learner ridge."`
-	Digest   bool    `flag:"model_digest" group:"Model and output" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
+	Join    io.Writer
+	Content `group:"Model and output"`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// MaxDrift is the largest allowed lower bound on the distance of a column from the training rows
@@ -51,6 +40,22 @@ type PredictOptions struct {
 	Job job.Options `group:"Job"`
 
 	file *oneFile // format of Out; nil if it is a directory
+}
+
+// Content has the options of what is written for each row, and in which format.
+type Content struct {
+	Format string `flag:"out_format,common" default:"csv" placeholder:"NAME" help:"Format of the predictions: {values}."`
+	Scores bool   `flag:"scores,common" help:"Also write the score of every output."`
+	Lines  bool   `flag:"lines,common" help:"Also write the line on which each row starts, to join predictions to files with blank lines, comments or multi-line records. Each file is then read by a single reader."`
+
+	Threshold *float64 `flag:"threshold,common" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
+
+	Probabilities bool `flag:"probabilities,common" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has no probabilities, unless --calibrate asked for them."`
+	Explain       bool `flag:"explain,common" help:"Also write the mean prediction (base) and the effect of every column. They sum to the prediction; for a classifier to the score of the predicted class, and for two classes to half the difference between the scores of the positive class and the other."`
+	// Interval is the coverage of intervals or sets, above 0 and below 1; 0 for none.
+	Interval float64 `flag:"interval,common" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a prediction set of classes (set). Both come from errors on rows that training held out, so the coverage holds for rows like the training rows."`
+	Novelty  bool    `flag:"novelty,common" help:"Also write how far each row is from the training rows (novelty): its leverage, divided by the mean leverage of the training rows, so 1 is typical. For models of learner ridge."`
+	Digest   bool    `flag:"model_digest" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
 }
 
 // PredictResult describes the predictions.
@@ -74,38 +79,8 @@ const PredictManifest = "manifest.json"
 // the order of the rows. With o.Join it writes them to that writer instead.
 func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
-	switch {
-	case o.Join != nil:
-		if err := o.checkJoin(); err != nil {
-			return nil, err
-		}
-	case o.Out == "":
-		return nil, exit.Usage("--out is missing: name the directory or the file to create, such as predictions.csv")
-	default:
-		if o.file, err = fileOf(o.Out); err != nil {
-			return nil, err
-		}
-		if o.file != nil {
-			o.Format = o.file.format
-		}
-	}
-	if err := checkFormat(o.Format, PredictFormats()); err != nil {
+	if err := o.check(ctx); err != nil {
 		return nil, err
-	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
-		return nil, err
-	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
-		job.Place{Flag: "model", Name: o.Model}); err != nil {
-		return nil, err
-	}
-	if o.Join == nil {
-		if err := o.Job.Vacant(ctx, o.Out); err != nil {
-			return nil, err
-		}
 	}
 	manifest, d, err := OpenForModel(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
@@ -168,6 +143,39 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		return err
 	})
 	return result, err
+}
+
+// check refuses options that cannot be used together. It finds the model, and sets Format if Out is a file.
+func (o *PredictOptions) check(ctx context.Context) (err error) {
+	switch {
+	case o.Join != nil:
+		if err := o.checkJoin(); err != nil {
+			return err
+		}
+	case o.Out == "":
+		return exit.Usage("--out is missing: name the directory or the file to create, such as predictions.csv")
+	default:
+		if o.file, err = fileOf(o.Out); err != nil {
+			return err
+		}
+		if o.file != nil {
+			o.Format = o.file.format
+		}
+	}
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.ValidFraction(o.MaxBadFraction)); err != nil {
+		return err
+	}
+	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
+		return err
+	}
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+		job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return err
+	}
+	if o.Join != nil {
+		return nil
+	}
+	return o.Job.Vacant(ctx, o.Out)
 }
 
 // publish creates the directory of predictions.

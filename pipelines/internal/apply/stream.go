@@ -82,34 +82,7 @@ type streaming struct {
 // begin checks the options and opens the model.
 func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
-	switch {
-	case o.Join != nil || o.MaxDrift != 0:
-		return nil, exit.Usage(
-			"--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
-	case o.Out == "":
-		return nil, exit.Usage("--out is missing: name the directory to create")
-	case isFile(o.Out):
-		return nil, exit.Usage("--stream writes a file for each file: give a directory with --out, not %s", o.Out)
-	case o.Model == "":
-		return nil, exit.Usage("--model is missing: name the directory of a model, or DIR@champion")
-	case len(o.Data.Data) == 0:
-		return nil, exit.Usage("no data: give a pattern with --data")
-	case o.Poll < time.Millisecond || o.Reload < 0 || o.Settle < 0 || o.MaxAge < 0 || o.PerRound < 1:
-		return nil, exit.Usage("--poll must be at least 1ms (have %v), --files_per_round at least 1 (have %d), and "+
-			"--reload, --settle and --max_age at least 0", o.Poll, o.PerRound)
-	case o.Data.Strict:
-		return nil, exit.Usage("--strict compares files with one another; with --stream each is read alone")
-	}
-	if err := checkFormat(o.Format, PredictFormats()); err != nil {
-		return nil, err
-	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	if err := o.Data.Validate(); err != nil {
-		return nil, &exit.UsageError{Err: err}
-	}
-	if err := o.checkMessages(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	if o.Dead == "" {
@@ -172,13 +145,44 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	}
 	s.files = &scores.Files{
 		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
-		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
-		Digest: o.Digest, Threshold: threshold,
-		Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
-		Messages:  scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
+		Content: scores.Content{
+			Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
+			Digest: o.Digest, Threshold: threshold,
+			Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
+		},
+		Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
 	s.work, err = workBeside(out)
 	return s, err
+}
+
+// validate refuses options that a stream cannot have.
+func (o StreamOptions) validate() error {
+	switch {
+	case o.Join != nil || o.MaxDrift != 0:
+		return exit.Usage(
+			"--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
+	case o.Out == "":
+		return exit.Usage("--out is missing: name the directory to create")
+	case isFile(o.Out):
+		return exit.Usage("--stream writes a file for each file: give a directory with --out, not %s", o.Out)
+	case o.Model == "":
+		return exit.Usage("--model is missing: name the directory of a model, or DIR@champion")
+	case len(o.Data.Data) == 0:
+		return exit.Usage("no data: give a pattern with --data")
+	case o.Poll < time.Millisecond || o.Reload < 0 || o.Settle < 0 || o.MaxAge < 0 || o.PerRound < 1:
+		return exit.Usage("--poll must be at least 1ms (have %v), --files_per_round at least 1 (have %d), and "+
+			"--reload, --settle and --max_age at least 0", o.Poll, o.PerRound)
+	case o.Data.Strict:
+		return exit.Usage("--strict compares files with one another; with --stream each is read alone")
+	}
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.ValidFraction(o.MaxBadFraction)); err != nil {
+		return err
+	}
+	if err := o.Data.Validate(); err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	return o.checkMessages()
 }
 
 // checkDisjoint refuses directories in which the stream would find its own files.

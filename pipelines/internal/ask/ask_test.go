@@ -34,8 +34,9 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 	d.Seed, d.Threads = 1, 1
 	d.units = ridge.Units{Step: map_.Step(), Grid: linear.Grids{{Low: -2, High: 2}}}
 	shape := ridge.Shape{Dim: 8, Outputs: 1, Regression: true}
-	d.total = &parts.Total{Recipe: &sums.Recipe{TargetGrid: d.units.Grid, Dim: 8, Rule: sums.Rule{Folds: 1,
-		Steps: features.ByteSteps, Lambda: []float64{1e-1, 1e-3, 1e-5}}}}
+	d.total = &parts.Total{Recipe: &sums.Recipe{TargetGrid: d.units.Grid, Opened: sums.Opened{Dim: 8},
+		Rule: sums.Rule{Folds: 1,
+			Steps: features.ByteSteps, Lambda: []float64{1e-1, 1e-3, 1e-5}}}}
 	all := ridge.NewSum(shape)
 	for day := range days {
 		for source := range sources {

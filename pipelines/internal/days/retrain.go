@@ -45,11 +45,16 @@ type RetrainOptions struct {
 	// Settings has all other settings that the models depend on. It is hashed into their names.
 	Settings string
 
-	Program string           // version
-	Command string           // for the history
-	By      string           `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
-	Log     io.Writer        // notes; nil discards them
-	Now     func() time.Time // nil is time.Now
+	Author
+	Log io.Writer        // notes; nil discards them
+	Now func() time.Time // nil is time.Now
+}
+
+// Author describes who retrains, for the history.
+type Author struct {
+	Program string // version
+	Command string
+	By      string `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
 }
 
 // Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or absent.
@@ -296,7 +301,8 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 		if len(parts) == 0 {
 			return n.endWithoutModel(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before", n.Day))
 		}
-		return n.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another day, or name files that judge with --held_out", judge.name))
+		return n.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another "+
+			"day, or name files that judge with --held_out", judge.name))
 	case judge == nil:
 		return n.endWithoutModel("no model can be judged: every partition is one that the champion was trained on")
 	case n.unchanged(train):

@@ -55,7 +55,8 @@ func ParsePattern(text, condition string) (*Pattern, error) {
 	for _, part := range dayParts {
 		if strings.Count(text, part) != 1 {
 			return nil, exit.Usage(
-				"--data: %q must contain %s once (has it %d times): name the files of a day, as in 'data/dt=YYYY-MM-DD/*'", text, part, strings.Count(text, part))
+				"--data: %q must contain %s once (has it %d times): name the files of a day, as in "+
+					"'data/dt=YYYY-MM-DD/*'", text, part, strings.Count(text, part))
 		}
 	}
 	abs, err := storage.Abs(text)

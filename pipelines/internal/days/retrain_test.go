@@ -100,9 +100,10 @@ func modelOf(rows multiset, recipe string) ([]storage.File, error) {
 		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
 		Manifest: &models.Manifest{
 			Program: recipe, Task: models.Classification, Recipe: sealed, Seed: rows.hash(recipe),
-			Learner: models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
-			Input:   models.Input{Format: "csv", Dim: 2}, Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}},
-			Fingerprint: strings.Join(slices.Sorted(maps.Keys(rows)), " "),
+			Learner:      models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
+			Input:        models.Input{Format: "csv", Dim: 2},
+			Targets:      models.Targets{Vocabulary: &schema.Vocabulary{Classes: []string{"no", "yes"}}},
+			TrainingData: models.TrainingData{Fingerprint: strings.Join(slices.Sorted(maps.Keys(rows)), " ")},
 		},
 	})
 }
@@ -343,7 +344,7 @@ type shop struct {
 func newShop(t testing.TB) *shop {
 	s := &shop{jobs: new(rowJobs), mem: disktest.New()}
 	t.Cleanup(disk.Swap(s.mem))
-	s.o = RetrainOptions{Models: "/shop/models", Data: "/shop/data/dt=YYYY-MM-DD/*", Program: "test", By: "tester",
+	s.o = RetrainOptions{Models: "/shop/models", Data: "/shop/data/dt=YYYY-MM-DD/*", Author: Author{Program: "test", By: "tester"},
 		Now: func() time.Time { return time.Unix(1.7e9, 0) }}
 	s.mem.Put("/shop/data/readme", nil)
 	return s
@@ -752,7 +753,7 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
 	s := &shop{jobs: new(rowJobs), o: RetrainOptions{Models: "gs://bucket/models",
-		Data: "gs://bucket/data/dt=YYYY-MM-DD/*", Program: "test", By: "tester", MaxDrift: 0.5}}
+		Data: "gs://bucket/data/dt=YYYY-MM-DD/*", Author: Author{Program: "test", By: "tester"}, MaxDrift: 0.5}}
 	server.Faults.Set(gcstest.Rules{Share: 0.1, Seed: 9})
 	put := func(day int, rows string) { server.Fill("data/"+dt(day)+"/a.csv", []byte(rows)) }
 	put(1, "a1 b1")

@@ -215,11 +215,13 @@ func (o SumOptions) existing(ctx context.Context, r *sums.Recipe, leaf sums.Leaf
 		return nil, exit.Refuse(
 			"pipelines: %s has sums by another recipe than that of %s; remove it, or name another directory with --out", o.Out, o.Recipe)
 	case !slices.Equal(p.LevelColumns, o.By) || p.MinRows != o.MinRows:
-		return nil, exit.Refuse("pipelines: %s has sums by other levels: --by %s and --min_rows %d; remove it, or name another directory with --out",
+		return nil, exit.Refuse("pipelines: %s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
+			"name another directory with --out",
 			o.Out, cmp.Or(strings.Join(p.LevelColumns, ","), "''"), p.MinRows)
 	case len(p.Leaves) != 1 || len(p.Forgotten) > 0 || p.Leaves[0].Digest != leaf.Digest:
 		return nil, exit.Refuse(
-			"pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name another directory with --out", o.Out, filesText(p))
+			"pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name "+
+				"another directory with --out", o.Out, filesText(p))
 	}
 	result := &SumResult{Out: o.Out, Found: true, kernel: r.Kernel}
 	result.describe(p, r)

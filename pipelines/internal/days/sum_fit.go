@@ -118,7 +118,8 @@ func (o FitOptions) checkChoices() error {
 	case o.Each != "" && o.Calibrate == score.Platt:
 		return exit.Usage("--each cannot be used with --calibrate: the scores of segments have other curves")
 	case l.Select != "" && l.Select != spec.SelectMSE:
-		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all folds, by which --select mse chooses; train on the rows for it", l.Select)
+		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all "+
+			"folds, by which --select mse chooses; train on the rows for it", l.Select)
 	}
 	return prepare.ValidDrift(o.MaxDrift)
 }

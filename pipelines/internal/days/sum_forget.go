@@ -57,17 +57,22 @@ type Certificate struct {
 	Contents   []string `json:"contents"`
 	SumsOfRows string   `json:"sums_of_rows"`
 
-	SumsBefore string `json:"sums_before"` // digests
-	SumsAfter  string `json:"sums_after"`
-
-	ModelBefore   string  `json:"model_before"` // checksum of the manifest
-	WeightsBefore string  `json:"weights_before"`
-	ModelAfter    string  `json:"model_after"`
-	WeightsAfter  string  `json:"weights_after"`
-	Lambda        float64 `json:"lambda"` // of the new model
+	BeforeAndAfter
+	Lambda float64 `json:"lambda"` // of the new model
 
 	Remains string `json:"remains"` // what is not forgotten
 	SHA256  string `json:"sha256"`  // of the file without its last two lines
+}
+
+// BeforeAndAfter has the digests of the sums and models with the forgotten rows and without them.
+type BeforeAndAfter struct {
+	SumsBefore string `json:"sums_before"` // digests
+	SumsAfter  string `json:"sums_after"`
+
+	ModelBefore   string `json:"model_before"` // checksum of the manifest
+	WeightsBefore string `json:"weights_before"`
+	ModelAfter    string `json:"model_after"`
+	WeightsAfter  string `json:"weights_after"`
 }
 
 // remains is the text of Certificate.Remains.
@@ -163,9 +168,9 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	recipe, terms := r.recipe, r.terms
 	lambda := lambdaOf(before, recipe)
 	c := &Certificate{
-		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256,
-		WeightsBefore: weightsOf(before), Remains: remains,
+		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, Remains: remains,
 	}
+	c.ModelBefore, c.WeightsBefore = before.SHA256, weightsOf(before)
 	if c.SumsBefore, err = o.sumsDigest(ctx, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"),
 		r.job); err != nil {
 		return nil, err
@@ -179,7 +184,8 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	c.Rows, c.Contents, c.SumsOfRows = r.subtracted.Rows.Used, r.key.contents(r.rows), r.key.hide([]byte(r.subtracted.Sums))
 	if used := usedBy(terms); c.Rows == used {
 		return nil, exit.Refuse(
-			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the model and the sums", report.Groups(used))
+			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the "+
+				"model and the sums", report.Groups(used))
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
 	fit := FitOptions{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums,
@@ -317,7 +323,8 @@ func (o ForgetOptions) sumsDigest(ctx context.Context, terms []parts.Term, lambd
 	if m.Rows.Used > 0 {
 		if used := usedBy(terms); used != m.Rows.Used {
 			return "", exit.Refuse(
-				"pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
+				"pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no "+
+					"others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
 		}
 	}
 	p, _, err := fit.run(ctx, terms, nil)

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -91,28 +92,7 @@ type RowsNeeded struct {
 // CompareModels applies two models to the same labelled rows and compares their predictions. If the gate is not
 // passed, the error is an *exit.GateError and the result is complete.
 func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelComparison, err error) {
-	if _, err := ParseConditions("gate", o.Gate); err != nil {
-		return nil, err
-	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	if err := report.ValidPage(o.Report); err != nil {
-		return nil, err
-	}
-	if len(o.Slices) > scores.MaxCompared {
-		return nil, exit.Usage("--slices: %d columns, at most %d", len(o.Slices), scores.MaxCompared)
-	}
-	if o.Champion == "" || o.Challenger == "" {
-		return nil, exit.Usage("no two models: name their directories with --champion and --challenger")
-	}
-	for _, name := range []*string{&o.Champion, &o.Challenger} {
-		if *name, err = job.FindModel(ctx, *name, o.Job.Log); err != nil {
-			return nil, err
-		}
-	}
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "champion", Name: o.Champion},
-		job.Place{Flag: "challenger", Name: o.Challenger}); err != nil {
+	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
 	p, err := o.open(ctx)
@@ -179,6 +159,29 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 		}
 	}
 	return result, exit.NotPassed(failed)
+}
+
+// check refuses options that cannot be used together, and finds the models.
+func (o *CompareModelsOptions) check(ctx context.Context) (err error) {
+	if _, err := ParseConditions("gate", o.Gate); err != nil {
+		return err
+	}
+	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction), report.ValidPage(o.Report)); err != nil {
+		return err
+	}
+	if len(o.Slices) > scores.MaxCompared {
+		return exit.Usage("--slices: %d columns, at most %d", len(o.Slices), scores.MaxCompared)
+	}
+	if o.Champion == "" || o.Challenger == "" {
+		return exit.Usage("no two models: name their directories with --champion and --challenger")
+	}
+	for _, name := range []*string{&o.Champion, &o.Challenger} {
+		if *name, err = job.FindModel(ctx, *name, o.Job.Log); err != nil {
+			return err
+		}
+	}
+	return o.Job.Validate(o.Data, "", job.Place{Flag: "champion", Name: o.Champion},
+		job.Place{Flag: "challenger", Name: o.Challenger})
 }
 
 // pair has two opened models, and what they are compared on.

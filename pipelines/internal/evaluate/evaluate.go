@@ -110,13 +110,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	if err := report.ValidPicture(o.Reliability); err != nil {
-		return nil, err
-	}
-	if err := report.ValidPage(o.Report); err != nil {
+	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction), report.ValidPicture(o.Reliability),
+		report.ValidPage(o.Report)); err != nil {
 		return nil, err
 	}
 	manifest, d, err := openModel(ctx, &o.Model, &o.Data, o.Job)
@@ -124,23 +119,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	scores.WithMissing(manifest, d)
-	if manifest.Task == models.Embedding {
-		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
-	}
-	if o.Reliability != "" {
-		if err := apply.NeedProbabilities("reliability", o.Model, manifest); err != nil {
-			return nil, err
-		}
-	}
-	threshold, err := apply.ThresholdOf(o.Threshold, o.Model, manifest)
+	threshold, err := o.fit(manifest, d, g)
 	if err != nil {
-		return nil, err
-	}
-	if err := prepare.Labeled(d); err != nil {
-		return nil, err
-	}
-	classes := manifest.Task == models.Classification
-	if err := g.Fit(manifest); err != nil {
 		return nil, err
 	}
 	if d, err = withGroups(ctx, groupsOf(o.Group, o.Job.Log, d, manifest), o.Model, &o.Data, d); err != nil {
@@ -162,8 +142,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	pass := &scores.Score{
 		Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction),
 			Target: &transforms.Labeling{}},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes,
-		Slices: columns,
+		Model:      scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()},
+		Classifies: manifest.Task == models.Classification, Slices: columns,
 	}
 	if o.Report != "" {
 		pass.Worst = worstRows
@@ -179,7 +159,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	var classified scores.ClassScores
 	var targets scores.TargetScores
 	var sum wire.Coded = &targets
-	if classes {
+	if pass.Classifies {
 		sum = &classified
 	}
 	reports, err := j.ScanSum(ctx, pass, "score", sum)
@@ -188,31 +168,12 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	j.Progress.Done()
 	result = &EvaluateResult{Model: o.Model, Threshold: threshold, Gate: o.Gate}
-	if result.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
+	if err := result.count(ctx, j, o, manifest, d, weights, reports); err != nil {
 		return nil, err
 	}
-	result.SetAside = result.Rows.Listed
-	if d.Part != nil && d.Part.Test { // the rows were held out of the training data
-	} else if result.TrainingRows, err = trainingRows(ctx, j, o.Model, manifest, d, result.Rows.Used, reports); err != nil {
+	if err := result.score(pass, &classified, &targets, manifest, weights.Effective); err != nil {
 		return nil, err
 	}
-	if d.Weighted {
-		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
-	}
-	if d.Key != nil {
-		result.Groups = d.Key.Columns
-	}
-	if !classes {
-		result.addTargets(&targets, manifest, pass.Grid != nil, weights.Effective)
-	} else if err := result.addClasses(&classified, manifest, weights.Effective); err != nil {
-		return nil, err
-	}
-	effective := float64(result.Rows.Used)
-	if pass.Grid != nil {
-		effective = weights.Effective
-	}
-	result.addIntervals(slices.Concat(classified.Coverage, targets.Coverage), manifest, effective)
-	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
 	if o.Reliability != "" {
 		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.Diagram(), 14, 12); err != nil {
 			return nil, err
@@ -222,6 +183,60 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		result.keepForReport(&classified, &targets)
 	}
 	return result, g.check(result)
+}
+
+// fit returns the threshold of the predictions. It returns an error if the options cannot be used with the
+// model or the data.
+func (o EvaluateOptions) fit(m *models.Manifest, d *dataset.Dataset, g Gates) (*apply.Threshold, error) {
+	if m.Task == models.Embedding {
+		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
+	}
+	if o.Reliability != "" {
+		if err := apply.NeedProbabilities("reliability", o.Model, m); err != nil {
+			return nil, err
+		}
+	}
+	threshold, err := apply.ThresholdOf(o.Threshold, o.Model, m)
+	if err != nil {
+		return nil, err
+	}
+	return threshold, cmp.Or(prepare.Labeled(d), g.Fit(m))
+}
+
+// count adds the counts of the rows, their weights and groups, and the number of them that are training rows.
+func (r *EvaluateResult) count(ctx context.Context, j *job.Job, o EvaluateOptions, m *models.Manifest,
+	d *dataset.Dataset, weights *profile.Weights, reports []dataset.Report) (err error) {
+	if r.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
+		return err
+	}
+	r.SetAside = r.Rows.Listed
+	if d.Weighted {
+		r.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
+	}
+	if d.Key != nil {
+		r.Groups = d.Key.Columns
+	}
+	if d.Part != nil && d.Part.Test { // the rows were held out of the training data
+		return nil
+	}
+	r.TrainingRows, err = trainingRows(ctx, j, o.Model, m, d, r.Rows.Used, reports)
+	return err
+}
+
+// score adds the scores of classes or targets. effective is the effective number of weighted rows.
+func (r *EvaluateResult) score(pass *scores.Score, classes *scores.ClassScores, targets *scores.TargetScores,
+	m *models.Manifest, effective float64) error {
+	if !pass.Classifies {
+		r.addTargets(targets, m, pass.Grid != nil, effective)
+	} else if err := r.addClasses(classes, m, effective); err != nil {
+		return err
+	}
+	if pass.Grid == nil {
+		effective = float64(r.Rows.Used)
+	}
+	r.addIntervals(slices.Concat(classes.Coverage, targets.Coverage), m, effective)
+	r.Slices = sliceReports(pass.Slices, slices.Concat(classes.Slices, targets.Slices), m)
+	return nil
 }
 
 // Limits of a report.

@@ -15,7 +15,8 @@ func TestGates(t *testing.T) {
 	area, precision, low, mape := 0.75, 0.6, 0.55, 0.25
 	two := &EvaluateResult{
 		Scores: Scores{Classes: &score.ClassReport{
-			Accuracy: 0.9, Error: 0.1, MacroF1: 0.8, BalancedAccuracy: 0.7, MacroPrecision: 0.35, MacroRecall: 0.45,
+			Accuracy: 0.9, Error: 0.1,
+			ClassAverages: score.ClassAverages{MacroF1: 0.8, BalancedAccuracy: 0.7, MacroPrecision: 0.35, MacroRecall: 0.45},
 			Classes: []score.ClassScore{{Class: "a", Rows: 10, Predicted: 15, Hits: 3, Precision: 0.2, Recall: 0.3, F1: 0.24},
 				{Class: "b"}},
 			Ranking: &score.RankingReport{Positive: "a", AUC: &area, Slack: 0.05, AveragePrecision: &precision,
@@ -24,8 +25,8 @@ func TestGates(t *testing.T) {
 		Probabilities: &ProbabilityReport{Tests: score.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
 	many := &EvaluateResult{Scores: Scores{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}}
-	targets := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3,
-		P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}}
+	targets := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, MAPE: &mape,
+		ErrorQuantiles: score.ErrorQuantiles{P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5}}}}
 	undefined := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{NoMAPE: 1}}}
 	regression := &models.Manifest{Task: models.Regression, Outputs: 1}
 	mean := 0.6

@@ -411,7 +411,8 @@ func (c Counts) LabelNote() string {
 	if float64(c.Unlabeled) <= manyUnlabeled*float64(c.Read) {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s rows have no label and are set aside; if an empty label has a meaning, write a word for it", report.Groups(c.Unlabeled), report.Groups(c.Read))
+	return fmt.Sprintf("%s of %s rows have no label and are set aside; if an empty label has a meaning, write a "+
+		"word for it", report.Groups(c.Unlabeled), report.Groups(c.Read))
 }
 
 // Fields describes how many fields were missing or had texts that are not levels; "" if there are none.

@@ -20,7 +20,7 @@ import (
 
 // reported is the report of a shard with so many rows, and bad ones from a line on.
 func reported(file int, used, bad int64, line int64) dataset.Report {
-	r := dataset.Report{Shard: dataset.Shard{File: file}, Rows: used, Bad: bad}
+	r := dataset.Report{Shard: dataset.Shard{File: file}, RowCounts: dataset.RowCounts{Rows: used, Bad: bad}}
 	for i := range bad {
 		r.SetAside = append(r.SetAside, dataset.SetAside{File: fmt.Sprintf("f%d", file), Line: line + i, Column: 2,
 			Reason: "is odd"})

@@ -228,7 +228,7 @@ func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool
 func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
 	best := 0
 	for i, r := range c.History {
-		if iterative.BetterReport(r, c.History[best]) {
+		if r.Better(c.History[best].HeldOut) {
 			best = i
 		}
 	}

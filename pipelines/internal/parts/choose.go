@@ -309,19 +309,22 @@ func check(terms []Term) error {
 	forgotten := map[string]bool{}
 	for _, t := range terms {
 		if first := terms[0]; t.Recipe.Digest != first.Recipe.Digest {
-			return exit.Refuse("pipelines: %s and %s are sums by different recipes; sum the data of one of them again with the recipe of the other", first.Place, t.Place)
+			return exit.Refuse("pipelines: %s and %s are sums by different recipes; sum the data of one of them again "+
+				"with the recipe of the other", first.Place, t.Place)
 		}
 		if t.Sign < 0 {
 			continue
 		}
 		for _, l := range t.Leaves {
 			if other, twice := leaves[l.Digest]; twice {
-				return exit.Refuse("pipelines: %s and %s both have the part %s, whose rows would count twice; leave one of them out", other, t.Place, l.Name)
+				return exit.Refuse("pipelines: %s and %s both have the part %s, whose rows would count twice; leave one "+
+					"of them out", other, t.Place, l.Name)
 			}
 			leaves[l.Digest] = t.Place
 			for _, f := range l.Files {
 				if other, twice := inputs[f.Version]; twice && other != t.Place {
-					return exit.Refuse("pipelines: %s and %s both have the file %s, whose rows would count twice; leave one of them out, or sum the data again without it", other, t.Place, f.Name)
+					return exit.Refuse("pipelines: %s and %s both have the file %s, whose rows would count twice; leave one "+
+						"of them out, or sum the data again without it", other, t.Place, f.Name)
 				}
 				inputs[f.Version] = t.Place
 			}
@@ -342,7 +345,8 @@ func check(terms []Term) error {
 			delete(leaves, l.Digest)
 		}
 		if len(forgotten) > 0 && len(t.Forgotten) == 0 {
-			return exit.Refuse("pipelines: --without %s: rows of the sums have been forgotten, which may be rows of this part; sum the other parts again", t.Place)
+			return exit.Refuse("pipelines: --without %s: rows of the sums have been forgotten, which may be rows of "+
+				"this part; sum the other parts again", t.Place)
 		}
 	}
 	return nil

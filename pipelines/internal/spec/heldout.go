@@ -47,7 +47,8 @@ func (o Options) validateSplit() error {
 	case o.Split.Gap != "" && learner:
 		return exit.Usage("--time_gap is for learner ridge with features that are not learned by rounds")
 	case by != "" && o.Kernel != nil && o.learnedDir() != "":
-		return exit.Usage("--frequencies cannot be used with %s: align held out rows by their content; train with --kernel learned", o.Split.Flag())
+		return exit.Usage("--frequencies cannot be used with %s: align held out rows by their content; train with "+
+			"--kernel learned", o.Split.Flag())
 	}
 	return nil
 }

@@ -34,20 +34,9 @@ type Options struct {
 	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	Reporting
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
-	Learner iterative.Options
-	Lambda  LambdaOptions `group:"Learner"`
-	// Calibrate is the method that fits probabilities to scores of held-out rows: AutoCalibrate (or ""), none,
-	// platt or isotonic.
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and otherwise platt; it adds probabilities to classifiers that hold out rows anyway; they do, unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto means none."`
-	// Positive is the class of two to which Threshold, and precision, recall and F1 in evaluations, refer. "" is
-	// the less frequent class, or the second of equally frequent ones.
-	Positive string `flag:"positive" group:"Learner" help:"For two classes, the positive class: --threshold refers to it, and so do precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent classes, the second in order."`
-	// Threshold decides between two classes. It is a number, as in models.Applier, or a score.Criterion to
-	// optimise on held-out rows. "" is none.
-	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one at or above this threshold, not the class with the larger score or probability. A number, as for predict; or error, f1 (of the positive class) or balanced (accuracy), for the threshold with the best such score on the first fold, predicted by a model not trained on it. The summary says what to expect on other rows."`
-	// Intervals says which prediction intervals are measured: ScaledIntervals (or ""), PlainIntervals or
-	// NoIntervals.
-	Intervals string `flag:"intervals" group:"Learner" default:"scaled" values:"scaled,plain,none" help:"Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none also leaves out predict --novelty, which needs 256 bytes for each feature."`
+	Learner           iterative.Options
+	Lambda            LambdaOptions `group:"Learner"`
+	PredictionOptions `group:"Learner"`
 	// Learned says how the features of the kernels learned and harmonic are learned. It is not used if Kernel
 	// names a directory with them.
 	Learned tuning.GameOptions `group:"Learned features" omit:"Running"`
@@ -68,7 +57,23 @@ type Options struct {
 	rule *profile.FoldRule // assigns rows to folds; nil before the profile, and if their content does
 }
 
-// Values of Options.Intervals.
+// PredictionOptions choose probabilities, the threshold between two classes, and intervals.
+type PredictionOptions struct {
+	// Calibrate is the method that fits probabilities to scores of held-out rows: AutoCalibrate (or ""), none,
+	// platt or isotonic.
+	Calibrate string `flag:"calibrate,common" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and otherwise platt; it adds probabilities to classifiers that hold out rows anyway; they do, unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto means none."`
+	// Positive is the class of two to which Threshold, and precision, recall and F1 in evaluations, refer. "" is
+	// the less frequent class, or the second of equally frequent ones.
+	Positive string `flag:"positive" help:"For two classes, the positive class: --threshold refers to it, and so do precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent classes, the second in order."`
+	// Threshold decides between two classes. It is a number, as in models.Applier, or a score.Criterion to
+	// optimise on held-out rows. "" is none.
+	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one at or above this threshold, not the class with the larger score or probability. A number, as for predict; or error, f1 (of the positive class) or balanced (accuracy), for the threshold with the best such score on the first fold, predicted by a model not trained on it. The summary says what to expect on other rows."`
+	// Intervals says which prediction intervals are measured: ScaledIntervals (or ""), PlainIntervals or
+	// NoIntervals.
+	Intervals string `flag:"intervals" default:"scaled" values:"scaled,plain,none" help:"Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none also leaves out predict --novelty, which needs 256 bytes for each feature."`
+}
+
+// Values of PredictionOptions.Intervals.
 const (
 	ScaledIntervals = "scaled"
 	PlainIntervals  = "plain"

@@ -65,7 +65,8 @@ func (o Options) validateSize() error {
 		return nil
 	}
 	if !hasFeatures(o.Kernel) {
-		return exit.Usage("--worth and --time choose the number of features, which --kernel %s does not have; leave them out", kernel.FamilyOf(o.Kernel).Name)
+		return exit.Usage("--worth and --time choose the number of features, which --kernel %s does not have; "+
+			"leave them out", kernel.FamilyOf(o.Kernel).Name)
 	}
 	if _, folds := o.Values(1); folds < 2 && o.Size.Worth > 0 {
 		return exit.Usage("--worth needs held-out errors: give --folds 5, or several values of --lambda")

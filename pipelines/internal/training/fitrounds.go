@@ -151,14 +151,12 @@ func (f *roundTrials) compare(ctx context.Context) error {
 
 // add appends the report on a fit to the path, and keeps the fit if it is the best.
 func (f *roundTrials) add(lambda float64, r iterative.Report, c *job.Iteration) {
-	if len(f.path) == 0 || iterative.BetterReport(r, iterative.Report{HeldOutLoss: f.path[f.chosen].HeldOutLoss,
-		HeldOutErrors: f.path[f.chosen].HeldOutErrors, HeldOutError: f.path[f.chosen].HeldOutError}) {
+	if len(f.path) == 0 || r.Better(f.path[f.chosen].HeldOut) {
 		f.Learner.Lambda = lambda
 		f.chosen, f.best, f.iteration = len(f.path), f.Fitted, c
 	}
 	f.path = append(f.path, models.Trial{
-		Lambda: lambda, Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss,
-		HeldOutErrors: r.HeldOutErrors, HeldOutError: r.HeldOutError, HeldOutOf: f.Learner.Log.HeldOutOf,
+		Lambda: lambda, Rounds: c.Taken, Objective: r.Objective, HeldOut: r.HeldOut, HeldOutOf: f.Learner.Log.HeldOutOf,
 	})
 }
 
@@ -254,14 +252,14 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, f
 	t.linear = round.(iterative.Fitted).Model()
 	t.Learner = models.Learner{Kind: b.Name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
 		Loss: problem.Loss, Options: recorded, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
-		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual, HeldOutOf: end.Compared(c.History, c.Taken),
-		HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors, HeldOutError: r.HeldOutError,
+		Rows: r.Rows, Objective: r.Objective, HeldOut: r.HeldOut,
+		HeldOutOf: end.Compared(c.History, c.Taken),
 	}}
+	near, _ := Converged(r)
+	t.Learner.Log.Optimality = models.Optimality{Dual: r.Dual, Above: r.Above, Residual: r.Residual, Converged: &near}
 	if gap, known := r.Gap(); known {
 		t.Learner.Log.Gap = &gap
 	}
-	near, _ := Converged(r)
-	t.Learner.Log.Above, t.Learner.Log.Converged, t.Learner.Log.Residual = r.Above, &near, r.Residual
 	t.history = c.History[:c.Taken+1]
 	curve, err := json.MarshalIndent(t.history, "", " ")
 	if err != nil {

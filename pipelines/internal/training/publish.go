@@ -28,15 +28,14 @@ func (t *Training) Publish(ctx context.Context) error {
 	m := &models.Model{
 		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.files),
 		Manifest: &models.Manifest{
-			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed,
-			Learner: t.Learner, Probabilities: t.probabilities, Segments: t.Segments, Spread: t.spread,
-			Intervals: t.intervals,
+			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed, Learner: t.Learner,
+			BeyondScores: models.BeyondScores{Probabilities: t.probabilities, Segments: t.Segments, Spread: t.spread,
+				Intervals: t.intervals},
 			Input: models.Input{
 				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
 			},
-			Rows:        models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
-			Profile:     models.Profile{Width: t.Recipe.Width},
-			Fingerprint: t.Digest,
+			TrainingData: models.TrainingData{Profile: models.Profile{Width: t.Recipe.Width}, Fingerprint: t.Digest,
+				Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside}},
 		},
 	}
 	m.Manifest.Weights = t.rowWeights()

@@ -22,7 +22,7 @@ func TestTheModelDoesNotDependOnTheMemoryOfAWorker(t *testing.T) {
 		o := Options{
 			Spec:   prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1200}, Seed: 1},
 			Model:  filepath.Join(t.TempDir(), "model"),
-			Search: tuning.NoSearch, Calibrate: "platt",
+			Search: tuning.NoSearch, PredictionOptions: PredictionOptions{Calibrate: "platt"},
 		}
 		o.Data.Data, o.Data.Label = []string{name}, "y"
 		o.Lambda.Path = []float64{1e-3, 1e-5}

@@ -30,6 +30,9 @@ type Options = spec.Options
 // LambdaOptions sets the regularisation.
 type LambdaOptions = spec.LambdaOptions
 
+// PredictionOptions choose probabilities, the threshold between two classes, and intervals.
+type PredictionOptions = spec.PredictionOptions
+
 // Run trains a model. It runs a profile pass, and then a pass that sums the features' second moments and a
 // solve, or a pass per round. It publishes the model directory, complete or not at all.
 func Run(ctx context.Context, o Options) (result *Result, err error) {

@@ -33,9 +33,7 @@ type GameOptions struct {
 	// Exact searches on all rows. Equal rows of one class count once.
 	Exact bool `flag:"exact_chains" help:"Search on all rows; the limit is 65536 rows."`
 
-	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each frequency that is kept."`
-	Rho       float64 `flag:"rho" help:"For lkrf: radius of the ball of weights; 0 is 10."`
-	Pick      string  `flag:"pick" default:"top" values:"top,draw" help:"For lkrf: top keeps the frequencies with the largest weights, draw samples frequencies by weight."`
+	LKRF
 
 	// HeldOut is the number of folds of the rows. The first fold is not used, so that it can
 	// measure held-out errors; 0 learns from all rows.
@@ -44,6 +42,13 @@ type GameOptions struct {
 	Harmonics int `flag:"harmonics" help:"For --kernel harmonic: number of harmonics to choose from, lowest degree first; 0 is 1000."`
 
 	iterative.Running `group:"Iterative learners"` // Partitions 0 is defaultPartitions
+}
+
+// LKRF has the options of the method lkrf, which weights drawn frequencies.
+type LKRF struct {
+	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each frequency that is kept."`
+	Rho       float64 `flag:"rho" help:"For lkrf: radius of the ball of weights; 0 is 10."`
+	Pick      string  `flag:"pick" default:"top" values:"top,draw" help:"For lkrf: top keeps the frequencies with the largest weights, draw samples frequencies by weight."`
 }
 
 // Limits of the sample.

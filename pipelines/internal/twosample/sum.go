@@ -77,8 +77,8 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 	}
 	input := models.Input{Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Options: schema}
 	r := &sums.Recipe{Seed: o.Seed, Recipe: t.Recipe.Sealed, Kernel: t.Recipe.Name, Width: t.Recipe.Width, Input: input,
-		Rule: sums.Rule{Steps: features.ByteSteps},
-		Kept: append(slices.Clone(t.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}
+		Rule:   sums.Rule{Steps: features.ByteSteps},
+		Opened: sums.Opened{Kept: append(slices.Clone(t.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}}
 	return r.Unlabelled()
 }
 
