@@ -67,9 +67,9 @@ func GrowFeatures(phi []float32, n int) []float32 {
 	return phi[:n]
 }
 
-// Recoder returns the target encoder that changes training rows before the map of the recipe; nil if
+// TargetEncoder returns the target encoder that changes training rows before the map of the recipe; nil if
 // the recipe has none.
-func Recoder(recipe features.Sealed) (*preprocess.TargetEncoder, error) {
+func TargetEncoder(recipe features.Sealed) (*preprocess.TargetEncoder, error) {
 	r, err := recipe.Open()
 	if err != nil {
 		return nil, err

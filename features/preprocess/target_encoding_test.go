@@ -105,7 +105,7 @@ func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 	}{{2, Cut{Held: 4, Parts: 3}}, {2, Cut{Parts: 5}}, {3, Cut{Held: 5, Parts: 5}}, {0, Cut{Held: 3, Parts: 2}}} {
 		l := labelledRows(rand.New(rand.NewPCG(1, uint64(c.classes))), 300, c.classes)
 		r := l.recipe(t, c.cut, c.classes)
-		recoder := TargetEncoderOf(features.Chain{Steps: []features.Recipe{r}})
+		encoder := TargetEncoderOf(features.Chain{Steps: []features.Recipe{r}})
 		held := 0
 		for i, row := range l.x {
 			own := c.cut.Part(l.hashes[i])
@@ -114,7 +114,7 @@ func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 			}
 			training := slices.Clone(row)
 			b := &rows.Block{N: 1, D: len(row), X: training}
-			recoder.Block(b, l.hashes[i:i+1])
+			encoder.Block(b, l.hashes[i:i+1])
 			for _, of := range []struct {
 				row     []float32
 				without int
@@ -274,7 +274,7 @@ func TestTooManySumsAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	if TargetEncoderOf(recipe) != nil || TargetEncoderOf(features.Chain{Steps: []features.Recipe{recipe}}) != nil {
-		t.Error("a recoder of a recipe without parts")
+		t.Error("a encoder of a recipe without parts")
 	}
 }
 

@@ -157,7 +157,7 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment,
 	k := uint64(e.pass.Folds)
 	augment := e.pass.Augment != nil
 	assigner := e.pass.Assigner()
-	recoder, err := transforms.Recoder(e.pass.Recipe)
+	encoder, err := transforms.TargetEncoder(e.pass.Recipe)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment,
 	for shard, source := range e.pass.Data.Ahead(ctx, h.Shards) {
 		report, err := e.lane.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(),
 			func(at profile.FoldPlace, b *rows.Block) (err error) {
-				if k > 0 || augment || recoder != nil {
+				if k > 0 || augment || encoder != nil {
 					// Copies are counted before every shard of a cut that tiles the files.
 					if hashes, err = assigner.Hashes(hashes[:0], at, b); errors.Is(err, profile.ErrUncounted) {
 						return e.pass.torn(at.File)
@@ -174,7 +174,7 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment,
 						return err
 					}
 				}
-				recoder.Block(b, hashes)
+				encoder.Block(b, hashes)
 				limit := min(rows.Rows(b.D), rows.OfFeatures(out))
 				for i := range b.N {
 					held := k > 0 && hashes[i]%k == 0

@@ -43,7 +43,7 @@ func AddCopies(all []profile.Content, encoded []byte) ([]profile.Content, error)
 
 // copies holds frequent rows with the numbers of their copies in each fold.
 type copies struct {
-	recoder  *preprocess.TargetEncoder
+	encoder  *preprocess.TargetEncoder
 	contents []profile.Content
 	of       [][]group // groups of each content
 }
@@ -82,7 +82,7 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 // newCopies assigns the copies of contents to folds.
 func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 	c = &copies{contents: contents}
-	if c.recoder, err = transforms.Recoder(p.Fold.Recipe); err != nil {
+	if c.encoder, err = transforms.TargetEncoder(p.Fold.Recipe); err != nil {
 		return nil, err
 	}
 	for i := range c.contents {
@@ -90,8 +90,8 @@ func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 		var groups []group
 		for k := range content.Copies {
 			h := profile.CopyHash(content.Hash, k)
-			fold, part := p.Fold.Sum(h), c.recoder.Part(h)
-			at := slices.IndexFunc(groups, func(g group) bool { return g.fold == fold && c.recoder.Part(g.hash) == part })
+			fold, part := p.Fold.Sum(h), c.encoder.Part(h)
+			at := slices.IndexFunc(groups, func(g group) bool { return g.fold == fold && c.encoder.Part(g.hash) == part })
 			if at < 0 {
 				at, groups = len(groups), append(groups, group{fold: fold, hash: h})
 			}
@@ -157,7 +157,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 			if content.Weight > 0 {
 				b.Weights = append(b.Weights, content.Weight)
 			}
-			c.recoder.Row(b.X[len(b.X)-in:], g.hash)
+			c.encoder.Row(b.X[len(b.X)-in:], g.hash)
 			if b.N++; b.N == rows.Rows(in) {
 				if err := flush(); err != nil {
 					return err

@@ -28,7 +28,7 @@ type Summer struct {
 	stripe   ridge.Stripe
 	folds    []*folder // level by level; nil for a fold without a part in the stripe
 	assigner *profile.Assigner
-	recoder  *preprocess.TargetEncoder
+	encoder  *preprocess.TargetEncoder
 	levels   *byLevel // nil if all rows are summed together
 	all      rowsApart
 	hashes   []uint64
@@ -50,7 +50,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 		return nil, err
 	}
 	s := &Summer{pass: p, assigner: p.Assigner(), lists: p.Fold.Contents && l.Stripe == 0}
-	if s.recoder, err = transforms.Recoder(p.Fold.Recipe); err != nil {
+	if s.encoder, err = transforms.TargetEncoder(p.Fold.Recipe); err != nil {
 		return nil, err
 	}
 	_, dim := m.Dims()
@@ -125,7 +125,7 @@ func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.B
 	if s.lists {
 		of.contents = s.assigner.Contents(of.contents, b)
 	}
-	if len(s.folds) == 1 && s.recoder == nil && of.apart == nil {
+	if len(s.folds) == 1 && s.encoder == nil && of.apart == nil {
 		s.folds[0].rows.Add(b, 0, b.N)
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.B
 	} else if s.hashes, err = s.assigner.Hashes(s.hashes[:0], at, b); err != nil {
 		return err
 	}
-	s.recoder.Block(b, s.hashes)
+	s.encoder.Block(b, s.hashes)
 	for i, h := range s.hashes {
 		if f := s.folds[first+s.pass.Fold.Sum(h)]; f != nil {
 			f.rows.Add(b, i, i+1)

@@ -155,14 +155,14 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	c, d := m.Learner.Log, l.Data
 	d.Schema.Dim = m.Input.Dim
 	folds := 0
-	recoder, err := transforms.Recoder(m.Recipe)
+	encoder, err := transforms.TargetEncoder(m.Recipe)
 	if err != nil {
 		return models.Bad(o.Model, err)
 	}
 	if c.HeldOutRows > 0 { // no rows are held out if the final fit used all rows
 		folds = m.Learner.Folds
 	}
-	if folds > 0 || recoder != nil {
+	if folds > 0 || encoder != nil {
 		if err := l.CountCopies(ctx, j, m.Seed, o.MaxBadFraction, true); err != nil {
 			return err
 		}
