@@ -171,8 +171,11 @@ func (j *job) look(command string) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains([]string{".json", ".jsonl", ".txt"}, filepath.Ext(p)) {
+		switch filepath.Ext(p) {
+		case ".json", ".jsonl", ".txt":
 			text = []byte(j.normal(string(text)))
+		case ".html": // says nothing of when and where
+			text = volatileNames.ReplaceAll(text, []byte("$1"))
 		}
 		j.found[command+" "+j.normal(filepath.ToSlash(name))] = digest(text)
 		return nil
@@ -181,12 +184,14 @@ func (j *job) look(command string) error {
 
 func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:16] }
 
-// volatileTexts matches texts that differ from run to run: times of day, durations, and names that depend on
-// versions of files.
+// volatileNames matches names of retrain's models and sums, which depend on versions of files.
+var volatileNames = regexp.MustCompile(`\b(2026-11-0\d|total|probe)-[0-9a-f]{8,16}\b`)
+
+// volatileTexts matches texts that differ from run to run: these names, times of day and durations.
 var volatileTexts = []*regexp.Regexp{
 	regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]?\d\d:?\d\d:?\d\d(?:\.\d+)?Z?`),
 	regexp.MustCompile(`"(?:version|digest|modified|seen|id|sha256)": "?[\w.]+"?`),
-	regexp.MustCompile(`\b(2026-11-0\d|total|probe)-[0-9a-f]{8,16}\b`), // of retrain's models and sums
+	volatileNames,
 	regexp.MustCompile(`(?m)^(?:seconds|time:) .*\n`),
 	regexp.MustCompile(`(?s)"(?:seconds|times)": (?:\{.*?\}|[\d.e-]+)`),
 	regexp.MustCompile(`(?m)\b\d+\.\d *(?:<- chosen)?$`), // of the table of sizes
