@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -84,11 +85,11 @@ func fields(t *testing.T, m []byte, use func(field protowire.Number, kind protow
 	}
 }
 
-// checkGraph tests that nodes take what comes before them, and that numbers have the size of their
-// shape.
+// checkGraph tests that nodes take what comes before them, and all initializers, and that numbers have the size of
+// their shape.
 func checkGraph(t *testing.T, graph []byte) (nodes int) {
 	t.Helper()
-	known := map[string]bool{}
+	known, unused := map[string]bool{}, map[string]bool{}
 	define := func(name string) {
 		if known[name] || name == "" {
 			t.Errorf("the value %q is empty or defined twice", name)
@@ -117,6 +118,7 @@ func checkGraph(t *testing.T, graph []byte) (nodes int) {
 				t.Errorf("%s has %d bytes for %d numbers", name, data, size)
 			}
 			define(name)
+			unused[name] = true
 		}
 		if field == 11 {
 			first := true
@@ -134,6 +136,9 @@ func checkGraph(t *testing.T, graph []byte) (nodes int) {
 		}
 		nodes++
 		fields(t, node, func(field protowire.Number, _ protowire.Type, value []byte) {
+			if field == 1 {
+				delete(unused, string(value))
+			}
 			switch {
 			case field == 1 && !known[string(value)]:
 				t.Errorf("node %d takes %q, which is not defined before it", nodes, value)
@@ -151,12 +156,17 @@ func checkGraph(t *testing.T, graph []byte) (nodes int) {
 			})
 		}
 	})
+	if len(unused) > 0 {
+		t.Errorf("no node takes the initializers %v", slices.Sorted(maps.Keys(unused)))
+	}
 	return nodes
 }
 
 func TestGraphsAreWellFormed(t *testing.T) {
 	five := []string{"/1", "label", "c", "scores", "e"} // names that a graph has itself
 	bins := preprocess.Bins{In: 5, Weight: 1, Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{1, 2}}}}
+	hats := bins
+	hats.Hats = true
 	low, high := make([]float32, 5), []float32{1, 1, 1, 1, 1}
 	typed := &schema.Table{Columns: []schema.Column{
 		{Name: "a", Type: schema.Number},
@@ -180,6 +190,7 @@ func TestGraphsAreWellFormed(t *testing.T) {
 		{fourier.Gaussian{In: 5, Out: 40, Width: 2, Draw: fourier.Structured}, five, nil},
 		{maxout.Maxout{In: 5, Out: 7, Q: 3, Pool: 9, Bound: 4}, five, nil},
 		{preprocess.Join{Parts: []features.Recipe{gaussian, bins}}, five, nil},
+		{preprocess.Join{Parts: []features.Recipe{gaussian, hats}}, five, nil},
 		{features.Chain{Steps: []features.Recipe{preprocess.Differences{In: 5, Pairs: []preprocess.Difference{
 			{First: 3, Second: 1, A: 1, B: 2, C: 3}}}, fourier.Laplace{In: 6, Out: 10, Width: 1}}}, five, nil},
 		{features.Chain{Steps: []features.Recipe{preprocess.Standard{Mean: low, Dev: high},

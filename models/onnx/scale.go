@@ -154,10 +154,11 @@ func (g *Graph) bins(r preprocess.Bins, x string) string {
 			of, low, high = append(of, int64(c.Index)), append(low, cuts[i]), append(high, cuts[i+1])
 		}
 	}
-	v, weight := g.columns(x, of), constant(g, []float32{r.Weight})
+	v := g.columns(x, of)
 	if r.Hats {
 		return g.hats(r, g.cast(v, Double))
 	}
+	weight := constant(g, []float32{r.Weight})
 	inside := g.add("And", nil, g.add("GreaterOrEqual", nil, v, row(g, low)), g.add("Less", nil, v, row(g, high)))
 	return g.add("Where", nil, inside, weight, constant(g, []float32{0}))
 }

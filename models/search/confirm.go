@@ -55,18 +55,8 @@ func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *
 	return r.simplest(all), nil
 }
 
-// drawMatrix makes the kernel matrix of the features of an entry from rows x; recipe is the recipe of its kernel.
-func (r *runner) drawMatrix(e *entry, l *level, part int, recipe features.Recipe, x *scaled, s *scratch, threads int) error {
-	if e.Pair > 0 || e.Hats {
-		_, out, err := features.Dims(recipe)
-		if err != nil {
-			return err
-		}
-		if recipe, err = r.joined(e, part, recipe, out); err != nil {
-			return err
-		}
-		x = r.views[e.View]
-	}
+// drawMatrix makes the kernel matrix of the features of a recipe from rows x.
+func (e *entry) drawMatrix(l *level, recipe features.Recipe, x *scaled, s *scratch, threads int) error {
 	made, err := recipe.New()
 	if err != nil {
 		return err

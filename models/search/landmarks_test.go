@@ -54,6 +54,39 @@ func TestLandmarksAreChosenWhereRandomFeaturesAreTooFew(t *testing.T) {
 	}
 }
 
+// A pair of columns stands next to any number of landmarks, and has as many features as next to random ones.
+func TestPairsStandNextToLandmarks(t *testing.T) {
+	odd := false
+	for _, n := range []int{400, 401, 402} {
+		p := masked(n, 6, false, 1)
+		r, all, err := newRunner(p, options(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := *all[len(all)-1]
+		at.drawn, at.features = true, 1024
+		e := &entry{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 4, Pair: 0.25}, start: coarse}
+		for _, train := range at.train {
+			e.pairs = append(e.pairs, r.views["none"].newPair([2]int{2, 3}))
+			odd = odd || mostLandmarks(at.features/2, len(train))%2 == 1
+		}
+		if err := r.tryAll(t.Context(), []*entry{e}, &at); err != nil {
+			t.Fatal(err)
+		}
+		best, err := r.atLandmarks(t.Context(), e, &at)
+		if err != nil || best == nil {
+			t.Fatalf("%d rows: no landmarks next to a pair: %s, %v", n, r.trials[len(r.trials)-1].Failed, err)
+		}
+		t.Logf("%d rows: loss %.4f with random features, %.4f with landmarks", n, e.trial.Loss, best.trial.Loss)
+		if !(best.mean() < 1.1*e.mean()) {
+			t.Errorf("%d rows: %s has a loss of %.4f, %s %.4f", n, best.Candidate, best.trial.Loss, e.Candidate, e.trial.Loss)
+		}
+	}
+	if !odd {
+		t.Error("no part has an odd number of landmarks: the test sees nothing")
+	}
+}
+
 // mainOf returns the recipe of a candidate's kernel.
 func mainOf(t *testing.T, r *runner, e *entry) features.Recipe {
 	t.Helper()

@@ -235,11 +235,18 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	s.scores = slices.Grow(s.scores[:0], n*r.outputs)[:n*r.outputs]
 	scores := s.scores
 	var score func(lambda float64) error
-	if l.exact && shape != nil {
+	exact := l.exact && shape != nil
+	if (l.drawn || !exact) && (e.Pair > 0 || e.Hats) {
+		if recipe, err = r.joined(e, part, recipe, out); err != nil {
+			return nil, err
+		}
+		x = v
+	}
+	if exact {
 		switch {
 		case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks:
 		case l.drawn:
-			if err := r.drawMatrix(e, l, part, recipe, x, s, threads); err != nil {
+			if err := e.drawMatrix(l, recipe, x, s, threads); err != nil {
 				return nil, err
 			}
 		default:
@@ -252,12 +259,6 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 		m := newExact(e.matrix, l.train[part], l.judge[part], r.labels, s, threads)
 		score = func(lambda float64) error { return m.scores(lambda, scores) }
 	} else {
-		if e.Pair > 0 || e.Hats {
-			if recipe, err = r.joined(e, part, recipe, out); err != nil {
-				return nil, err
-			}
-			x = v
-		}
 		f, err := newFit(recipe, x.x, x.d, l.train[part], r.labels, threads)
 		if err != nil {
 			return nil, err
