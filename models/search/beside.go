@@ -236,7 +236,7 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 			}
 		}
 	}
-	field, err := r.missed(ctx, field, l)
+	field, err := r.pairOfResiduals(ctx, field, l)
 	if err != nil {
 		return field, err
 	}

@@ -39,8 +39,8 @@ type Candidate struct {
 	// Pair is the width of a Gaussian kernel of two columns beside the other, as a multiple of their
 	// median distance; 0 for none.
 	Pair float64 `json:"pair,omitempty"`
-	// Missed tells that residuals of a candidate depend on these two columns.
-	Missed bool `json:"missed,omitempty"`
+	// InResiduals tells that residuals of another candidate showed these two columns.
+	InResiduals bool `json:"in_residuals,omitempty"`
 	// Hats tells that piecewise-linear functions of single columns are beside the kernels.
 	Hats bool `json:"hats,omitempty"`
 	// Landmarks tells that the features are values of the kernel at rows (package landmarks), not drawn.
@@ -61,8 +61,11 @@ func (c Candidate) String() string {
 		}
 	}
 	if c.Pair > 0 {
-		from := map[bool]string{true: " found in residuals"}[c.Missed]
-		fmt.Fprintf(&b, ", two columns%s at width %.3g", from, c.Pair)
+		b.WriteString(", two columns")
+		if c.InResiduals {
+			b.WriteString(" found in residuals")
+		}
+		fmt.Fprintf(&b, " at width %.3g", c.Pair)
 	}
 	if c.Hats {
 		b.WriteString(", piecewise-linear columns")

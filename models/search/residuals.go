@@ -6,9 +6,9 @@ import (
 	"github.com/bochner-ml/bochner/models/search/pairs"
 )
 
-// missed looks for two columns that matter only together in the residuals of the best candidate, where strong terms
+// pairOfResiduals looks for two columns that matter only together in the residuals of the best candidate, where strong terms
 // of other columns do not hide them, and tries a Gaussian of these two beside the candidate. It needs a code per class.
-func (r *runner) missed(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+func (r *runner) pairOfResiduals(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	best, found := field[0], make([]*pair, len(l.train)+1)
 	v := r.views[best.View]
 	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes || v.d < 3 {
@@ -27,7 +27,7 @@ func (r *runner) missed(ctx context.Context, field []*entry, l *level) ([]*entry
 		found[part] = v.newPair(columns)
 	}
 	found[len(l.train)] = found[0]
-	next := best.with(func(c *Candidate) { c.Pair, c.Missed = 2*firstPair, true })
+	next := best.with(func(c *Candidate) { c.Pair, c.InResiduals = 2*firstPair, true })
 	next.pairs = found
 	if err := r.tryAll(ctx, []*entry{next}, l); err != nil {
 		return field, err

@@ -60,12 +60,12 @@ func TestResidualsShowHiddenPairs(t *testing.T) {
 		if mean := squares / float64(len(left[0])); !(mean < 0.3*r.variance(l.train[0])) {
 			t.Errorf("%d rows: residuals have a mean square of %.4f, targets %.4f", n, mean, r.variance(l.train[0]))
 		}
-		field, err = r.missed(t.Context(), field, l)
+		field, err = r.pairOfResiduals(t.Context(), field, l)
 		if err != nil {
 			t.Fatal(err)
 		}
 		best := field[0]
-		if !best.Missed || !(best.mean() < 0.8*before.mean()) {
+		if !best.InResiduals || !(best.mean() < 0.8*before.mean()) {
 			t.Fatalf("%d rows: the best is %v with a loss of %.4f, before %.4f", n, best.Candidate, best.mean(), before.mean())
 		}
 		for part, p := range best.pairs {
@@ -121,7 +121,7 @@ func TestNoiseHasNoMissedPairs(t *testing.T) {
 		p := masked(800, 10, true, seed)
 		rand.New(rand.NewPCG(seed, 2)).Shuffle(p.N, func(i, j int) { p.Y[i], p.Y[j] = p.Y[j], p.Y[i] })
 		r, l, field := screened(t, p)
-		more, err := r.missed(t.Context(), field, l)
+		more, err := r.pairOfResiduals(t.Context(), field, l)
 		if err != nil {
 			t.Fatal(err)
 		}
