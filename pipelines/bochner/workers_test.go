@@ -101,7 +101,12 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 		})
 	}
 	t.Run("predict", func(t *testing.T) { predictsTheSame(t, c, dir, "classes", moons) })
-	t.Run("evaluate", func(t *testing.T) { evaluatesTheSame(t, c, dir, "classes", moons) })
+	t.Run("evaluate", func(t *testing.T) {
+		evaluatesTheSame(t, c, dir, "classes", moons)
+		if campaign.Chosen() {
+			evaluatesTheSame(t, c, dir, "numbers", numbers)
+		}
+	})
 	t.Run("loopback", func(t *testing.T) {
 		cmd := c.job(dir, append([]string{"train", "--model", "loopback"}, trainings["classes"]...)...)
 		cmd.Args[slices.Index(cmd.Args, "EXTERNAL")] = "LOOPBACK"
