@@ -194,7 +194,8 @@ var volatileTexts = []*regexp.Regexp{
 	volatileNames,
 	regexp.MustCompile(`(?m)^(?:seconds|time:) .*\n`),
 	regexp.MustCompile(`(?s)"(?:seconds|times)": (?:\{.*?\}|[\d.e-]+)`),
-	regexp.MustCompile(`(?m)\b\d+\.\d *(?:<- chosen)?$`), // of the table of sizes
+	regexp.MustCompile(`(?m) +\d+\.\d {2,}(?:<- chosen)?$`), // seconds of the table of sizes
+	regexp.MustCompile(`(?m)\b\d+\.\d *(?:<- chosen)?$`),
 }
 
 // normal returns a text without the volatileTexts.
