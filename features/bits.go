@@ -30,7 +30,7 @@ func (b Bits) Validate() error {
 	return option.Errorf("grid", "must be auto, 8 or 16 (have %q)", string(b))
 }
 
-// Steps returns the initial number of grid steps: that of 8 bits, or fine. Auto takes fine if the number of
+// Steps returns the initial number of grid steps: ByteSteps, or fine. Auto takes fine if the number of
 // products, rows × D², is at most few, or if features are wide, each with its own range (see Ranged).
 func (b Bits) Steps(products, few float64, wide bool, fine int) int {
 	if b != Bits8 && (b == Bits16 || wide || products <= few) {

@@ -54,7 +54,7 @@ func (m *Model) Width() int {
 // Predict stores in dst the predictions for rows, Width numbers for each. Rows are row-major, have
 // Input.Dim numbers each, and are in the units of the training data. Predictions of a regression are
 // targets in the units of the training data; of an embedding, coordinates; of a classifier, indices into
-// Outputs. They are the same as those of the command, bit for bit.
+// Outputs. They equal the command's, bit for bit.
 //
 // A row with NaN, or with a number that does not fit in float32, is a *RowError; the content of dst is then
 // undefined. If the model has a Table, NaN is a missing value. Nothing is allocated in the steady state.

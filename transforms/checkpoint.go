@@ -16,8 +16,8 @@ import (
 
 // A lane may read for an hour, and its worker may be lost at any moment. So a lane stores its
 // partial result between two shards, at most once a minute, as a file of the work directory.
-// Another attempt at the lane continues from this checkpoint. Because sums are exact, the result
-// equals that of an uninterrupted lane, bit for bit. Because a checkpoint depends only on the pass
+// Another attempt at the lane continues from this checkpoint. Because sums are exact, it ends
+// with the same bits as an uninterrupted lane. Because a checkpoint depends only on the pass
 // and the range of shards, it does not matter which attempt wrote it, or how often.
 //
 // A split lane leaves a checkpoint for each of its pieces, named by the first shard. Another run of

@@ -10,7 +10,7 @@ import (
 )
 
 // Standard is the recipe of x_j ↦ (x_j − Mean_j) / Dev_j: columns have mean 0 and variance 1 if Mean and
-// Dev are those of the data. A constant column has deviation 0 and is divided by 1.
+// Dev describe the data. A constant column has deviation 0 and is divided by 1.
 type Standard struct {
 	Mean []float32 `json:"mean"` // one per column
 	Dev  []float32 `json:"dev"`  // one per column, ≥ 0

@@ -1,7 +1,7 @@
 package blas
 
 // Weighted is a block of features whose rows have weights, which are whole numbers. Its sums are exact,
-// and equal those of a block in which each row is repeated as often as its weight says.
+// and equal the sums of a block in which each row is repeated as often as its weight says.
 //
 // The largest common factor of the weights multiplies the sums of the block, so rows of
 // one weight cost what rows without weights do. Otherwise one side of each product is

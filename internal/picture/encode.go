@@ -82,7 +82,7 @@ func encode(width, height float64, format string, paint func(draw.Canvas)) ([]by
 	return b.Bytes(), err
 }
 
-// What Inline replaces: the colours of text and grids become those of the page, and its text has one font.
+// What Inline replaces: text and grids take the colours of the page, and its text has one font.
 var (
 	inlineSize  = regexp.MustCompile(`(?s)^.*?<svg[^>]*?viewBox="([^"]*)"[^>]*>`)
 	inlineFont  = regexp.MustCompile(`font-family:[^;"]*;font-variant:[^;"]*;font-weight:(\w+);font-style:[^;"]*;`)

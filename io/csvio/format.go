@@ -149,7 +149,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	return layout, err
 }
 
-// join reads the header of another file and returns its layout if it differs from that of
+// join reads the header of another file and returns its layout if it differs from the layout of
 // the first file. Without a header, only the length of rows is checked, when they are read.
 func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
 	layout := o.Data.Schema.Layout.(*Layout)

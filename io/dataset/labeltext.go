@@ -37,7 +37,7 @@ func (t *LabelText) validate() error {
 	return nil
 }
 
-// labelText returns the changes that the options ask for, or those of the model in Like if they ask for none.
+// labelText returns the changes that the options ask for, or the changes of the model in Like if they ask for none.
 func (o *Options) labelText() *LabelText {
 	switch {
 	case o.LabelText != (LabelText{}):

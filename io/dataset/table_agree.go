@@ -76,7 +76,7 @@ func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 	return true, ChoiceOf(o.Options).samePlaces(first, columns)
 }
 
-// ErrDiffers returns an error for file i, whose columns do not match those of the first file.
+// ErrDiffers returns an error for file i, whose columns do not match the first file's.
 func ErrDiffers(o *Opening, i int, err error) error {
 	return o.Error(i, fmt.Errorf("its columns differ from those of %s: %s", o.Data.Files[o.First].Name, cause(err)))
 }

@@ -7,11 +7,11 @@ import (
 )
 
 // Match returns the layout with which another file yields the same rows as l. l is a valid
-// layout, usually that of a model; file is the layout of the other file.
+// layout, usually a model's; file is the layout of the other file.
 //
 // If both are named, features are found by name: their order may differ, and other columns are
 // ignored. Otherwise they are found by position, and file must have all columns of l, or all
-// except the labels. The labels are those of file if it has any, otherwise those of l; the result
+// except the labels. The labels are the file's if it has any, otherwise the labels of l; the result
 // has none if the file lacks one of them. The same applies to each role.
 func (l *TableLayout) Match(file *TableLayout, named bool) (TableLayout, error) {
 	m := TableLayout{Columns: file.Columns, Path: file.Path, Roles: maps.Clone(file.Roles), TimeLayout: l.TimeLayout}

@@ -20,7 +20,7 @@ func BeginStored(o *Opening, names []string) error {
 	return nil
 }
 
-// JoinStored compares the columns that file i stores with those of the first file. It returns the
+// JoinStored compares the columns that file i stores with the first file's. It returns the
 // Seen.What for AgreeColumns: a layout with the columns of the file, or nil if they do not differ.
 // It is an error if a used column cannot be read; unreadable returns the reason, or nil.
 func JoinStored(o *Opening, i int, names []string, unreadable func(column int) error) (any, error) {

@@ -71,7 +71,7 @@ func begin(ctx context.Context, o *dataset.Opening, _ []byte) error {
 	return dataset.BeginStored(o, f.names)
 }
 
-// join stores where a file can be cut, and returns its columns if they differ from those of the first file.
+// join stores where a file can be cut, and returns its columns if they differ from the first file's.
 func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
 	if len(head) == 0 {
 		return nil, nil

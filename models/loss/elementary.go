@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// These functions compute the same as those of package math, but give the same bits on every platform.
+// These functions replace the functions of package math and give the same bits on every platform.
 
 // Exp is blas.Exp.
 func Exp(x float64) float64 { return blas.Exp(x) }

@@ -39,7 +39,7 @@ func (t Type) String() string {
 // MarshalText returns the name.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// message is an encoded protocol buffer. Field numbers are those of onnx.proto.
+// message is an encoded protocol buffer. Field numbers follow onnx.proto.
 type message []byte
 
 func (m *message) varint(field protowire.Number, v int64) {

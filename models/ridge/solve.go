@@ -78,7 +78,7 @@ type Source struct {
 	// one.
 	Load func(fold int) (*Sum, error)
 	// Add, unless nil, is called instead of Load: it adds the sum of a fold to another Sum of that Shape.
-	// Sums that are read from storage then need no memory besides that of Solve; see Memory.
+	// Sums that are read from storage then need no memory besides what Solve takes; see Memory.
 	Add   func(to *Sum, fold int) error
 	Shape Shape
 	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and weights

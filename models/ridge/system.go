@@ -73,7 +73,7 @@ func (y *system) measure(r Ranges) {
 }
 
 // centre computes G_c for descents over the rows that are in total but not in out; out may be nil. The
-// differences are exact, so the system equals that of a sum over only those rows.
+// differences are exact, so the system equals the system of a sum over only those rows.
 func (y *system) centre(total, out *Sum) {
 	y.setSums(total, out)
 	y.Centre(total.tiles, out.tilesOf(), y.colSum, y.n)

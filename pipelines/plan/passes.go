@@ -122,7 +122,7 @@ func (p *Plan) iterative(o training.Options) {
 	p.Jobs += p.fits * ((r.Rounds + r.PerJob) / r.PerJob)
 }
 
-// learning adds the passes of feature learning: one to sample rows, and those of the rounds of the game.
+// learning adds the passes of feature learning: one to sample rows, and the passes of the game.
 func (p *Plan) learning(o training.Options, dim int) {
 	a := o.Learned
 	p.scan("one for the sample of feature learning")

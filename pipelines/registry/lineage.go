@@ -41,7 +41,7 @@ type Lineage struct {
 type Origins struct {
 	// Recipe is the name of the model with the same recipe, if it is known. If the recipe was drawn for this
 	// model, it is the model itself or "", and Redrawn is the reason. RecipeSHA256 is the digest of the recipe, if
-	// it is that of another model.
+	// it belongs to another model.
 	Recipe       string `json:"recipe,omitempty"`
 	RecipeSHA256 string `json:"recipe_sha256,omitempty"`
 	Redrawn      string `json:"redrawn,omitempty"`

@@ -104,7 +104,7 @@ func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 
 // SumCopies adds to the sum of a fold the copies of frequent rows that are assigned to this fold.
 // contents are the rows that a directory of sums counts separately, r its recipe, and m the map of the
-// recipe. The classes are those of the sum.
+// recipe. The classes are the sum's.
 func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.Content,
 	threads int) error {
 	if len(contents) == 0 {

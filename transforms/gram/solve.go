@@ -67,7 +67,7 @@ type FitReport struct {
 	// Spread is the spread of all rows, and FirstSpread judges the rows of the first fold; nil for none.
 	Spread      *Spread `json:"spread,omitempty"`
 	FirstSpread *Spread `json:"first_spread,omitempty"`
-	// Discriminants are those of the classes on the rows of the first fold, by the held-out weights.
+	// Discriminants holds the discriminant of each class on the rows of the first fold, by the held-out weights.
 	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
 }
 

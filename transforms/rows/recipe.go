@@ -23,7 +23,7 @@ import (
 type Recipe struct {
 	Dir    string // directory of the model, which workers read
 	Digest string // sums.Recipe.Digest; "" accepts the model that is in Dir when rows arrive
-	// Classes lists classes that rows may have in addition to those of the recipe.
+	// Classes lists classes that rows may have in addition to the recipe's.
 	Classes []string
 	// Shards, unless 0, is the number of groups into which the rows of a window are put, each of
 	// which is summed on one worker when the window ends. 0 sums the rows of a window in every

@@ -14,7 +14,7 @@ type Conformal struct {
 	// that the spread was computed from these rows, too.
 	Leverage float64 `json:"leverage,omitempty"`
 	Within   bool    `json:"within,omitempty"`
-	// Probabilities are those of the classes; nil for targets.
+	// Probabilities are of the classes; nil for targets.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 }
 

@@ -92,7 +92,7 @@ func (m Messages) given(x *messages.Message) (all []Given) {
 	return all
 }
 
-// letterOf returns a dead letter as a message. Its content is that of the original message, so that it
+// letterOf returns a dead letter as a message. Its content is the original message's, so that it
 // can be sent again; an attribute says what is wrong. If both together are too large for a message, the
 // end of the content is cut off, and another attribute says so.
 func letterOf(file Arrival, l DeadLetter) *messages.Message {

@@ -17,7 +17,7 @@ func init() { transforms.RegisterSum[score.Halves]("threshold", beginThreshold) 
 type Threshold struct {
 	transforms.Pass
 	HeldOut
-	// Probabilities are those of the model; nil if it has none.
+	// Probabilities are the model's; nil if it has none.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	Positive      int                   `json:"positive"` // class that is predicted above the threshold
 }

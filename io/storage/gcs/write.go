@@ -128,7 +128,7 @@ func (g *gcs) own(ctx context.Context, o objects.Name, cond *gcstorage.Condition
 	return nil, err
 }
 
-// arrived compares the checksum of the server with that of the bytes that were sent.
+// arrived compares the server's checksum with the checksum of the bytes that were sent.
 func (g *gcs) arrived(ctx context.Context, o objects.Name, attrs *gcstorage.ObjectAttrs, sent storage.Sum) error {
 	if sumOf(attrs) == sent {
 		return nil

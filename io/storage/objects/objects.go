@@ -81,7 +81,7 @@ type Client interface {
 	Fence(ctx context.Context, dir Name) error
 }
 
-// Times are those of leases.
+// Times are of leases.
 type Times struct {
 	Renew time.Duration // the interval at which a lease is renewed
 	Stale time.Duration // without renewal, after which others may take it
@@ -144,7 +144,7 @@ func resolved(name string) Name {
 	return o
 }
 
-// Object parses a name that must not be that of a bucket.
+// Object parses a name, which must not be a bucket.
 func Object(name string) (Name, error) {
 	o, err := Parse(name)
 	if err == nil && o.Name == "" {

@@ -44,7 +44,7 @@ func fileOf(out string) (*oneFile, error) {
 	return nil, nil
 }
 
-// isFile reports whether the name is that of a file, even if predictions cannot be written in its format.
+// isFile reports whether the name is a file's, even if predictions cannot be written in its format.
 func isFile(out string) bool {
 	f, err := fileOf(out)
 	return f != nil || err != nil

@@ -8,7 +8,7 @@
 // on the grid of the recipe.
 //
 // Ask opens the sums (data), calls the function of a question, and returns its Answer. No error in
-// an answer is measured on rows by which λ was chosen, except that of Forgetting.Hindsight. backtest
+// an answer is measured on rows by which λ was chosen, except for Forgetting.Hindsight. backtest
 // and window choose λ by the errors on earlier judged dates (prequentially). Their first date and
 // other questions use cross-validation inside the training set: over up to five blocks of its parts,
 // or over the folds of its only part.

@@ -91,8 +91,8 @@ func (n *night) drawProbe(ctx context.Context, place string, from []Partition) (
 
 // references returns the partitions from which probes may be drawn, the best first. If the champion
 // was trained on some of them, trusted is true and only these are returned. Single partitions come
-// first: those that have a probe, which saves reading, then the others except that of the day, and
-// then that of the day. Newer ones come before older ones, because they stay longer in the window.
+// first: those that have a probe, which saves reading, then the others except the day's, and
+// then the day's. Newer ones come before older ones, because they stay longer in the window.
 // If there are several partitions, all of them together come last.
 func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool, err error) {
 	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !n.trusted(p) })

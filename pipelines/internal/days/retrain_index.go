@@ -33,7 +33,7 @@ type index struct {
 	TotalOf []string `json:"total_of,omitempty"`
 	// Drawn reports that drawnSums exists.
 	Drawn bool `json:"drawn,omitempty"`
-	Probe bool `json:"probe,omitempty"` // the recipe is that of a probe
+	Probe bool `json:"probe,omitempty"` // the recipe comes from a probe
 	// Errors are the errors by which the last window was chosen: see ask.Options.Known.
 	Errors map[string][]float64 `json:"errors,omitempty"`
 	// Models has the directories of models whose retrainings use these sums. It has unknownModels if

@@ -134,7 +134,7 @@ func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 			return nil, err
 		}
 		if l == nil || alias == models.Champion && l.Day > n.Day {
-			return nil, nil // its needs, or those of later days, are unknown
+			return nil, nil // its needs, or the needs of later days, are unknown
 		}
 		id, err := n.Recipe(ctx, place)
 		if err != nil {

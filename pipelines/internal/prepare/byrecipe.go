@@ -159,7 +159,7 @@ func checkWeights(w *profile.Weights, r *sums.Rule) error {
 	return nil
 }
 
-// Take sets the target and the recipe of features from r. The classes are those of r, followed by others.
+// Take sets the target and the recipe of features from r. The classes of r come first, then others.
 func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 	switch r.Task {
 	case models.Classification:

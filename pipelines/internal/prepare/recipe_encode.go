@@ -12,7 +12,7 @@ import (
 type Encoding struct {
 	preprocess.ColumnOptions
 	Labels *preprocess.Targets // sums of labels, if preprocess.NeedsTargets
-	Counts *preprocess.Targets // counts of levels in rows that are not held out; nil for those of the profile
+	Counts *preprocess.Targets // counts of levels in rows that are not held out; nil for the profile's counts
 }
 
 // encode makes the encoding of a table's columns the first step, and sets the statistics of the resulting

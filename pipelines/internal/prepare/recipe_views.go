@@ -43,7 +43,7 @@ func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int)
 		return views
 	}
 	standard := sc.Steps[sc.encoded:]
-	if chain[0] == "none" { // the statistics are those of the unscaled numbers
+	if chain[0] == "none" { // the statistics describe the unscaled numbers
 		standard = []features.Recipe{preprocess.NewStandard(sc.toScale(sc.mean, 0), sc.toScale(sc.variance, 1))}
 		views = append(views, search.View{Name: "standard", Steps: standard})
 	}

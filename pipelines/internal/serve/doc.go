@@ -3,5 +3,5 @@
 // Serve starts a Server. A handler reads a request into memory within a budget, as a question. One of a fixed
 // number of workers parses its rows with the same code as for files, applies the model in use (served), and
 // writes the answer. So memory and the number of computations are bounded, whatever clients send, and
-// predictions are the same as those of bochner predict for the same text.
+// predictions are the same as bochner predict makes of the same text.
 package serve

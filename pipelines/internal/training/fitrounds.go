@@ -142,7 +142,7 @@ func (f *roundTrials) compare(ctx context.Context) error {
 			f.start = f.linear
 		}
 		f.limit.Least = time.Duration(neededRounds(f.start, f.init)+1) * c.Each
-		for j, r := range reports { // the stored weights are those of the best λ
+		for j, r := range reports { // the stored weights belong to the best λ
 			f.add(group[j], r, c)
 		}
 	}
@@ -206,7 +206,7 @@ func lambdaList(lambda []float64) string {
 	return "lambda " + strings.Join(words, ", ")
 }
 
-// runRounds learns with a group of values of λ, and sets the weights of the model to those of the best.
+// runRounds learns with a group of values of λ, and gives the model the weights of the best value.
 func (t *Training) runRounds(ctx context.Context, b byRounds, group []float64, folds int, found *surveyed,
 	init *models.Linear, end job.RoundOptions) (*job.Iteration, error) {
 	lambda := group[0]
