@@ -5,10 +5,13 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/search/pairs"
@@ -104,7 +107,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	}
 	dim := int64(f.Dim)
 	block := f.blockBytes(f.Dim)
-	sampled := f.atMostRows(max(min(profileSample, profileValues/dim), profileLeast))
+	sampled := f.atMostRows(int64(profile.SampleRows(f.Dim)))
 	values := min(f.Values, float64(dim))
 	// a sampled value takes 4 bytes, and a run of values 3
 	content := int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(sampled))
@@ -123,7 +126,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	switch {
 	case f.Levels > 0: // there is a block between encoding and scaling, too
 		scratch = 2 * 4 * int64(f.mappedRow(size)) * f.atMostRows(int64(rows.Rows(f.Dim)))
-		decide += 2 * 4 * int64(f.Scaled) * f.atMostRows(min(sampled, int64(prepare.SampleRows(f.Scaled))))
+		decide += 2 * 4 * int64(f.Scaled) * f.atMostRows(min(sampled, int64(profile.SampleRows(f.Scaled))))
 		m.Profile += 3 * 8 * int64(f.Levels) // counts of levels, and their encoding
 		m.Profile += 3 * 8 * prepare.TargetSums(f.Summed, f.Outputs)
 		standing += 2 * job.PartialBytes * int64(f.Scaled)
@@ -201,13 +204,6 @@ func workerBytesForLane(e engine.Engine, lanes int, bytes int64) int64 {
 // peakOf returns the memory of the process, given the memory that it holds: it adds the program and room for
 // the garbage collector.
 func peakOf(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held + held/16 }
-
-// Sizes of the sample of a profile: see package profile.
-const (
-	profileSample = 1000
-	profileValues = 4 << 20
-	profileLeast  = 50
-)
 
 // mappedRow returns the length of rows as the feature map takes them.
 func (f *Facts) mappedRow(size kernel.Size) int {
