@@ -228,10 +228,10 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		if s.Spec.InTime(s.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}
-		s.Notes = append(s.Notes, note)
+		s.AddNote("%s", note)
 	}
 	switch {
-	case p == nil || p.N < fewest:
+	case p == nil || p.N < minSearched:
 		return nil, tooFew, nil
 	case p.Part != nil && slices.Max(p.Part) == slices.Min(p.Part):
 		return nil, "the rows that are not held out have too few groups, folds or times", nil
@@ -289,8 +289,8 @@ func nameOf(s *prepare.Session, found *search.Result) string {
 	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(found.Kernel), found.Width)
 	if found.Landmarks != nil {
 		name += ", at training rows"
-		s.Notes = append(s.Notes, "the model stores training rows, at which its features are kernel values (landmarks); "+
-			"--search none stores none")
+		s.AddNote("the model stores training rows, at which its features are kernel values (landmarks); --search none " +
+			"stores none")
 	}
 	return name
 }
