@@ -217,10 +217,9 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 			found = p.Sum.Result()
 		}
 	}
-	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: found, Sum: &p.Sum, Distinct: &p.Distinct,
-			Digest: hex.EncodeToString(digest[:])},
+			Digest: p.Digest()},
 		Doubts: schema.Sentences(notes),
 	}
 	if note := l.Counts.LabelNote(); note != "" {
@@ -317,6 +316,12 @@ type Profiled struct {
 	Encoded  []byte               // the sum
 	Counts   job.Counts
 	Shards   []dataset.Shard // with exact bounds and line numbers
+}
+
+// Digest returns the digest of the profile in hexadecimal digits: the fingerprint of the data.
+func (p *Profiled) Digest() string {
+	sum := sha256.Sum256(p.Encoded)
+	return hex.EncodeToString(sum[:])
 }
 
 // ProfileRows runs the profile pass. target says which labels are accepted. numbers is false if the rows were
