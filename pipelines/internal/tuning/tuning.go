@@ -40,8 +40,8 @@ const (
 	values = 8 << 20
 	// longest is the largest row length that is searched: 32×32 pixels in colours.
 	longest = 3072
-	// fewest is the least number of rows that is searched.
-	fewest = 40
+	// minSearched is the least number of rows that is searched.
+	minSearched = 40
 )
 
 // PilotRows is the largest number of rows of a pilot of rows of length d, of that many rows; 0 if
@@ -163,8 +163,8 @@ func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 		return "categories are encoded by labels"
 	case targets > 1:
 		return "there are several targets"
-	case rows < fewest:
-		return fmt.Sprintf("there are fewer than %d rows", fewest)
+	case rows < minSearched:
+		return fmt.Sprintf("there are fewer than %d rows", minSearched)
 	case n == 0:
 		return fmt.Sprintf("rows have more than %s numbers", report.Groups(longest))
 	}
@@ -373,13 +373,14 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 		}
 		weighted = weighted || weights[i] != weights[0]
 	}
-	if p.Ordered = s.Rule.Ordered(); weighted {
+	p.Ordered = s.Rule.Ordered()
+	if weighted {
 		p.Weights = weights
 	}
 	if s.Target.Classes != nil {
 		p.Classes = len(s.Target.Classes.Classes)
 	}
-	if s.Rule == nil && n >= fewest {
+	if s.Rule == nil && n >= minSearched {
 		number := func(int) bool { return true }
 		if t := s.Data.Schema.Table; t != nil {
 			numbers := t.Slots(schema.Number)
