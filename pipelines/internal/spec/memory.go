@@ -172,6 +172,16 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	return m
 }
 
+// ProfileMemory returns the memory of the profile pass in bytes, 0 if the length of rows is unknown.
+func ProfileMemory(d *dataset.Dataset, e engine.Engine) int64 {
+	n := d.Schema.Dim
+	if n == 0 {
+		return 0
+	}
+	return Options{}.Memory(Facts{RowFacts: RowFacts{Dim: n, Scaled: n, Values: float64(n), Prepared: true}, Features: 1,
+		Outputs: 1, Reading: d.Memory()}, e, 1).Peak
+}
+
 // laneLimit returns the memory that a lane may take, 0 for no limit. If workers are in this process, all lanes
 // together may take as much as the solve, unless the user has set a limit.
 func laneLimit(e engine.Engine, lanes int, solve int64) int64 {
@@ -222,8 +232,12 @@ func (f *Facts) labels() int64 {
 	return 160 * n
 }
 
-// size returns the size of the features.
+// size returns the size of the features. Without a kernel they are those of a recipe, and it returns the size of
+// Fourier features.
 func (o Options) size(f Facts) kernel.Size {
+	if o.Kernel == nil {
+		return (&fourier.GaussianOptions{Features: f.Features, Form: fourier.Offset}).Size(f.Scaled)
+	}
 	size := o.Kernel.Size(f.Scaled)
 	if size.Features != f.Features { // the features were learned
 		if k, err := kernel.With(o.Kernel, "features", strconv.Itoa(f.Features)); err == nil {
