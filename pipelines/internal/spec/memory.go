@@ -269,8 +269,8 @@ func (o Options) learningMemory(m *Memory, f Facts) {
 	m.Row = max(m.Row, 12*int64(f.Outputs)) // dual variables and labels
 }
 
-// Bounded returns a note if a worker needs more memory than it may take.
-func (m Memory) Bounded(e engine.Engine) (note string) {
+// ExceedsWorker returns a note if a worker needs more memory than it may take, and otherwise "".
+func (m Memory) ExceedsWorker(e engine.Engine) (note string) {
 	if m.Least == 0 {
 		return ""
 	}
@@ -278,8 +278,8 @@ func (m Memory) Bounded(e engine.Engine) (note string) {
 		"use fewer --features", e.WorkerBytes, m.Least)
 }
 
-// Fits compares the peak with the memory of this machine: see compareTo.
-func (m Memory) Fits(o Options) (note string, err error) {
+// CheckMachine compares the peak with the memory of this machine: see compareTo.
+func (m Memory) CheckMachine(o Options) (note string, err error) {
 	return m.compareTo(machine.ReadMemory(), o)
 }
 

@@ -2,13 +2,55 @@ package training
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
+
+// Found says which features were learned or found by a search.
+type Found struct {
+	Learned  *prepare.Learned // features learned from the labels; nil for none
+	Searched *tuning.Result   // the search; nil if there was none
+	// lambdaByMSE tells that the solve tries values of λ by squared errors, and the log loss then chooses among
+	// them.
+	lambdaByMSE bool
+}
+
+// chooseFeatures learns or searches the features, if the options ask for it. It returns an error if they take
+// too much memory.
+func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
+	s, err := t.prepareSearch(ctx)
+	if err != nil {
+		return f, err
+	}
+	if !t.opts.Resizes() { // otherwise each size is checked
+		if err := t.Reserve(t.Memory(0)); err != nil {
+			return f, err
+		}
+	}
+	if t.opts.LearnsFeatures() {
+		if f.Learned, _, err = t.LearnFeatures(ctx); err != nil {
+			return f, err
+		}
+	}
+	if t.opts.Searching() {
+		err = t.Timed(ctx, "search", func(ctx context.Context) error { return t.searchFeatures(ctx, s, &f) })
+	}
+	return f, err
+}
+
+// LearnFeatures learns features from the data, and replaces the drawn ones. It also returns the reports of the game.
+func (t *Training) LearnFeatures(ctx context.Context) (found *prepare.Learned, game []align.Report, err error) {
+	s := &tuning.Game{Session: t.Session, Kernel: t.opts.LearnedKernel()}
+	err = t.Timed(ctx, "align", func(ctx context.Context) (err error) {
+		found, err = s.Learn(ctx, t.opts.Learned)
+		return err
+	})
+	return found, s.Game, err
+}
 
 // search has what prepareSearch changed for the search, to undo it.
 type search struct {
@@ -35,10 +77,11 @@ func (t *Training) prepareSearch(ctx context.Context) (s search, err error) {
 	}
 	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), len(t.Distinct.Few(t.Counts.Used)),
 		t.Recipe.Recodes)
-	if _, err := t.Memory(0).Fits(t.opts); why == "" && err != nil && t.Engine.InProcess() {
+	if _, err := t.Memory(0).CheckMachine(t.opts); why == "" && err != nil && t.Engine.InProcess() {
 		why = "memory is too small"
 	}
-	if t.notSearched(s, why); why != "" || t.opts.Resizes() {
+	t.notSearched(s, why)
+	if why != "" || t.opts.Resizes() {
 		return s, nil
 	}
 	size := tuning.Features(t.opts.Kernels, t.Counts.Used, t.Recipe.Dim)
@@ -67,11 +110,11 @@ func (t *Training) notSearched(s search, why string) {
 	if s.undoCounts != nil {
 		s.undoCounts()
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf("the features are the defaults; they were not searched: %s", why))
+	t.AddNote("the features are the defaults; they were not searched: %s", why)
 }
 
-// searchFeatures replaces the features by the result of a search.
-func (t *Training) searchFeatures(ctx context.Context, s search) (err error) {
+// searchFeatures replaces the features by the result of a search, and describes it in f.
+func (t *Training) searchFeatures(ctx context.Context, s search, f *Found) (err error) {
 	if t.opts.Resizes() { // the memory of a size is planned when it is tried
 		all := t.Recipe
 		if t.Recipe, err = all.Resized(min(tuning.LeastFeatures, all.Dim)); err != nil {
@@ -81,26 +124,26 @@ func (t *Training) searchFeatures(ctx context.Context, s search) (err error) {
 		t.Recipe = all
 	}
 	var why string
-	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts(),
+	f.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts(),
 		t.opts.LearnerName() == "ridge", t.searchedLong())
 	t.notSearched(s, why)
-	if t.Searched != nil {
-		t.judgeByLogLoss()
-		if t.Searched.Stopped {
-			t.Notes = append(t.Notes, fmt.Sprintf("the search ended at two thirds of --time %s; with more time it would try "+
-				"more than these %d candidates", t.opts.Size.Time, t.Searched.Tried))
+	if r := f.Searched; r != nil {
+		f.lambdaByMSE = t.judgeByLogLoss()
+		if r.Stopped {
+			t.AddNote("the search ended at two thirds of --time %s; with more time it would try more than these %d "+
+				"candidates", t.opts.Size.Time, r.Tried)
 		}
-		if names := t.Searched.Categories; names != nil {
-			t.Notes = append(t.Notes, fmt.Sprintf("numbers whose values are categories, as predictions are better so: %s; "+
-				"--numeric keeps columns numbers", strings.Join(names, ", ")))
+		if r.Categories != nil {
+			t.AddNote("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers",
+				strings.Join(r.Categories, ", "))
 		}
 		if s.counted != nil {
-			t.Notes = append(t.Notes, fmt.Sprintf("columns encoded by how often their texts occur, as few rows share a text: "+
-				"%s; --encode onehot keeps the texts apart", strings.Join(s.counted, ", ")))
+			t.AddNote("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps "+
+				"the texts apart", strings.Join(s.counted, ", "))
 		}
 	}
 	if err == nil && why != "" && !t.opts.Resizes() { // the search may have changed sums and features
-		return t.Fits(t.Memory(0))
+		return t.Reserve(t.Memory(0))
 	}
 	return err
 }
