@@ -15,7 +15,8 @@
 //
 //	K(x, z) = Σ_j λ_j cos 2πw_j·(x−z).
 //
-// It is exact in the paired form. In the offset form it is the mean over the random offsets b_j.
+// In the paired form this is exact. In the offset form it is the expectation over the random
+// offsets b_j. K(x, x) = 1.
 //
 // A recipe does not contain the frequencies, only the SHA-256 of a file that does. The steps are:
 //
