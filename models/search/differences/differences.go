@@ -21,7 +21,7 @@ const (
 	// most significant one.
 	sureAbove = 5
 	leastSure = 0.25
-	// The most significant difference must be surer times as many standard errors above chance as the sum of its columns.
+	// The most significant difference must be surer times as many standard errors above chance as its columns' sum.
 	surer = 1.2
 	// longest is the largest range (largest minus smallest value) of a column. shortest is the smallest number of whole
 	// numbers in the longer range of two columns: columns with only a few values are more likely to be codes.

@@ -108,7 +108,7 @@ type finder struct {
 	some    bool // whether any z is above the bound
 	largest float64
 	best    [2]int // columns of the product with the largest z
-	// sums has the sum of the z above the bound for each two frequencies of columns, and for single ones on the diagonal.
+	// sums has the sum of the z above the bound for any two frequencies of columns, for single ones on the diagonal.
 	// Frequency k of column j has index j·len(of)+k. sums is nil unless Frequencies needs it.
 	sums       []float64
 	of         []float32
