@@ -16,7 +16,7 @@ type LevelReport struct {
 	Contents []byte  `json:"contents,omitempty"`
 }
 
-// byLevel divides rows by their levels.
+// byLevel divides the rows of a block by their levels; see Spec.Levels.
 type byLevel struct {
 	of      []levelRows
 	index   map[string]int
@@ -59,7 +59,7 @@ func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows
 		if !known && l.others {
 			level = len(l.of) - 1
 		} else if !known {
-			return fmt.Errorf("gram: the level %q was not there when rows were counted; were files replaced?", b.Levels[i])
+			return fmt.Errorf("gram: level %q did not occur when rows were counted; were files replaced?", b.Levels[i])
 		}
 		l.at[level] = append(l.at[level], i)
 	}

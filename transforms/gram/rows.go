@@ -74,7 +74,7 @@ func (s *laneSums) storeSome(ctx context.Context, name string,
 	return parts, g.Wait()
 }
 
-// setRows replaces the rows by those of a checkpoint.
+// setRows replaces the rows by the rows of a checkpoint.
 func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 	var rest []stored
 	for _, part := range parts {
@@ -102,7 +102,7 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 	return nil
 }
 
-// readRows returns the rows of each fold, an empty set if the fold has none.
+// readRows returns the rows of each fold, as an empty set if a fold has none.
 func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape,
 	threads int) ([][]*ridge.GridRows, error) {
 	sets := make([][]*ridge.GridRows, folds)
