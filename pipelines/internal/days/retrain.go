@@ -177,7 +177,7 @@ func (o *RetrainOptions) validate() error {
 	return nil
 }
 
-// night is the state of a run.
+// night is the state of a run of Retrain.
 type night struct {
 	RetrainOptions
 	Jobs

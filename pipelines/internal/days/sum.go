@@ -198,7 +198,7 @@ func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []data
 	return sums.NewLeaf(name, r.Digest, label, o.Data.Weight, files), d.Files, nil
 }
 
-// existing returns the result of an existing directory with the sums of the same rows, or nil.
+// existing returns the result of an existing directory with sums of the same rows; nil if none.
 func (o SumOptions) existing(ctx context.Context, r *sums.Recipe, leaf sums.Leaf) (*SumResult, error) {
 	if o.Job.Resume {
 		return nil, nil // the job continues, and publishing compares its result with the directory
