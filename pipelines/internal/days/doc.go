@@ -1,12 +1,10 @@
-// Package days keeps models up to date with data that arrives in parts, such as a directory per
-// day.
+// Package days keeps models up to date with data that arrives in parts, such as a directory per day.
 //
 // Sum creates a directory with the exact sums of some rows, by the recipe of a model. Fit adds and
-// subtracts such directories and fits a model. Forget removes rows from a model. Prune removes
-// sums.
+// subtracts such directories and fits a model. Forget removes rows from a model, Prune old sums.
 //
 // Retrain makes the model of a day from the partitions that changed, and decides whether it becomes
-// the champion. Each step creates a directory, complete or not at all, whose name has a hash of its
+// champion. Each step creates a directory, complete or not at all, whose name has a hash of its
 // inputs. So a repeated run continues at the first missing step, and does nothing if the day is
 // done. The last step is the promotion, a compare-and-swap in the registry.
 package days
