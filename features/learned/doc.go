@@ -18,7 +18,7 @@
 // In the paired form this is exact. In the offset form it is the expectation over the random
 // offsets b_j. K(x, x) = 1.
 //
-// A recipe does not contain the frequencies, only the SHA-256 of a file that does. The steps are:
+// A Recipe does not contain the frequencies, only the SHA-256 of a file with them. The steps are:
 //
 //  1. Encode writes Frequencies as such a file.
 //  2. Provide makes the file available to all recipes of this process with its hash. RecipeOf does
@@ -60,7 +60,7 @@
 // where C_ℓ is the Gegenbauer polynomial of index (d−2)/2. Hence |Y| ≤ √N(d,ℓ) on the sphere.
 //
 // There are N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2) harmonics of degree ℓ (Number). They are numbered
-// from 0 in the order of ℓ_{d−1}, then ℓ_{d−2}, and so on. For ℓ_2 ≥ 1 the real part comes before
+// from 0, by ascending ℓ_{d−1}, then ℓ_{d−2}, and so on. For ℓ_2 ≥ 1 the real part comes before
 // the imaginary part.
 //
 // Only the direction of a row matters: each row is divided by its length. A row of zeros has

@@ -46,8 +46,9 @@
 // For rows in partitions, Learner runs the game as rounds of package models/iterative.
 // Search.FindStarts adds starting points for its search, and Round.Frequencies returns the result.
 //
-// For kernel alignment, call Propose, Alignment and AddNeedles, then Weigh, then Top or Draw, then
-// Choice.
+// For kernel alignment (the method lkrf of the command line), Propose draws frequencies, Alignment
+// computes their potentials, and AddNeedles adds frequencies that random draws miss. Weigh returns
+// their weights, Top or Draw selects some of them, and Choice returns the result.
 //
 // # Parts
 //
@@ -56,6 +57,6 @@
 // summarises the rows for the projection onto K. Game is the state between rounds.
 //
 // Frequencies are in turns everywhere, w = ω/2π, as in the feature maps. Matrices of rows (n×d) and
-// frequencies (m×d) are row-major. Dual weights (K×n) are stored weighting by weighting, where K is
-// the number of weightings: 1 for two classes, otherwise the number of classes.
+// frequencies (m×d) are row-major. Dual weights (K×n) are stored weighting by weighting. In such
+// shapes K is the number of weightings: 1 for two classes, otherwise the number of classes.
 package align

@@ -18,7 +18,7 @@
 //  4. beside adds a narrow kernel of two columns, and piecewise-linear functions of single columns. It also looks
 //     for pairs in the residuals of the best candidate, where strong terms of other columns do not hide them.
 //  5. simplest chooses among candidates whose losses differ by at most half a standard error of the difference,
-//     row by row. confirm and landmarks compare its choice with random features and with kernel values at rows.
+//     row by row. confirm tries its choice with random features, landmarks with kernel values at rows as features.
 //
 // The result is a function of the pilot and the options: it does not depend on threads, and no clock is read
 // unless Options.Enough does so. A reported loss is the smallest of many, hence optimistic: published errors must

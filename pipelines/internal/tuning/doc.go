@@ -3,8 +3,9 @@
 // uses.
 //
 //   - Search looks for better features. It takes a pilot, a sample of the training rows, runs
-//     package models/search on it, and replaces the recipe of the session. Kernels, Features,
-//     Unsearchable and Memory tell beforehand what a search will do.
+//     package models/search on it, and replaces the recipe of the training session
+//     (prepare.Session). Kernels, Features, Unsearchable and Memory tell beforehand what a search
+//     will do.
 //   - Game learns the features of the kernels "learned" and "harmonic" from labelled rows:
 //     Game.Learn, with GameOptions, runs package models/align over the data of a session.
 //   - SizeSearch chooses the number of features: SizeSearch.Run doubles it as long as the held-out
