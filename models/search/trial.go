@@ -27,16 +27,16 @@ type Trial struct {
 
 // level is a rung of the search: which rows its trials fit and judge, and with how many features.
 type level struct {
-	train    [][]int // for each part that judges, the rows to fit to
-	judge    [][]int // and those to judge
-	whole    []int   // rows of all parts to fit to, for what nothing judges
+	train    [][]int // for each judging part, the rows to fit
+	judge    [][]int // for each judging part, the rows to judge
+	whole    []int   // rows of all parts, for fits that no part judges
 	features int
-	exact    bool        // kernels are used without features where they can
-	drawn    bool        // kernel matrices are products of that many features
-	rows     *RadialRows // that have a part in it
-	factor   float64     // by which λ is varied
-	scale    float64     // the mean squared error, on the rows to judge, of the mean of their targets; 1 for classes
-	steps    int
+	exact    bool        // exact kernels instead of features, if the kernel is radial
+	drawn    bool        // exact kernel matrices are products of that many features
+	rows     *RadialRows // all rows that are fitted or judged
+	factor   float64     // factor between neighbouring λ
+	scale    float64     // variance of the targets of the judged rows, which divides losses; 1 for classes
+	steps    int         // how often path multiplies or divides λ by factor
 }
 
 // size returns the number of rows of a fit, and the number of judged rows of all parts.
@@ -50,9 +50,9 @@ func (l *level) size() (train, judged int) {
 // entry is a candidate with its last trial.
 type entry struct {
 	Candidate
-	start  []float64     // values of λ to begin with
-	lambda []float64     // of the last trial, by part
-	matrix *KernelMatrix // of the kernel during a trial; equal for all parts without a metric
+	start  []float64     // values of λ to try first
+	lambda []float64     // chosen in the last trial, by part
+	matrix *KernelMatrix // during a trial; all parts share it if there is no metric
 	metric []*learned    // by part; nil without one
 	pairs  []*pair       // by part; nil without one
 	*judged
@@ -74,13 +74,13 @@ type runner struct {
 	views    map[string]*scaled
 	kernels  map[string]kernelOf
 	choices  []string // the kernels to choose from
-	helper   string   // a kernel that metrics are learned from, if none of these is smooth
+	helper   string   // kernel to learn metrics from, if no choice is smooth; otherwise ""
 	trials   []Trial
-	standard *entry // the default
+	standard *entry // the default candidate
 	mu       sync.Mutex
-	spare    []*scratch // that no trial uses
+	spare    []*scratch // memory that no trial uses
 	shared   []*learned // metrics whose rows are kept
-	files    []string   // hashes of metrics that were provided
+	files    []string   // hashes of the full metrics that were provided
 }
 
 // scaled has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
