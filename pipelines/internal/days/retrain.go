@@ -246,7 +246,7 @@ func (n *night) run(ctx context.Context) error {
 	}
 	if n.lineage == nil || n.lineage.Day == "" { // the champion was trained and promoted by hand
 		n.lineage = nil
-		return n.drawNew(ctx, fmt.Sprintf("nothing tells on which days %s was trained", n.champion))
+		return n.drawNew(ctx, fmt.Sprintf("it is not known on which days %s was trained", n.champion))
 	}
 	done, err := n.decided(ctx)
 	if err != nil || done {
@@ -304,9 +304,9 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 		return n.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another "+
 			"day, or name files that judge with --held_out", judge.name))
 	case judge == nil:
-		return n.endWithoutModel("no model can be judged: every partition is one that the champion was trained on")
+		return n.endWithoutModel("no model can be judged: the champion was trained on every partition")
 	case n.unchanged(train):
-		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
+		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
 			n.champion, judge.name))
 	}
 	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)

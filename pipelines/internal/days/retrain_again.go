@@ -54,9 +54,9 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	}
 	switch {
 	case judge == nil:
-		return n.endWithoutModel("no new rows can judge a model: the champion was trained on every partition that is there")
+		return n.endWithoutModel("no new rows can judge a model: the champion was trained on every partition")
 	case n.unchanged(train):
-		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
+		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
 			n.champion, judge.name))
 	case len(train) == 0:
 		return n.endWithoutModel("there are no rows to train on")

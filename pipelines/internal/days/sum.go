@@ -213,7 +213,7 @@ func (o SumOptions) existing(ctx context.Context, r *sums.Recipe, leaf sums.Leaf
 	switch {
 	case p.Recipe != r.Digest:
 		return nil, exit.Refuse(
-			"pipelines: %s has sums by another recipe than that of %s; remove it, or name another directory with --out", o.Out, o.Recipe)
+			"pipelines: %s has sums by another recipe than %s; remove it, or name another directory with --out", o.Out, o.Recipe)
 	case !slices.Equal(p.LevelColumns, o.By) || p.MinRows != o.MinRows:
 		return nil, exit.Refuse("pipelines: %s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
 			"name another directory with --out",

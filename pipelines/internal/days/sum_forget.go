@@ -235,7 +235,7 @@ func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Rec
 		return nil, err
 	}
 	if terms[0].Recipe.Digest != recipe.Digest {
-		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; sum the data with --recipe %[2]s",
+		return nil, exit.Refuse("pipelines: %s has sums by another recipe than %s; sum the data with --recipe %[2]s",
 			terms[0].Place, model)
 	}
 	return terms, nil
