@@ -104,7 +104,7 @@ func (r *runner) weighs(field []*entry, view string, weights []float64) bool {
 // mostCodes is the largest number of codes of the classes.
 const mostCodes = 3
 
-// codes returns what products are aligned with: targets, codes ±1 of classes, or random codes 0, 1 of many
+// codes returns what products are aligned with: targets, codes ±1 of classes, or hashed codes 0, 1 of many
 // classes.
 func (r *runner) codes(train []int) [][]float32 {
 	var out [][]float32
