@@ -101,7 +101,7 @@ func (g *Game) bracket(eta float64) Bracket {
 //
 // for k weightings of n dual weights in [0, 1]; two such vectors of n weights are at most √n apart
 // (Zinkevich, "Online convex programming and generalized infinitesimal gradient ascent", ICML 2003,
-// Theorem 1, with the actual gradients in place of their bound). The left side is max_α F(α, q̂),
+// Theorem 1, with the actual gradients instead of their bound). The left side is max_α F(α, q̂),
 // which is at least the value. The right side is Upper, a proven bound.
 //
 // Lower is (1/T) Σ_t min_q F(α_t, q). This is at most min_q F(ᾱ, q) for the average ᾱ of the α_t,

@@ -26,8 +26,8 @@ type Options struct {
 	Steady bool
 	// Start is the initial value of all dual weights, in [0, 1], before the first projection.
 	Start float64
-	// Alternations is the number of alternating projections in place of an exact one (Algorithm 3
-	// of the paper). 0 projects exactly, as Learner requires.
+	// Alternations is the number of alternating projections instead of an exact one (Algorithm 3 of
+	// the paper). 0 projects exactly, as Learner requires.
 	Alternations int
 	// Search is how peaks of the potential are found. Its seed is the seed of the whole game.
 	Search Search

@@ -12,8 +12,8 @@ const oneJudges = parts * fewJudged * 4 / 3
 // levelViews is the largest number of views with levels, in addition to the given views.
 const levelViews = 3
 
-// Memory returns an upper bound on the bytes that a search needs for a pilot of n rows of d numbers. Rows have up
-// to more numbers more in views with levels. views is the number of given views.
+// Memory returns an upper bound on the bytes that a search needs for a pilot of n rows of d numbers. In views
+// with levels, rows are longer by up to more numbers. views is the number of given views.
 func Memory(n, d, more, outputs, views, threads int) int64 {
 	plain := 4 * int64(n) * int64(d) * int64(1+views)
 	d += more

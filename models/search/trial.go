@@ -139,7 +139,8 @@ func (s *scaled) median(of kernel.Distance) (float64, error) {
 	return m, err
 }
 
-// between returns the distances between rows. It keeps those of one set of rows, until it is asked for another.
+// between returns the distances between rows. It keeps the distances for one set of rows until another is asked
+// for.
 func (s *scaled) between(of kernel.Distance, rows *RadialRows, threads int) *Distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +200,7 @@ func (r *runner) try(e *entry, l *level, threads int) {
 }
 
 // part fits a candidate to the rows outside one part and judges that part, for several λ from start on. It
-// returns the best. s is memory; its scores are those of the last fit. errNoLambda means that no λ could be
+// returns the best. s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be
 // solved for.
 func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch, threads int) (*solved, error) {
 	v, k := r.views[e.View], r.kernels[e.Kernel]

@@ -41,7 +41,7 @@ type Pass struct {
 	Fold Spec `json:"fold"`
 }
 
-// Spec says what a Pass sums, and how Solve uses the sums.
+// Spec describes the sums of a Pass, and how Solve uses them.
 type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`

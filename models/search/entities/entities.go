@@ -1,6 +1,6 @@
 // Package entities finds columns that seem to name the entity a row belongs to, such as a patient or a machine:
-// rows with the same value are alike (Columns). Held-out rows are then too easy to predict unless whole entities
-// are held out.
+// rows with the same value are similar (Columns). Held-out rows are then too easy to predict unless whole
+// entities are held out.
 package entities
 
 import (
@@ -13,7 +13,7 @@ import (
 const (
 	fewestValues = 20  // smallest number of values that several rows have
 	repeating    = 0.5 // smallest share of rows with such a value
-	alike        = 0.5 // intraclass correlation above which another column is alike within values
+	alike        = 0.5 // intraclass correlation above which another column is similar within values
 	sameLabel    = 0.9 // the same for the label; higher, because other columns may explain the label
 	mostColumns  = 64  // largest number of other columns to look at
 	// If values are joined with their neighbours and the correlation stays above this share, the order
@@ -24,7 +24,7 @@ const (
 // Columns returns the indices of the columns that seem to name entities. x (n×d, row-major) are the rows and
 // label their labels; for classes, label is the number of the class. NaN is a missing value. number reports
 // whether a column has numbers, not categories. A column with a value that is not whole names nothing. Nor does a
-// column of numbers in which neighbouring values are alike too, as with counts.
+// column of numbers if rows with neighbouring values are similar, too, as with counts.
 func Columns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
 	for j := range d {
 		if group, groups := valuesOf(x, n, d, j); groups >= fewestValues &&
@@ -67,8 +67,8 @@ func valuesOf(x []float32, n, d, column int) (group []int, groups int) {
 	return group, len(values)
 }
 
-// names reports whether the rows of a group are alike, in their label or in most of the other columns. If number
-// is true, rows of neighbouring groups must not be alike, too.
+// names reports whether the rows of a group are similar, in their label or in most of the other columns. If
+// number is true, rows of neighbouring groups must not be similar, too.
 func names(x []float32, n, d, column int, group []int, groups int, label []float64, number bool) bool {
 	pair := slices.Clone(group)
 	for i, g := range group {

@@ -229,8 +229,8 @@ func (r Rows) waves(of []float32) (out []float32, deviations []float64) {
 	return out, deviations
 }
 
-// standardise changes x to mean 0 and variance 1, clips it, and makes its mean 0 again. It returns the standard
-// deviation that x had; 0, with x unchanged, if the numbers are nearly equal.
+// standardise changes x to mean 0 and variance 1, clips it, and subtracts the mean once more. It returns the
+// standard deviation that x had; 0, with x unchanged, if the numbers are nearly equal.
 func standardise(x []float32) float64 {
 	n := float64(len(x))
 	var sum, squares float64

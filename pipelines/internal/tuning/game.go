@@ -31,7 +31,7 @@ type Game struct {
 	Game   []align.Report       // one per round, after Learn; nil without rounds
 }
 
-// Learn learns the features of Kernel and makes the session use them, in place of the features of
+// Learn learns the features of Kernel and makes the session use them, instead of the features of
 // the Gaussian kernel that followed from the profile. It returns their description, with the files
 // in s.Recipe.Files. The error is an exit.UsageError if the task, the weights or the options do not
 // allow it.

@@ -75,7 +75,7 @@ const (
 // chosenSample returns the default number of rows to search on, for rows of dim numbers.
 func chosenSample(dim int) int { return max(1, min(defaultSample, chosenSampled/dim)) }
 
-// WithDefaults returns the options with defaults in place of zero values.
+// WithDefaults returns the options with defaults for zero values.
 func (a GameOptions) WithDefaults() GameOptions {
 	if a.By == "" {
 		a.By = "game"
