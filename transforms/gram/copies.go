@@ -45,7 +45,7 @@ func AddCopies(all []profile.Content, encoded []byte) ([]profile.Content, error)
 type copies struct {
 	encoder  *preprocess.TargetEncoder
 	contents []profile.Content
-	of       [][]group // groups of each content
+	groups   [][]group // groups of each content
 }
 
 // group is a set of copies of one row in one fold that have equal features.
@@ -97,7 +97,7 @@ func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 			}
 			groups[at].n++
 		}
-		c.of = append(c.of, groups)
+		c.groups = append(c.groups, groups)
 	}
 	return c, nil
 }
@@ -149,7 +149,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 		if len(content.X) != in {
 			return fmt.Errorf("gram: a frequent row has %d values, want %d", len(content.X), in)
 		}
-		for _, g := range c.of[i] {
+		for _, g := range c.groups[i] {
 			if g.fold != fold {
 				continue
 			}

@@ -20,15 +20,15 @@ import (
 // transforms.Saver.
 type laneSums struct {
 	*Summer
-	lane    *transforms.Lane
-	dir     string
-	lines   []int64 // lines of the rows of the current shard
-	reports []Report
-	open    int // index of the first report since the last checkpoint
+	lane      *transforms.Lane
+	dir       string
+	lines     []int64 // lines of the rows of the current shard
+	reports   []Report
+	firstOpen int // index of the first report since the last checkpoint
 	checkpoints
 	complete []stored // runs with all rows of the lane; nil until these are stored
 	full     []stored // if rows are stored instead of sums: full files, which all later checkpoints share
-	some     int      // number of rows in a full file
+	fileRows int      // number of rows in a full file
 }
 
 // checkpoints are the parts that a lane has stored.
@@ -45,7 +45,7 @@ func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 		return nil, err
 	}
 	return &laneSums{Summer: s, lane: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
-		some: ridge.GridRowsOfPart(s.shape)}, nil
+		fileRows: ridge.GridRowsOfPart(s.shape)}, nil
 }
 
 // add adds a block of rows.
@@ -72,8 +72,8 @@ func (s *laneSums) done(r *dataset.Report) error {
 // separately counted rows to the first open report.
 func (s *laneSums) flush() {
 	saturated := s.Summer.flush()
-	if s.open < len(s.reports) {
-		r := &s.reports[s.open]
+	if s.firstOpen < len(s.reports) {
+		r := &s.reports[s.firstOpen]
 		r.Saturated = saturated
 		if s.all.apart != nil && s.lane.Stripe == 0 {
 			r.Copies = profile.AppendContents(nil, s.all.apart.Contents())
@@ -85,7 +85,7 @@ func (s *laneSums) flush() {
 
 // begin starts to collect for the reports after a checkpoint.
 func (s *laneSums) begin() {
-	s.open = len(s.reports)
+	s.firstOpen = len(s.reports)
 	s.countApart()
 }
 

@@ -19,7 +19,7 @@ import (
 
 // fullFiles stores the rows that fill files.
 func (s *laneSums) fullFiles(ctx context.Context) error {
-	full := func(rows *ridge.GridRows) int { return rows.N() / s.some * s.some }
+	full := func(rows *ridge.GridRows) int { return rows.N() / s.fileRows * s.fileRows }
 	parts, err := s.storeSome(ctx, partName, full)
 	if err != nil {
 		return err
@@ -55,8 +55,8 @@ func (s *laneSums) storeSome(ctx context.Context, name string,
 			continue
 		}
 		n := count(f.carried)
-		for first := 0; first < n; first += s.some {
-			files = append(files, file{fold, first, min(first+s.some, n)})
+		for first := 0; first < n; first += s.fileRows {
+			files = append(files, file{fold, first, min(first+s.fileRows, n)})
 		}
 	}
 	parts = make([]stored, len(files))

@@ -102,8 +102,8 @@ func (s *Summer) sets() (all []*rowsApart) {
 	if s.levels == nil {
 		return []*rowsApart{&s.all}
 	}
-	for i := range s.levels.of {
-		all = append(all, &s.levels.of[i].rowsApart)
+	for i := range s.levels.rows {
+		all = append(all, &s.levels.rows[i].rowsApart)
 	}
 	return all
 }
