@@ -316,7 +316,7 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 		Command: n.Command, Seen: key(n.all, n.Settings)}
 	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
 	err := n.timed("train", func() error {
-		return n.make(ctx, model, l, func(dir string) error {
+		return n.makeOnce(ctx, model, l, func(dir string) error {
 			err := n.Train(ctx, dir, uris(train))
 			if err == nil {
 				if err = unchanged(ctx, train...); err != nil { // the files do not match the model's name
@@ -332,8 +332,8 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 	return n.judge(ctx, model, judge)
 }
 
-// make creates a model unless an earlier run has created it, and stores its lineage.
-func (n *night) make(ctx context.Context, model string, l *registry.Lineage, create func(dir string) error) error {
+// makeOnce creates a model unless an earlier run has created it, and stores its lineage.
+func (n *night) makeOnce(ctx context.Context, model string, l *registry.Lineage, create func(dir string) error) error {
 	dir := n.registry.Place(model)
 	there, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile))
 	if err != nil {
