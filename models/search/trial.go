@@ -52,7 +52,7 @@ type entry struct {
 	Candidate
 	start  []float64     // values of λ to try first
 	lambda []float64     // chosen in the last trial, by part
-	matrix *KernelMatrix // during a trial; all parts share it if there is no metric
+	matrix *KernelMatrix // during a trial; without metric, pairs and landmarks all parts share it
 	metric []*learned    // by part; nil without one
 	pairs  []*pair       // by part; nil without one
 	*judged
