@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Role is what a column is for.
+// Role is the purpose of a column.
 type Role string
 
 const (

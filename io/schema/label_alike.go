@@ -39,7 +39,7 @@ func Alike(texts []string) string {
 
 var invisible = rangetable.Merge(unicode.Cf, unicode.Variation_Selector)
 
-// Look returns the normal form of a text: texts that differ only as Alike says have the same.
+// Look returns a normal form of a text, equal for texts that differ only as Alike describes.
 func Look(text string) string {
 	visible := runes.Remove(runes.In(invisible)).String(norm.NFKC.String(text))
 	return strings.Join(strings.Fields(norm.NFKC.String(cases.Fold().String(visible))), " ")

@@ -150,7 +150,7 @@ func (l *TimeLayout) zoned(text []byte) bool {
 	return l.iso && bytes.LastIndexAny(text, "Z+-") > len("2006-01-")
 }
 
-// least returns the least number of digits of months and days.
+// least returns the smallest number of digits of a month or day.
 func (l *TimeLayout) least() int {
 	if l.iso || l.Name == DigitsLayout {
 		return 2
