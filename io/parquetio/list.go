@@ -88,7 +88,8 @@ func (f *footer) expand(like *dataset.TableLayout) (err error) {
 			n = like.ListNamed(c.name)
 			ok = n > 0
 		}
-		if c.nested = !ok; ok {
+		c.nested = !ok
+		if ok {
 			lengths[i], c.list.n = n, n
 		} else {
 			c.list = nil
@@ -196,7 +197,8 @@ func (l *listReader) fill() error {
 		if int(d) > l.list.full {
 			return errPage
 		}
-		if in.valueAt[i] = -1; int(d) == l.list.full {
+		in.valueAt[i] = -1
+		if int(d) == l.list.full {
 			in.valueAt[i] = present
 			present++
 		}

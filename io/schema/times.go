@@ -88,7 +88,8 @@ func (l *TimeLayout) Parse(text []byte) (t time.Time, ok bool) {
 		if l.order != "" && !c.skip(' ') && !(l.iso && c.skip('T')) {
 			return t, false
 		}
-		if at = c.timeOfDay(); l.iso {
+		at = c.timeOfDay()
+		if l.iso {
 			east = c.zone()
 		}
 	}

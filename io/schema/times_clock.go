@@ -84,7 +84,8 @@ func (c *clock) timeOfDay() (at [4]int) {
 	if half := c.rest[n-2] | 0x20; half == 'a' || half == 'p' {
 		c.bad = c.bad || n == 3 && c.rest[0] != ' ' || at[0] < 1 || at[0] > 12
 		c.rest = nil
-		if at[0] %= 12; half == 'p' {
+		at[0] %= 12
+		if half == 'p' {
 			at[0] += 12
 		}
 	}

@@ -142,7 +142,8 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 			if !known || s.changed(o, now) {
 				s = seen{o.Size, o.Modified, now}
 			}
-			if young[f.Path] = s; !known && age < -time.Minute {
+			young[f.Path] = s
+			if !known && age < -time.Minute {
 				future = append(future, f.Path)
 			}
 			if now.Sub(s.since) < w.Settle {

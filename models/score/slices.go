@@ -246,7 +246,8 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 
 // Code codes the number of classes and the slices.
 func (s *Slices) Code(c *wire.Coder) {
-	if s.classes = c.Int(s.classes, schema.MaxClasses); c.Reading() {
+	s.classes = c.Int(s.classes, schema.MaxClasses)
+	if c.Reading() {
 		*s = *NewSlices(s.classes)
 	}
 	s.By.Code(c, CodeSliceKey(c))
