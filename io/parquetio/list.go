@@ -145,7 +145,7 @@ func newListReader(c *column, s *scratch) *listReader {
 	return l
 }
 
-// levels sets the levels of a page, which b begins with, and returns the rest.
+// levelsOf sets the levels of a page, which b begins with, and returns the rest.
 func (l *listReader) levelsOf(h *header, b []byte) ([]byte, error) {
 	width := bits.Len(uint(l.list.full))
 	if h.kind == pageDataV2 {

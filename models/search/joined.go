@@ -109,8 +109,8 @@ func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recip
 	return preprocess.Join{Parts: parts}
 }
 
-// options returns the options of an entry's features for a part; of the kernel alone if there is nothing
-// beside it.
+// joinedOf returns the options of an entry's features for a part: its metric, its piecewise-linear
+// columns and its kernel of two columns, as far as it has them.
 func (r *runner) joinedOf(e *entry, part int) (*Joined, error) {
 	o := &Joined{}
 	if e.metric != nil {
