@@ -2,7 +2,6 @@ package score
 
 import (
 	"math"
-	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -78,8 +77,8 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 		return
 	}
 	p.each[predicted].predicted += rows
-	finite := !slices.ContainsFunc(scores, func(v float32) bool { return v-v != 0 })
-	if finite && len(probabilities) > 0 {
+	ranked := finite(scores)
+	if ranked && len(probabilities) > 0 {
 		logLoss, _ := ProbabilityLosses(probabilities, truth)
 		p.scored += rows
 		p.loss.AddWeighted64(float32(rows), float64(logLoss))
@@ -91,7 +90,7 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 	if truth == predicted {
 		p.each[truth].hits += rows
 	}
-	if finite && s.classes == 2 {
+	if ranked && s.classes == 2 {
 		p.ranks.Add(Margin(scores, 1), truth, rows)
 	}
 }
