@@ -54,7 +54,8 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	plain := true
 	for i := range s.Columns() {
 		f := Field{Role: Feature, Summary: s.Column(i)}
-		if f.Name = fmt.Sprintf("c%d", i+1); h.Names != nil {
+		f.Name = fmt.Sprintf("c%d", i+1)
+		if h.Names != nil {
 			f.Name = h.Names[i]
 		}
 		if role, ok := h.Roles[i]; ok {

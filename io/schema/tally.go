@@ -112,7 +112,8 @@ func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 			if l := &TimeLayouts[i]; is&isNumber != 0 && l.Name != DigitsLayout {
 				continue
 			} else if _, ok := l.Parse(text); ok {
-				if is |= 1 << (firstLayout + i); l.zoned(text) {
+				is |= 1 << (firstLayout + i)
+				if l.zoned(text) {
 					is |= isZoned
 				}
 			}

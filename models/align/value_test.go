@@ -39,7 +39,8 @@ func value(phi []float32, n, r int, y []float32, lambda float64, iterations int)
 			ahead += float64((at[j] - v) * (v - alpha[j]))
 		}
 		before := momentum
-		if momentum = (1 + math.Sqrt(1+float64(4*before*before))) / 2; ahead > 0 {
+		momentum = (1 + math.Sqrt(1+float64(4*before*before))) / 2
+		if ahead > 0 {
 			before, momentum = 1, 1
 		}
 		for j, v := range next {

@@ -61,7 +61,8 @@ func (a *CopyCounter) add(hash uint64, b *rows.Block, i int) {
 		c = &Content{Hash: hash, X: slices.Clone(b.Row(i)), Y: slices.Clone(b.Y[i*k : (i+1)*k])}
 		// Copies may differ in the sign of a zero and in the bits of a missing value.
 		for j, x := range c.X {
-			if c.X[j] = x + 0; x != x {
+			c.X[j] = x + 0
+			if x != x {
 				c.X[j] = float32(math.NaN())
 			}
 		}

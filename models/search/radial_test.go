@@ -17,7 +17,8 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, n))
 	x := make([]float32, n*d)
 	for i := range x {
-		if x[i] = float32(random.NormFloat64()); i%4 == 0 {
+		x[i] = float32(random.NormFloat64())
+		if i%4 == 0 {
 			x[i] = 0
 		}
 	}

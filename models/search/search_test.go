@@ -26,7 +26,8 @@ func made(n, d int, noise float64, classes bool, f func(x []float32) float64) *P
 	}
 	for i := range n {
 		y := f(p.X[i*d:(i+1)*d]) + noise*r.NormFloat64()
-		if p.Y[i] = y; classes {
+		p.Y[i] = y
+		if classes {
 			p.Classes, p.Y[i] = 2, 0
 			if y > 0 {
 				p.Y[i] = 1
