@@ -96,8 +96,8 @@ func (d *Assigner) Pilot(hash uint64, n int) int {
 	return d.rule.pilot(hash, n)
 }
 
-// Learned reports whether models are fitted to a row while the first of that many folds is held out, given
-// the hash of the row's fold. With fewer than two folds it is true.
+// Learned reports whether models are fitted to a row while the first of that many folds is held
+// out, given the hash of the row's fold. It is true with fewer than two folds.
 func (d *Assigner) Learned(hash uint64, folds int) bool {
 	if folds < 2 {
 		return true

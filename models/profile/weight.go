@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// WeightSum is what a pass collects about the weights of rows. It does not depend on the order of the rows.
-// The zero value is empty.
+// WeightSum summarises the weights of rows. It does not depend on the order of the rows. The zero
+// value is empty.
 type WeightSum struct {
 	rows     int64
 	total    exact.Sum

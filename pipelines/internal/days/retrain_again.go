@@ -54,9 +54,9 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	}
 	switch {
 	case judge == nil:
-		return n.endWithoutModel("no new rows can judge a model: the champion was trained on every partition that is there")
+		return n.endWithoutModel("no new rows can judge a model: the champion was trained on every partition")
 	case n.unchanged(train):
-		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
+		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
 			n.champion, judge.name))
 	case len(train) == 0:
 		return n.endWithoutModel("there are no rows to train on")
@@ -266,7 +266,7 @@ func (n *night) reportChanges() {
 
 // unchanged reports whether the champion was trained on exactly these partitions.
 func (n *night) unchanged(train []Partition) bool {
-	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.is)
+	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.matches)
 }
 
 // refused ends a run if the partition of its day was refused, and returns whether it did. If there is a
@@ -311,7 +311,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 		Parts:   lineageParts(train, sums), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
 	}
 	err := n.timed("fit", func() error {
-		return n.make(ctx, model, l, func(dir string) error {
+		return n.makeOnce(ctx, model, l, func(dir string) error {
 			if f.SaveSums != "" {
 				there, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile)) // the file that is written last
 				if err != nil {
