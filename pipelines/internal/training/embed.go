@@ -26,7 +26,8 @@ func (t *Training) Embed(ctx context.Context, o *pca.Training) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Learner = models.Learner{Kind: iterative.DefinitionOf(o).Name, Folds: 1, Components: f.report.Components, Steps: steps}
+	f.Learner = models.Learner{Kind: iterative.DefinitionOf(o).Name, Folds: 1, Components: f.report.Components,
+		Steps: steps}
 	f.rule = s.rule(f)
 	return f.Fit, nil
 }

@@ -64,7 +64,8 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 	case best >= 0:
 		f.Learner.Lambda, f.Learner.Select = table[best].Lambda, by
 	case !byMSE:
-		return exit.Refuse("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more rows, or fewer folds", by)
+		return exit.Refuse("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more "+
+			"rows, or fewer folds", by)
 	}
 	return nil
 }
@@ -160,7 +161,8 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 		return nil, err
 	}
 	if sum.Rows() != f.report.FirstRows {
-		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", f.report.FirstRows, sum.Rows())
+		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", f.report.FirstRows,
+			sum.Rows())
 	}
 	return sum, nil
 }

@@ -50,8 +50,8 @@ func (t *Model) Publish(ctx context.Context) error {
 		Manifest: &models.Manifest{
 			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed, Learner: t.Learner,
 			Outputs: t.linear.K,
-			BeyondScores: models.BeyondScores{Probabilities: t.probabilities, Positive: t.positive, Segments: t.Segments, Spread: t.spread,
-				Intervals: t.intervals},
+			BeyondScores: models.BeyondScores{Probabilities: t.probabilities, Positive: t.positive, Segments: t.Segments,
+				Spread: t.spread, Intervals: t.intervals},
 			Input: models.Input{
 				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
 			},
@@ -184,8 +184,7 @@ func (t *Model) result() *Result {
 		ResultFeatures: t.resultFeatures(),
 		ResultFit: ResultFit{
 			Split: t.Rule, HeldOut: t.HeldOutText(), Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table,
-			RuledOut: t.Learner.RuledOut,
-			Select:   t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components,
+			RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components,
 			Folds: t.Learner.Folds,
 		},
 		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold,

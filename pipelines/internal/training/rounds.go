@@ -111,7 +111,8 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 // judge fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
 func (r *rounds) judge(ctx context.Context, without *models.Linear) (decision, error) {
 	j := &judging{Training: r.Training, Fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
-	if j.probabilities = r.lossProbabilities(); j.probabilities != nil {
+	j.probabilities = r.lossProbabilities()
+	if j.probabilities != nil {
 		j.probabilities.Weights = r.classWeights
 	}
 	calibrates, why := r.willCalibrate()

@@ -3,13 +3,12 @@ package training
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
@@ -28,13 +27,14 @@ type roundTrials struct {
 func (f *roundTrials) compare(ctx context.Context) error {
 	groups := f.learner.Groups(f.lambda)
 	for i, group := range groups {
-		end, left := f.options, true
-		if end.Time, left = f.limit.Share(len(groups) - i + 1); !left && i > 0 {
-			f.AddNote("time limit %s reached: %s not tried", f.options.Time, lambdaList(f.lambda[i:]))
+		end, left := f.options, false
+		end.Time, left = f.limit.Share(len(groups) - i + 1)
+		if !left && i > 0 {
+			f.AddNote("time limit %s reached: lambda %s not tried", f.options.Time, about.Numbers(f.lambda[i:]))
 			return nil
 		}
 		end.Needed = neededRounds(f.start, f.init)
-		f.Progress.Note("%s:", lambdaList(group))
+		f.Progress.Note("lambda %s:", about.Numbers(group))
 		fit, err := f.run(ctx, group, f.folds, f.start, end)
 		if err != nil {
 			return err
@@ -67,8 +67,9 @@ func (f *roundTrials) add(lambda float64, r iterative.Report, fit *Fit) {
 
 // finish learns from all rows with the chosen λ, or keeps the fit of the trial if no time is left.
 func (f *roundTrials) finish(ctx context.Context) (*Fit, error) {
-	end, left := f.options, true
-	if end.Time, left = f.limit.Share(1); !left {
+	end, left := f.options, false
+	end.Time, left = f.limit.Share(1)
+	if !left {
 		f.AddNote("time limit %s reached: the weights are those of the trial, which did not use the held-out rows, %s",
 			f.options.Time, report.OneIn(f.folds))
 		return f.best, nil
@@ -85,7 +86,7 @@ func (f *roundTrials) finish(ctx context.Context) (*Fit, error) {
 	if f.learner.Resumes() {
 		f.start, end.Needed = f.best.linear, minRoundsFromTrial
 	}
-	f.surveyed.rows, f.surveyed.weights = f.Counts.Used, f.Weights()
+	f.surveyed.rows, f.surveyed.weights = f.Counts.Used, f.Weights() // the sample stays
 	return f.run(ctx, f.lambda[f.chosen:f.chosen+1], 0, f.start, end)
 }
 
@@ -98,12 +99,4 @@ func (f *roundTrials) noteEdge() {
 	case f.chosen == len(f.lambda)-1 && len(f.path) == len(f.lambda):
 		f.AddNote("%g is the smallest lambda that was tried; a smaller one may do better", f.lambda[f.chosen])
 	}
-}
-
-func lambdaList(lambda []float64) string {
-	var words []string
-	for _, l := range lambda {
-		words = append(words, fmt.Sprintf("%g", l))
-	}
-	return "lambda " + strings.Join(words, ", ")
 }

@@ -52,11 +52,10 @@ func (t *Training) LearnFeatures(ctx context.Context) (found *prepare.Learned, g
 	return found, s.Game, err
 }
 
-// search has what prepareSearch changed for the search, to undo it.
+// search has what prepareSearch changed for the search.
 type search struct {
-	full       prepare.Recipe // recipe with all features, if the search uses fewer
-	counted    []string       // columns that are encoded by counts for the search
-	undoCounts func()         // restores their encoding
+	counted []string // columns that are encoded by counts for the search
+	undo    func()   // restores their encoding, and the recipe with all features
 }
 
 // prepareSearch turns the search off if it does not apply to the data, or takes too much memory. For few rows
@@ -66,14 +65,16 @@ func (t *Training) prepareSearch(ctx context.Context) (s search, err error) {
 		return s, nil
 	}
 	full := t.Recipe
-	if !t.Recipe.Recodes { // recipes that recode are not searched
-		s.counted, s.undoCounts = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length())
-	}
-	if s.counted != nil {
-		if err := t.RechooseRecipe(ctx, t.opts.Parts()); err != nil {
-			return s, err
+	s.undo = func() { t.Recipe = full }
+	if !full.Recodes { // recipes that recode are not searched
+		var undo func()
+		s.counted, undo = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length())
+		if s.counted != nil {
+			s.undo = func() { undo(); t.Recipe = full }
+			if err := t.RechooseRecipe(ctx, t.opts.Parts()); err != nil {
+				return s, err
+			}
 		}
-		s.full = full
 	}
 	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), len(t.Distinct.Few(t.Counts.Used)),
 		t.Recipe.Recodes)
@@ -84,14 +85,9 @@ func (t *Training) prepareSearch(ctx context.Context) (s search, err error) {
 	if why != "" || t.opts.Resizes() {
 		return s, nil
 	}
-	size := tuning.Features(t.opts.Kernels, t.Counts.Used, t.Recipe.Dim)
-	if size == t.Recipe.Dim {
-		return s, nil
+	if size := tuning.Features(t.opts.Kernels, t.Counts.Used, t.Recipe.Dim); size != t.Recipe.Dim {
+		t.Recipe, err = t.Recipe.Resized(size)
 	}
-	if s.full.Dim == 0 {
-		s.full = t.Recipe
-	}
-	t.Recipe, err = t.Recipe.Resized(size)
 	return s, err
 }
 
@@ -104,12 +100,7 @@ func (t *Training) notSearched(s search, why string) {
 		return
 	}
 	t.opts.Search = tuning.NoSearch
-	if s.full.Dim > 0 {
-		t.Recipe = s.full
-	}
-	if s.undoCounts != nil {
-		s.undoCounts()
-	}
+	s.undo()
 	t.AddNote("the features are the defaults; they were not searched: %s", why)
 }
 
