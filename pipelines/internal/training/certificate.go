@@ -22,7 +22,7 @@ const maxStored = 256 << 20
 
 // keepCertificate adds the chosen state and its dual variables to the model directory, unless they are too
 // large.
-func (t *Training) keepCertificate(ctx context.Context, f *Fit) error {
+func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
 	c := f.rounds
 	if f.Learner.Log.Gap == nil {
 		return nil
@@ -38,7 +38,7 @@ func (t *Training) keepCertificate(ctx context.Context, f *Fit) error {
 			}
 		}
 		if size += len(own); size > maxStored {
-			t.AddNote("the dual variables take more than %s and are not stored: bochner verify cannot verify this model",
+			r.AddNote("the dual variables take more than %s and are not stored: bochner verify cannot verify this model",
 				report.Bytes(maxStored))
 			return nil
 		}

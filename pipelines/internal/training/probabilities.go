@@ -36,7 +36,7 @@ const leastRows = 5
 
 // tooFew describes a class with too few held-out rows for curves that the user did not ask for; "" if there is
 // none.
-func (t *Training) tooFew(c *score.CalibrationCounts) string {
+func (j *judging) tooFew(c *score.CalibrationCounts) string {
 	rows := classRows(c)
 	for i, n := range rows {
 		if least := min(n, float64(c.Rows())-n); least < leastRows {
@@ -45,7 +45,7 @@ func (t *Training) tooFew(c *score.CalibrationCounts) string {
 				advice += ", or --calibrate platt"
 			}
 			return fmt.Sprintf("%.4g of the %d held-out rows are of class %.80q; %d of each class and of others are needed: %s",
-				n, c.Rows(), t.classes()[i], leastRows, advice)
+				n, c.Rows(), j.classes()[i], leastRows, advice)
 		}
 	}
 	return ""
@@ -108,10 +108,10 @@ func (j *judging) judgeProbabilities() (losses []float64) {
 }
 
 // method returns the calibration method for these scores.
-func (t *Training) method(c *score.CalibrationCounts) string {
+func (j *judging) method(c *score.CalibrationCounts) string {
 	switch {
-	case t.opts.Calibrates():
-		return t.opts.Calibrate
+	case j.opts.Calibrates():
+		return j.opts.Calibrate
 	case slices.Min(classRows(c)) < stepRows:
 		return score.Platt
 	}
@@ -143,8 +143,8 @@ func (j *judging) fitProbabilities() error {
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
 // score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
-func (t *Training) keptMethod(c *score.CalibrationCounts) string {
-	if m := t.method(c); m != score.Platt || t.opts.Calibrates() || t.Outputs() == 2 {
+func (j *judging) keptMethod(c *score.CalibrationCounts) string {
+	if m := j.method(c); m != score.Platt || j.opts.Calibrates() || j.Outputs() == 2 {
 		return m
 	}
 	return score.Shared

@@ -51,11 +51,11 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	}
 	r.lambda, r.folds = l.Values(t.opts, t.Weights().Sum)
 	var parent *registry.Parent
-	if r.init, parent, err = t.initialWeights(ctx, shared.Init); err != nil {
+	if r.init, parent, err = r.initialWeights(ctx, shared.Init); err != nil {
 		return nil, err
 	}
 	r.options = job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: neededRounds(r.init, r.init)}
-	if r.surveyed, err = t.survey(ctx, l, r.folds); err != nil {
+	if r.surveyed, err = r.survey(ctx); err != nil {
 		return nil, err
 	}
 	if r.augment, err = spec.Augmented(l.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
@@ -70,6 +70,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	if err != nil {
 		return nil, err
 	}
+	fit.rounds.State = nil // only its certificate needs it
 	fit.init, fit.weights = parent, t.rowWeights(nil)
 	t.AddNote("%s", Unconverged(fit.Learner.Log, fit.rounds.Chosen()))
 	return fit, nil
@@ -233,11 +234,11 @@ func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 
 // initialWeights loads the weights of the model init, and checks that it has the same features and classes. It
 // returns nil if init is "". The weights are in the units of the model's grid of targets, which it takes over.
-func (t *Training) initialWeights(ctx context.Context, init string) (*models.Linear, *registry.Parent, error) {
+func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linear, *registry.Parent, error) {
 	if init == "" {
 		return nil, nil, nil
 	}
-	dir, err := job.FindModel(ctx, init, t.Job.Opts.Log)
+	dir, err := job.FindModel(ctx, init, r.Job.Opts.Log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -247,19 +248,19 @@ func (t *Training) initialWeights(ctx context.Context, init string) (*models.Lin
 	}
 	what := ""
 	switch {
-	case m.Manifest.Task != t.task():
-		what = fmt.Sprintf("is for %s, the data for %s", m.Manifest.Task, t.task())
-	case !m.Manifest.Recipe.Equal(t.Recipe.Sealed):
+	case m.Manifest.Task != r.task():
+		what = fmt.Sprintf("is for %s, the data for %s", m.Manifest.Task, r.task())
+	case !m.Manifest.Recipe.Equal(r.Recipe.Sealed):
 		what = "has different features; give the same --kernel, --features and --seed, and give --width and --scale as " +
 			"numbers, because their defaults depend on the data"
-	case t.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.classes()):
+	case r.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, r.classes()):
 		what = "has different classes"
 	}
 	if what != "" {
 		return nil, nil, exit.Usage("--init %s: the model %s", init, what)
 	}
-	if t.Target.Grid != nil {
-		t.Target.Grid = m.Manifest.TargetGrid
+	if r.Target.Grid != nil {
+		r.Target.Grid = m.Manifest.TargetGrid
 	}
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return m.Linear, &registry.Parent{Name: name, SHA256: m.Manifest.SHA256}, nil

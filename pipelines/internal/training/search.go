@@ -22,8 +22,8 @@ type Found struct {
 // chooseFeatures learns or searches the features, if the options ask for it. It returns an error if they take
 // too much memory.
 func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
-	s, err := t.prepareSearch(ctx)
-	if err != nil {
+	s := &search{Training: t}
+	if err := s.prepare(ctx); err != nil {
 		return f, err
 	}
 	if !t.opts.Resizes() { // otherwise each size is checked
@@ -37,7 +37,7 @@ func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
 		}
 	}
 	if t.opts.Searching() {
-		err = t.Timed(ctx, "search", func(ctx context.Context) error { return t.searchFeatures(ctx, s, &f) })
+		err = t.Timed(ctx, "search", func(ctx context.Context) error { return s.run(ctx, &f) })
 	}
 	return f, err
 }
@@ -52,99 +52,100 @@ func (t *Training) LearnFeatures(ctx context.Context) (found *prepare.Learned, g
 	return found, s.Game, err
 }
 
-// search has what prepareSearch changed for the search.
+// search is a search for features, and what prepare changed for it.
 type search struct {
+	*Training
 	counted []string // columns that are encoded by counts for the search
 	undo    func()   // restores their encoding, and the recipe with all features
 }
 
-// prepareSearch turns the search off if it does not apply to the data, or takes too much memory. For few rows
+// prepare turns the search off if it does not apply to the data, or takes too much memory. For few rows
 // it reduces the number of features.
-func (t *Training) prepareSearch(ctx context.Context) (s search, err error) {
-	if !t.opts.Searching() {
-		return s, nil
+func (s *search) prepare(ctx context.Context) (err error) {
+	if !s.opts.Searching() {
+		return nil
 	}
-	full := t.Recipe
-	s.undo = func() { t.Recipe = full }
+	full := s.Recipe
+	s.undo = func() { s.Recipe = full }
 	if !full.Recodes { // recipes that recode are not searched
 		var undo func()
-		s.counted, undo = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length())
+		s.counted, undo = tuning.Shorten(s.Data.Schema.Table, s.opts.Encode, s.Counts.Used, s.length())
 		if s.counted != nil {
-			s.undo = func() { undo(); t.Recipe = full }
-			if err := t.RechooseRecipe(ctx, t.opts.Parts()); err != nil {
-				return s, err
+			s.undo = func() { undo(); s.Recipe = full }
+			if err := s.RechooseRecipe(ctx, s.opts.Parts()); err != nil {
+				return err
 			}
 		}
 	}
-	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), len(t.Distinct.Few(t.Counts.Used)),
-		t.Recipe.Recodes)
-	if _, err := t.Memory(0).CheckMachine(t.opts); why == "" && err != nil && t.Engine.InProcess() {
+	why := tuning.Unsearchable(s.Counts.Used, s.length(), len(s.Target.Grid), len(s.Distinct.Few(s.Counts.Used)),
+		s.Recipe.Recodes)
+	if _, err := s.Memory(0).CheckMachine(s.opts); why == "" && err != nil && s.Engine.InProcess() {
 		why = "memory is too small"
 	}
-	t.notSearched(s, why)
-	if why != "" || t.opts.Resizes() {
-		return s, nil
+	s.notSearched(why)
+	if why != "" || s.opts.Resizes() {
+		return nil
 	}
-	if size := tuning.Features(t.opts.Kernels, t.Counts.Used, t.Recipe.Dim); size != t.Recipe.Dim {
-		t.Recipe, err = t.Recipe.Resized(size)
+	if size := tuning.Features(s.opts.Kernels, s.Counts.Used, s.Recipe.Dim); size != s.Recipe.Dim {
+		s.Recipe, err = s.Recipe.Resized(size)
 	}
-	return s, err
+	return err
 }
 
 // length returns the larger of the row lengths before and after encoding.
-func (t *Training) length() int { return max(t.Profile.Dim, t.Recipe.Scaling.Dim) }
+func (s *search) length() int { return max(s.Profile.Dim, s.Recipe.Scaling.Dim) }
 
 // notSearched turns the search off for the given reason, unless it is "", and adds a note.
-func (t *Training) notSearched(s search, why string) {
+func (s *search) notSearched(why string) {
 	if why == "" {
 		return
 	}
-	t.opts.Search = tuning.NoSearch
+	s.opts.Search = tuning.NoSearch
 	s.undo()
-	t.AddNote("the features are the defaults; they were not searched: %s", why)
+	s.AddNote("the features are the defaults; they were not searched: %s", why)
 }
 
-// searchFeatures replaces the features by the result of a search, and describes it in f.
-func (t *Training) searchFeatures(ctx context.Context, s search, f *Found) (err error) {
-	if t.opts.Resizes() { // the memory of a size is planned when it is tried
-		all := t.Recipe
-		if t.Recipe, err = all.Resized(min(tuning.LeastFeatures, all.Dim)); err != nil {
+// run replaces the features by the result of a search, and describes it in f.
+func (s *search) run(ctx context.Context, f *Found) (err error) {
+	if s.opts.Resizes() { // the memory of a size is planned when it is tried
+		all := s.Recipe
+		if s.Recipe, err = all.Resized(min(tuning.LeastFeatures, all.Dim)); err != nil {
 			return err
 		}
-		t.LimitMemory(t.Memory(0).Peak)
-		t.Recipe = all
+		s.LimitMemory(s.Memory(0).Peak)
+		s.Recipe = all
 	}
 	var why string
-	f.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts(),
-		t.opts.LearnerName() == "ridge", t.searchedLong())
-	t.notSearched(s, why)
+	f.Searched, why, err = tuning.Search(ctx, s.Session, tuning.Kernels(s.opts.Kernels), s.opts.Parts(),
+		s.opts.LearnerName() == "ridge", s.searchedLong())
+	s.notSearched(why)
 	if r := f.Searched; r != nil {
-		f.lambdaByMSE = t.judgeByLogLoss()
+		f.lambdaByMSE = s.judgeByLogLoss()
 		if r.Stopped {
-			t.AddNote("the search ended at two thirds of --time %s; with more time it would try more than these %d "+
-				"candidates", t.opts.Size.Time, r.Tried)
+			s.AddNote("the search ended at two thirds of --time %s; with more time it would try more than these %d "+
+				"candidates", s.opts.Size.Time, r.Tried)
 		}
 		if r.Categories != nil {
-			t.AddNote("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers",
+			s.AddNote("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers",
 				strings.Join(r.Categories, ", "))
 		}
 		if s.counted != nil {
-			t.AddNote("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps "+
+			s.AddNote("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps "+
 				"the texts apart", strings.Join(s.counted, ", "))
 		}
 	}
-	if err == nil && why != "" && !t.opts.Resizes() { // the search may have changed sums and features
-		return t.Reserve(t.Memory(0))
+	if err == nil && why != "" && !s.opts.Resizes() { // the search may have changed sums and features
+		return s.Reserve(s.Memory(0))
 	}
 	return err
 }
 
 // searchedLong returns a function that reports whether two thirds of the time limit are over, after which a
 // search ends. It returns nil if there is no limit.
-func (t *Training) searchedLong() func() bool {
-	limit := t.opts.Size.Time
+func (s *search) searchedLong() func() bool {
+	limit := s.opts.Size.Time
 	if limit == 0 {
 		return nil
 	}
-	return func() bool { return time.Since(t.begun) > limit*2/3 }
+	return func() bool { return time.Since(s.begun) > limit*2/3 }
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
 // surveyed has the number of rows to learn from, and a sample of them.
@@ -19,36 +18,37 @@ type surveyed struct {
 
 // survey counts the rows outside the first fold, and maps a sample of them to features, as far as the learner
 // needs it.
-func (t *Training) survey(ctx context.Context, l spec.ByRounds, folds int) (*surveyed, error) {
+func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
+	l, folds := r.learner, r.folds
 	// Initial weights determine the scale of the targets.
-	scales, samples, most := t.Target.Grid != nil && l.Common().Init == "", l.Samples(t.Recipe.Dim), 0
+	scales, samples, most := r.Target.Grid != nil && l.Common().Init == "", l.Samples(r.Recipe.Dim), 0
 	if l.Joint() {
 		most = max(samples, 1000) // targets are scaled by the spread in the sample, too
 	}
 	if folds == 0 && samples == 0 && !scales {
-		return &surveyed{rows: t.Counts.Used, weights: t.Weights()}, nil
+		return &surveyed{rows: r.Counts.Used, weights: r.Weights()}, nil
 	}
-	sum, err := t.SurveyRows(ctx, folds, most)
+	sum, err := r.SurveyRows(ctx, folds, most)
 	if err != nil {
 		return nil, err
 	}
 	s := &surveyed{weights: sum.Result().Weights}
 	if s.weights == nil {
-		s.weights = t.Weights()
+		s.weights = r.Weights()
 	}
-	if s.rows, err = t.LearnedFrom(sum, folds); err != nil {
+	if s.rows, err = r.LearnedFrom(sum, folds); err != nil {
 		return nil, err
 	}
 	var from, to *linear.TargetGrid
 	if scales {
-		from, to = &t.Target.Grid[0], iterative.SampleSpread(sum, t.Target.Grid[0])
-		t.Target.Grid = linear.Grids{*to}
+		from, to = &r.Target.Grid[0], iterative.SampleSpread(sum, r.Target.Grid[0])
+		r.Target.Grid = linear.Grids{*to}
 	}
 	if samples > 0 {
-		s.sample, err = t.sampled(sum, from, to, samples)
+		s.sample, err = r.sampled(sum, from, to, samples)
 	}
 	if err == nil && l.Joint() {
-		s.file, err = t.KeepSample(ctx, iterative.EncodeSample(s.sample))
+		s.file, err = r.KeepSample(ctx, iterative.EncodeSample(s.sample))
 		s.sample = iterative.Block{}
 	}
 	return s, err
