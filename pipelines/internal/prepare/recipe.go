@@ -93,7 +93,7 @@ func (r Recipe) Least(from, most int) int {
 	return most
 }
 
-// sealed returns r with Sealed, Dim, Width and Name set from r.Choice.
+// sealed returns r with Sealed and Dim set from r.Choice. Name and Width stay as they are.
 func (r Recipe) sealed() (Recipe, error) {
 	whole := r.Scaled(r.Choice.Recipe)
 	var err error
