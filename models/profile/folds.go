@@ -94,7 +94,7 @@ func (s *HashSet) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(b)%8 != 0 {
-		return errors.New("folds: damaged set of hashes")
+		return errors.New("profile: damaged set of hashes")
 	}
 	*s = make(HashSet, 0, len(b)/8)
 	for ; len(b) > 0; b = b[8:] {

@@ -102,7 +102,7 @@ func AddContents(a, b []Content, sign int64) ([]Content, error) {
 			a, b = a[1:], b[1:]
 		}
 		if c.Copies < 0 {
-			return nil, fmt.Errorf("folds: a frequent row would occur %d times", c.Copies)
+			return nil, fmt.Errorf("profile: a frequent row would occur %d times", c.Copies)
 		}
 		if c.Copies > 0 {
 			out = append(out, c)

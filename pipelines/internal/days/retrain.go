@@ -232,8 +232,7 @@ func (n *night) run(ctx context.Context) error {
 		n.first = n.since(n.Window.Days)
 	}
 	if err := n.timed("list", func() (err error) {
-		n.all,
-			err = n.pattern.Partitions(ctx, n.first, n.Day)
+		n.all, err = n.pattern.Partitions(ctx, n.first, n.Day)
 		return err
 	}); err != nil {
 		return err

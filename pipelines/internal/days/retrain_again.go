@@ -34,13 +34,12 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	}
 	var accepted []Partition
 	if err := n.timed("sum", func() (err error) {
-		accepted,
-			err = n.sumAll(ctx, recipe, n.drawnParts())
+		accepted, err = n.sumAll(ctx, recipe, n.drawnParts())
 		return err
 	}); err != nil {
 		return err
 	}
-	if done, err := n.refused(ctx); done || err != nil {
+	if done, err := n.endIfRefused(ctx); done || err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(n.all, func(p Partition) bool { return p.Day == n.Day }) {
@@ -65,8 +64,7 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if n.Redraw > 0 && n.index.Drawn {
 		var d *Drift
 		if err := n.timed("drift", func() (err error) {
-			d,
-				err = n.Drift(ctx, n.index.place(drawnSums), f.Parts)
+			d, err = n.Drift(ctx, n.index.place(drawnSums), f.Parts)
 			return err
 		}); err != nil {
 			return err
@@ -269,9 +267,9 @@ func (n *night) unchanged(train []Partition) bool {
 	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.matches)
 }
 
-// refused ends a run if the partition of its day was refused, and returns whether it did. If there is a
+// endIfRefused ends a run if the partition of its day was refused, and returns whether it did. If there is a
 // lineage, it first adds changes and drifts to the report.
-func (n *night) refused(ctx context.Context) (bool, error) {
+func (n *night) endIfRefused(ctx context.Context) (bool, error) {
 	if n.lineage != nil {
 		n.reportChanges()
 		n.reportDrifts()

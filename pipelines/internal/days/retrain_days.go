@@ -21,7 +21,7 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 	if err != nil || n.report.Outcome != "" {
 		return err
 	}
-	if done, err := n.refused(ctx); done || err != nil {
+	if done, err := n.endIfRefused(ctx); done || err != nil {
 		return err
 	}
 	if n.Window.Auto {
