@@ -56,8 +56,7 @@ func (p *solve) search(y *system, total *Sum) (best int, err error) {
 	p.partSums = nil
 	c := p.choice(y, total, judges)
 	c.Before = before
-	best, err = c.From(start)
-	p.coarse = c.Ended
+	best, p.coarse, err = c.From(start)
 	return best, err
 }
 
