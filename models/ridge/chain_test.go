@@ -45,19 +45,12 @@ func sums(folds, rows int) ([]*Sum, Options) {
 // mse is the mean squared error of a fit to some folds on another, by sums of two folds.
 func mse(t *testing.T, all []*Sum, o Options, held int, learned []int, lambda float64) float64 {
 	t.Helper()
-	o.FoldPlan, o.Gap, o.All, o.Lambda, o.Add = FoldPlan{Folds: 2, Judge: JudgeFirst}, false, true, []float64{lambda,
-		1e6}, nil
-	o.Load = func(fold int) (*Sum, error) {
-		s := NewSum(o.Shape)
-		if fold == 0 {
-			s.Merge(all[held])
-			return s, nil
-		}
-		for _, f := range learned {
-			s.Merge(all[f])
-		}
-		return s, nil
+	o.FoldPlan, o.Gap, o.All, o.Lambda = FoldPlan{Folds: 2, Judge: JudgeFirst}, false, true, []float64{lambda, 1e6}
+	rest := NewSum(o.Shape)
+	for _, f := range learned {
+		rest.Merge(all[f])
 	}
+	o.Source = adding(all[held], rest)
 	s, err := Solve(o)
 	if err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
 				continue // or it failed on an earlier fold
 			}
 			if !t.ok {
-				p.fails(t.value, t.fold, notDefinite(t.pivot, p.few.Len()))
+				p.tallies[t.value].failed = notDefinite(t.pivot, p.few.Len())
 				continue
 			}
 			fold := p.heads[t.fold]

@@ -57,7 +57,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	if err = shape.Validate(); err != nil {
 		return nil, err
 	}
-	o := Options{Choice: Choice{Lambda: lambda}, FoldPlan: FoldPlan{Folds: 1}, Units: Units{Weights: grid},
+	o := Options{Choice: Choice{Lambda: lambda}, Source: Source{Shape: shape}, FoldPlan: FoldPlan{Folds: 1}, Units: Units{Weights: grid},
 		Threads: runtime.GOMAXPROCS(0)}
 	if len(lambda) == 0 {
 		o.Lambda = AutoLambda()
@@ -88,9 +88,8 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Load = func(fold int) (*Sum, error) { return sums[fold], nil }
 		o.Step, o.Ranges = GridOf(m, steps)
-		s, err := Solve(o)
+		s, err := solveSums(o, sums)
 		if err != nil {
 			return nil, err
 		}

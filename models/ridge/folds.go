@@ -215,7 +215,7 @@ func (p *solve) validate(y *system, h heldOut, total, fold *Sum, number int, tri
 		} else {
 			pivot, ok := y.solve(mu, total, fold)
 			if !ok {
-				p.fails(value, number, notDefinite(pivot, total.shape.Dim))
+				p.tallies[value].failed = notDefinite(pivot, total.shape.Dim)
 				continue
 			}
 			vt := make([]float64, len(y.v))
@@ -226,17 +226,11 @@ func (p *solve) validate(y *system, h heldOut, total, fold *Sum, number int, tri
 	}
 }
 
-// fails notes why a value cannot be used.
-func (p *solve) fails(value, fold int, why string) {
-	p.tallies[value].failed = why
-	p.report("ridge: fold %d of %d: lambda %g: %s", fold+1, p.Folds, p.values[value], why)
-}
-
 // record adds the results of a value on a fold: e is the sum of squared errors on its rows, train the sum
 // on the other rows, and squares the squared norm of the weights. y holds the solution where it is needed
 // later.
 func (p *solve) record(y *system, total, fold *Sum, number, value int, e, train, squares float64) {
-	tally, lambda, rows := &p.tallies[value], p.values[value], fold.head[0]
+	tally, rows := &p.tallies[value], fold.head[0]
 	if number == 0 {
 		tally.first = e / rows
 		if p.first == nil && p.Grid != nil {
@@ -245,7 +239,7 @@ func (p *solve) record(y *system, total, fold *Sum, number, value int, e, train,
 			}
 		}
 		if p.Trials {
-			tally.without = &Solution{Lambda: lambda, Rows: total.Rows() - fold.Rows()}
+			tally.without = &Solution{Lambda: p.values[value], Rows: total.Rows() - fold.Rows()}
 			if err := p.weights(tally.without, y); err != nil {
 				tally.failed = "weights beyond float32"
 				return
@@ -258,5 +252,4 @@ func (p *solve) record(y *system, total, fold *Sum, number, value int, e, train,
 	tally.targets = tally.targets.plus(fold.moments(0))
 	tally.means = append(tally.means, e/rows)
 	tally.done = append(tally.done, number)
-	p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)
 }

@@ -19,6 +19,7 @@ type solve struct {
 	partSums []*Sum          // of the folds, on a part of the features; nil if all are used at once
 	heads    []*Sum          // head and cross products of the folds, if rows are stored
 	few      *solver.Problem // the dual problem of few rows; nil otherwise
+	sums     []*Sum          // of the folds, if they are in memory; otherwise Source provides them
 	loaded
 }
 
@@ -41,11 +42,10 @@ type keptFactors struct {
 	factor        *solver.Factor // the last of them, whose memory the next one takes over
 }
 
-// loaded holds the sum of a fold that was read last.
+// loaded is the memory for one sum at a time of those that Source provides.
 type loaded struct {
-	last     *Sum // the sum loaded last; nil before the first
-	lastFold int
-	buffer   *Sum // for sums made by Add; nil before it is needed
+	buffer *Sum // nil before it is needed
+	fold   int  // the fold whose sum is in buffer; -1 for the sum of others
 }
 
 // largeSum is the number of features at which a sum takes 17 MB.
@@ -53,32 +53,16 @@ const largeSum = 2048
 
 // load returns the sum of a fold. It is valid until another is loaded.
 func (p *solve) load(fold int) (*Sum, error) {
-	if p.last != nil && p.lastFold == fold {
-		return p.last, nil
+	if p.sums != nil {
+		return p.sums[fold], nil
 	}
-	if p.adds() {
-		s, err := p.sumOf(func(f int) bool { return f == fold })
-		if err != nil {
-			return nil, err
-		}
-		p.last, p.lastFold = s, fold
-		return s, nil
+	if p.buffer != nil && p.fold == fold {
+		return p.buffer, nil
 	}
-	// Garbage from reading the last fold may be larger than a fold, and the collector
-	// would let the heap double.
-	if p.last != nil && p.last.shape.Dim >= largeSum {
-		runtime.GC()
-	}
-	s, err := p.Load(fold)
-	if err != nil {
-		return nil, fmt.Errorf("ridge: fold %d: %w", fold, err)
-	}
-	p.last, p.lastFold = s, fold
-	return s, nil
+	s, err := p.sumOf(func(f int) bool { return f == fold })
+	p.fold = fold
+	return s, err
 }
-
-// adds reports whether sums are added to others instead of loaded.
-func (p *solve) adds() bool { return p.Add != nil || p.Rows != nil }
 
 // add adds the sums of the folds for which the function is true.
 func (p *solve) add(to *Sum, folds func(int) bool) error {
@@ -89,16 +73,12 @@ func (p *solve) add(to *Sum, folds func(int) bool) error {
 	for f := range max(p.Folds, 1) {
 		switch {
 		case !folds(f):
-		case p.Add != nil:
+		case p.sums != nil:
+			to.Merge(p.sums[f])
+		default:
 			if err := p.Add(to, f); err != nil {
 				return fmt.Errorf("ridge: fold %d: %w", f, err)
 			}
-		default:
-			s, err := p.load(f)
-			if err != nil {
-				return err
-			}
-			to.Merge(s)
 		}
 	}
 	return nil
@@ -106,7 +86,7 @@ func (p *solve) add(to *Sum, folds func(int) bool) error {
 
 // sumOf returns the sum of some folds in p.buffer, valid until the next call.
 func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
-	p.last = nil
+	p.fold = -1
 	if p.buffer == nil {
 		if p.Shape.Dim >= largeSum {
 			runtime.GC() // free the old memory before more is allocated
@@ -125,30 +105,24 @@ func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
 // rows.
 func (p *solve) loadTotal() (*Sum, error) {
 	switch {
-	case p.adds() && !p.Validates():
+	case p.sums == nil && !p.Validates():
 		return p.sumOf(func(int) bool { return true })
 	case p.Rows != nil:
 		return p.totalOfRows(), nil
 	case p.Folds < 2:
-		return p.load(0)
+		return p.sums[0], nil
 	}
-	var total *Sum
-	var part []int
+	total, part := outline(p.Shape), []int(nil)
+	if !p.rereads(p.Shape) {
+		total = NewSum(p.Shape)
+	}
+	if p.descends(p.Shape) {
+		part = solver.PartOf(p.Shape.Dim)
+	}
 	for f := range p.Folds {
 		s, err := p.load(f)
 		if err != nil {
 			return nil, err
-		}
-		if total == nil {
-			if total = outline(s.shape); !p.rereads(s.shape) {
-				total = NewSum(s.shape)
-			}
-			if p.descends(s.shape) {
-				part = solver.PartOf(s.shape.Dim)
-			}
-		}
-		if s.shape != total.shape {
-			return nil, fmt.Errorf("ridge: fold %d: sums have shape %+v, fold 0 has %+v", f, s.shape, total.shape)
 		}
 		total.Merge(s)
 		if part != nil {
@@ -162,7 +136,7 @@ func (p *solve) loadTotal() (*Sum, error) {
 		}
 	}
 	if p.rereads(total.shape) {
-		p.buffer, p.last = nil, nil // the search begins without it
+		p.buffer = nil // the search begins without it
 	}
 	return total, nil
 }
@@ -264,12 +238,6 @@ func (p *solve) varianceOf(t tally) float64 {
 		}
 	}
 	return p.variance
-}
-
-func (p *solve) report(format string, args ...any) {
-	if p.Progress != nil {
-		p.Progress(fmt.Sprintf(format, args...))
-	}
 }
 
 // squareUnit returns the unit of squared errors: the square of a step of q, where an indicator goes from

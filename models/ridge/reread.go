@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -15,7 +16,7 @@ import (
 
 // rereads reports whether only one sum of that shape is in memory while λ is chosen.
 func (p *solve) rereads(shape Shape) bool {
-	return shape.Dim > solver.RereadAbove && p.adds() && p.Validates()
+	return shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.sums == nil && p.Validates()
 }
 
 // outline returns a sum of no rows that has the head, the cross products and the tiles on the diagonal.
@@ -50,7 +51,7 @@ func (p *solve) tryRereading(y *system, total *Sum, values, folds []int) error {
 			y.setSums(rest, nil)
 			mu := p.mu(y, p.values[value])
 			if pivot, ok := y.solveIn(mu, rest); !ok {
-				p.fails(value, f, notDefinite(pivot, total.shape.Dim))
+				p.tallies[value].failed = notDefinite(pivot, total.shape.Dim)
 				continue
 			}
 			blas.Transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)

@@ -30,7 +30,7 @@ type Residual struct {
 // bound assumes the worst signs, so a weight may be off by many units in the last place and still pass.
 // Therefore the weights are also solved for anew and compared bit for bit.
 func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error) {
-	o.Load = func(int) (*Sum, error) { return total, nil }
+	o.Shape = total.shape
 	p := &solve{Options: o}
 	if err := p.checkRows(total); err != nil {
 		return r, err
@@ -44,7 +44,7 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 		unit = o.Step * maxTarget
 	}
 	r.Relative, r.Bound = y.residual(total, p.mu(y, o.Lambda[0]), unit, w), 0x1p-24+float64(float64(w.D+9)*0x1p-50)
-	fit, err := Solve(o)
+	fit, err := solveSums(o, []*Sum{total})
 	if err != nil {
 		return r, err
 	}

@@ -124,13 +124,13 @@ func (p *solve) startFrom(shape Shape) (start int, before func(value int) []floa
 		p.partSums = p.partOfRows(part)
 	}
 	o := p.Options
-	o.Rows, o.Add, o.Load = nil, nil, func(fold int) (*Sum, error) { return p.partSums[fold], nil }
-	o.Trials, o.Progress, o.Finer = false, nil, 0
+	o.Rows, o.Add, o.Shape = nil, nil, p.partSums[0].shape
+	o.Trials, o.Finer = false, 0
 	o.Ranges = o.Ranges.pick(part)
 	// The kernel is a sum over features, so with fewer of them it is smaller in proportion.
 	share := float64(len(part)) / float64(shape.Dim)
 	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
-	q := &solve{Options: o, tries: tries{minPart: p.minPart}, variance: p.variance}
+	q := &solve{Options: o, tries: tries{minPart: p.minPart}, variance: p.variance, sums: p.partSums}
 	total, err := q.loadTotal()
 	if err == nil {
 		y := newSystem(total.shape, o.Weights, o.Threads)

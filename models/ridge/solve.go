@@ -40,8 +40,8 @@ type Options struct {
 	Gap bool
 	Units
 	Threads int // number of goroutines; < 1 means 1. The result does not depend on it
-	// Progress is called with a readable line for every system solved; may be nil.
-	Progress func(string)
+
+	rereadAbove int // for tests: instead of solver.RereadAbove
 }
 
 // Choice says which values of λ are tried, and what is kept of each.
@@ -73,16 +73,13 @@ type Choice struct {
 
 // Source provides the sums of the rows.
 type Source struct {
-	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded several times if Folds ≥
-	// 2. The caller may reuse the Sum at the next call of Load. Solve changes it only if it is the only
-	// one.
-	Load func(fold int) (*Sum, error)
-	// Add, unless nil, is called instead of Load: it adds the sum of a fold to another Sum of that Shape.
-	// Sums that are read from storage then need no memory besides what Solve takes; see Memory.
+	// Add adds the sum of a fold to another Sum of that Shape, 0 ≤ fold < max(Folds, 1). It is called
+	// several times for a fold if Folds ≥ 2. Sums that are read from storage need no memory besides what
+	// Solve takes; see Memory.
 	Add   func(to *Sum, fold int) error
 	Shape Shape
-	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and weights
-	// are the same as from their sums.
+	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and Add is not called. λ and weights are the same
+	// as from their sums.
 	Rows *Rows
 }
 
@@ -200,7 +197,7 @@ func solverShape(s Shape) solver.Shape {
 // weights. If folds are solved by descent, it adds the factors in float32 and the sums over a part of the
 // features, or the stored rows. rows may be 0 if unknown. With first, only the first fold is held out. For
 // 10,000 features and 10 classes it is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. Above 16,384
-// features it assumes Options.Add, so that only one sum, and a part of the features of each fold, is in
+// features only one sum, and a part of the features of each fold, is in
 // memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	return solver.Memory(solverShape(shape), rows, folds, threads, first) + spreadBytes(shape.Dim)
@@ -228,13 +225,19 @@ func TrialBytes(shape Shape, lambdas int) int64 {
 // have rows, or if the matrix is not positive definite to working precision, which
 // happens only for small λ.
 func Solve(opts Options) (*Solution, error) {
-	if err := opts.validate(); err != nil {
-		return nil, err
-	}
 	if opts.Rows != nil {
 		opts.Shape = opts.Rows.Shape
 	}
-	p := &solve{Options: opts}
+	return solveSums(opts, nil)
+}
+
+// solveSums is Solve if the sums of the folds are in memory; nil means that Source provides them. It changes
+// them only if there is one.
+func solveSums(opts Options, sums []*Sum) (*Solution, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	p := &solve{Options: opts, sums: sums}
 	if len(opts.Lambda) > solver.PartValues && opts.Folds <= solver.PartFolds && !opts.All {
 		p.minPart = solver.PartFrom
 	}
@@ -266,7 +269,6 @@ func Solve(opts Options) (*Solution, error) {
 			return nil, err
 		}
 		if fit.Lambda = p.values[best]; p.coarse {
-			p.report("ridge: lambda %g: the grid of the features is too coarse", fit.Lambda)
 			return fit, nil
 		}
 		if fit.Table, fit.FoldErrors, fit.Trials = p.table(); !opts.Trials {
@@ -291,7 +293,6 @@ func Solve(opts Options) (*Solution, error) {
 	if err := p.fit(fit, y, total); err != nil {
 		return nil, err
 	}
-	p.report("ridge: all %d rows: lambda %g", fit.Rows, fit.Lambda)
 	if opts.Spreads {
 		if err := p.spreads(fit, y, total); err != nil {
 			return nil, err
@@ -328,7 +329,6 @@ func (p *solve) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	if err := p.fit(fit, y, total); err != nil {
 		return fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
-	p.report("ridge: %d rows without fold 0: lambda %g", fit.Rows, fit.Lambda)
 	if total.shape.Regression {
 		return nil
 	}
