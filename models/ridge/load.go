@@ -13,33 +13,8 @@ import (
 // solve is one call of Solve.
 type solve struct {
 	Options
-	variance float64 // of targets in the unit of squared errors; 0 for classes
-	tries
-	keptFactors
-	partSums []*Sum          // of the folds, on a part of the features; nil if all are used at once
-	heads    []*Sum          // head and cross products of the folds, if rows are stored
-	few      *solver.Problem // the dual problem of few rows; nil otherwise
-	sums     []*Sum          // of the folds, if they are in memory; otherwise Source provides them
+	sums []*Sum // of the folds, if they are in memory; otherwise Source provides them
 	loaded
-}
-
-// tries are the values of λ that a search has tried.
-type tries struct {
-	values  []float64 // of λ, in the order of the table: Smaller from its end, then Lambda
-	tallies []tally   // of values
-	filled  []int     // the folds that have rows
-	screen  int64     // number of rows of the first of them
-	minPart int       // number of features from which λ is first found on a part of them; 0 for never
-	by      solver.By
-	coarse  bool      // the first fold has found a λ for which the grid is too coarse
-	first   []moments // of the targets of the rows of fold 0, if there are several
-}
-
-// keptFactors are factors that descents use again.
-type keptFactors struct {
-	sharedFactors []trial        // the values whose factors are in memory
-	single        [][]float32    // tiles for factors that are not shared; nil before they are needed
-	factor        *solver.Factor // the last of them, whose memory the next one takes over
 }
 
 // loaded is the memory for one sum at a time of those that Source provides.
@@ -48,8 +23,30 @@ type loaded struct {
 	fold   int  // the fold whose sum is in buffer; -1 for the sum of others
 }
 
+// foldSums is what a choice of λ knows of the rows of the folds.
+type foldSums struct {
+	total     *Sum   // of all rows; its outline if sums are reread or rows are stored
+	filled    []int  // the folds that have rows
+	firstRows int64  // number of rows of the first of them
+	part      []*Sum // of the folds, on a part of the features; nil unless λ is first found on it
+	heads     []*Sum // head and cross products of the folds, if rows are stored
+}
+
+// merge adds the sum of the next fold.
+func (l *foldSums) merge(fold int, s *Sum) {
+	l.total.Merge(s)
+	if s.head[0] > 0 {
+		l.filled = append(l.filled, fold)
+	}
+	if len(l.filled) == 1 {
+		l.firstRows = l.total.Rows()
+	}
+}
+
 // largeSum is the number of features at which a sum takes 17 MB.
 const largeSum = 2048
+
+func everyFold(int) bool { return true }
 
 // load returns the sum of a fold. It is valid until another is loaded.
 func (p *solve) load(fold int) (*Sum, error) {
@@ -101,44 +98,37 @@ func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
 	return p.buffer, nil
 }
 
-// loadTotal returns the sum of all folds, or its outline if sums are reread, and notes which folds have
-// rows.
-func (p *solve) loadTotal() (*Sum, error) {
+// loadFolds returns the sums of the folds for a choice of λ, or only the total if λ is given.
+func (p *solve) loadFolds() (*foldSums, error) {
 	switch {
 	case p.sums == nil && !p.Validates():
-		return p.sumOf(func(int) bool { return true })
+		total, err := p.sumOf(everyFold)
+		return &foldSums{total: total}, err
 	case p.Rows != nil:
-		return p.totalOfRows(), nil
+		return p.foldsOfRows(), nil
 	case p.Folds < 2:
-		return p.sums[0], nil
+		return &foldSums{total: p.sums[0]}, nil
 	}
-	total, part := outline(p.Shape), []int(nil)
-	if !p.rereads(p.Shape) {
-		total = NewSum(p.Shape)
-	}
-	if p.descends(p.Shape) {
-		part = solver.PartOf(p.Shape.Dim)
+	folds := new(foldSums)
+	if p.rereads() {
+		folds.total = outline(p.Shape)
+	} else {
+		folds.total = NewSum(p.Shape)
 	}
 	for f := range p.Folds {
 		s, err := p.load(f)
 		if err != nil {
 			return nil, err
 		}
-		total.Merge(s)
-		if part != nil {
-			p.partSums = append(p.partSums, s.pick(part))
-		}
-		if s.head[0] > 0 {
-			p.filled = append(p.filled, f)
-		}
-		if len(p.filled) == 1 {
-			p.screen = total.Rows()
+		folds.merge(f, s)
+		if p.descends() {
+			folds.part = append(folds.part, s.pick(solver.PartOf(p.Shape.Dim)))
 		}
 	}
-	if p.rereads(total.shape) {
+	if p.rereads() {
 		p.buffer = nil // the search begins without it
 	}
-	return total, nil
+	return folds, nil
 }
 
 // checkRows returns an error if no model can be fitted to the rows.
@@ -198,117 +188,4 @@ func checkExact(total *Sum) error {
 			"grid of 8 bits", total.Rows())
 	}
 	return nil
-}
-
-// mu returns what λ adds to the diagonal of the system, in units of the grids. λ multiplies the penalty of
-// the loss Σ wcℓ/Σ w, where w are weights of rows and c weights of classes.
-func (p *solve) mu(y *system, lambda float64) float64 {
-	return y.mass * lambda / (p.Step * p.Step)
-}
-
-// row returns the results for a value, with errors in units of the targets.
-func (p *solve) row(value int) Row {
-	lambda, t := p.values[value], p.tallies[value]
-	row := Row{Lambda: lambda, Failed: t.failed}
-	if t.failed != "" || len(t.means) == 0 {
-		return row
-	}
-	unit := p.squareUnit()
-	row.MSE = unit * t.heldOut / t.heldOutRows
-	row.Train = unit * t.train / t.trainRows
-	row.StdErr = unit * StandardError(t.means)
-	row.Folds = len(t.means)
-	row.FoldMSE = unit * t.first
-	row.Rounding = unit * t.rounding / t.heldOutRows
-	if p.variance > 0 {
-		row.R2 = 1 - row.MSE/(unit*p.varianceOf(t))
-	}
-	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; sum-sum != 0 { // true if one of them is not finite
-		return Row{Lambda: lambda, Failed: "errors beyond float64"}
-	}
-	return row
-}
-
-// varianceOf returns the variance by which a tally's error is divided for R²: of the targets of the rows
-// that were predicted; or p.variance, over all rows, if there are none or several targets.
-func (p *solve) varianceOf(t tally) float64 {
-	if len(p.Grid) == 1 {
-		if v := t.targets.squares() / t.heldOutRows; v > 0 {
-			return v
-		}
-	}
-	return p.variance
-}
-
-// squareUnit returns the unit of squared errors: the square of a step of q, where an indicator goes from
-// code −1 to 1. It is 1 for several targets, whose errors are shares; see system.share.
-func (p *solve) squareUnit() float64 {
-	switch len(p.Grid) {
-	case 0:
-		return 4
-	case 1:
-		return p.Grid[0].Step() * p.Grid[0].Step()
-	}
-	return 1
-}
-
-// weights turns the solution of y, fitted to indicators or to targets on their grid, into weights for ±1
-// codes or normalised targets.
-func (p *solve) weights(fit *Solution, y *system) error {
-	d, k, r := y.shape.Dim, y.shape.Outputs, y.ranges
-	zero, step := -1.0, 2.0
-	if p.Grid != nil {
-		zero, step = 0, 1.0/maxTarget
-	}
-	intercept := make([]float64, k)
-	y.intercept(intercept)
-	fit.Intercept = make([]float32, k)
-	for c, b := range intercept {
-		intercept[c] = zero + float64(step*b)
-	}
-	scale := step / p.Step
-	fit.Weights = make([]float32, k*d)
-	for j := range d {
-		for c, v := range y.v[j*k : (j+1)*k] {
-			w := scale * v
-			if r.Half != nil {
-				w /= r.Half[j]
-				intercept[c] -= float64(w * r.Centre[j])
-			}
-			fit.Weights[c*d+j] = float32(w)
-		}
-	}
-	for c, b := range intercept {
-		fit.Intercept[c] = float32(b)
-	}
-	for _, s := range [][]float32{fit.Intercept, fit.Weights} {
-		for _, w := range s {
-			if w-w != 0 {
-				return fmt.Errorf("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
-			}
-		}
-	}
-	return nil
-}
-
-// StandardError returns the standard error of the mean of the errors of K folds, 0 for one fold. The fits
-// share most of their rows, so the errors vary less than on new data: the variance of the mean is 1/K +
-// 1/(K−1) times the variance of the folds (Nadeau and Bengio 2003).
-func StandardError(v []float64) float64 {
-	if len(v) < 2 {
-		return 0
-	}
-	k := float64(len(v))
-	var mean, ss float64
-	for _, x := range v {
-		mean += x / k
-	}
-	for _, x := range v {
-		ss += float64((x - mean) * (x - mean))
-	}
-	return math.Sqrt(ss / (k - 1) * (1/k + 1/(k-1)))
-}
-
-func notDefinite(pivot, dim int) string {
-	return fmt.Sprintf("not positive definite (pivot %d of %d)", pivot+1, dim)
 }

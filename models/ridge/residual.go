@@ -35,8 +35,7 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 	if err := p.checkRows(total); err != nil {
 		return r, err
 	}
-	y := newSystem(total.shape, o.Weights, o.Threads)
-	y.measure(o.Ranges)
+	y := newSystem(total.shape, o.Units, errorFactors(total), o.Threads)
 	y.setSums(total, nil)
 	y.rightSides(total, nil)
 	unit := o.Step / 2 // as in solve.weights

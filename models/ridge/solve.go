@@ -34,6 +34,7 @@ func Floor(step float64) float64 { return step * step / 12 }
 // Options are the options of Solve.
 type Options struct {
 	Choice
+	Results
 	Source
 	FoldPlan
 	// Gap leaves out a gap in time: fold 1 is not fitted to while fold 0 is held out; see SolveChain.
@@ -41,23 +42,27 @@ type Options struct {
 	Units
 	Threads int // number of goroutines; < 1 means 1. The result does not depend on it
 
-	rereadAbove int // for tests: instead of solver.RereadAbove
+	rereadAbove, partFrom int // unless 0, instead of solver.RereadAbove and solver.PartFrom; for tests
 }
 
-// Choice says which values of λ are tried, and what is kept of each.
+// Choice says which values of λ are tried.
 type Choice struct {
 	// Lambda holds the values of λ to choose from, each finite and ≥ 0. λ applies to the mean loss. At
 	// least one value is needed; several need Folds ≥ 2.
-	Lambda []float64
+	Lambda []float64 `json:"lambda,omitempty"`
 	// Smaller has further values in descending order, all below Lambda. If the least value of Lambda has
 	// the least held-out error, these are tried in order until one does no better.
-	Smaller []float64
-	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features and more than
+	Smaller []float64 `json:"smaller,omitempty"`
+	// TryAll makes Solve try all values of Lambda on all folds. Otherwise, with many features and more than
 	// three values, it skips values that are unlikely to be the best.
-	All bool
-	// Start is the λ to try first with many features. 0 starts from the best value on a part of the
+	TryAll bool `json:"all,omitempty"`
+	// StartLambda is the λ to try first with many features. 0 starts from the best value on a part of the
 	// features, which suits random features, as any part of them is like the others.
-	Start float64
+	StartLambda float64 `json:"start,omitempty"`
+}
+
+// Results says what Solve returns besides λ and weights.
+type Results struct {
 	// Finer is for TooCoarse: if the first fold leads to a λ for which the grid is too coarse, Solve
 	// returns that λ without weights, and the caller sums again on a finer grid. With 0 it always fits.
 	Finer float64
@@ -238,106 +243,151 @@ func solveSums(opts Options, sums []*Sum) (*Solution, error) {
 		return nil, err
 	}
 	p := &solve{Options: opts, sums: sums}
-	if len(opts.Lambda) > solver.PartValues && opts.Folds <= solver.PartFolds && !opts.All {
-		p.minPart = solver.PartFrom
-	}
-	defer func() { p.buffer = nil }()
-	total, err := p.loadTotal()
+	folds, err := p.loadFolds()
 	if err != nil {
 		return nil, err
 	}
+	total := folds.total
 	if err := p.checkRows(total); err != nil {
 		return nil, err
 	}
-	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows()}
-	y := newSystem(total.shape, opts.Weights, opts.Threads)
-	y.measure(opts.Ranges)
-	y.share(total)
-	switch len(opts.Grid) {
-	case 0:
-	case 1:
-		p.variance = centredSquares(total, nil, 0) / total.head[0]
-	default:
-		p.variance = 1
-		for c, g := range opts.Grid {
-			fit.Variance = append(fit.Variance, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head[0]))
-		}
-	}
+	y := newSystem(p.Shape, p.Units, errorFactors(total), p.Threads)
+	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows(), Variance: p.variances(total)}
 	if opts.Validates() {
-		best, err := p.search(y, total)
-		if err != nil {
-			return nil, err
-		}
-		if fit.Lambda = p.values[best]; p.coarse {
-			return fit, nil
-		}
-		if fit.Table, fit.FoldErrors, fit.Trials = p.table(); !opts.Trials {
-			fit.Trials = nil
-		}
-		if i := slices.IndexFunc(fit.Trials, func(t *Solution) bool { return t != nil }); i >= 0 {
-			fit.FirstRows = fit.Rows - fit.Trials[i].Rows
-		}
-		for c, m := range p.first {
-			step := opts.Grid[c].Step()
-			fit.FoldVariance = append(fit.FoldVariance, float64(step*step)*(m.squares()/float64(m.n)))
+		if coarse, err := p.chooseLambda(fit, y, folds); err != nil || coarse {
+			return fit, err
 		}
 	}
 	if opts.Unfitted {
 		return fit, nil
 	}
-	if p.rereads(total.shape) || total.outlines() {
-		if total, err = p.sumOf(func(int) bool { return true }); err != nil {
+	if total = folds.total; p.rereads() || total.outlines() {
+		if total, err = p.sumOf(everyFold); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.fit(fit, y, total); err != nil {
-		return nil, err
+	return fit, p.fitAll(fit, y, total)
+}
+
+// chooseLambda sets the λ of fit and the results of cross-validation. coarse says that the first fold has led to
+// a λ for which the grid is too coarse; there are no results then. It completes the total of folds if rows are
+// stored but sums must be solved.
+func (p *solve) chooseLambda(fit *Solution, y *system, folds *foldSums) (coarse bool, err error) {
+	s, err := p.newSearch(y, folds)
+	if err != nil {
+		return false, err
 	}
-	if opts.Spreads {
-		if err := p.spreads(fit, y, total); err != nil {
-			return nil, err
+	best, coarse, err := s.run()
+	if err != nil {
+		return false, err
+	}
+	fit.Lambda = s.values[best]
+	if coarse {
+		return true, nil
+	}
+	var trials []*Solution
+	fit.Table, fit.FoldErrors, trials = s.table()
+	if p.Trials {
+		fit.Trials = trials
+	}
+	if i := slices.IndexFunc(fit.Trials, func(t *Solution) bool { return t != nil }); i >= 0 {
+		fit.FirstRows = fit.Rows - fit.Trials[i].Rows
+	}
+	for c, m := range s.first {
+		step := p.Grid[c].Step()
+		fit.FoldVariance = append(fit.FoldVariance, float64(step*step)*(m.squares()/float64(m.n)))
+	}
+	return false, nil
+}
+
+// variances returns the variance of each of several targets.
+func (p *solve) variances(total *Sum) (variances []float64) {
+	if len(p.Grid) < 2 {
+		return nil
+	}
+	for c, g := range p.Grid {
+		variances = append(variances, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head[0]))
+	}
+	return variances
+}
+
+// fitAll fits the weights for the λ of fit, and all else that the options ask for. It overwrites total.
+func (p *solve) fitAll(fit *Solution, y *system, total *Sum) error {
+	factor, err := p.fit(fit, y, total)
+	if err != nil {
+		return err
+	}
+	if p.Spreads {
+		fit.Spread = p.spread(factor, fit.Rows)
+	}
+	if p.FirstSpread && p.Trials && p.Folds > 1 && total.shape.Regression && fit.Spread != nil &&
+		fit.Spread.Leverage >= SmallLeverage {
+		if fit.FirstSpread, err = p.firstSpread(fit, y, total); err != nil {
+			return err
 		}
 	}
-	if opts.HeldOut {
-		fit.HeldOut = &Solution{Lambda: fit.Lambda}
-		if err := p.fitHeldOut(fit.HeldOut, y, total); err != nil {
-			return nil, err
-		}
+	if p.HeldOut {
+		fit.HeldOut, err = p.fitHeldOut(fit.Lambda, y, total)
 	}
-	return fit, nil
+	return err
+}
+
+// factor is the Cholesky factor of the equations of some rows for one μ.
+type factor struct {
+	y     *system // of the rows
+	tiles [][]float64
+	mu    float64
+}
+
+// solveIn solves for the rows in total, whose tiles become the factor. If the matrix is not positive definite to
+// working precision, the factor is nil, and pivot is the index of the failure.
+func (p *solve) solveIn(y *system, total *Sum, lambda float64) (f *factor, pivot int) {
+	y.setSums(total, nil)
+	mu := p.mu(y, lambda)
+	pivot, ok := y.solve(total.tiles, mu, total, nil)
+	if !ok {
+		return nil, pivot
+	}
+	return &factor{y, total.tiles, mu}, pivot
 }
 
 // fit fits weights exactly to the rows in total, which it overwrites, and stores them in fit.
-func (p *solve) fit(fit *Solution, y *system, total *Sum) error {
-	y.setSums(total, nil)
-	if pivot, ok := y.solveIn(p.mu(y, fit.Lambda), total); !ok {
-		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
+func (p *solve) fit(fit *Solution, y *system, total *Sum) (*factor, error) {
+	f, pivot := p.solveIn(y, total, fit.Lambda)
+	if f == nil {
+		return nil, fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.Shape.Dim), fit.Lambda)
 	}
-	return p.weights(fit, y)
+	return f, p.weights(fit, y)
 }
 
-// fitHeldOut fits weights to the rows outside fold 0.
-func (p *solve) fitHeldOut(fit *Solution, y *system, total *Sum) error {
+// sumRest sets a sum to the rows that a fit without fold 0 has.
+func (p *solve) sumRest(to *Sum) error {
+	to.Clear()
+	return p.add(to, func(f int) bool { return f > 1 || f == 1 && !p.Gap })
+}
+
+// fitHeldOut fits weights to the rows outside fold 0, in the memory of total.
+func (p *solve) fitHeldOut(lambda float64, y *system, total *Sum) (*Solution, error) {
 	all := total.Rows()
-	total.Clear()
-	if err := p.add(total, func(f int) bool { return f > 1 || f == 1 && !p.Gap }); err != nil {
-		return err
+	if err := p.sumRest(total); err != nil {
+		return nil, err
 	}
-	if fit.Rows = total.Rows(); fit.Rows == 0 {
-		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, and none remains to train on; use more rows", all)
+	fit := &Solution{Lambda: lambda, Rows: total.Rows()}
+	if fit.Rows == 0 {
+		return nil, fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, and none remains to train on; use more rows", all)
 	}
-	if err := p.fit(fit, y, total); err != nil {
-		return fmt.Errorf("%w (for the rows without fold 0)", err)
+	if _, err := p.fit(fit, y, total); err != nil {
+		return nil, fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
-	if total.shape.Regression {
-		return nil
+	if p.Shape.Regression {
+		return fit, nil
 	}
 	total.Clear()
 	if err := p.add(total, func(f int) bool { return f == 0 }); err != nil {
-		return err
+		return nil, err
 	}
 	fit.FirstRows, fit.Discriminants = total.Rows(), y.discriminants(total, p.Threads)
-	return nil
+	return fit, nil
 }
 
 func (o *Options) validate() error {
@@ -373,4 +423,65 @@ func (o *Options) validate() error {
 		return err
 	}
 	return o.Grid.Validate()
+}
+
+// mu returns what λ adds to the diagonal of the system, in units of the grids. λ multiplies the penalty of
+// the loss Σ wcℓ/Σ w, where w are weights of rows and c weights of classes.
+func (p *solve) mu(y *system, lambda float64) float64 {
+	return y.mass * lambda / (p.Step * p.Step)
+}
+
+// squareUnit returns the unit of squared errors: the square of a step of q, where an indicator goes from
+// code −1 to 1. It is 1 for several targets, whose errors are shares; see system.share.
+func (p *solve) squareUnit() float64 {
+	switch len(p.Grid) {
+	case 0:
+		return 4
+	case 1:
+		return p.Grid[0].Step() * p.Grid[0].Step()
+	}
+	return 1
+}
+
+// weights turns the solution of y, fitted to indicators or to targets on their grid, into weights for ±1
+// codes or normalised targets.
+func (p *solve) weights(fit *Solution, y *system) error {
+	d, k, r := y.shape.Dim, y.shape.Outputs, y.ranges
+	zero, step := -1.0, 2.0
+	if p.Grid != nil {
+		zero, step = 0, 1.0/maxTarget
+	}
+	intercept := make([]float64, k)
+	y.intercept(intercept)
+	fit.Intercept = make([]float32, k)
+	for c, b := range intercept {
+		intercept[c] = zero + float64(step*b)
+	}
+	scale := step / p.Step
+	fit.Weights = make([]float32, k*d)
+	for j := range d {
+		for c, v := range y.v[j*k : (j+1)*k] {
+			w := scale * v
+			if r.Half != nil {
+				w /= r.Half[j]
+				intercept[c] -= float64(w * r.Centre[j])
+			}
+			fit.Weights[c*d+j] = float32(w)
+		}
+	}
+	for c, b := range intercept {
+		fit.Intercept[c] = float32(b)
+	}
+	for _, s := range [][]float32{fit.Intercept, fit.Weights} {
+		for _, w := range s {
+			if w-w != 0 {
+				return fmt.Errorf("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
+			}
+		}
+	}
+	return nil
+}
+
+func notDefinite(pivot, dim int) string {
+	return fmt.Sprintf("not positive definite (pivot %d of %d)", pivot+1, dim)
 }

@@ -28,16 +28,16 @@ type Spread struct {
 // spreadBytes returns the memory of two Spreads and of the float64s while one is computed.
 func spreadBytes(dim int) int64 { return (8 + 2*4) * int64(Probes) * int64(dim) }
 
-// spread returns the Spread of the rows of y, given the factor for μ in tiles.
-func (p *solve) spread(y *system, tiles [][]float64, mu float64, rows int64) *Spread {
-	d := y.shape.Dim
+// spread returns the Spread of the rows of a factor; rows is the divisor of the mean leverage.
+func (p *solve) spread(f *factor, rows int64) *Spread {
+	y, d := f.y, f.y.shape.Dim
 	k := min(Probes, d)
 	x := probes(p.Seed, k, d)
-	blas.CholeskyTilesBack(tiles, d, x, k, p.Threads)
+	blas.CholeskyTilesBack(f.tiles, d, x, k, p.Threads)
 	// Over the rows of the fit the squares add up to tr RL⁻¹G(RL⁻¹)ᵀ, and G = A − μ·diag(Ridge).
 	sum := float64(d)
 	for i, v := range x {
-		sum -= float64(float64(mu*y.Ridge[i%d]) * float64(v*v))
+		sum -= float64(float64(f.mu*y.Ridge[i%d]) * float64(v*v))
 	}
 	if !(sum > 0) {
 		return nil
@@ -95,25 +95,16 @@ func probes(seed uint64, k, d int) []float64 {
 // SmallLeverage is a mean leverage below which new rows are about as far from a fit as its own rows.
 const SmallLeverage = 0.02
 
-// spreads sets fit.Spread and, for targets, fit.FirstSpread. total holds the factor.
-func (p *solve) spreads(fit *Solution, y *system, total *Sum) error {
-	fit.Spread = p.spread(y, total.tiles, p.mu(y, fit.Lambda), total.Rows())
-	if !p.FirstSpread || !total.shape.Regression || !p.Trials || p.Folds < 2 || fit.Spread == nil ||
-		fit.Spread.Leverage < SmallLeverage {
-		return nil
+// firstSpread returns Solution.FirstSpread, computed in the memory of total. It is nil if there are no rows
+// outside fold 0, or if their equations have no solution.
+func (p *solve) firstSpread(fit *Solution, y *system, total *Sum) (*Spread, error) {
+	if err := p.sumRest(total); err != nil || total.head[0] == 0 {
+		return nil, err
 	}
-	total.Clear()
-	if err := p.add(total, func(f int) bool { return f > 1 || f == 1 && !p.Gap }); err != nil {
-		return err
+	f, _ := p.solveIn(y, total, fit.Lambda)
+	if f == nil {
+		return nil, nil
 	}
-	if total.head[0] == 0 {
-		return nil
-	}
-	y.setSums(total, nil)
-	mu := p.mu(y, fit.Lambda)
-	if _, ok := y.solveIn(mu, total); ok {
-		// A leverage falls with the number of rows: scale it to the number behind Spread.
-		fit.FirstSpread = p.spread(y, total.tiles, mu, fit.Rows)
-	}
-	return nil
+	// A leverage falls with the number of rows: scale it to the number behind Spread.
+	return p.spread(f, fit.Rows), nil
 }

@@ -25,37 +25,37 @@ type tally struct {
 func (t *tally) pending(fold int) bool { return t.failed == "" && !slices.Contains(t.done, fold) }
 
 // try fits each of the values of λ without each of the folds, and records the held-out errors. Both are
-// given by their index. Pairs that were tried before are skipped. It overwrites the system y.
-func (p *solve) try(y *system, total *Sum, values, folds []int) error {
-	if p.few != nil {
-		p.tryFew(y, total, values, folds)
+// given by their index. Pairs that were tried before are skipped.
+func (s *search) try(values, folds []int) error {
+	if s.few != nil {
+		s.tryFew(values, folds)
 		return nil
 	}
-	if p.rereads(total.shape) {
-		return p.tryRereading(y, total, values, folds)
+	if s.rereads() {
+		return s.tryRereading(values, folds)
 	}
-	h := newHeldOut(total.shape, p.Threads)
+	h := newHeldOut(s.Shape, s.Threads)
 	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {
-		return !slices.ContainsFunc(folds, p.tallies[i].pending)
+		return !slices.ContainsFunc(folds, s.tallies[i].pending)
 	})
-	if p.by == solver.SharedFactor {
+	if s.by == solver.SharedFactor {
 		// Ascending, so that a factor may serve the values that follow.
-		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
+		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(s.values[a], s.values[b]) })
 	}
 	for len(rest) > 0 {
-		trials := p.trials(y, total, rest, len(folds) == 1 && solver.Far(solverShape(total.shape)))
+		trials := s.trials(rest, len(folds) == 1 && solver.Far(solverShape(s.Shape)))
 		rest = slices.DeleteFunc(rest, func(i int) bool {
 			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
 		})
 		for _, f := range folds {
-			if !slices.ContainsFunc(trials, func(t trial) bool { return p.tallies[t.index].pending(f) }) {
+			if !slices.ContainsFunc(trials, func(t trial) bool { return s.tallies[t.index].pending(f) }) {
 				continue
 			}
-			fold, err := p.load(f)
+			fold, err := s.load(f)
 			if err != nil {
 				return err
 			}
-			p.validate(y, h, total, fold, f, trials)
+			s.validate(h, fold, f, trials)
 		}
 	}
 	return nil
@@ -68,12 +68,15 @@ type trial struct {
 	by    *solver.Factor
 }
 
+// muOf returns μ of a value for the rows of the system.
+func (s *search) muOf(value int) float64 { return s.mu(s.y, s.values[value]) }
+
 // trials returns the values to try next. Without shared factors these are all remaining values; otherwise
 // the values that existing factors serve, or those for which up to solver.MaxFactors new ones are made. If
 // far is set, a factor also serves neighbouring values, so one of three in a row is enough.
-func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
+func (s *search) trials(rest []int, far bool) []trial {
 	var trials []trial
-	if p.by != solver.SharedFactor {
+	if s.by != solver.SharedFactor {
 		for _, i := range rest {
 			trials = append(trials, trial{index: i})
 		}
@@ -81,52 +84,52 @@ func (p *solve) trials(y *system, total *Sum, rest []int, far bool) []trial {
 	}
 	// The factors of the last values serve the values among them that other folds try.
 	for _, i := range rest {
-		at := slices.IndexFunc(p.sharedFactors, func(t trial) bool {
-			mu := p.mu(y, p.values[i])
+		mu := s.muOf(i)
+		at := slices.IndexFunc(s.sharedFactors, func(t trial) bool {
 			return t.index == i && (t.by == nil || t.by.Serves(mu)) || far && t.by != nil && t.by.ServesFar(mu)
 		})
 		if at >= 0 {
-			trials = append(trials, trial{i, p.sharedFactors[at].by})
+			trials = append(trials, trial{i, s.sharedFactors[at].by})
 		}
 	}
 	if len(trials) > 0 {
 		return trials
 	}
-	if p.factors() == solver.MaxFactors {
-		p.sharedFactors = nil // freed before others are made
+	if s.factors() == solver.MaxFactors {
+		s.sharedFactors = nil // freed before others are made
 	}
-	y.centre(total, nil)
-	tiles := blas.MakeTiles[float32](total.shape.Dim)
+	s.y.centre(s.total, nil)
+	tiles := blas.MakeTiles[float32](s.Shape.Dim)
 	if far {
 		own := rest[(len(rest)-1)/2]
-		by := y.Factor(p.mu(y, p.values[own]), tiles, nil)
+		by := s.y.Factor(s.muOf(own), tiles, nil)
 		for _, i := range rest {
-			if i == own || by != nil && by.ServesFar(p.mu(y, p.values[i])) {
+			if i == own || by != nil && by.ServesFar(s.muOf(i)) {
 				trials = append(trials, trial{i, by})
 			}
 		}
-		p.sharedFactors = append(p.sharedFactors, trials...)
+		s.sharedFactors = append(s.sharedFactors, trials...)
 		return trials
 	}
 	var by *solver.Factor
 	for _, i := range rest {
-		mu := p.mu(y, p.values[i])
+		mu := s.muOf(i)
 		if by == nil || !by.Serves(mu) {
-			if p.factors() == solver.MaxFactors {
+			if s.factors() == solver.MaxFactors {
 				break
 			}
-			by = y.Factor(mu, tiles, nil)
+			by = s.y.Factor(mu, tiles, nil)
 		}
 		trials = append(trials, trial{i, by})
-		p.sharedFactors = append(p.sharedFactors, trial{i, by})
+		s.sharedFactors = append(s.sharedFactors, trial{i, by})
 	}
 	return trials
 }
 
 // factors returns the number of shared factors in memory.
-func (p *solve) factors() int {
+func (s *search) factors() int {
 	var all []*solver.Factor
-	for _, t := range p.sharedFactors {
+	for _, t := range s.sharedFactors {
 		if t.by != nil && !slices.Contains(all, t.by) {
 			all = append(all, t.by)
 		}
@@ -142,54 +145,54 @@ type solved struct {
 
 // descend solves the trials on a fold by conjugate gradients. A trial that does not converge has no
 // solution. The matrix of y is centred, and stays usable for other solutions.
-func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, trials []trial) []solved {
-	out := make([]solved, len(trials))
-	if p.by == solver.Exactly {
+func (s *search) descend(h heldOut, fold *Sum, number int, trials []trial) []solved {
+	y, out := s.y, make([]solved, len(trials))
+	if s.by == solver.Exactly {
 		return out
 	}
 	run := func(systems []*solver.System, at []int) {
 		if len(systems) == 0 {
 			return
 		}
-		y.rightSides(total, fold)
-		held := h.squares(y, fold, y.Descend(y.v, total.shape.Outputs, systems))
-		for i, s := range systems {
-			if s.Solved {
-				out[at[i]] = solved{s.X, held[i]}
+		y.rightSides(s.total, fold)
+		held := h.squares(y, fold, y.Descend(y.v, s.Shape.Outputs, systems))
+		for i, by := range systems {
+			if by.Solved {
+				out[at[i]] = solved{by.X, held[i]}
 			}
 		}
 	}
 	var systems []*solver.System
 	var at []int
-	if p.by == solver.OwnFactor && p.single == nil {
-		p.single = blas.MakeTiles[float32](total.shape.Dim)
+	if s.by == solver.OwnFactor && s.single == nil {
+		s.single = blas.MakeTiles[float32](s.Shape.Dim)
 	}
 	for i, t := range trials {
-		if !p.tallies[t.index].pending(number) {
+		if !s.tallies[t.index].pending(number) {
 			continue
 		}
-		mu, by := p.mu(y, p.values[t.index]), t.by
-		if p.by == solver.OwnFactor {
-			by = y.Factor(mu, p.single, p.factor)
+		mu, by := s.muOf(t.index), t.by
+		if s.by == solver.OwnFactor {
+			by = y.Factor(mu, s.single, s.factor)
 		}
 		if by == nil {
 			continue
 		}
-		if p.by == solver.OwnFactor {
-			p.factor = by
+		if s.by == solver.OwnFactor {
+			s.factor = by
 		}
 		systems, at = append(systems, &solver.System{Mu: mu, By: by}), append(at, i)
-		if p.by == solver.OwnFactor {
+		if s.by == solver.OwnFactor {
 			run(systems, at)
 			systems, at = systems[:0], at[:0]
 		}
 	}
 	run(systems, at)
 	for i, t := range trials {
-		mu := p.mu(y, p.values[t.index])
+		mu := s.muOf(t.index)
 		if out[i].x == nil && t.by != nil && !t.by.Serves(mu) &&
-			p.tallies[t.index].pending(number) { // the factor of a neighbour was too different
-			if by := y.Factor(mu, blas.MakeTiles[float32](total.shape.Dim), nil); by != nil {
+			s.tallies[t.index].pending(number) { // the factor of a neighbour was too different
+			if by := y.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); by != nil {
 				run([]*solver.System{{Mu: mu, By: by}}, []int{i})
 			}
 		}
@@ -198,56 +201,57 @@ func (p *solve) descend(y *system, h heldOut, total, fold *Sum, number int, tria
 }
 
 // validate records the errors of the trials on a fold that have not been tried there.
-func (p *solve) validate(y *system, h heldOut, total, fold *Sum, number int, trials []trial) {
-	if p.by == solver.Exactly {
+func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
+	y, total := s.y, s.total
+	if s.by == solver.Exactly {
 		y.setSums(total, fold)
 	} else {
 		y.centre(total, fold)
 	}
-	for t, solved := range p.descend(y, h, total, fold, number, trials) {
+	for t, solved := range s.descend(h, fold, number, trials) {
 		value := trials[t].index
-		if !p.tallies[value].pending(number) {
+		if !s.tallies[value].pending(number) {
 			continue
 		}
-		mu, e := p.mu(y, p.values[value]), solved.held
+		mu, e := s.muOf(value), solved.held
 		if solved.x != nil {
-			blas.Transpose(y.v, solved.x, total.shape.Outputs, total.shape.Dim)
+			blas.Transpose(y.v, solved.x, s.Shape.Outputs, s.Shape.Dim)
 		} else {
-			pivot, ok := y.solve(mu, total, fold)
+			pivot, ok := y.solve(y.Tiles(), mu, total, fold)
 			if !ok {
-				p.tallies[value].failed = notDefinite(pivot, total.shape.Dim)
+				s.tallies[value].failed = notDefinite(pivot, s.Shape.Dim)
 				continue
 			}
 			vt := make([]float64, len(y.v))
-			blas.Transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
+			blas.Transpose(vt, y.v, s.Shape.Dim, s.Shape.Outputs)
 			e = h.squares(y, fold, vt)[0]
 		}
-		p.record(y, total, fold, number, value, e, y.trainError(mu, total, fold), y.squares(y.v))
+		s.record(fold, number, value, e, y.trainError(mu, total, fold), y.squares(y.v))
 	}
 }
 
 // record adds the results of a value on a fold: e is the sum of squared errors on its rows, train the sum
 // on the other rows, and squares the squared norm of the weights. y holds the solution where it is needed
 // later.
-func (p *solve) record(y *system, total, fold *Sum, number, value int, e, train, squares float64) {
-	tally, rows := &p.tallies[value], fold.head[0]
+func (s *search) record(fold *Sum, number, value int, e, train, squares float64) {
+	tally, rows := &s.tallies[value], fold.head[0]
 	if number == 0 {
 		tally.first = e / rows
-		if p.first == nil && p.Grid != nil {
-			for c := range p.Grid {
-				p.first = append(p.first, fold.moments(c))
+		if s.first == nil && s.Grid != nil {
+			for c := range s.Grid {
+				s.first = append(s.first, fold.moments(c))
 			}
 		}
-		if p.Trials {
-			tally.without = &Solution{Lambda: p.values[value], Rows: total.Rows() - fold.Rows()}
-			if err := p.weights(tally.without, y); err != nil {
+		if s.Trials {
+			tally.without = &Solution{Lambda: s.values[value], Rows: s.total.Rows() - fold.Rows()}
+			if err := s.weights(tally.without, s.y); err != nil {
 				tally.failed = "weights beyond float32"
 				return
 			}
 		}
 	}
 	tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
-	tally.train, tally.trainRows = tally.train+train, tally.trainRows+y.n
+	tally.train, tally.trainRows = tally.train+train, tally.trainRows+s.y.n
 	tally.rounding += rows * squares / 12
 	tally.targets = tally.targets.plus(fold.moments(0))
 	tally.means = append(tally.means, e/rows)

@@ -221,9 +221,9 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	_ error) {
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	opts := ridge.Options{
-		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All, Start: p.Fold.Start,
-			Spreads: p.Fold.Spread != NoSpread, FirstSpread: p.Fold.Spread == AllSpreads, Seed: p.Seed},
-		Source: ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Fold.FoldPlan, Gap: p.Rule.Ordered() &&
+		Choice:  ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, TryAll: p.Fold.All, StartLambda: p.Fold.Start},
+		Results: ridge.Results{Spreads: p.Fold.Spread != NoSpread, FirstSpread: p.Fold.Spread == AllSpreads, Seed: p.Seed},
+		Source:  ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Fold.FoldPlan, Gap: p.Rule.Ordered() &&
 			p.Rule.Gap,
 		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights}, Threads: threads,
 	}

@@ -179,8 +179,8 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 		train = d.directories(train[0])
 	}
 	rule, n := &d.total.Recipe.Rule, len(train)
-	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole), Unfitted: true}, Units: d.units, Threads: d.Threads,
-		FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
+	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole)}, Results: ridge.Results{Unfitted: true}, Units: d.units,
+		Threads: d.Threads, FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
 	if n == 1 {
 		o.Folds = rule.Folds
 	}
