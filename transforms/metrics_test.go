@@ -73,7 +73,7 @@ func TestCountersAccountForRows(t *testing.T) {
 		if name == "direct" {
 			lanes = 1 // of steps of one name its result has the counters of the last alone
 		}
-		fold := &gram.Pass{Pass: common, Fold: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
+		fold := &gram.Pass{Pass: common, Spec: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
 			Steps: 127, Choice: gram.Choice{Lambda: []float64{1e-3}}}}
 		for what, c := range map[string]struct {
 			pass    transforms.Kind

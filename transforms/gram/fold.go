@@ -38,7 +38,7 @@ func init() {
 // Pass is a pass over the data that computes the sums for a solve.
 type Pass struct {
 	transforms.Pass
-	Fold Spec `json:"fold"`
+	Spec Spec `json:"fold"`
 }
 
 // Spec describes the sums of a Pass, and how Solve uses them.
@@ -128,7 +128,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 		if err != nil {
 			return err
 		}
-		l.Saver, l.Request.Lines = sums, p.Fold.Positions
+		l.Saver, l.Request.Lines = sums, p.Spec.Positions
 		add := func(at profile.FoldPlace, b *rows.Block) error { return sums.add(ctx, at, b) }
 		if err := l.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err
@@ -143,8 +143,8 @@ func (s *Spec) Sums() int { return s.Folds * max(1, len(s.Levels)) }
 // Shape returns the shape of the ridge sums of a pass over D features.
 func (p *Pass) Shape(dim int) ridge.Shape {
 	return ridge.Shape{
-		Dim: dim, Outputs: p.Fold.Outputs, Regression: p.Target != nil && p.Target.Grid != nil,
-		Weighted: p.Fold.Weights != nil,
+		Dim: dim, Outputs: p.Spec.Outputs, Regression: p.Target != nil && p.Target.Grid != nil,
+		Weighted: p.Spec.Weights != nil,
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *laneSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block)
 	if s.lists {
 		s.lines = append(s.lines, b.Lines...)
 	}
-	if err := s.Summer.add(at, b); err != nil || !s.pass.Fold.Rows {
+	if err := s.Summer.add(at, b); err != nil || !s.pass.Spec.Rows {
 		return err
 	}
 	defer s.lane.Clock(transforms.StoreTime)()
@@ -93,7 +93,7 @@ func (s *laneSums) begin() {
 // returns all stored runs, and the new ones among them.
 func (s *laneSums) store(ctx context.Context, name string) (all, stores []stored, err error) {
 	defer s.lane.Clock(transforms.StoreTime)()
-	if s.pass.Fold.Rows {
+	if s.pass.Spec.Rows {
 		return s.storeRows(ctx, name)
 	}
 	all, err = storeRuns(ctx, s.dir, name, runsOf(s.shape, s.stripe), s.lane.Scan.Threads, s.part)
@@ -169,14 +169,14 @@ func (s *laneSums) clear() {
 		}
 	}
 	s.full = nil
-	if !s.pass.Fold.Rows {
+	if !s.pass.Spec.Rows {
 		s.each(func(_ int, values []float64) { clear(values) })
 	}
 }
 
 // load adds stored parts to the sums. If rows are stored instead of sums, it replaces the rows.
 func (s *laneSums) load(ctx context.Context, parts []stored) error {
-	if s.pass.Fold.Rows {
+	if s.pass.Spec.Rows {
 		return s.setRows(ctx, parts)
 	}
 	next := s.stripe.First
@@ -265,7 +265,7 @@ func newFolder(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum, 
 		sum:   sum,
 		bytes: grid,
 	}
-	f.rows = profile.WeightCollector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
+	f.rows = profile.WeightCollector{Weights: p.Spec.Weights, Unlabeled: p.Spec.Components > 0, Full: f.add}
 	return f
 }
 

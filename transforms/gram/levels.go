@@ -35,12 +35,12 @@ type levelRows struct {
 }
 
 func newByLevel(p *Pass, counts bool) *byLevel {
-	l := &byLevel{rows: make([]levelRows, len(p.Fold.Levels)), index: map[string]int{}, counts: counts,
-		at: make([][]int, len(p.Fold.Levels))}
+	l := &byLevel{rows: make([]levelRows, len(p.Spec.Levels)), index: map[string]int{}, counts: counts,
+		at: make([][]int, len(p.Spec.Levels))}
 	if p.Target != nil && p.Target.Grid == nil {
-		l.classes = p.Fold.Outputs
+		l.classes = p.Spec.Outputs
 	}
-	for i, names := range p.Fold.Levels {
+	for i, names := range p.Spec.Levels {
 		l.others = len(names) == 0
 		for _, name := range names {
 			l.index[name] = i

@@ -106,7 +106,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.Worker.Gridded(p.Fold.Recipe)
+	m, err := f.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {
 		return nil, err
 	}
@@ -114,10 +114,10 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	shape := p.Shape(dim)
 	var rows *ridge.Rows
 	var runs []stored
-	if p.Fold.Rows {
+	if p.Spec.Rows {
 		rows, err = loadRows(ctx, p, st, index, shape, threads)
 	} else {
-		runs, err = readIndex(index, p.Fold.Folds*ridge.NumParts(shape))
+		runs, err = readIndex(index, p.Spec.Folds*ridge.NumParts(shape))
 	}
 	if err != nil {
 		return nil, err
@@ -137,10 +137,10 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	var linear *models.Linear
 	var report FitReport
 	var further [3]*models.Linear // by ridge
-	if p.Fold.Components > 0 {
+	if p.Spec.Components > 0 {
 		linear, report, err = solveComponents(p, shape, m, threads, add)
 	} else {
-		if p.Fold.HeldOut && p.Target.Classes != nil && !p.Fold.Alone {
+		if p.Spec.HeldOut && p.Target.Classes != nil && !p.Spec.Alone {
 			var head []float64
 			if rows != nil {
 				head = firstHead(rows)
@@ -211,7 +211,7 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 // D·Step²/12 added to its diagonal, in directions that have 1/m of the rows each. Weights could use these
 // directions to distinguish the rows, but the features of a prediction are not rounded.
 func (p *Pass) floor(m features.Gridded, dim int) float64 {
-	return ridge.Floor(m.Step()*blas.MostByte/float64(p.Fold.Steps)) * max(1, float64(dim)*p.meanShare())
+	return ridge.Floor(m.Step()*blas.MostByte/float64(p.Spec.Steps)) * max(1, float64(dim)*p.meanShare())
 }
 
 // solveRidge returns the fit to all rows and the spread of the rows. If requested, it also returns the fit
@@ -219,30 +219,30 @@ func (p *Pass) floor(m features.Gridded, dim int) float64 {
 func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int,
 	add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear *models.Linear, further [3]*models.Linear, _ FitReport,
 	_ error) {
-	step, ranges := ridge.GridOf(m, p.Fold.Steps)
+	step, ranges := ridge.GridOf(m, p.Spec.Steps)
 	opts := ridge.Options{
-		Choice:  ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, TryAll: p.Fold.All, StartLambda: p.Fold.Start},
-		Results: ridge.Results{Spreads: p.Fold.Spread != NoSpread, FirstSpread: p.Fold.Spread == AllSpreads, Seed: p.Seed},
-		Source:  ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Fold.FoldPlan, Gap: p.Rule.Ordered() &&
+		Choice:  ridge.Choice{Lambda: p.Spec.Lambda, Smaller: p.Spec.Smaller, TryAll: p.Spec.All, StartLambda: p.Spec.Start},
+		Results: ridge.Results{Spreads: p.Spec.Spread != NoSpread, FirstSpread: p.Spec.Spread == AllSpreads, Seed: p.Seed},
+		Source:  ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() &&
 			p.Rule.Gap,
-		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights}, Threads: threads,
+		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Spec.Weights}, Threads: threads,
 	}
 	if len(chosen) > 0 {
 		opts.Lambda, opts.Smaller, opts.Judge = chosen, nil, ridge.JudgeNone
 	}
-	if (p.Copies != nil || p.Fold.Apart != nil) && p.Fold.Steps > blas.MostByte {
+	if (p.Copies != nil || p.Spec.Apart != nil) && p.Spec.Steps > blas.MostByte {
 		// Stop where the errors on copies are no longer the errors of predictions. On a grid of 8 bits a
 		// smaller λ shows whether a finer grid is needed.
 		least := ridge.FloorFactor * p.floor(m, shape.Dim)
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}
-	if p.Fold.Again {
+	if p.Spec.Again {
 		opts.Finer = ridge.FloorFactor * p.floor(m, shape.Dim)
 	}
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
-	opts.Trials = opts.Validates() && !p.Fold.Alone &&
+	opts.Trials = opts.Validates() && !p.Spec.Alone &&
 		ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	solve := ridge.Solve
 	if p.Rule.Ordered() {
@@ -263,7 +263,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	if h := fit.HeldOut; h != nil {
 		if p.Target.Classes != nil && h.Discriminants == nil {
 			return nil, further, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores give the "+
-				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Fold.Parts())
+				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Spec.Parts())
 		}
 		further[0], report.Discriminants, report.FirstRows = weights(h), h.Discriminants, max(fit.FirstRows, h.FirstRows)
 	}
@@ -297,12 +297,12 @@ func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
 
 func solveComponents(p *Pass, shape ridge.Shape, m features.Gridded, threads int,
 	add func(*ridge.Sum, int) error) (*models.Linear, FitReport, error) {
-	step, ranges := ridge.GridOf(m, p.Fold.Steps)
+	step, ranges := ridge.GridOf(m, p.Spec.Steps)
 	sum := ridge.NewSum(shape)
 	if err := add(sum, 0); err != nil {
 		return nil, FitReport{}, err
 	}
-	fit, err := pca.Solve(sum, pca.Options{Components: p.Fold.Components, Step: step, Ranges: ranges, Seed: p.Seed,
+	fit, err := pca.Solve(sum, pca.Options{Components: p.Spec.Components, Step: step, Ranges: ranges, Seed: p.Seed,
 		Threads: threads})
 	if err != nil {
 		return nil, FitReport{}, err

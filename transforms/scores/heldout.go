@@ -62,7 +62,7 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum wire.Coded,
 	add func(*heldRows) error) (transforms.Summing, error) {
 	s, err := h.scorer(ctx, l, p)
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at profile.FoldPlace, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
 		}

@@ -201,22 +201,22 @@ type Summed struct {
 
 // SumRows sums the rows in one pass.
 func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
-	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
-	pass.Fold.Contents, pass.Fold.Positions = t.given.listsContents(t.Counts.Used), t.given.Positions
+	pass := &gram.Pass{Pass: t.Pass(1), Spec: t.foldOf()}
+	pass.Spec.Contents, pass.Spec.Positions = t.given.listsContents(t.Counts.Used), t.given.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
 	pass.EqualWeights = t.given.Recipe.Rule.Weights == nil && t.Profile.Weights != nil
-	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
+	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Refuse("pipelines: %w", err)
 	}
-	if err := t.tooMany(s.Shape, pass.Fold.Steps); err != nil {
+	if err := t.tooMany(s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
 	}
 	t.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
 		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		about.GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
+		about.GridText(pass.Spec.Steps), t.stripe(pass, s.Shape))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) erro
 		return err
 	}
 	if summed {
-		stored, err := gram.OpenSums(ctx, st, pass.Fold.Sums(), pass.Shape(t.Recipe.Dim))
+		stored, err := gram.OpenSums(ctx, st, pass.Spec.Sums(), pass.Shape(t.Recipe.Dim))
 		if err == nil {
 			err = stored.Check(ctx)
 		}
@@ -270,7 +270,7 @@ func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) erro
 // NewSummed returns the names of files for the total of other sums, which have that digest.
 func (t *Training) NewSummed(digest string) *Summed {
 	pass := t.passOf(digest)
-	return &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
+	return &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Spec.Folds}
 }
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
@@ -280,7 +280,7 @@ func (t *Training) passOf(digest string) *gram.Pass {
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	return &gram.Pass{Pass: transforms.Pass{Seed: t.given.Recipe.Seed, Target: t.Target, Rule: t.given.Recipe.Rule.Split,
 		Data: dataset.Dataset{Schema: dataset.Schema{Format: t.given.Recipe.Schema.Format, Columns: []string{digest}}}},
-		Fold: fold}
+		Spec: fold}
 }
 
 // SolveSums fits the model to the sums with that digest.
@@ -296,8 +296,8 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	}
 	t.weightSum, t.grid = t.given.Recipe.Rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
-	pass.Fold.HeldOut = t.given.Calibrate == score.Platt
-	if fold := &pass.Fold; fold.Components == 0 {
+	pass.Spec.HeldOut = t.given.Calibrate == score.Platt
+	if fold := &pass.Spec; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
 		fold.Start = t.startLambda()
 		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
@@ -326,7 +326,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 			return err
 		}
 	}
-	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Fold.Components))
+	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Spec.Components))
 	if err != nil {
 		return err
 	}
@@ -336,9 +336,9 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	t.summed = summed{fit: fit}
 	r := t.given.Recipe.Rule
 	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: r.FoldPlan().Judges(),
-		Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
+		Table: fit.Table, RuledOut: ruledOut(pass.Spec.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
 	t.Learner.ClassWeights = t.gridWeights()
-	if pass.Fold.HeldOut {
+	if pass.Spec.HeldOut {
 		t.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: r.FoldPlan().Parts(),
 			Curves: t.given.Recipe.Curves(t.Target.Classes.Classes, fit.Discriminants), Weights: t.Learner.ClassWeights}
 	}

@@ -164,7 +164,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Labeling, fol
 		}
 	}
 	fold.Weights = t.grid
-	pass := &gram.Pass{Pass: t.Pass(parts), Fold: fold}
+	pass := &gram.Pass{Pass: t.Pass(parts), Spec: fold}
 	pass.Target = target
 	shape := pass.Shape(t.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
@@ -173,8 +173,8 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Labeling, fol
 	if err := t.tooMany(shape, fold.Steps); err != nil {
 		return fit, err
 	}
-	pass.Fold.Rows = folding.Carries(shape, t.Counts.Used)
-	solve := folding.Solve(shape, t.Counts.Used, pass.Fold.Rows, t.Engine.Threads)
+	pass.Spec.Rows = folding.Carries(shape, t.Counts.Used)
+	solve := folding.Solve(shape, t.Counts.Used, pass.Spec.Rows, t.Engine.Threads)
 	t.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
 		about.GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
@@ -197,16 +197,16 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Labeling, fol
 
 // stripe sets the number of stripes of a pass that sums rows, and returns a description of its sums.
 func (t *Training) stripe(pass *gram.Pass, shape ridge.Shape) string {
-	if pass.Fold.Rows {
-		pass.Stripes = len(ridge.CutStripes(shape, pass.Fold.Folds, min(t.stripes, pass.Fold.Folds)))
+	if pass.Spec.Rows {
+		pass.Stripes = len(ridge.CutStripes(shape, pass.Spec.Folds, min(t.stripes, pass.Spec.Folds)))
 		text := fmt.Sprintf("%s of features", report.Bytes(spec.RowBytes(shape, t.Counts.Used)))
 		if pass.Stripes > 1 {
 			text += fmt.Sprintf(", stored in %d stripes, for each of which the rows are read", pass.Stripes)
 		}
 		return text
 	}
-	pass.Stripes = len(ridge.CutStripes(shape, pass.Fold.Sums(), t.stripes))
-	text := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Sums(), "sum"), report.Bytes(shape.Bytes()),
+	pass.Stripes = len(ridge.CutStripes(shape, pass.Spec.Sums(), t.stripes))
+	text := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.Sums(), "sum"), report.Bytes(shape.Bytes()),
 		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
 	if pass.Stripes > 1 {
 		text += fmt.Sprintf(", added up in %d stripes, for each of which the rows are read", pass.Stripes)
@@ -250,7 +250,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 	if saturated > 0 {
 		return counts, nil, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe "+
 			"%d times or more: the rows have a different scale than the recipe was made for; see --scale",
-			report.Groups(saturated), t.Recipe.Name, blas.MaxSteps/pass.Fold.Steps)
+			report.Groups(saturated), t.Recipe.Name, blas.MaxSteps/pass.Spec.Steps)
 	}
 	if failed != nil {
 		return counts, nil, failed

@@ -30,8 +30,8 @@ func (t *Training) rule() *sums.Rule {
 	if pass == nil {
 		return nil
 	}
-	r := &sums.Rule{Steps: pass.Fold.Steps, Components: pass.Fold.Components, Weights: t.grid}
-	plan := pass.Fold.FoldPlan
+	r := &sums.Rule{Steps: pass.Spec.Steps, Components: pass.Spec.Components, Weights: t.grid}
+	plan := pass.Spec.FoldPlan
 	if t.allJudge() { // later training with this recipe holds out the first fold
 		plan = t.opts.Folding(t.Weights().Sum, true).FoldPlan
 	}
