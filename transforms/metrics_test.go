@@ -74,7 +74,7 @@ func TestCountersAccountForRows(t *testing.T) {
 			lanes = 1 // of steps of one name its result has the counters of the last alone
 		}
 		fold := &gram.Pass{Pass: common, Spec: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
-			Steps: 127, Choice: gram.Choice{Lambda: []float64{1e-3}}}}
+			Steps: 127, Solving: gram.Solving{Choice: ridge.Choice{Lambda: []float64{1e-3}}}}}
 		for what, c := range map[string]struct {
 			pass    transforms.Kind
 			stripes int

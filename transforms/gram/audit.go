@@ -59,7 +59,7 @@ func (a *Audited) Code(c *wire.Coder) {
 	})
 }
 
-// beginAudit returns the sum of one lane of an Audit. It uses a Summer whose folders audit instead
+// beginAudit returns the sum of one lane of an Audit. It uses a Summer whose folds audit instead
 // of summing.
 func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Summing, error) {
 	s, err := NewSummer(l, &p.Pass)
@@ -73,7 +73,7 @@ func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Sum
 	}
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: s.add, Done: func(*dataset.Report) error {
 		s.flush() // ignore the count of features beyond the grid: the audited sums have the same ones
-		if p.Spec.Apart == nil {
+		if p.Spec.Frequent == nil {
 			return nil
 		}
 		some := new(Audited)

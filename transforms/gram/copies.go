@@ -57,7 +57,7 @@ type group struct {
 
 // readCopies reads the separately counted rows in the reports of a pass, and assigns their copies to folds.
 func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
-	if p.Spec.Apart == nil {
+	if p.Spec.Frequent == nil {
 		return nil, nil
 	}
 	data, err := storage.ReadState(ctx, st.Reports, transforms.MaxState)
@@ -171,8 +171,8 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 // meanShare returns the share of all rows that are copies of one frequent row, averaged over the
 // frequent rows.
 func (p *Pass) meanShare() float64 {
-	if p.Spec.Apart != nil {
-		return p.Spec.Apart.Mean
+	if p.Spec.Frequent != nil {
+		return p.Spec.Frequent.Mean
 	}
 	return p.Copies.MeanShare()
 }

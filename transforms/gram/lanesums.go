@@ -239,9 +239,9 @@ func selectRows(to, b *rows.Block, rest []int) *rows.Block {
 	return to
 }
 
-// folder collects the rows of one fold until a block is full, and adds its features to
+// foldSum collects the rows of one fold until a block is full, and adds its features to
 // the fold's sum.
-type folder struct {
+type foldSum struct {
 	lane *transforms.Lane
 	pass *Pass
 	m    features.Gridded
@@ -249,18 +249,18 @@ type folder struct {
 	sum     *ridge.Sum
 	carried *ridge.GridRows // used instead of the sum if rows are stored
 	audit   *audit.Audit    // used instead of the sum in an Audit
-	left    []uint64
-	labels  []int32 // scratch
+	left    []uint64        // this fold's part of Audited.Left
+	labels  []int32         // scratch
 
 	rows  profile.WeightCollector
-	bytes *features.Grid // scratch that all folders of a Summer share
+	bytes *features.Grid // scratch that all folds of a Summer share
 
 	counts    bool // count features beyond the grid; only one stripe does
 	saturated int64
 }
 
-func newFolder(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *folder {
-	f := &folder{
+func newFoldSum(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
+	f := &foldSum{
 		lane: l, pass: p, m: m,
 		sum:   sum,
 		bytes: grid,
@@ -270,7 +270,7 @@ func newFolder(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum, 
 }
 
 // add adds a block of rows with weights on the grid, if there is one.
-func (f *folder) add(b *rows.Block, weights []int64) {
+func (f *foldSum) add(b *rows.Block, weights []int64) {
 	stop := f.lane.Clock(transforms.MapTime)
 	saturated := f.m.Quantize(f.bytes, b.X, b.N, f.lane.Scan.Threads)
 	stop()

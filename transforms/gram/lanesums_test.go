@@ -114,7 +114,7 @@ func TestALostLaneRepeatsOneShard(t *testing.T) {
 		p := passOf(t, table(n, false), 1, false)
 		p.Shards = p.Data.Shards(9_000)
 		if apart {
-			p.Spec.Apart = &profile.Frequency{}
+			p.Spec.Frequent = &profile.Frequency{}
 			p.Spec.Contents = true
 		}
 		if len(p.Shards) < 8 {

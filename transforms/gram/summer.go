@@ -17,7 +17,7 @@ import (
 func SpecOf(r *sums.Recipe, classes int) Spec {
 	return Spec{
 		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,
-		Weights: r.Rule.Weights, Steps: r.Rule.Steps, Apart: r.Rule.Frequent,
+		Weights: r.Rule.Weights, Steps: r.Rule.Steps, Frequent: r.Rule.Frequent,
 	}
 }
 
@@ -27,7 +27,7 @@ type Summer struct {
 	pass     *Pass
 	shape    ridge.Shape
 	stripe   ridge.Stripe
-	folds    []*folder // level by level; nil for a fold without a part in the stripe
+	folds    []*foldSum // level by level; nil for a fold without a part in the stripe
 	assigner *profile.Assigner
 	encoder  *preprocess.TargetEncoder
 	levels   *byLevel // nil if all rows are summed together
@@ -61,20 +61,21 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	if len(cut) != max(1, l.Scan.Stripes) || p.Spec.Rows && len(cut) > p.Spec.Folds {
 		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", l.Scan.Stripes, len(cut))
 	}
-	if s.stripe = cut[l.Stripe]; len(cut) > 1 {
+	s.stripe = cut[l.Stripe]
+	if len(cut) > 1 {
 		runtime.GC() // free the sums of an earlier stripe before this one is allocated
 	}
 	for fold := range p.Spec.Sums() {
-		var f *folder
+		var f *foldSum
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
 		case p.Spec.Random != nil:
-			f = newFolder(l, p, m, nil, grid) // see beginAudit
+			f = newFoldSum(l, p, m, nil, grid) // see beginAudit
 		case p.Spec.Rows:
-			f = newFolder(l, p, m, nil, grid)
+			f = newFoldSum(l, p, m, nil, grid)
 			f.carried, f.counts = ridge.NewGridRows(shape), true
 		default:
-			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end), grid)
+			f = newFoldSum(l, p, m, ridge.NewPartSum(shape, first, end), grid)
 			f.counts = first == 0
 		}
 		s.folds = append(s.folds, f)
@@ -88,7 +89,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 
 // countApart starts counting frequent rows separately, from 0, if the pass says so.
 func (s *Summer) countApart() {
-	f := s.pass.Spec.Apart
+	f := s.pass.Spec.Frequent
 	if f == nil {
 		return
 	}

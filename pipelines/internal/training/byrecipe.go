@@ -276,7 +276,7 @@ func (t *Training) NewSummed(digest string) *Summed {
 // passOf returns a pass that reads no rows, only the sums with that digest.
 func (t *Training) passOf(digest string) *gram.Pass {
 	fold := t.foldOf()
-	fold.Alone = true
+	fold.NoPassFollows = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	return &gram.Pass{Pass: transforms.Pass{Seed: t.given.Recipe.Seed, Target: t.Target, Rule: t.given.Recipe.Rule.Split,
 		Data: dataset.Dataset{Schema: dataset.Schema{Format: t.given.Recipe.Schema.Format, Columns: []string{digest}}}},
@@ -299,7 +299,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	pass.Spec.HeldOut = t.given.Calibrate == score.Platt
 	if fold := &pass.Spec; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
-		fold.Start = t.startLambda()
+		fold.StartLambda = t.startLambda()
 		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
 			fold.Smaller = ridge.SmallerLambda()
 		}

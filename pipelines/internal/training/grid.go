@@ -102,7 +102,7 @@ func (t *Training) atLandmarks() bool {
 	return slices.ContainsFunc(files, func(f storage.File) bool { return f.Name == landmarks.FileName })
 }
 
-// startLambda returns the λ to try first (gram.Choice.Start), or 0 without landmarks. A quarter of the landmarks needs
+// startLambda returns the λ to try first (ridge.Choice.StartLambda), or 0 without landmarks. A quarter of the landmarks needs
 // a far smaller λ than all of them, which are nearly as many as the rows. Inner products grow with the number of
 // landmarks, so the λ that the search found is scaled by it.
 func (t *Training) startLambda() float64 {

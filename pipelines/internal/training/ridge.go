@@ -92,9 +92,9 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	case spec.NoIntervals:
 		fold.Spread = gram.NoSpread
 	}
-	fold.Start = t.startLambda()
-	fold.All = t.opts.Lambda.Selects() && !t.lambdaByMSE
-	fold.Again = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ
+	fold.StartLambda = t.startLambda()
+	fold.TryAll = t.opts.Lambda.Selects() && !t.lambdaByMSE
+	fold.MayRefine = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ
 	fit, err := t.FitSums(ctx, t.Target, fold, folding)
 	if err != nil {
 		return false, err
