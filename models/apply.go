@@ -19,7 +19,7 @@ type Applier struct {
 	// class if the probability of that class is at least Threshold; without probabilities, if score.Margin
 	// is.
 	Threshold *float32
-	// Spreads asks for the novelty of rows; the model must have a Spread.
+	// Spreads asks for the novelty of rows; the model must have a Sketch.
 	Spreads bool
 
 	phi           []float32
@@ -29,7 +29,7 @@ type Applier struct {
 	decided       []int32
 	likeliest     []int32
 	targets       []float64
-	probes        []float32 // outputs of the Spread
+	probes        []float32 // outputs of the Sketch
 	novelty       []float32
 }
 
@@ -70,7 +70,7 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 		}
 		a.Model.Linear.Scores(a.scores[at*k:], a.phi, m)
 		if a.Spreads {
-			own := a.Model.Manifest.Spread.linear
+			own := a.Model.Manifest.Sketch.linear
 			a.probes = grow(a.probes, m*own.K)
 			own.Scores(a.probes, a.phi, m)
 			SumSquares(a.novelty[at:at+m], a.probes)

@@ -100,7 +100,7 @@ func TestCountersAccountForRows(t *testing.T) {
 					stages = append(stages, "merge")
 				}
 				st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
-					Trials: at("trials"), Spread: at("spread")}
+					Trials: at("trials"), Sketch: at("spread")}
 				parts, reports := gram.Sums(s, sc, st)
 				transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)))
 			}

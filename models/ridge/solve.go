@@ -70,10 +70,10 @@ type Results struct {
 	Trials bool
 	// Unfitted makes Solve return after the choice of λ, without weights.
 	Unfitted bool
-	// Spreads makes Solve return Solution.Spread, with random signs drawn by Seed. FirstSpread makes it
-	// return Solution.FirstSpread too, for targets with Trials.
-	Spreads, FirstSpread bool
-	Seed                 uint64
+	// Sketch makes Solve return Solution.Sketch, with random signs drawn by Seed. FirstSketch makes it
+	// return Solution.FirstSketch too, for targets with Trials.
+	Sketch, FirstSketch bool
+	Seed                uint64
 }
 
 // Source provides the sums of the rows.
@@ -121,10 +121,10 @@ type Solution struct {
 	// each target over the rows of fold 0, if these were predicted.
 	Variance, FoldVariance []float64
 
-	// Spread is for the rows that the weights were fitted to, FirstSpread for the rows without fold 0 and
-	// the same λ. Both are nil unless requested, or if numbers do not fit in float32. FirstSpread is also
-	// nil if leverages are so small that Spread serves for the rows of fold 0 as well.
-	Spread, FirstSpread *Spread
+	// Sketch is for the rows that the weights were fitted to, FirstSketch for the rows without fold 0 and
+	// the same λ. Both are nil unless requested, or if numbers do not fit in float32. FirstSketch is also
+	// nil if leverages are so small that Sketch serves for the rows of fold 0 as well.
+	Sketch, FirstSketch *Sketch
 
 	HeldOut *Solution // the fit without fold 0, which has no Table; nil unless requested
 	// Trials are fits without fold 0 for each row of Table, within the tolerance of the descent. An entry
@@ -205,12 +205,12 @@ func solverShape(s Shape) solver.Shape {
 // features only one sum, and a part of the features of each fold, is in
 // memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	return solver.Memory(solverShape(shape), rows, folds, threads, first) + spreadBytes(shape.Dim)
+	return solver.Memory(solverShape(shape), rows, folds, threads, first) + sketchBytes(shape.Dim)
 }
 
 // MemoryOfRows is Memory for Options.Rows.
 func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
-	return solver.MemoryOfRows(solverShape(shape), rows, folds, threads) + spreadBytes(shape.Dim)
+	return solver.MemoryOfRows(solverShape(shape), rows, folds, threads) + sketchBytes(shape.Dim)
 }
 
 // MaxTrialBytes is the largest size for which Solution.Trials should be requested.
@@ -317,12 +317,12 @@ func (p *solve) fitAll(fit *Solution, y *system, total *Sum) error {
 	if err != nil {
 		return err
 	}
-	if p.Spreads {
-		fit.Spread = p.spread(factor, fit.Rows)
+	if p.Sketch {
+		fit.Sketch = p.sketch(factor, fit.Rows)
 	}
-	if p.FirstSpread && p.Trials && p.Folds > 1 && total.shape.Regression && fit.Spread != nil &&
-		fit.Spread.Leverage >= SmallLeverage {
-		if fit.FirstSpread, err = p.firstSpread(fit, y, total); err != nil {
+	if p.FirstSketch && p.Trials && p.Folds > 1 && total.shape.Regression && fit.Sketch != nil &&
+		fit.Sketch.Leverage >= SmallLeverage {
+		if fit.FirstSketch, err = p.firstSketch(fit, y, total); err != nil {
 			return err
 		}
 	}

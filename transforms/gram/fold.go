@@ -79,17 +79,17 @@ type Solving struct {
 	// MayRefine says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
 	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.
 	MayRefine bool `json:"again,omitempty"`
-	// Spread says which spreads are computed.
-	Spread Spreads `json:"spread,omitempty"`
+	// Sketch says which sketches are computed.
+	Sketch Sketches `json:"spread,omitempty"`
 }
 
-// Spreads says which ridge.Spreads a solve computes.
-type Spreads string
+// Sketches says which ridge.Sketches a solve computes.
+type Sketches string
 
 const (
-	AllSpreads Spreads = ""     // of all rows, and for targets also of the rows outside of the first fold
-	OneSpread  Spreads = "one"  // of all rows
-	NoSpread   Spreads = "none" // none
+	AllSketches Sketches = ""     // of all rows, and for targets also of the rows outside of the first fold
+	OneSketch   Sketches = "one"  // of all rows
+	NoSketch    Sketches = "none" // none
 )
 
 // Listing says what reports contain about each row.

@@ -90,7 +90,7 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
-		Trials: at("trials"), Spread: at("spread")}
+		Trials: at("trials"), Sketch: at("spread")}
 	sc.Pass = uri
 	pipeline, s := beam.NewPipelineWithRoot()
 	parts, reports := Sums(s, sc, st)

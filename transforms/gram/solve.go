@@ -64,29 +64,29 @@ type FitReport struct {
 	Floor float64 `json:"floor"`
 	// FirstRows is the number of rows of the first fold, without which the trials and held-out weights were fitted.
 	FirstRows int64 `json:"first_rows,omitempty"`
-	// Spread is the spread of all rows, and FirstSpread judges the rows of the first fold; nil for none.
-	Spread      *Spread `json:"spread,omitempty"`
-	FirstSpread *Spread `json:"first_spread,omitempty"`
+	// Sketch is the sketch of all rows, and FirstSketch judges the rows of the first fold; nil for none.
+	Sketch      *Sketch `json:"spread,omitempty"`
+	FirstSketch *Sketch `json:"first_spread,omitempty"`
 	// Discriminants holds the discriminant of each class on the rows of the first fold, by the held-out weights.
 	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
 }
 
-// Spread describes a ridge.Spread, which measures how far features are from the features of the
+// Sketch describes a ridge.Sketch, which estimates how far features are from the features of the
 // training rows.
-type Spread struct {
-	Probes   int     `json:"probes"` // number of outputs of the Spread
+type Sketch struct {
+	Probes   int     `json:"probes"` // number of outputs of the Sketch
 	Leverage float64 `json:"leverage"`
 	Within   bool    `json:"within,omitempty"` // it judges rows that it was computed from
 }
 
-func spreadOf(s *ridge.Spread, within bool) *Spread { return &Spread{s.Linear.K, s.Leverage, within} }
+func sketchOf(s *ridge.Sketch, within bool) *Sketch { return &Sketch{s.Linear.K, s.Leverage, within} }
 
 // Written holds the digests of the files that a solve writes.
 type Written struct {
 	// WeightsSHA256 belongs to State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	HeldOutSHA256 string `json:"held_sha256,omitempty"` // of State.HeldOut
-	SpreadSHA256  string `json:"spread_sha256,omitempty"`
+	SketchSHA256  string `json:"spread_sha256,omitempty"`
 	// TrialsSHA256 belongs to State.Trials, which holds a fit for each row of Table that did
 	// not fail; "" if there is no such file.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
@@ -171,7 +171,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 }
 
 // fits are the models that a solve stores; nil for those that it does not have.
-type fits struct{ weights, heldOut, trials, spread *models.Linear }
+type fits struct{ weights, heldOut, trials, sketch *models.Linear }
 
 // weightsFile is a file of weights with its digest, "" if there is none.
 type weightsFile struct {
@@ -183,7 +183,7 @@ type weightsFile struct {
 // files returns the files of the models.
 func (st State) files(w *Written, f fits) []weightsFile {
 	return []weightsFile{{st.Weights, &w.WeightsSHA256, f.weights}, {st.HeldOut, &w.HeldOutSHA256, f.heldOut},
-		{st.Trials, &w.TrialsSHA256, f.trials}, {st.Spread, &w.SpreadSHA256, f.spread}}
+		{st.Trials, &w.TrialsSHA256, f.trials}, {st.Sketch, &w.SketchSHA256, f.sketch}}
 }
 
 // Check returns an error unless all files of weights are as the solve wrote them.
@@ -217,7 +217,7 @@ func (p *Pass) floor(m features.Gridded, dim int) float64 {
 	return ridge.Floor(m.Step()*blas.MostByte/float64(p.Spec.Steps)) * max(1, float64(dim)*p.meanShare())
 }
 
-// solveRidge returns the fit to all rows and the spread of the rows. If requested, it also returns the fit
+// solveRidge returns the fit to all rows and the sketch of the rows. If requested, it also returns the fit
 // without the first fold: one for each λ of a path, if that is not too large. chosen is State.Chosen.
 func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int,
 	add func(*ridge.Sum, int) error, rows *ridge.Rows) (fits, FitReport, error) {
@@ -248,13 +248,13 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 		found.heldOut, report.Discriminants = weights(h), h.Discriminants
 		report.FirstRows = max(fit.FirstRows, h.FirstRows)
 	}
-	if fit.Spread == nil {
+	if fit.Sketch == nil {
 		return found, report, nil
 	}
-	found.spread, report.Spread = fit.Spread.Linear, spreadOf(fit.Spread, false)
-	if trials := found.trials; trials != nil && shape.Regression && opts.FirstSpread {
-		first := cmp.Or(fit.FirstSpread, fit.Spread)
-		report.FirstSpread = spreadOf(first, first == fit.Spread)
+	found.sketch, report.Sketch = fit.Sketch.Linear, sketchOf(fit.Sketch, false)
+	if trials := found.trials; trials != nil && shape.Regression && opts.FirstSketch {
+		first := cmp.Or(fit.FirstSketch, fit.Sketch)
+		report.FirstSketch = sketchOf(first, first == fit.Sketch)
 		trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
 		trials.K += first.Linear.K
 	}
@@ -266,7 +266,7 @@ func (p *Pass) ridgeOptions(chosen []float64, shape ridge.Shape, m features.Grid
 	step, ranges := ridge.GridOf(m, p.Spec.Steps)
 	opts := ridge.Options{
 		Choice:  p.Spec.Choice,
-		Results: ridge.Results{Spreads: p.Spec.Spread != NoSpread, FirstSpread: p.Spec.Spread == AllSpreads, Seed: p.Seed},
+		Results: ridge.Results{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == AllSketches, Seed: p.Seed},
 		Source:  ridge.Source{Shape: shape}, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
 		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Spec.Weights},
 	}

@@ -21,7 +21,7 @@ func (t *Training) conformalScores() *scores.Conformal {
 	}
 	c := &scores.Conformal{}
 	_, c.Fit = t.trials()
-	if s := t.summed.fit.FirstSpread; s != nil {
+	if s := t.summed.fit.FirstSketch; s != nil {
 		c.Leverage, c.Within = s.Leverage, s.Within
 	}
 	return c
@@ -106,7 +106,7 @@ func (t *Training) resultInterval() *ResultInterval {
 	if v == nil {
 		return nil
 	}
-	half, one := about.HalfWidth(v, t.spread, t.Target.Grid)
+	half, one := about.HalfWidth(v, t.sketch, t.Target.Grid)
 	if !one {
 		return nil
 	}

@@ -144,8 +144,8 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.summed.state.Trials,
 		SHA256: fit.TrialsSHA256, Grid: t.scoring(),
 	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss, Keep: keep, Grouped: t.Dependent()}
-	if pass.Conformal = t.conformalScores(); fit.FirstSpread != nil {
-		pass.Probes = fit.FirstSpread.Probes
+	if pass.Conformal = t.conformalScores(); fit.FirstSketch != nil {
+		pass.Probes = fit.FirstSketch.Probes
 	}
 	var sum scores.TrialScores
 	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
@@ -155,7 +155,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", fit.FirstRows, sum.Rows())
 	}
 	t.summed.groups = sum.Clusters()
-	t.keepIntervals(sum.Conformal, t.summed.groups, folds, fit.FirstSpread != nil)
+	t.keepIntervals(sum.Conformal, t.summed.groups, folds, fit.FirstSketch != nil)
 	trial := 0
 	for i := range table {
 		row := &table[i]

@@ -29,7 +29,7 @@ func (t *Training) Publish(ctx context.Context) error {
 		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.files),
 		Manifest: &models.Manifest{
 			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed, Learner: t.Learner,
-			BeyondScores: models.BeyondScores{Probabilities: t.probabilities, Segments: t.Segments, Spread: t.spread,
+			BeyondScores: models.BeyondScores{Probabilities: t.probabilities, Segments: t.Segments, Sketch: t.sketch,
 				Intervals: t.intervals},
 			Input: models.Input{
 				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,

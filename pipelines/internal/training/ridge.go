@@ -88,9 +88,9 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	}
 	switch t.opts.Intervals {
 	case spec.PlainIntervals:
-		fold.Spread = gram.OneSpread
+		fold.Sketch = gram.OneSketch
 	case spec.NoIntervals:
-		fold.Spread = gram.NoSpread
+		fold.Sketch = gram.NoSketch
 	}
 	fold.StartLambda = t.startLambda()
 	fold.TryAll = t.opts.Lambda.Selects() && !t.lambdaByMSE
@@ -124,7 +124,7 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 	pass, st := t.summed.pass, t.summed.state
 	st.Chosen = []float64{lambda}
 	name := func(file string) string { return t.Work.File(file, engine.Program(), pass, lambda) }
-	st.Fit, st.Weights, st.HeldOut, st.Trials, st.Spread = name("fit.json"), name("weights.safetensors"),
+	st.Fit, st.Weights, st.HeldOut, st.Trials, st.Sketch = name("fit.json"), name("weights.safetensors"),
 		name("held.safetensors"), name("trials.safetensors"), name("spread.safetensors")
 	fitted, err := t.fitted(ctx, st)
 	if err != nil {
@@ -222,7 +222,7 @@ func (t *Training) stateOf(pass *gram.Pass) gram.State {
 		Weights: t.Work.File("weights.safetensors", engine.Program(), pass),
 		HeldOut: t.Work.File("held.safetensors", engine.Program(), pass),
 		Trials:  t.Work.File("trials.safetensors", engine.Program(), pass),
-		Spread:  t.Work.File("spread.safetensors", engine.Program(), pass),
+		Sketch:  t.Work.File("spread.safetensors", engine.Program(), pass),
 	}
 }
 
@@ -348,12 +348,12 @@ func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int) (fit
 	if t.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim); err != nil {
 		return fit, err
 	}
-	if t.spread = nil; fit.Spread != nil {
-		own, err := transforms.LoadWeights(ctx, st.Spread, fit.SpreadSHA256, fit.Spread.Probes, t.Recipe.Dim)
+	if t.sketch = nil; fit.Sketch != nil {
+		own, err := transforms.LoadWeights(ctx, st.Sketch, fit.SketchSHA256, fit.Sketch.Probes, t.Recipe.Dim)
 		if err != nil {
 			return fit, err
 		}
-		t.spread = models.NewSpread(own, fit.Spread.Leverage)
+		t.sketch = models.NewSketch(own, fit.Sketch.Leverage)
 	}
 	return fit, nil
 }

@@ -203,7 +203,7 @@ type Found struct {
 // Fitted is a linear model, and how it was fitted.
 type Fitted struct {
 	linear    *models.Linear
-	spread    *models.Spread   // leverage of rows, from a fit by sums; nil if unknown
+	sketch    *models.Sketch   // leverage of rows, from a fit by sums; nil if unknown
 	Segments  *models.Segments // nil for none
 	Learner   models.Learner
 	grid      *profile.WeightGrid // grid of weights in sums; nil if there are none

@@ -8,28 +8,28 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Probes is the number of random directions of a Spread. Leverages estimated from them have a relative
+// Probes is the number of random directions of a Sketch. Leverages estimated from them have a relative
 // error of about √(2/Probes), the same in all programs.
 const Probes = 64
 
 var signs = stream.PurposeOf("spread")
 
-// Spread measures how far features are from the rows of a fit. With the factor A = LLᵀ of the normal
-// equations, the leverage φᵀA⁻¹φ of centred features φ is ‖L⁻¹φ‖², which ‖R L⁻¹φ‖² estimates with a few
-// rows R of random signs (Johnson and Lindenstrauss 1984).
-type Spread struct {
+// Sketch estimates leverages: how far features are from the rows of a fit. With the factor A = LLᵀ of the
+// normal equations, the leverage φᵀA⁻¹φ of centred features φ is ‖L⁻¹φ‖², which ‖R L⁻¹φ‖² estimates with a
+// few rows R of random signs (Johnson and Lindenstrauss 1984).
+type Sketch struct {
 	// Linear has outputs whose squares add up to the leverage of a row divided by Leverage.
 	Linear *linear.Model
 	// Leverage is the mean leverage of the rows of the fit: the effective number of features divided by the
-	// number of rows. In Solution.FirstSpread the divisor is the number of all rows.
+	// number of rows. In Solution.FirstSketch the divisor is the number of all rows.
 	Leverage float64
 }
 
-// spreadBytes returns the memory of two Spreads and of the float64s while one is computed.
-func spreadBytes(dim int) int64 { return (8 + 2*4) * int64(Probes) * int64(dim) }
+// sketchBytes returns the memory of two Sketches and of the float64s while one is computed.
+func sketchBytes(dim int) int64 { return (8 + 2*4) * int64(Probes) * int64(dim) }
 
-// spread returns the Spread of the rows of a factor; rows is the divisor of the mean leverage.
-func (p *solve) spread(f *factor, rows int64) *Spread {
+// sketch returns the Sketch of the rows of a factor; rows is the divisor of the mean leverage.
+func (p *solve) sketch(f *factor, rows int64) *Sketch {
 	y, d := f.y, f.y.shape.Dim
 	k := min(Probes, d)
 	x := probes(p.Seed, k, d)
@@ -65,7 +65,7 @@ func (p *solve) spread(f *factor, rows int64) *Spread {
 			}
 		}
 	}
-	return &Spread{l, sum / float64(rows)}
+	return &Sketch{l, sum / float64(rows)}
 }
 
 // probes returns k rows of d numbers whose squares are 1 on average over the rows: random signs, or the
@@ -95,9 +95,9 @@ func probes(seed uint64, k, d int) []float64 {
 // SmallLeverage is a mean leverage below which new rows are about as far from a fit as its own rows.
 const SmallLeverage = 0.02
 
-// firstSpread returns Solution.FirstSpread, computed in the memory of total. It is nil if there are no rows
+// firstSketch returns Solution.FirstSketch, computed in the memory of total. It is nil if there are no rows
 // outside fold 0, or if their equations have no solution.
-func (p *solve) firstSpread(fit *Solution, y *system, total *Sum) (*Spread, error) {
+func (p *solve) firstSketch(fit *Solution, y *system, total *Sum) (*Sketch, error) {
 	if err := p.sumRest(total); err != nil || total.head[0] == 0 {
 		return nil, err
 	}
@@ -105,6 +105,6 @@ func (p *solve) firstSpread(fit *Solution, y *system, total *Sum) (*Spread, erro
 	if f == nil {
 		return nil, nil
 	}
-	// A leverage falls with the number of rows: scale it to the number behind Spread.
-	return p.spread(f, fit.Rows), nil
+	// A leverage falls with the number of rows: scale it to the number behind Sketch.
+	return p.sketch(f, fit.Rows), nil
 }
