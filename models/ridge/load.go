@@ -13,14 +13,9 @@ import (
 // solve is one call of Solve.
 type solve struct {
 	Options
-	sums []*Sum // of the folds, if they are in memory; otherwise Source provides them
-	loaded
-}
-
-// loaded is the memory for one sum at a time of those that Source provides.
-type loaded struct {
-	buffer *Sum // nil before it is needed
-	fold   int  // the fold whose sum is in buffer; -1 for the sum of others
+	sums   []*Sum // of the folds, if they are in memory; otherwise Source provides them
+	buffer *Sum   // the last sum that Source provided; nil before it is needed
+	fold   int    // the fold whose sum is in buffer; -1 for the sum of others
 }
 
 // foldSums is what a choice of λ knows of the rows of the folds.

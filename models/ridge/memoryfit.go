@@ -57,8 +57,8 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	if err = shape.Validate(); err != nil {
 		return nil, err
 	}
-	o := Options{Choice: Choice{Lambda: lambda}, Source: Source{Shape: shape}, FoldPlan: FoldPlan{Folds: 1}, Units: Units{Weights: grid},
-		Threads: runtime.GOMAXPROCS(0)}
+	o := Options{Choice: Choice{Lambda: lambda}, Source: Source{Shape: shape}, FoldPlan: FoldPlan{Folds: 1},
+		Units: Units{Weights: grid}, Threads: runtime.GOMAXPROCS(0)}
 	if len(lambda) == 0 {
 		o.Lambda = AutoLambda()
 	}
@@ -74,33 +74,30 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	rows, total := Size(weights, grid)
 	fine := shape.Fine(total)
 	steps := t.Grid.Steps(float64(rows)*float64(dim)*float64(dim), FewProducts, wide, fine)
-	for {
-		again := t.Grid != features.Bits8 && steps != fine
-		o.Smaller = nil
-		switch {
-		case len(lambda) > 0:
-		case steps > features.ByteSteps:
-			o.Smaller = SmallerLambda()
-		case again:
-			o.Smaller = NextLambda()
+	solveOn := func(steps int, mayRefine bool) (*Solution, error) {
+		if len(lambda) == 0 {
+			o.Smaller = SmallerOn(steps, mayRefine)
 		}
-		sums, err := sumsOf(d, m, shape, steps, &o)
+		sums, err := sumsOf(d, m, steps, &o)
 		if err != nil {
 			return nil, err
 		}
 		o.Step, o.Ranges = GridOf(m, steps)
-		s, err := solveSums(o, sums)
-		if err != nil {
-			return nil, err
-		}
-		if again && TooCoarse(s.Table, s.Lambda, FloorFactor*Floor(m.Step()*features.ByteSteps/float64(steps))) {
-			steps = fine
-			continue
-		}
-		model := &linear.Model{W: s.Weights, B: s.Intercept, K: outputs, D: dim}
-		return &Fitted{Machine: &linear.Machine{Map: m, Linear: model, Grid: o.Grid}, Lambda: s.Lambda, Table: s.Table,
-			Steps: steps}, nil
+		return solveSums(o, sums)
 	}
+	mayRefine := t.Grid != features.Bits8 && steps != fine
+	s, err := solveOn(steps, mayRefine)
+	finer := FloorFactor * Floor(m.Step()*features.ByteSteps/float64(steps))
+	if err == nil && mayRefine && TooCoarse(s.Table, s.Lambda, finer) {
+		steps = fine
+		s, err = solveOn(fine, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	model := &linear.Model{W: s.Weights, B: s.Intercept, K: outputs, D: dim}
+	return &Fitted{Machine: &linear.Machine{Map: m, Linear: model, Grid: o.Grid}, Lambda: s.Lambda, Table: s.Table,
+		Steps: steps}, nil
 }
 
 // Size returns the number of rows, counting each row as often as its weight says, and an upper bound on the
@@ -113,14 +110,14 @@ func Size(w *profile.Weights, grid *profile.WeightGrid) (rows, total int64) {
 }
 
 // sumsOf sums the rows of each fold.
-func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Options) ([]*Sum, error) {
+func sumsOf(d *linear.Data, m features.Gridded, steps int, o *Options) ([]*Sum, error) {
 	hashes, err := d.FoldHashes(seedOfFit, o.Folds)
 	if err != nil {
 		return nil, err
 	}
 	sums := make([]*Sum, o.Folds)
 	for fold := range sums {
-		sums[fold] = NewSum(shape)
+		sums[fold] = NewSum(o.Shape)
 	}
 	cut := SumRows(sums, m, steps, o, func(add func(fold int, x []float32, y []float64, w float64)) {
 		var y []float64

@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -32,7 +33,7 @@ type Residual struct {
 func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error) {
 	o.Shape = total.shape
 	p := &solve{Options: o}
-	if err := p.checkRows(total); err != nil {
+	if err := cmp.Or(o.validate(), p.checkRows(total)); err != nil {
 		return r, err
 	}
 	y := newSystem(total.shape, o.Units, errorFactors(total), o.Threads)
@@ -43,8 +44,8 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 		unit = o.Step * maxTarget
 	}
 	r.Relative, r.Bound = y.residual(total, p.mu(y, o.Lambda[0]), unit, w), 0x1p-24+float64(float64(w.D+9)*0x1p-50)
-	fit, err := solveSums(o, []*Sum{total})
-	if err != nil {
+	fit := &Solution{Lambda: o.Lambda[0]}
+	if _, err := p.fit(fit, y, total); err != nil {
 		return r, err
 	}
 	was := slices.Concat(w.W, w.B)

@@ -15,18 +15,14 @@ import (
 type search struct {
 	*solve
 	*foldSums
-	y        *system         // trials overwrite it
-	few      *solver.Problem // the dual problem of stored rows; nil if sums are solved
-	values   []float64       // of λ, in the order of the table: Smaller from its end, then Lambda
-	tallies  []tally         // of values
-	by       solver.By
-	variance float64   // of targets in the unit of squared errors; 0 for classes
-	first    []moments // of the targets of the rows of fold 0, once they are predicted
-	keptFactors
-}
+	y       *system         // trials overwrite it
+	few     *solver.Problem // the dual problem of stored rows; nil if sums are solved
+	values  []float64       // of λ, in the order of the table: Smaller from its end, then Lambda
+	tallies []tally         // of values
+	by      solver.By
+	first   []moments // of the targets of the rows of fold 0, once they are predicted
 
-// keptFactors are factors that descents use again.
-type keptFactors struct {
+	// Factors that descents use again.
 	sharedFactors []trial        // the values whose factors are in memory
 	single        [][]float32    // tiles for factors that are not shared; nil before they are needed
 	factor        *solver.Factor // the last of them, whose memory the next one takes over
@@ -44,16 +40,10 @@ func (p *solve) newSearch(y *system, folds *foldSums) (*search, error) {
 		return nil, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds",
 			total.Rows())
 	}
-	s := &search{solve: p, foldSums: folds, y: y, values: append(slices.Clone(p.Smaller), p.Lambda...), variance: 1}
+	s := &search{solve: p, foldSums: folds, y: y, values: append(slices.Clone(p.Smaller), p.Lambda...)}
 	slices.Reverse(s.values[:len(p.Smaller)])
 	s.tallies = make([]tally, len(s.values))
 	s.by = solver.For(solverShape(p.Shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.Judge == JudgeFirst)
-	switch len(p.Grid) {
-	case 0:
-		s.variance = 0
-	case 1:
-		s.variance = centredSquares(total, nil, 0) / total.head[0]
-	}
 	if p.Rows == nil {
 		return s, nil
 	}
@@ -117,8 +107,11 @@ func (s *search) descent() *solver.LambdaDescent {
 	return &solver.LambdaDescent{
 		Values: s.values, Smaller: len(s.Smaller), Judges: judges, Rows: s.firstRows,
 		Together: s.by == solver.SharedFactor,
-		Ends:     func(value int) bool { return s.Finer > 0 && TooCoarse(s.tried(), s.values[value], s.Finer) },
-		Try:      s.try,
+		Ends: func(value int) bool {
+			rows, _, _ := s.table()
+			return s.Finer > 0 && TooCoarse(rows, s.values[value], s.Finer)
+		},
+		Try: s.try,
 		Errors: func(value int) ([]float64, float64, string) {
 			row := s.row(value)
 			return scaled(s.tallies[value].means, s.squareUnit()), row.MSE, row.Failed
@@ -173,16 +166,6 @@ func (p *solve) bestAndErrors() (best int, errs func(value int) []float64, err e
 	return best, func(value int) []float64 { return means[value] }, nil
 }
 
-// tried returns a row for each value that was tried.
-func (s *search) tried() (rows []Row) {
-	for i, t := range s.tallies {
-		if t.failed != "" || len(t.done) > 0 {
-			rows = append(rows, s.row(i))
-		}
-	}
-	return rows
-}
-
 // table returns a row for each value that was tried, with the errors of its folds and the fits
 // without fold 0.
 func (s *search) table() (rows []Row, folds [][]float64, trials []*Solution) {
@@ -213,8 +196,8 @@ func (s *search) row(value int) Row {
 	row.Folds = len(t.means)
 	row.FoldMSE = unit * t.first
 	row.Rounding = unit * t.rounding / t.heldOutRows
-	if s.variance > 0 {
-		row.R2 = 1 - row.MSE/(unit*s.varianceOf(t))
+	if v := s.varianceOf(t); v > 0 {
+		row.R2 = 1 - row.MSE/(unit*v)
 	}
 	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; sum-sum != 0 { // true if one of them is not finite
 		return Row{Lambda: lambda, Failed: "errors beyond float64"}
@@ -222,15 +205,20 @@ func (s *search) row(value int) Row {
 	return row
 }
 
-// varianceOf returns the variance by which a tally's error is divided for R²: of the targets of the rows
-// that were predicted; or s.variance, over all rows, if there are none or several targets.
+// varianceOf returns the variance by which a tally's error is divided for R², in the unit of squared errors: of
+// the target over the rows that were predicted, or over all rows if there are none. It is 1 for several targets
+// and 0 for classes.
 func (s *search) varianceOf(t tally) float64 {
-	if len(s.Grid) == 1 {
+	switch len(s.Grid) {
+	case 0:
+		return 0
+	case 1:
 		if v := t.targets.squares() / t.heldOutRows; v > 0 {
 			return v
 		}
+		return centredSquares(s.total, nil, 0) / s.total.head[0]
 	}
-	return s.variance
+	return 1
 }
 
 func scaled(v []float64, by float64) []float64 {

@@ -58,12 +58,8 @@ func (p *solve) sketch(f *factor, rows int64) *Sketch {
 		}
 		l.B[i] = float32(b)
 	}
-	for _, s := range [][]float32{l.W, l.B} {
-		for _, w := range s {
-			if w-w != 0 {
-				return nil
-			}
-		}
+	if !finite(l.W) || !finite(l.B) {
+		return nil
 	}
 	return &Sketch{l, sum / float64(rows)}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
@@ -22,9 +23,17 @@ func AutoLambda() []float64 {
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// NextLambda returns the value below AutoLambda that is tried on a grid of 8 bits, so that TooCoarse sees
-// whether a finer grid would help.
-func NextLambda() []float64 { return SmallerLambda()[:1] }
+// SmallerOn returns the values to try below AutoLambda on a grid of that many steps: on 8 bits only the next
+// one, if rows may be summed again on a finer grid, so that TooCoarse sees whether this would help.
+func SmallerOn(steps int, mayRefine bool) []float64 {
+	switch {
+	case steps > features.ByteSteps:
+		return SmallerLambda()
+	case mayRefine:
+		return SmallerLambda()[:1]
+	}
+	return nil
+}
 
 // Floor returns the λ that is equivalent to rounding features to a grid of that step: rounding errors have
 // variance step²/12 and are nearly independent, so each row adds that much to the diagonal of the Gram
@@ -202,8 +211,7 @@ func solverShape(s Shape) solver.Shape {
 // weights. If folds are solved by descent, it adds the factors in float32 and the sums over a part of the
 // features, or the stored rows. rows may be 0 if unknown. With first, only the first fold is held out. For
 // 10,000 features and 10 classes it is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. Above 16,384
-// features only one sum, and a part of the features of each fold, is in
-// memory.
+// features only one sum, and a part of the features of each fold, is in memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	return solver.Memory(solverShape(shape), rows, folds, threads, first) + sketchBytes(shape.Dim)
 }
@@ -261,7 +269,8 @@ func solveSums(opts Options, sums []*Sum) (*Solution, error) {
 	if opts.Unfitted {
 		return fit, nil
 	}
-	if total = folds.total; p.rereads() || total.outlines() {
+	total = folds.total // the search may have completed it
+	if p.rereads() || total.outlines() {
 		if total, err = p.sumOf(everyFold); err != nil {
 			return nil, err
 		}
@@ -311,85 +320,6 @@ func (p *solve) variances(total *Sum) (variances []float64) {
 	return variances
 }
 
-// fitAll fits the weights for the λ of fit, and all else that the options ask for. It overwrites total.
-func (p *solve) fitAll(fit *Solution, y *system, total *Sum) error {
-	factor, err := p.fit(fit, y, total)
-	if err != nil {
-		return err
-	}
-	if p.Sketch {
-		fit.Sketch = p.sketch(factor, fit.Rows)
-	}
-	if p.FirstSketch && p.Trials && p.Folds > 1 && total.shape.Regression && fit.Sketch != nil &&
-		fit.Sketch.Leverage >= SmallLeverage {
-		if fit.FirstSketch, err = p.firstSketch(fit, y, total); err != nil {
-			return err
-		}
-	}
-	if p.HeldOut {
-		fit.HeldOut, err = p.fitHeldOut(fit.Lambda, y, total)
-	}
-	return err
-}
-
-// factor is the Cholesky factor of the equations of some rows for one μ.
-type factor struct {
-	y     *system // of the rows
-	tiles [][]float64
-	mu    float64
-}
-
-// solveIn solves for the rows in total, whose tiles become the factor. If the matrix is not positive definite to
-// working precision, the factor is nil, and pivot is the index of the failure.
-func (p *solve) solveIn(y *system, total *Sum, lambda float64) (f *factor, pivot int) {
-	y.setSums(total, nil)
-	mu := p.mu(y, lambda)
-	pivot, ok := y.solve(total.tiles, mu, total, nil)
-	if !ok {
-		return nil, pivot
-	}
-	return &factor{y, total.tiles, mu}, pivot
-}
-
-// fit fits weights exactly to the rows in total, which it overwrites, and stores them in fit.
-func (p *solve) fit(fit *Solution, y *system, total *Sum) (*factor, error) {
-	f, pivot := p.solveIn(y, total, fit.Lambda)
-	if f == nil {
-		return nil, fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.Shape.Dim), fit.Lambda)
-	}
-	return f, p.weights(fit, y)
-}
-
-// sumRest sets a sum to the rows that a fit without fold 0 has.
-func (p *solve) sumRest(to *Sum) error {
-	to.Clear()
-	return p.add(to, func(f int) bool { return f > 1 || f == 1 && !p.Gap })
-}
-
-// fitHeldOut fits weights to the rows outside fold 0, in the memory of total.
-func (p *solve) fitHeldOut(lambda float64, y *system, total *Sum) (*Solution, error) {
-	all := total.Rows()
-	if err := p.sumRest(total); err != nil {
-		return nil, err
-	}
-	fit := &Solution{Lambda: lambda, Rows: total.Rows()}
-	if fit.Rows == 0 {
-		return nil, fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, and none remains to train on; use more rows", all)
-	}
-	if _, err := p.fit(fit, y, total); err != nil {
-		return nil, fmt.Errorf("%w (for the rows without fold 0)", err)
-	}
-	if p.Shape.Regression {
-		return fit, nil
-	}
-	total.Clear()
-	if err := p.add(total, func(f int) bool { return f == 0 }); err != nil {
-		return nil, err
-	}
-	fit.FirstRows, fit.Discriminants = total.Rows(), y.discriminants(total, p.Threads)
-	return fit, nil
-}
-
 func (o *Options) validate() error {
 	if len(o.Lambda) == 0 {
 		return errors.New("ridge: no lambda given")
@@ -423,65 +353,4 @@ func (o *Options) validate() error {
 		return err
 	}
 	return o.Grid.Validate()
-}
-
-// mu returns what λ adds to the diagonal of the system, in units of the grids. λ multiplies the penalty of
-// the loss Σ wcℓ/Σ w, where w are weights of rows and c weights of classes.
-func (p *solve) mu(y *system, lambda float64) float64 {
-	return y.mass * lambda / (p.Step * p.Step)
-}
-
-// squareUnit returns the unit of squared errors: the square of a step of q, where an indicator goes from
-// code −1 to 1. It is 1 for several targets, whose errors are shares; see system.share.
-func (p *solve) squareUnit() float64 {
-	switch len(p.Grid) {
-	case 0:
-		return 4
-	case 1:
-		return p.Grid[0].Step() * p.Grid[0].Step()
-	}
-	return 1
-}
-
-// weights turns the solution of y, fitted to indicators or to targets on their grid, into weights for ±1
-// codes or normalised targets.
-func (p *solve) weights(fit *Solution, y *system) error {
-	d, k, r := y.shape.Dim, y.shape.Outputs, y.ranges
-	zero, step := -1.0, 2.0
-	if p.Grid != nil {
-		zero, step = 0, 1.0/maxTarget
-	}
-	intercept := make([]float64, k)
-	y.intercept(intercept)
-	fit.Intercept = make([]float32, k)
-	for c, b := range intercept {
-		intercept[c] = zero + float64(step*b)
-	}
-	scale := step / p.Step
-	fit.Weights = make([]float32, k*d)
-	for j := range d {
-		for c, v := range y.v[j*k : (j+1)*k] {
-			w := scale * v
-			if r.Half != nil {
-				w /= r.Half[j]
-				intercept[c] -= float64(w * r.Centre[j])
-			}
-			fit.Weights[c*d+j] = float32(w)
-		}
-	}
-	for c, b := range intercept {
-		fit.Intercept[c] = float32(b)
-	}
-	for _, s := range [][]float32{fit.Intercept, fit.Weights} {
-		for _, w := range s {
-			if w-w != 0 {
-				return fmt.Errorf("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
-			}
-		}
-	}
-	return nil
-}
-
-func notDefinite(pivot, dim int) string {
-	return fmt.Sprintf("not positive definite (pivot %d of %d)", pivot+1, dim)
 }

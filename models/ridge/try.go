@@ -48,14 +48,15 @@ func (s *search) try(values, folds []int) error {
 			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
 		})
 		for _, f := range folds {
-			if !slices.ContainsFunc(trials, func(t trial) bool { return s.tallies[t.index].pending(f) }) {
+			pending := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return !s.tallies[t.index].pending(f) })
+			if len(pending) == 0 {
 				continue
 			}
 			fold, err := s.load(f)
 			if err != nil {
 				return err
 			}
-			s.validate(h, fold, f, trials)
+			s.validate(h, fold, f, pending)
 		}
 	}
 	return nil
@@ -145,88 +146,78 @@ type solved struct {
 
 // descend solves the trials on a fold by conjugate gradients. A trial that does not converge has no
 // solution. The matrix of y is centred, and stays usable for other solutions.
-func (s *search) descend(h heldOut, fold *Sum, number int, trials []trial) []solved {
+func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 	y, out := s.y, make([]solved, len(trials))
-	if s.by == solver.Exactly {
-		return out
-	}
-	run := func(systems []*solver.System, at []int) {
+	run := func(at []int, systems ...*solver.System) {
 		if len(systems) == 0 {
 			return
 		}
 		y.rightSides(s.total, fold)
 		held := h.squares(y, fold, y.Descend(y.v, s.Shape.Outputs, systems))
-		for i, by := range systems {
-			if by.Solved {
-				out[at[i]] = solved{by.X, held[i]}
+		for i, system := range systems {
+			if system.Solved {
+				out[at[i]] = solved{system.X, held[i]}
 			}
 		}
+	}
+	if s.by == solver.OwnFactor {
+		if s.single == nil {
+			s.single = blas.MakeTiles[float32](s.Shape.Dim)
+		}
+		for i, t := range trials {
+			mu := s.muOf(t.index)
+			if by := y.Factor(mu, s.single, s.factor); by != nil {
+				s.factor = by
+				run([]int{i}, &solver.System{Mu: mu, By: by})
+			}
+		}
+		return out
 	}
 	var systems []*solver.System
 	var at []int
-	if s.by == solver.OwnFactor && s.single == nil {
-		s.single = blas.MakeTiles[float32](s.Shape.Dim)
-	}
 	for i, t := range trials {
-		if !s.tallies[t.index].pending(number) {
-			continue
-		}
-		mu, by := s.muOf(t.index), t.by
-		if s.by == solver.OwnFactor {
-			by = y.Factor(mu, s.single, s.factor)
-		}
-		if by == nil {
-			continue
-		}
-		if s.by == solver.OwnFactor {
-			s.factor = by
-		}
-		systems, at = append(systems, &solver.System{Mu: mu, By: by}), append(at, i)
-		if s.by == solver.OwnFactor {
-			run(systems, at)
-			systems, at = systems[:0], at[:0]
+		if t.by != nil {
+			systems, at = append(systems, &solver.System{Mu: s.muOf(t.index), By: t.by}), append(at, i)
 		}
 	}
-	run(systems, at)
+	run(at, systems...)
 	for i, t := range trials {
 		mu := s.muOf(t.index)
-		if out[i].x == nil && t.by != nil && !t.by.Serves(mu) &&
-			s.tallies[t.index].pending(number) { // the factor of a neighbour was too different
-			if by := y.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); by != nil {
-				run([]*solver.System{{Mu: mu, By: by}}, []int{i})
-			}
+		if out[i].x != nil || t.by == nil || t.by.Serves(mu) {
+			continue
+		}
+		// The factor of a neighbour was too different.
+		if by := y.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); by != nil {
+			run([]int{i}, &solver.System{Mu: mu, By: by})
 		}
 	}
 	return out
 }
 
-// validate records the errors of the trials on a fold that have not been tried there.
+// validate records the errors of trials on a fold.
 func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
-	y, total := s.y, s.total
+	y, total, solutions := s.y, s.total, make([]solved, len(trials))
 	if s.by == solver.Exactly {
 		y.setSums(total, fold)
 	} else {
 		y.centre(total, fold)
+		solutions = s.descend(h, fold, trials)
 	}
-	for t, solved := range s.descend(h, fold, number, trials) {
-		value := trials[t].index
-		if !s.tallies[value].pending(number) {
-			continue
-		}
-		mu, e := s.muOf(value), solved.held
-		if solved.x != nil {
-			blas.Transpose(y.v, solved.x, s.Shape.Outputs, s.Shape.Dim)
+	for i, t := range trials {
+		mu, e := s.muOf(t.index), solutions[i].held
+		if x := solutions[i].x; x != nil {
+			blas.Transpose(y.v, x, s.Shape.Outputs, s.Shape.Dim)
 		} else {
 			pivot, ok := y.solve(y.Tiles(), mu, total, fold)
 			if !ok {
-				s.tallies[value].failed = notDefinite(pivot, s.Shape.Dim)
+				s.tallies[t.index].failed = notDefinite(pivot, s.Shape.Dim)
 				continue
 			}
 			vt := make([]float64, len(y.v))
 			blas.Transpose(vt, y.v, s.Shape.Dim, s.Shape.Outputs)
 			e = h.squares(y, fold, vt)[0]
 		}
-		s.record(fold, number, value, e, y.trainError(mu, total, fold), y.squares(y.v))
+		s.record(fold, number, t.index, e, y.trainError(mu, total, fold), y.squares(y.v))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
@@ -300,8 +299,8 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	if fold := &pass.Spec; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
 		fold.StartLambda = t.startLambda()
-		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
-			fold.Smaller = ridge.SmallerLambda()
+		if t.opts.Lambda.Auto() {
+			fold.Smaller = ridge.SmallerOn(fold.Steps, false)
 		}
 	}
 	st := t.stateOf(pass)

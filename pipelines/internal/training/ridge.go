@@ -79,12 +79,8 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coarse bool, err error) {
 	folding := t.opts.Folding(t.Weights().Sum, t.firstJudges() && !t.allJudge())
 	fold := gram.Spec{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Steps: steps}
-	switch {
-	case !t.opts.Lambda.Auto():
-	case steps > blas.MostByte:
-		fold.Smaller = ridge.SmallerLambda()
-	case again:
-		fold.Smaller = ridge.NextLambda()
+	if t.opts.Lambda.Auto() {
+		fold.Smaller = ridge.SmallerOn(steps, again)
 	}
 	switch t.opts.Intervals {
 	case spec.PlainIntervals:
