@@ -13,9 +13,8 @@ import (
 // solve is one call of Solve.
 type solve struct {
 	Options
-	sums   []*Sum // of the folds, if they are in memory; otherwise Source provides them
-	buffer *Sum   // the last sum that Source provided; nil before it is needed
-	fold   int    // the fold whose sum is in buffer; -1 for the sum of others
+	buffer *Sum // the last sum made by Add or of Rows; nil before it is needed
+	fold   int  // the fold whose sum is in buffer; -1 for the sum of others
 }
 
 // foldSums is what a choice of λ knows of the rows of the folds.
@@ -45,8 +44,8 @@ func everyFold(int) bool { return true }
 
 // load returns the sum of a fold. It is valid until another is loaded.
 func (p *solve) load(fold int) (*Sum, error) {
-	if p.sums != nil {
-		return p.sums[fold], nil
+	if p.Sums != nil {
+		return p.Sums[fold], nil
 	}
 	if p.buffer != nil && p.fold == fold {
 		return p.buffer, nil
@@ -65,8 +64,8 @@ func (p *solve) add(to *Sum, folds func(int) bool) error {
 	for f := range max(p.Folds, 1) {
 		switch {
 		case !folds(f):
-		case p.sums != nil:
-			to.Merge(p.sums[f])
+		case p.Sums != nil:
+			to.Merge(p.Sums[f])
 		default:
 			if err := p.Add(to, f); err != nil {
 				return fmt.Errorf("ridge: fold %d: %w", f, err)
@@ -96,13 +95,13 @@ func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
 // loadFolds returns the sums of the folds for a choice of λ, or only the total if λ is given.
 func (p *solve) loadFolds() (*foldSums, error) {
 	switch {
-	case p.sums == nil && !p.Validates():
+	case p.Sums == nil && !p.Validates():
 		total, err := p.sumOf(everyFold)
 		return &foldSums{total: total}, err
 	case p.Rows != nil:
 		return p.foldsOfRows(), nil
 	case p.Folds < 2:
-		return &foldSums{total: p.sums[0]}, nil
+		return &foldSums{total: p.Sums[0]}, nil
 	}
 	folds := new(foldSums)
 	if p.rereads() {

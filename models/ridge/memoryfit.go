@@ -78,12 +78,11 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		if len(lambda) == 0 {
 			o.Smaller = SmallerOn(steps, mayRefine)
 		}
-		sums, err := sumsOf(d, m, steps, &o)
-		if err != nil {
+		if o.Sums, err = sumsOf(d, m, steps, &o); err != nil {
 			return nil, err
 		}
 		o.Step, o.Ranges = GridOf(m, steps)
-		return solveSums(o, sums)
+		return Solve(o)
 	}
 	mayRefine := t.Grid != features.Bits8 && steps != fine
 	s, err := solveOn(steps, mayRefine)

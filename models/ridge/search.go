@@ -127,13 +127,13 @@ func (s *search) startOnPart() (start int, before func(value int) []float64) {
 		sums = s.partOfRows(part)
 	}
 	o := s.Options
-	o.Rows, o.Add, o.Shape = nil, nil, sums[0].shape
+	o.Source = Source{Sums: sums, Shape: sums[0].shape}
 	o.Trials, o.Finer = false, 0
 	o.Ranges = o.Ranges.pick(part)
 	// The kernel is a sum over features, so with fewer of them it is smaller in proportion.
 	share := float64(len(part)) / float64(s.Shape.Dim)
 	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
-	start, before, err := (&solve{Options: o, sums: sums}).bestAndErrors()
+	start, before, err := (&solve{Options: o}).bestAndErrors()
 	if err != nil {
 		return len(s.values) - 1, nil // all values failed, perhaps by rounding errors
 	}

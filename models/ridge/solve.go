@@ -85,15 +85,16 @@ type Results struct {
 	Seed                uint64
 }
 
-// Source provides the sums of the rows.
+// Source provides the sums of the rows: by one of Add, Sums and Rows.
 type Source struct {
 	// Add adds the sum of a fold to another Sum of that Shape, 0 ≤ fold < max(Folds, 1). It is called
 	// several times for a fold if Folds ≥ 2. Sums that are read from storage need no memory besides what
 	// Solve takes; see Memory.
 	Add   func(to *Sum, fold int) error
-	Shape Shape
-	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and Add is not called. λ and weights are the same
-	// as from their sums.
+	Shape Shape // for Add
+	// Sums are the sums of the folds, in memory. Solve changes them only if there is one.
+	Sums []*Sum
+	// Rows has the rows of Folds ≥ 2 folds. λ and weights are the same as from their sums.
 	Rows *Rows
 }
 
@@ -238,19 +239,15 @@ func TrialBytes(shape Shape, lambdas int) int64 {
 // have rows, or if the matrix is not positive definite to working precision, which
 // happens only for small λ.
 func Solve(opts Options) (*Solution, error) {
-	if opts.Rows != nil {
-		opts.Shape = opts.Rows.Shape
-	}
-	return solveSums(opts, nil)
-}
-
-// solveSums is Solve if the sums of the folds are in memory; nil means that Source provides them. It changes
-// them only if there is one.
-func solveSums(opts Options, sums []*Sum) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	p := &solve{Options: opts, sums: sums}
+	if opts.Rows != nil {
+		opts.Shape = opts.Rows.Shape
+	} else if opts.Sums != nil {
+		opts.Shape = opts.Sums[0].shape
+	}
+	p := &solve{Options: opts}
 	folds, err := p.loadFolds()
 	if err != nil {
 		return nil, err
@@ -335,6 +332,9 @@ func (o *Options) validate() error {
 	}
 	if o.Rows != nil && (o.Folds < 2 || len(o.Rows.Folds) != o.Folds) {
 		return fmt.Errorf("ridge: rows of %d folds, want %d, two or more", len(o.Rows.Folds), o.Folds)
+	}
+	if o.Sums != nil && len(o.Sums) != max(o.Folds, 1) {
+		return fmt.Errorf("ridge: %d sums, want one for each of %d folds", len(o.Sums), max(o.Folds, 1))
 	}
 	if o.Judge == JudgeFirst && o.Folds < 2 {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)

@@ -125,8 +125,9 @@ func TestFoldsAndThreadsDoNotChangeTheWeights(t *testing.T) {
 
 func TestSolveLeavesTheSumsAlone(t *testing.T) {
 	s := draw(Shape{Dim: 40, Outputs: 3}, 90, 2, 3)
-	sums := s.sums()
-	if _, err := solveSums(s.options(1e-3), sums); err != nil {
+	o, sums := s.options(1e-3), s.sums()
+	o.Source = Source{Sums: sums}
+	if _, err := Solve(o); err != nil {
 		t.Fatal(err)
 	}
 	for f := range s.folds {
@@ -381,6 +382,7 @@ func BenchmarkSolve(b *testing.B) {
 		b.Run(fmt.Sprint(dim), func(b *testing.B) {
 			s := draw(Shape{Dim: dim, Outputs: 10}, 2*dim, 5, 10)
 			opts := s.options(AutoLambda()...)
+			opts.Source = Source{Sums: s.sums()}
 			for b.Loop() {
 				if _, err := Solve(opts); err != nil {
 					b.Fatal(err)

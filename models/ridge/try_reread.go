@@ -16,7 +16,7 @@ import (
 
 // rereads reports whether only one sum is in memory while λ is chosen.
 func (p *solve) rereads() bool {
-	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.sums == nil && p.Validates()
+	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.Sums == nil && p.Validates()
 }
 
 // outline returns a sum of no rows that has the head, the cross products and the tiles on the diagonal.

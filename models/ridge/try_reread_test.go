@@ -14,11 +14,13 @@ import (
 // called for each sum.
 func solveAdding(t *testing.T, o Options, s *sample) (calls map[*Sum]int) {
 	t.Helper()
-	want, err := solveSums(o, s.sums())
+	add := o.Add
+	o.Sums = s.sums()
+	want, err := Solve(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := o.Add
+	o.Sums = nil
 	calls = map[*Sum]int{}
 	o.Add = func(to *Sum, fold int) error {
 		calls[to]++

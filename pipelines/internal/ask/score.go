@@ -198,10 +198,9 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 			d.fail(d.total.AddFold(d.ctx, sums[b], d.parts[i].Term, b, d.features))
 		}
 	}
-	o.Shape = whole.Shape()
-	o.Add = func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return d.err }
+	o.Sums = sums
 	fit, err := ridge.Solve(o)
-	if err != nil { // all rows belong to one class or one block
+	if err != nil || d.err != nil { // all rows belong to one class or one block
 		return o.Lambda[0]
 	}
 	return fit.Lambda
