@@ -19,7 +19,7 @@ type Applier struct {
 	// class if the probability of that class is at least Threshold; without probabilities, if score.Margin
 	// is.
 	Threshold *float32
-	// Novelty asks for the novelty of rows; the model must have a Spread.
+	// Novelty asks for the novelty of rows; the model must have a Sketch.
 	Novelty bool
 
 	phi           []float32
@@ -70,7 +70,7 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 		}
 		a.Model.Linear.Scores(a.scores[at*k:], a.phi, m)
 		if a.Novelty {
-			probes := a.Model.Manifest.Spread.linear
+			probes := a.Model.Manifest.Sketch.linear
 			a.probes = grow(a.probes, m*probes.K)
 			probes.Scores(a.probes, a.phi, m)
 			SumSquares(a.novelty[at:at+m], a.probes)

@@ -58,7 +58,7 @@ func (v *Intervals) check(m *Manifest) error {
 		return fmt.Errorf("intervals by %d rows, %d groups, of a fold of %d, for %d outputs; want %d", v.Rows, v.Groups,
 			v.Folds, len(v.Scores), lists)
 	}
-	if v.Scaled && (m.Spread == nil || m.Task != Regression) {
+	if v.Scaled && (m.Sketch == nil || m.Task != Regression) {
 		return errors.New("intervals are scaled by a spread, but the model has none")
 	}
 	for _, scores := range v.Scores {
@@ -151,7 +151,7 @@ func (l Level) Ends(dst []float64, output Applied) {
 	for i := range len(output.Scores) / k {
 		s := 1.0
 		if v.Scaled {
-			s = math.Sqrt(1 + float64(l.model.Manifest.Spread.Leverage*float64(output.Novelty[i])))
+			s = math.Sqrt(1 + float64(l.model.Manifest.Sketch.Leverage*float64(output.Novelty[i])))
 		}
 		for c, y := range output.Scores[i*k : (i+1)*k] {
 			half := float64(float64(v.Scores[c][l.at]) * s)

@@ -18,7 +18,7 @@ func certain(t testing.TB, m *Model, n int64) *Model {
 	for i := range l.W {
 		l.W[i] = float32(math.Cos(float64(i)))
 	}
-	m.Manifest.Spread = NewSpread(l, 0.25)
+	m.Manifest.Sketch = NewSketch(l, 0.25)
 	v := &Intervals{Rows: n, Folds: 5, Scaled: !m.Classifies(), Scores: [][]float32{nil}}
 	for place := int64(1); place <= n; place = score.NextRank(place) {
 		s := float32(n+1-place) / float32(n)
@@ -79,7 +79,7 @@ func TestIntervalsByHand(t *testing.T) {
 	if err := errors.Join(m.Predict(y, x), m.Novelty(novelty, x), m.Intervals(ends, x, 0.8)); err != nil {
 		t.Fatal(err)
 	}
-	l, phi := m.Manifest.Spread.linear, make([]float32, 5)
+	l, phi := m.Manifest.Sketch.linear, make([]float32, 5)
 	for i := range 3 {
 		m.Map.Apply(phi, []float32{float32(x[2*i]), 0}, 1)
 		var want float64
@@ -163,9 +163,9 @@ func TestDamagedIntervalsAreRefused(t *testing.T) {
 		"no rows":           func(m *Manifest) { m.Intervals.Rows = 0 },
 		"more groups":       func(m *Manifest) { m.Intervals.Groups = 10 },
 		"one fold":          func(m *Manifest) { m.Intervals.Folds = 1 },
-		"no spread":         func(m *Manifest) { m.Spread = nil },
-		"a spread of zero":  func(m *Manifest) { m.Spread.Leverage = 0 },
-		"too many probes":   func(m *Manifest) { m.Spread.Probes = 65 },
+		"no spread":         func(m *Manifest) { m.Sketch = nil },
+		"a spread of zero":  func(m *Manifest) { m.Sketch.Leverage = 0 },
+		"too many probes":   func(m *Manifest) { m.Sketch.Probes = 65 },
 		"another task":      func(m *Manifest) { m.Task = Classification },
 		"beyond all bounds": func(m *Manifest) { m.Intervals.Rows = math.MaxInt64 },
 	} {

@@ -159,8 +159,8 @@ func loadFiles(dir directory, provide func(m *Manifest, name string,
 			return nil, nil, nil, &Error{dir.place(), err}
 		}
 	}
-	if s := m.Spread; s != nil {
-		if data, err = readListed(dir, m, SpreadFile); err != nil {
+	if s := m.Sketch; s != nil {
+		if data, err = readListed(dir, m, SketchFile); err != nil {
 			return nil, nil, nil, err
 		}
 		if err := s.read(data, m.Features); err != nil {

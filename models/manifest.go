@@ -86,8 +86,8 @@ type BeyondScores struct {
 	Threshold *Threshold `json:"threshold,omitempty"`
 	// Segments are rows that have weights of their own; nil for none.
 	Segments *Segments `json:"segments,omitempty"`
-	// Spread says how far rows are from the training rows; nil if that is not known.
-	Spread *Spread `json:"spread,omitempty"`
+	// Sketch says how far rows are from the training rows; nil if that is not known.
+	Sketch *Sketch `json:"spread,omitempty"`
 	// Intervals has the scores behind intervals and sets; nil if the model has none.
 	Intervals *Intervals `json:"intervals,omitempty"`
 }

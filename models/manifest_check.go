@@ -43,7 +43,7 @@ func (m *Manifest) check() (features.Recipe, error) {
 	if err := m.Segments.check(m); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(m.Spread.check(), m.Intervals.check(m)); err != nil {
+	if err := errors.Join(m.Sketch.check(), m.Intervals.check(m)); err != nil {
 		return nil, err
 	}
 	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {

@@ -146,7 +146,7 @@ func Encode(m *Model) ([]storage.File, error) {
 		}
 		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, SumFile(f.Name, f.Data))
 	}
-	if s := m.Manifest.Spread; s != nil {
+	if s := m.Manifest.Sketch; s != nil {
 		f, err := s.file()
 		if err != nil {
 			return nil, err

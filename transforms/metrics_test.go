@@ -73,8 +73,8 @@ func TestCountersAccountForRows(t *testing.T) {
 		if name == "direct" {
 			lanes = 1 // of steps of one name its result has the counters of the last alone
 		}
-		fold := &gram.Pass{Pass: common, Fold: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
-			Steps: 127, Choice: gram.Choice{Lambda: []float64{1e-3}}}}
+		fold := &gram.Pass{Pass: common, Spec: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
+			Steps: 127, Solving: gram.Solving{Choice: ridge.Choice{Lambda: []float64{1e-3}}}}}
 		for what, c := range map[string]struct {
 			pass    transforms.Kind
 			stripes int
@@ -100,7 +100,7 @@ func TestCountersAccountForRows(t *testing.T) {
 					stages = append(stages, "merge")
 				}
 				st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
-					Trials: at("trials"), Spread: at("spread")}
+					Trials: at("trials"), Sketch: at("spread")}
 				parts, reports := gram.Sums(s, sc, st)
 				transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)))
 			}

@@ -25,7 +25,7 @@ func init() {
 type Summing struct {
 	Sum   wire.Coded
 	Label dataset.Label // as Lane.Each takes it
-	Fold  BlockFunc
+	Add   BlockFunc
 	// Done, unless nil, is called after each shard. It may change the report.
 	Done func(*dataset.Report) error
 }
@@ -113,7 +113,7 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane i
 func (g Summing) run(ctx context.Context, l *Lane, p *Pass, add func([]byte) error, emit, report func([]byte)) error {
 	fold := func(at profile.FoldPlace, b *rows.Block) error {
 		begun, mapped := time.Now(), l.values[MapTime].Load()
-		err := g.Fold(at, b)
+		err := g.Add(at, b)
 		l.Add(FoldTime, int64(time.Since(begun))-(l.values[MapTime].Load()-mapped))
 		return err
 	}

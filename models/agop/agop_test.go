@@ -353,13 +353,9 @@ func fitted(t testing.TB, n int, index func(x []float64) float64, in int) []floa
 		g.Quantize(grid, narrow(x[i*in:(i+rows)*in]), rows, 2)
 		sum.Add(grid, y[i:i+rows], targets, nil, 2)
 	}
-	own := ridge.NewSum(ridge.Shape{Dim: r.Out, Outputs: 1, Regression: true})
-	own.Merge(sum) // Solve overwrites it
 	o := ridge.Options{Choice: ridge.Choice{Lambda: []float64{1e-6}}, FoldPlan: ridge.FoldPlan{Folds: 1},
-		Source: ridge.Source{Load: func(int) (*ridge.Sum, error) {
-			return own,
-				nil
-		}}, Units: ridge.Units{Grid: targets}, Threads: 2}
+		Source: ridge.Source{Shape: sum.Shape(), Add: func(to *ridge.Sum, _ int) error { to.Merge(sum); return nil }},
+		Units:  ridge.Units{Grid: targets}, Threads: 2}
 	o.Step, o.Ranges = ridge.GridOf(g, features.ByteSteps)
 	s, err := ridge.Solve(o)
 	if err != nil {

@@ -28,8 +28,8 @@ func SolveChain(o Options) (*Solution, error) {
 	var judged []*Solution
 	for f := 0; f < last; f += stride(&o) {
 		q := judging(&o, f)
-		if q.All = o.All || last > 1; last > 1 {
-			q.Finer = 0
+		if last > 1 {
+			q.TryAll, q.Finer = true, 0
 		}
 		s, err := Solve(q)
 		if err != nil {
@@ -37,7 +37,7 @@ func SolveChain(o Options) (*Solution, error) {
 		}
 		judged = append(judged, s)
 	}
-	table, errors, trials := joinTables(judged)
+	table, foldErrors, trials := joinTables(judged)
 	best := slices.MinFunc(table, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Lambda, a.Lambda))
 	})
@@ -54,7 +54,7 @@ func SolveChain(o Options) (*Solution, error) {
 		return nil, err
 	}
 	first := judged[0]
-	fit.Table, fit.FoldErrors, fit.Trials, fit.FirstRows, fit.FoldVariance = table, errors, trials, first.FirstRows,
+	fit.Table, fit.FoldErrors, fit.Trials, fit.FirstRows, fit.FoldVariance = table, foldErrors, trials, first.FirstRows,
 		first.FoldVariance
 	return fit, nil
 }
@@ -91,7 +91,7 @@ func rank(r Row) float64 {
 // joinTables returns a row for each λ that all judgements have tried, the errors of each judgement, and the
 // trials of the first judgement. Errors in a row are means over the judgements, but FoldMSE is from the
 // first. A λ that failed in one judgement has no trial.
-func joinTables(judged []*Solution) (table []Row, errors [][]float64, trials []*Solution) {
+func joinTables(judged []*Solution) (table []Row, foldErrors [][]float64, trials []*Solution) {
 	for at, row := range judged[0].Table {
 		var all []Row
 		for _, s := range judged {
@@ -106,7 +106,8 @@ func joinTables(judged []*Solution) (table []Row, errors [][]float64, trials []*
 		var variance float64
 		var own []float64
 		for _, r := range all {
-			if out.Failed = cmp.Or(out.Failed, r.Failed); r.Failed != "" {
+			out.Failed = cmp.Or(out.Failed, r.Failed)
+			if r.Failed != "" {
 				continue
 			}
 			out.MSE += r.MSE / n
@@ -119,12 +120,14 @@ func joinTables(judged []*Solution) (table []Row, errors [][]float64, trials []*
 		if judged[0].Trials != nil {
 			trial = judged[0].Trials[at]
 		}
-		if out.Failed != "" {
-			out, trial = Row{Lambda: row.Lambda, Failed: out.Failed}, nil
-		} else if out.StdErr = StandardError(own); row.R2 != 0 && variance > 0 && !math.IsInf(variance, 0) {
+		out.StdErr = StandardError(own)
+		if row.R2 != 0 && variance > 0 && !math.IsInf(variance, 0) {
 			out.R2 = 1 - out.MSE/variance
 		}
-		table, errors, trials = append(table, out), append(errors, own), append(trials, trial)
+		if out.Failed != "" {
+			out, trial = Row{Lambda: row.Lambda, Failed: out.Failed}, nil
+		}
+		table, foldErrors, trials = append(table, out), append(foldErrors, own), append(trials, trial)
 	}
-	return table, errors, trials
+	return table, foldErrors, trials
 }

@@ -32,32 +32,20 @@ func sums(folds, rows int) ([]*Sum, Options) {
 		all = append(all, s)
 	}
 	return all, Options{
-		Choice: Choice{Lambda: []float64{1e-4, 1e-2, 1},
-			Trials: true}, FoldPlan: FoldPlan{Folds: folds},
-		Source: Source{Shape: shape, Add: func(to *Sum,
-			f int) error {
-			to.Merge(all[f])
-			return nil
-		}}, Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
+		Choice: Choice{Lambda: []float64{1e-4, 1e-2, 1}}, Results: Results{Trials: true}, FoldPlan: FoldPlan{Folds: folds},
+		Source: adding(all...), Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
 	}
 }
 
 // mse is the mean squared error of a fit to some folds on another, by sums of two folds.
 func mse(t *testing.T, all []*Sum, o Options, held int, learned []int, lambda float64) float64 {
 	t.Helper()
-	o.FoldPlan, o.Gap, o.All, o.Lambda, o.Add = FoldPlan{Folds: 2, Judge: JudgeFirst}, false, true, []float64{lambda,
-		1e6}, nil
-	o.Load = func(fold int) (*Sum, error) {
-		s := NewSum(o.Shape)
-		if fold == 0 {
-			s.Merge(all[held])
-			return s, nil
-		}
-		for _, f := range learned {
-			s.Merge(all[f])
-		}
-		return s, nil
+	o.FoldPlan, o.Gap, o.TryAll, o.Lambda = FoldPlan{Folds: 2, Judge: JudgeFirst}, false, true, []float64{lambda, 1e6}
+	rest := NewSum(o.Shape)
+	for _, f := range learned {
+		rest.Merge(all[f])
 	}
+	o.Source = adding(all[held], rest)
 	s, err := Solve(o)
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 // use.
 type Evaluator struct {
 	problem *solve
-	factors []float64 // of the squared errors of the outputs: see system.share
+	factors []float64 // of the squared errors of the outputs: see errorFactors
 	shape   Shape
 	systems []*system // one for each λ that is solved for at the same time
 	errors  heldOut
@@ -28,11 +28,8 @@ func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
 	if err := cmp.Or(p.Options.validate(), p.checkRows(total)); err != nil {
 		return nil, err
 	}
-	e := &Evaluator{problem: p, shape: total.shape, errors: newHeldOut(total.shape, threads)}
-	y := &system{shape: total.shape, each: slices.Repeat([]float64{1}, total.shape.Outputs)}
-	y.share(total)
-	e.factors = y.each
-	return e, nil
+	return &Evaluator{problem: p, factors: errorFactors(total), shape: total.shape,
+		errors: newHeldOut(total.shape, threads)}, nil
 }
 
 // Fits are the weights for several values of λ, fitted to one sum.
@@ -51,7 +48,7 @@ func (e *Evaluator) Fit(train *Sum, lambda []float64) *Fits {
 	f := e.newFits(len(lambda))
 	e.each(len(lambda), func(y *system, i int) {
 		y.setSums(train, nil)
-		_, ok := y.solve(e.problem.mu(y, lambda[i]), train, nil)
+		_, ok := y.solve(y.Tiles(), e.problem.mu(y, lambda[i]), train, nil)
 		f.keep(i, y, ok)
 	})
 	f.rows = &system{shape: e.shape, n: train.head[0], colSum: train.Columns(),
@@ -85,9 +82,7 @@ func (f *Fits) system() *system {
 func (e *Evaluator) each(n int, solve func(y *system, i int)) {
 	workers := max(1, min(e.problem.Threads, n))
 	for len(e.systems) < workers {
-		y := newSystem(e.shape, e.problem.Weights, 1)
-		y.measure(e.problem.Ranges)
-		e.systems = append(e.systems, y)
+		e.systems = append(e.systems, newSystem(e.shape, e.problem.Units, e.factors, 1))
 	}
 	parallel.Each(n, workers, func(worker, i int) {
 		y := e.systems[worker]
@@ -99,7 +94,8 @@ func (e *Evaluator) each(n int, solve func(y *system, i int)) {
 // keep copies the solution of y to weights i, or notes that there is none if ok is false.
 func (f *Fits) keep(i int, y *system, ok bool) {
 	d, k := y.shape.Dim, y.shape.Outputs
-	if f.failed[i] = !ok; ok {
+	f.failed[i] = !ok
+	if ok {
 		blas.Transpose(f.vt[i*k*d:][:k*d], y.v, d, k)
 	}
 }
@@ -112,7 +108,8 @@ func (f *Fits) Squares(on *Sum) []float64 {
 	}
 	squares := f.of.errors.squares(f.rows, on, f.vt)
 	for i := range squares {
-		if squares[i] *= f.of.problem.squareUnit(); f.failed[i] {
+		squares[i] *= f.of.problem.squareUnit()
+		if f.failed[i] {
 			squares[i] = math.Inf(1)
 		}
 	}

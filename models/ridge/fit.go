@@ -2,163 +2,145 @@ package ridge
 
 import (
 	"fmt"
-	"runtime"
-
-	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
+	"slices"
 )
 
-// Fitted is the result of Fit.
-type Fitted struct {
-	*linear.Machine
-	Lambda float64 // λ of the weights
-	Table  []Row   // cross-validation results for each λ; nil if one λ was given
-	Steps  int     // of the feature grid: features.ByteSteps for 8 bits
+// fitAll fits the weights for the λ of fit, and all else that the options ask for. It overwrites total.
+func (p *solve) fitAll(fit *Solution, y *system, total *Sum) error {
+	factor, err := p.fit(fit, y, total)
+	if err != nil {
+		return err
+	}
+	if p.Sketch {
+		fit.Sketch = p.sketch(factor, fit.Rows)
+	}
+	if p.FirstSketch && p.Trials && p.Folds > 1 && total.shape.Regression && fit.Sketch != nil &&
+		fit.Sketch.Leverage >= SmallLeverage {
+		if fit.FirstSketch, err = p.firstSketch(fit, y, total); err != nil {
+			return err
+		}
+	}
+	if p.HeldOut {
+		fit.HeldOut, err = p.fitHeldOut(fit, y, total)
+	}
+	return err
 }
 
-// seedOfFit is the seed that assigns rows to solver.Folds folds, as in training on files.
-const seedOfFit = 1
+// factor is the Cholesky factor of the equations of some rows for one μ.
+type factor struct {
+	y     *system // of the rows
+	tiles [][]float64
+	mu    float64
+}
 
-// Fit trains on rows in memory, on all cores: it adds up the sums of the features and solves. If several
-// values of λ are given, it takes the one with the least error in cross-validation over five folds. Rows
-// are assigned to folds by content or by Data.Groups. If none is given, it tries AutoLambda. The map must
-// be features.Gridded. Nil options mean NewTraining().
-//
-// Training on a file of these rows with the same options gives the same weights, byte for byte, unless
-// several λ are tried on few different rows (profile.Few). A row of whole weight w counts exactly like w
-// copies of the row.
-func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
-	if t == nil {
-		t = NewTraining()
-	}
-	if err := t.Validate(); err != nil {
-		return nil, err
-	}
-	_, outputs, err := d.Validate()
-	if err != nil {
-		return nil, err
-	}
-	m, ok := d.Map.(features.Gridded)
+// solveIn solves for the rows in total, whose tiles become the factor. If the matrix is not positive definite to
+// working precision, the factor is nil, and pivot is the index of the failure.
+func (p *solve) solveIn(y *system, total *Sum, lambda float64) (f *factor, pivot int) {
+	y.setSums(total, nil)
+	mu := p.mu(y, lambda)
+	pivot, ok := y.solve(total.tiles, mu, total, nil)
 	if !ok {
-		return nil, fmt.Errorf("ridge: a %T has no grid for exact sums of its features", d.Map)
+		return nil, pivot
 	}
-	_, dim := m.Dims()
-	weights, byClass := d.Weighed(outputs)
-	classes, err := iterative.ClassWeights(t.Weights, d.Names(outputs), byClass)
-	if err != nil {
-		return nil, err
-	}
-	grid := profile.NewWeightGrid(weights, classes, byClass)
-	shape := Shape{Dim: dim, Outputs: outputs, Regression: d.Target != nil, Weighted: grid != nil}
-	if err = shape.Validate(); err != nil {
-		return nil, err
-	}
-	o := Options{Choice: Choice{Lambda: lambda}, FoldPlan: FoldPlan{Folds: 1}, Units: Units{Weights: grid},
-		Threads: runtime.GOMAXPROCS(0)}
-	if len(lambda) == 0 {
-		o.Lambda = AutoLambda()
-	}
-	if len(o.Lambda) > 1 {
-		o.Folds = solver.Folds
-	}
-	if d.Target != nil {
-		if o.Grid, err = d.Grids(); err != nil {
-			return nil, err
-		}
-	}
-	wide := features.Wide(m)
-	rows, total := Size(weights, grid)
-	fine := shape.Fine(total)
-	steps := t.Grid.Steps(float64(rows)*float64(dim)*float64(dim), FewProducts, wide, fine)
-	for {
-		again := t.Grid != features.Bits8 && steps != fine
-		o.Smaller = nil
-		switch {
-		case len(lambda) > 0:
-		case steps > features.ByteSteps:
-			o.Smaller = SmallerLambda()
-		case again:
-			o.Smaller = NextLambda()
-		}
-		sums, err := sumsOf(d, m, shape, steps, &o)
-		if err != nil {
-			return nil, err
-		}
-		o.Load = func(fold int) (*Sum, error) { return sums[fold], nil }
-		o.Step, o.Ranges = GridOf(m, steps)
-		s, err := Solve(o)
-		if err != nil {
-			return nil, err
-		}
-		if again && TooCoarse(s.Table, s.Lambda, FloorFactor*Floor(m.Step()*features.ByteSteps/float64(steps))) {
-			steps = fine
-			continue
-		}
-		model := &linear.Model{W: s.Weights, B: s.Intercept, K: outputs, D: dim}
-		return &Fitted{Machine: &linear.Machine{Map: m, Linear: model, Grid: o.Grid}, Lambda: s.Lambda, Table: s.Table,
-			Steps: steps}, nil
-	}
+	return &factor{y, total.tiles, mu}, pivot
 }
 
-// Size returns the number of rows, counting each row as often as its weight says, and an upper bound on the
-// sum of the weights.
-func Size(w *profile.Weights, grid *profile.WeightGrid) (rows, total int64) {
-	if grid == nil {
-		return w.Rows, w.Rows
+// fit fits weights exactly to the rows in total, which it overwrites, and stores them in fit.
+func (p *solve) fit(fit *Solution, y *system, total *Sum) (*factor, error) {
+	f, pivot := p.solveIn(y, total, fit.Lambda)
+	if f == nil {
+		return nil, fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.Shape.Dim), fit.Lambda)
 	}
-	return grid.Rows(w.Rows, w.Sum/grid.Unit*grid.One), grid.Total
+	return f, p.weights(fit, y)
 }
 
-// sumsOf sums the rows of each fold.
-func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Options) ([]*Sum, error) {
-	hashes, err := d.FoldHashes(seedOfFit, o.Folds)
-	if err != nil {
+// sumRest sets a sum to the rows that a fit without fold 0 has.
+func (p *solve) sumRest(to *Sum) error {
+	to.Clear()
+	return p.add(to, func(f int) bool { return f > 1 || f == 1 && !p.Gap })
+}
+
+// fitHeldOut fits weights to the rows outside fold 0 with the λ of a fit to all, in the memory of total.
+func (p *solve) fitHeldOut(all *Solution, y *system, total *Sum) (*Solution, error) {
+	if err := p.sumRest(total); err != nil {
 		return nil, err
 	}
-	sums := make([]*Sum, o.Folds)
-	for fold := range sums {
-		sums[fold] = NewSum(shape)
+	fit := &Solution{Lambda: all.Lambda, Rows: total.Rows()}
+	if fit.Rows == 0 {
+		return nil, fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, and none remains to train on; use more "+
+			"rows", all.Rows)
 	}
-	cut := SumRows(sums, m, steps, o, func(add func(fold int, x []float32, y []float64, w float64)) {
-		var y []float64
-		for i := range d.Rows() {
-			y = d.AppendLabel(y[:0], i)
-			add(int(hashes[i]%uint64(o.Folds)), d.Row(i), y, d.Weight(i))
-		}
-	})
-	if cut > 0 {
-		return nil, fmt.Errorf(
-			"ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
+	if _, err := p.fit(fit, y, total); err != nil {
+		return nil, fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
-	return sums, nil
+	if p.Shape.Regression {
+		return fit, nil
+	}
+	total.Clear()
+	if err := p.add(total, func(f int) bool { return f == 0 }); err != nil {
+		return nil, err
+	}
+	fit.FirstRows, fit.Discriminants = total.Rows(), y.discriminants(total, p.Threads)
+	return fit, nil
 }
 
-// SumRows adds the features of rows in memory to the sums of their folds. It calls each once, which calls
-// add with every row, its labels (nil for an embedding) and its weight. It returns the number of features
-// that are not finite or far beyond the bound of the map.
-func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
-	each func(add func(fold int, x []float32, y []float64, w float64))) (cut int64) {
-	in, out := m.Dims()
-	z, one := features.NewGrid(out, steps), rows.Block{N: 1, D: in}
-	parts := make([]profile.WeightCollector, len(sums))
-	for fold, s := range sums {
-		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
-			cut += m.Quantize(z, b.X, b.N, o.Threads)
-			s.Add(z, b.Y, o.Grid, weights, o.Threads)
-		}}
+// mu returns what λ adds to the diagonal of the system, in units of the grids. λ multiplies the penalty of
+// the loss Σ wcℓ/Σ w, where w are weights of rows and c weights of classes.
+func (p *solve) mu(y *system, lambda float64) float64 {
+	return y.mass * lambda / (p.Step * p.Step)
+}
+
+// squareUnit returns the unit of squared errors: the square of a step of q, where an indicator goes from
+// code −1 to 1. It is 1 for several targets, whose errors are shares; see system.share.
+func (p *solve) squareUnit() float64 {
+	switch len(p.Grid) {
+	case 0:
+		return 4
+	case 1:
+		return p.Grid[0].Step() * p.Grid[0].Step()
 	}
-	each(func(fold int, x []float32, y []float64, w float64) {
-		if w > 0 {
-			one.X, one.Y, one.Weights = x, y, append(one.Weights[:0], w)
-			parts[fold].Add(&one, 0, 1)
+	return 1
+}
+
+// weights turns the solution of y, fitted to indicators or to targets on their grid, into weights for ±1
+// codes or normalised targets.
+func (p *solve) weights(fit *Solution, y *system) error {
+	d, k, r := y.shape.Dim, y.shape.Outputs, y.ranges
+	zero, step := -1.0, 2.0
+	if p.Grid != nil {
+		zero, step = 0, 1.0/maxTarget
+	}
+	intercept := make([]float64, k)
+	y.intercept(intercept)
+	fit.Intercept = make([]float32, k)
+	for c, b := range intercept {
+		intercept[c] = zero + float64(step*b)
+	}
+	scale := step / p.Step
+	fit.Weights = make([]float32, k*d)
+	for j := range d {
+		for c, v := range y.v[j*k : (j+1)*k] {
+			w := scale * v
+			if r.Half != nil {
+				w /= r.Half[j]
+				intercept[c] -= float64(w * r.Centre[j])
+			}
+			fit.Weights[c*d+j] = float32(w)
 		}
-	})
-	for fold := range parts {
-		parts[fold].Flush()
 	}
-	return cut
+	for c, b := range intercept {
+		fit.Intercept[c] = float32(b)
+	}
+	if !finite(fit.Intercept) || !finite(fit.Weights) {
+		return fmt.Errorf("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
+	}
+	return nil
+}
+
+func notDefinite(pivot, dim int) string {
+	return fmt.Sprintf("not positive definite (pivot %d of %d)", pivot+1, dim)
+}
+
+func finite(v []float32) bool {
+	return !slices.ContainsFunc(v, func(x float32) bool { return x-x != 0 })
 }

@@ -31,7 +31,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			}
 			_, out := s.split(0)
 			alone := s.options(fit.Lambda)
-			alone.Folds, alone.Load = 1, func(int) (*Sum, error) { return s.sum(out), nil }
+			alone.Folds, alone.Source = 1, adding(s.sum(out))
 			want, err := Solve(alone)
 			if err != nil {
 				t.Fatal(err)
@@ -70,9 +70,9 @@ func TestUnjudgeableFoldsAreAnError(t *testing.T) {
 	s := draw(Shape{Dim: 5, Outputs: 2}, 60, 2, 1)
 	all := s.sum(s.all())
 	for _, c := range []struct {
-		want  string
-		o     Options
-		loads int // that succeed
+		want string
+		o    Options
+		adds int // that succeed
 	}{
 		{"held out: 1 folds", Options{Choice: Choice{Lambda: []float64{1}}, FoldPlan: FoldPlan{Folds: 1, HeldOut: true}}, 9},
 		{"2 values of lambda", Options{Choice: Choice{Lambda: []float64{1, 2}},
@@ -82,15 +82,15 @@ func TestUnjudgeableFoldsAreAnError(t *testing.T) {
 		{"fold 1: gone", Options{Choice: Choice{Lambda: []float64{1}},
 			FoldPlan: FoldPlan{Folds: 3, HeldOut: true, Judge: JudgeNone}}, 3},
 	} {
-		c.o.Step = s.step
-		c.o.Load = func(fold int) (*Sum, error) {
-			if c.loads--; c.loads < 0 {
-				return nil, errors.New("gone")
+		c.o.Step, c.o.Shape = s.step, s.shape
+		c.o.Add = func(to *Sum, fold int) error {
+			if c.adds--; c.adds < 0 {
+				return errors.New("gone")
 			}
 			if fold == 0 {
-				return all, nil
+				to.Merge(all)
 			}
-			return NewSum(all.Shape()), nil
+			return nil
 		}
 		if _, err := Solve(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)

@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -30,13 +31,12 @@ type Residual struct {
 // bound assumes the worst signs, so a weight may be off by many units in the last place and still pass.
 // Therefore the weights are also solved for anew and compared bit for bit.
 func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error) {
-	o.Load = func(int) (*Sum, error) { return total, nil }
+	o.Shape = total.shape
 	p := &solve{Options: o}
-	if err := p.checkRows(total); err != nil {
+	if err := cmp.Or(o.validate(), p.checkRows(total)); err != nil {
 		return r, err
 	}
-	y := newSystem(total.shape, o.Weights, o.Threads)
-	y.measure(o.Ranges)
+	y := newSystem(total.shape, o.Units, errorFactors(total), o.Threads)
 	y.setSums(total, nil)
 	y.rightSides(total, nil)
 	unit := o.Step / 2 // as in solve.weights
@@ -44,8 +44,8 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 		unit = o.Step * maxTarget
 	}
 	r.Relative, r.Bound = y.residual(total, p.mu(y, o.Lambda[0]), unit, w), 0x1p-24+float64(float64(w.D+9)*0x1p-50)
-	fit, err := Solve(o)
-	if err != nil {
+	fit := &Solution{Lambda: o.Lambda[0]}
+	if _, err := p.fit(fit, y, total); err != nil {
 		return r, err
 	}
 	was := slices.Concat(w.W, w.B)

@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,57 +9,76 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// With many features λ is found by LambdaDescent of package solver. It starts from the best value on a
-// quarter of the features, where a solve costs a 64th; that value is found in the same way, on a quarter of
-// those.
+// search is a choice of λ among values, by their errors on held-out folds. With many features λ is found by a
+// LambdaDescent of package solver. It starts from the best value on a quarter of the features, where a solve
+// costs a 64th; that value is found in the same way, on a quarter of those.
+type search struct {
+	*solve
+	*foldSums
+	y       *system         // trials overwrite it
+	few     *solver.Problem // the dual problem of stored rows; nil if sums are solved
+	values  []float64       // of λ, in the order of the table: Smaller from its end, then Lambda
+	tallies []tally         // of values
+	by      solver.By
+	first   []moments // of the targets of the rows of fold 0, once they are predicted
 
-// search tries values until the best λ is found, and returns its index in p.values.
-func (p *solve) search(y *system, total *Sum) (best int, err error) {
-	defer func() { p.sharedFactors, p.few, p.heads, p.single, p.factor = nil, nil, nil, nil, nil }()
-	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
-	slices.Reverse(p.values[:len(p.Smaller)])
-	p.tallies = make([]tally, len(p.values))
-	p.by = solver.For(solverShape(total.shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.Judge == JudgeFirst)
-	if len(p.filled) < 2 {
-		return 0, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use "+
-			"more rows, or no folds", total.Rows(), p.filled[0], p.Folds)
+	// Factors that descents use again.
+	sharedFactors []trial        // the values whose factors are in memory
+	single        [][]float32    // tiles for factors that are not shared; nil before they are needed
+	factor        *solver.Factor // the last of them, whose memory the next one takes over
+}
+
+// newSearch returns a search that has tried nothing. If rows are stored but sums must be solved, it completes
+// the total of folds.
+func (p *solve) newSearch(y *system, folds *foldSums) (*search, error) {
+	total := folds.total
+	if len(folds.filled) < 2 {
+		return nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use "+
+			"more rows, or no folds", total.Rows(), folds.filled[0], p.Folds)
 	}
-	judges := p.filled
-	if p.Judge == JudgeFirst {
-		if judges = judges[:1]; judges[0] != 0 {
-			return 0, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds",
-				total.Rows())
-		}
+	if p.Judge == JudgeFirst && folds.filled[0] != 0 {
+		return nil, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds",
+			total.Rows())
 	}
-	if p.heads != nil {
-		p.few = p.newFewRows(y, total)
+	s := &search{solve: p, foldSums: folds, y: y, values: append(slices.Clone(p.Smaller), p.Lambda...)}
+	slices.Reverse(s.values[:len(p.Smaller)])
+	s.tallies = make([]tally, len(s.values))
+	s.by = solver.For(solverShape(p.Shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.Judge == JudgeFirst)
+	if p.Rows == nil {
+		return s, nil
 	}
-	if p.few == nil {
-		if p.heads = nil; p.Rows != nil && !p.rereads(total.shape) {
-			whole, err := p.sumOf(func(int) bool { return true })
-			if err != nil {
-				return 0, err
-			}
-			*total, p.buffer = *whole, nil
-		}
+	if s.few = s.newFewRows(); s.few != nil {
+		return s, nil
 	}
-	if !p.descends(total.shape) || p.few != nil && total.Rows() <= solver.FewTries {
-		p.partSums = nil
-		return p.choice(y, total, judges).All()
+	folds.heads = nil
+	if p.rereads() {
+		return s, nil
+	}
+	var err error
+	folds.total, err = p.sumOf(everyFold)
+	p.buffer = nil // it is the total
+	return s, err
+}
+
+// run tries values until the best λ is found, and returns its index in values. coarse says that the first fold
+// has led to a λ for which the grid is too coarse.
+func (s *search) run() (best int, coarse bool, err error) {
+	if !s.descends() || s.few != nil && s.total.Rows() <= solver.FewTries {
+		s.part = nil
+		best, err = s.descent().All()
+		return best, false, err
 	}
 	var start int
 	var before func(value int) []float64
-	if p.Start > 0 {
-		start = nearest(p.values, p.Start)
+	if s.StartLambda > 0 {
+		start = nearest(s.values, s.StartLambda)
 	} else {
-		start, before = p.startFrom(total.shape)
+		start, before = s.startOnPart()
 	}
-	p.partSums = nil
-	c := p.choice(y, total, judges)
-	c.Before = before
-	best, err = c.From(start)
-	p.coarse = c.Ended
-	return best, err
+	s.part = nil // its memory is free for the factors
+	d := s.descent()
+	d.Before = before
+	return d.From(start)
 }
 
 // nearest returns the index of the value that is closest to v on a logarithmic scale.
@@ -71,91 +91,134 @@ func nearest(values []float64, v float64) (at int) {
 	return at
 }
 
-// descends reports whether λ is found by a LambdaDescent. Unless Start is set, it starts from a part of the
-// features.
-func (p *solve) descends(shape Shape) bool {
-	return p.minPart > 0 && shape.Dim >= p.minPart && p.Judge != JudgeNone
+// descends reports whether λ is found by a LambdaDescent. Unless StartLambda is set, it starts from a part of
+// the features.
+func (p *solve) descends() bool {
+	return len(p.Lambda) > solver.PartValues && p.Folds <= solver.PartFolds && !p.TryAll && p.Judge != JudgeNone &&
+		p.Shape.Dim >= cmp.Or(p.partFrom, solver.PartFrom)
 }
 
-// choice returns a search among the values. Its trials overwrite the system.
-func (p *solve) choice(y *system, total *Sum, judges []int) *solver.LambdaDescent {
+// descent returns a LambdaDescent among the values. Its trials overwrite the system.
+func (s *search) descent() *solver.LambdaDescent {
+	judges := s.filled
+	if s.Judge == JudgeFirst {
+		judges = judges[:1]
+	}
 	return &solver.LambdaDescent{
-		Values: p.values, Smaller: len(p.values) - len(p.Lambda), Judges: judges, Rows: p.screen,
-		Together: p.by == solver.SharedFactor,
-		Ends:     func(value int) bool { return p.Finer > 0 && TooCoarse(p.tried(), p.values[value], p.Finer) },
-		Try:      func(values, folds []int) error { return p.try(y, total, values, folds) },
+		Values: s.values, Smaller: len(s.Smaller), Judges: judges, Rows: s.firstRows,
+		Together: s.by == solver.SharedFactor,
+		Ends: func(value int) bool {
+			rows, _, _ := s.table()
+			return s.Finer > 0 && TooCoarse(rows, s.values[value], s.Finer)
+		},
+		Try: s.try,
 		Errors: func(value int) ([]float64, float64, string) {
-			row := p.row(value)
-			return scaled(p.tallies[value].means, p.squareUnit()), row.MSE, row.Failed
+			row := s.row(value)
+			return scaled(s.tallies[value].means, s.squareUnit()), row.MSE, row.Failed
 		},
 	}
 }
 
-// tried returns a row for each value that was tried.
-func (p *solve) tried() (rows []Row) {
-	for i, t := range p.tallies {
-		if t.failed != "" || len(t.done) > 0 {
-			rows = append(rows, p.row(i))
+// startOnPart returns the index of the value from which to search: the best on a part of the features. before
+// has the errors there, for LambdaDescent.Before.
+func (s *search) startOnPart() (start int, before func(value int) []float64) {
+	part, sums := solver.PartOf(s.Shape.Dim), s.part
+	if s.Rows != nil {
+		sums = s.partOfRows(part)
+	}
+	o := s.Options
+	o.Source = Source{Sums: sums, Shape: sums[0].shape}
+	o.Trials, o.Finer = false, 0
+	o.Ranges = o.Ranges.pick(part)
+	// The kernel is a sum over features, so with fewer of them it is smaller in proportion.
+	share := float64(len(part)) / float64(s.Shape.Dim)
+	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
+	start, before, err := (&solve{Options: o}).bestAndErrors()
+	if err != nil {
+		return len(s.values) - 1, nil // all values failed, perhaps by rounding errors
+	}
+	return start, before
+}
+
+// bestAndErrors returns the index of the best value, and the errors on all folds of at least this value and its
+// neighbours, for LambdaDescent.Before; nil if only one fold is held out.
+func (p *solve) bestAndErrors() (best int, errs func(value int) []float64, err error) {
+	folds, err := p.loadFolds()
+	if err != nil {
+		return 0, nil, err
+	}
+	s, err := p.newSearch(newSystem(p.Shape, p.Units, errorFactors(folds.total), p.Threads), folds)
+	if err != nil {
+		return 0, nil, err
+	}
+	if best, _, err = s.run(); err != nil || p.Judge == JudgeFirst {
+		return best, nil, err
+	}
+	if err := s.try(s.descent().Around(best), s.filled); err != nil {
+		return 0, nil, err
+	}
+	means := make([][]float64, len(s.values))
+	for i, t := range s.tallies {
+		if t.failed == "" && len(t.means) == len(s.filled) {
+			means[i] = t.means
 		}
 	}
-	return rows
+	return best, func(value int) []float64 { return means[value] }, nil
 }
 
 // table returns a row for each value that was tried, with the errors of its folds and the fits
 // without fold 0.
-func (p *solve) table() (rows []Row, folds [][]float64, trials []*Solution) {
-	for i, t := range p.tallies {
+func (s *search) table() (rows []Row, folds [][]float64, trials []*Solution) {
+	for i, t := range s.tallies {
 		if t.failed == "" && len(t.done) == 0 {
 			continue
 		}
-		row := p.row(i)
+		row := s.row(i)
 		if row.Failed != "" {
 			t.without = nil
 		}
-		rows, folds, trials = append(rows, row), append(folds, scaled(t.means, p.squareUnit())), append(trials, t.without)
+		rows, folds, trials = append(rows, row), append(folds, scaled(t.means, s.squareUnit())), append(trials, t.without)
 	}
 	return rows, folds, trials
 }
 
-// startFrom returns the index of the value from which to search: the best on a part of the features. before
-// has the errors there, for LambdaDescent.Before: at least of that value and its neighbours on all folds.
-func (p *solve) startFrom(shape Shape) (start int, before func(value int) []float64) {
-	part := solver.PartOf(shape.Dim)
-	if p.Rows != nil {
-		p.partSums = p.partOfRows(part)
+// row returns the results for a value, with errors in units of the targets.
+func (s *search) row(value int) Row {
+	lambda, t := s.values[value], s.tallies[value]
+	row := Row{Lambda: lambda, Failed: t.failed}
+	if t.failed != "" || len(t.means) == 0 {
+		return row
 	}
-	o := p.Options
-	o.Rows, o.Add, o.Load = nil, nil, func(fold int) (*Sum, error) { return p.partSums[fold], nil }
-	o.Trials, o.Progress, o.Finer = false, nil, 0
-	o.Ranges = o.Ranges.pick(part)
-	// The kernel is a sum over features, so with fewer of them it is smaller in proportion.
-	share := float64(len(part)) / float64(shape.Dim)
-	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
-	q := &solve{Options: o, tries: tries{minPart: p.minPart}, variance: p.variance}
-	total, err := q.loadTotal()
-	if err == nil {
-		y := newSystem(total.shape, o.Weights, o.Threads)
-		y.measure(o.Ranges)
-		y.share(total)
-		if start, err = q.search(y, total); err == nil && p.Judge == JudgeFirst {
-			return start, nil
-		}
-		if err == nil {
-			c := q.choice(y, total, q.filled)
-			err = c.Try(c.Around(start), q.filled)
-		}
-		if err == nil {
-			errors := make([][]float64, len(q.values))
-			for i, t := range q.tallies {
-				if t.failed == "" && len(t.means) == len(q.filled) {
-					errors[i] = t.means
-				}
-			}
-			return start, func(value int) []float64 { return errors[value] }
-		}
+	unit := s.squareUnit()
+	row.MSE = unit * t.heldOut / t.heldOutRows
+	row.Train = unit * t.train / t.trainRows
+	row.StdErr = unit * StandardError(t.means)
+	row.Folds = len(t.means)
+	row.FoldMSE = unit * t.first
+	row.Rounding = unit * t.rounding / t.heldOutRows
+	if v := s.varianceOf(t); v > 0 {
+		row.R2 = 1 - row.MSE/(unit*v)
 	}
-	// All values failed, perhaps by rounding errors.
-	return len(p.values) - 1, nil
+	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; sum-sum != 0 { // true if one of them is not finite
+		return Row{Lambda: lambda, Failed: "errors beyond float64"}
+	}
+	return row
+}
+
+// varianceOf returns the variance by which a tally's error is divided for R², in the unit of squared errors: of
+// the target over the rows that were predicted, or over all rows if there are none. It is 1 for several targets
+// and 0 for classes.
+func (s *search) varianceOf(t tally) float64 {
+	switch len(s.Grid) {
+	case 0:
+		return 0
+	case 1:
+		if v := t.targets.squares() / t.heldOutRows; v > 0 {
+			return v
+		}
+		return centredSquares(s.total, nil, 0) / s.total.head[0]
+	}
+	return 1
 }
 
 func scaled(v []float64, by float64) []float64 {
@@ -164,4 +227,22 @@ func scaled(v []float64, by float64) []float64 {
 		out[i] = x * by
 	}
 	return out
+}
+
+// StandardError returns the standard error of the mean of the errors of K folds, 0 for one fold. The fits
+// share most of their rows, so the errors vary less than on new data: the variance of the mean is 1/K +
+// 1/(K−1) times the variance of the folds (Nadeau and Bengio 2003).
+func StandardError(v []float64) float64 {
+	if len(v) < 2 {
+		return 0
+	}
+	k := float64(len(v))
+	var mean, ss float64
+	for _, x := range v {
+		mean += x / k
+	}
+	for _, x := range v {
+		ss += float64((x - mean) * (x - mean))
+	}
+	return math.Sqrt(ss / (k - 1) * (1/k + 1/(k-1)))
 }

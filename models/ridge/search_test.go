@@ -10,22 +10,31 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// searched searches with a part of the features, as if there were many.
-func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*solve, float64) {
+// opened returns a search that has tried nothing.
+func opened(t *testing.T, o Options) *search {
 	t.Helper()
-	p := &solve{Options: s.options(lambda...), tries: tries{minPart: 40}}
-	p.Smaller, p.Judge = smaller, judgeIf(first, JudgeFirst)
-	total, err := p.loadTotal()
+	p := &solve{Options: o}
+	folds, err := p.loadFolds()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.partSums == nil {
+	s, err := p.newSearch(newSystem(o.Shape, o.Units, errorFactors(folds.total), o.Threads), folds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// searched searches with a part of the features, as if there were many.
+func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*search, float64) {
+	t.Helper()
+	o := s.options(lambda...)
+	o.Smaller, o.Judge, o.partFrom = smaller, judgeIf(first, JudgeFirst), 40
+	p := opened(t, o)
+	if p.part == nil {
 		t.Fatal("no part")
 	}
-	if s.shape.Regression {
-		p.variance = centredSquares(total, nil, 0) / total.head[0]
-	}
-	best, err := p.search(newSystem(s.shape, nil, 2), total)
+	best, _, err := p.run()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +55,7 @@ func TestSearchMatchesTryingAll(t *testing.T) {
 					lambda, smaller := []float64{1e-4, 1e-6, 1e-3, 1e-5, 1e-2, 1e-1}, []float64{1e-7, 1e-8, 1e-9}
 					p, got := searched(t, s, lambda, smaller, first)
 					o := s.options(lambda...)
-					o.Smaller, o.Judge, o.All = smaller, judgeIf(first, JudgeFirst), true
+					o.Smaller, o.Judge, o.TryAll = smaller, judgeIf(first, JudgeFirst), true
 					want, err := Solve(o)
 					if err != nil {
 						t.Fatal(err)
@@ -125,12 +134,9 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 	if chosen != 1e-4 {
 		t.Errorf("chose %g", chosen)
 	}
-	p := &solve{Options: s.options(0, 1e-18, 1e-17, 1e-16), tries: tries{minPart: 40}}
-	total, err := p.loadTotal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.search(newSystem(s.shape, nil, 2), total); err == nil ||
+	o := s.options(0, 1e-18, 1e-17, 1e-16)
+	o.partFrom = 40
+	if _, err := Solve(o); err == nil ||
 		!strings.HasPrefix(err.Error(), "ridge: no lambda can be used: not positive definite") {
 		t.Errorf("%v", err)
 	}
@@ -176,14 +182,10 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 		finer  float64
 		coarse bool
 	}{{least, 0, false}, {least, want / 2, false}, {least, want, true}, {least, 1000, true}, {below, want, false}} {
-		lambda := c.lambda
-		p := &solve{Options: s.options(lambda...), tries: tries{minPart: 40}}
-		p.Finer = c.finer
-		total, err := p.loadTotal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		best, err := p.search(newSystem(s.shape, nil, 2), total)
+		o := s.options(c.lambda...)
+		o.Finer, o.partFrom = c.finer, 40
+		p := opened(t, o)
+		best, coarse, err := p.run()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,8 +193,8 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 		for _, v := range p.tallies {
 			folds = max(folds, len(v.done))
 		}
-		if p.values[best] != want || p.coarse != c.coarse || (folds > 1) == c.coarse {
-			t.Errorf("up to %g: lambda %g, want %g; too coarse: %v, %d folds", c.finer, p.values[best], want, p.coarse, folds)
+		if p.values[best] != want || coarse != c.coarse || (folds > 1) == c.coarse {
+			t.Errorf("up to %g: lambda %g, want %g; too coarse: %v, %d folds", c.finer, p.values[best], want, coarse, folds)
 		}
 	}
 }

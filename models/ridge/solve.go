@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
@@ -22,9 +23,17 @@ func AutoLambda() []float64 {
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// NextLambda returns the value below AutoLambda that is tried on a grid of 8 bits, so that TooCoarse sees
-// whether a finer grid would help.
-func NextLambda() []float64 { return SmallerLambda()[:1] }
+// SmallerOn returns the values to try below AutoLambda on a grid of that many steps: on 8 bits only the next
+// one, if rows may be summed again on a finer grid, so that TooCoarse sees whether this would help.
+func SmallerOn(steps int, mayRefine bool) []float64 {
+	switch {
+	case steps > features.ByteSteps:
+		return SmallerLambda()
+	case mayRefine:
+		return SmallerLambda()[:1]
+	}
+	return nil
+}
 
 // Floor returns the λ that is equivalent to rounding features to a grid of that step: rounding errors have
 // variance step²/12 and are nearly independent, so each row adds that much to the diagonal of the Gram
@@ -34,30 +43,35 @@ func Floor(step float64) float64 { return step * step / 12 }
 // Options are the options of Solve.
 type Options struct {
 	Choice
+	Results
 	Source
 	FoldPlan
 	// Gap leaves out a gap in time: fold 1 is not fitted to while fold 0 is held out; see SolveChain.
 	Gap bool
 	Units
 	Threads int // number of goroutines; < 1 means 1. The result does not depend on it
-	// Progress is called with a readable line for every system solved; may be nil.
-	Progress func(string)
+
+	rereadAbove, partFrom int // unless 0, instead of solver.RereadAbove and solver.PartFrom; for tests
 }
 
-// Choice says which values of λ are tried, and what is kept of each.
+// Choice says which values of λ are tried.
 type Choice struct {
 	// Lambda holds the values of λ to choose from, each finite and ≥ 0. λ applies to the mean loss. At
 	// least one value is needed; several need Folds ≥ 2.
-	Lambda []float64
+	Lambda []float64 `json:"lambda,omitempty"`
 	// Smaller has further values in descending order, all below Lambda. If the least value of Lambda has
 	// the least held-out error, these are tried in order until one does no better.
-	Smaller []float64
-	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features and more than
+	Smaller []float64 `json:"smaller,omitempty"`
+	// TryAll makes Solve try all values of Lambda on all folds. Otherwise, with many features and more than
 	// three values, it skips values that are unlikely to be the best.
-	All bool
-	// Start is the λ to try first with many features. 0 starts from the best value on a part of the
+	TryAll bool `json:"all,omitempty"`
+	// StartLambda is the λ to try first with many features. 0 starts from the best value on a part of the
 	// features, which suits random features, as any part of them is like the others.
-	Start float64
+	StartLambda float64 `json:"start,omitempty"`
+}
+
+// Results says what Solve returns besides λ and weights.
+type Results struct {
 	// Finer is for TooCoarse: if the first fold leads to a λ for which the grid is too coarse, Solve
 	// returns that λ without weights, and the caller sums again on a finer grid. With 0 it always fits.
 	Finer float64
@@ -65,24 +79,22 @@ type Choice struct {
 	Trials bool
 	// Unfitted makes Solve return after the choice of λ, without weights.
 	Unfitted bool
-	// Spreads makes Solve return Solution.Spread, with random signs drawn by Seed. FirstSpread makes it
-	// return Solution.FirstSpread too, for targets with Trials.
-	Spreads, FirstSpread bool
-	Seed                 uint64
+	// Sketch makes Solve return Solution.Sketch, with random signs drawn by Seed. FirstSketch makes it
+	// return Solution.FirstSketch too, for targets with Trials.
+	Sketch, FirstSketch bool
+	Seed                uint64
 }
 
-// Source provides the sums of the rows.
+// Source provides the sums of the rows: by one of Add, Sums and Rows.
 type Source struct {
-	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded several times if Folds ≥
-	// 2. The caller may reuse the Sum at the next call of Load. Solve changes it only if it is the only
-	// one.
-	Load func(fold int) (*Sum, error)
-	// Add, unless nil, is called instead of Load: it adds the sum of a fold to another Sum of that Shape.
-	// Sums that are read from storage then need no memory besides what Solve takes; see Memory.
+	// Add adds the sum of a fold to another Sum of that Shape, 0 ≤ fold < max(Folds, 1). It is called
+	// several times for a fold if Folds ≥ 2. Sums that are read from storage need no memory besides what
+	// Solve takes; see Memory.
 	Add   func(to *Sum, fold int) error
-	Shape Shape
-	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and weights
-	// are the same as from their sums.
+	Shape Shape // for Add
+	// Sums are the sums of the folds, in memory. Solve changes them only if there is one.
+	Sums []*Sum
+	// Rows has the rows of Folds ≥ 2 folds. λ and weights are the same as from their sums.
 	Rows *Rows
 }
 
@@ -119,10 +131,10 @@ type Solution struct {
 	// each target over the rows of fold 0, if these were predicted.
 	Variance, FoldVariance []float64
 
-	// Spread is for the rows that the weights were fitted to, FirstSpread for the rows without fold 0 and
-	// the same λ. Both are nil unless requested, or if numbers do not fit in float32. FirstSpread is also
-	// nil if leverages are so small that Spread serves for the rows of fold 0 as well.
-	Spread, FirstSpread *Spread
+	// Sketch is for the rows that the weights were fitted to, FirstSketch for the rows without fold 0 and
+	// the same λ. Both are nil unless requested, or if numbers do not fit in float32. FirstSketch is also
+	// nil if leverages are so small that Sketch serves for the rows of fold 0 as well.
+	Sketch, FirstSketch *Sketch
 
 	HeldOut *Solution // the fit without fold 0, which has no Table; nil unless requested
 	// Trials are fits without fold 0 for each row of Table, within the tolerance of the descent. An entry
@@ -200,15 +212,14 @@ func solverShape(s Shape) solver.Shape {
 // weights. If folds are solved by descent, it adds the factors in float32 and the sums over a part of the
 // features, or the stored rows. rows may be 0 if unknown. With first, only the first fold is held out. For
 // 10,000 features and 10 classes it is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. Above 16,384
-// features it assumes Options.Add, so that only one sum, and a part of the features of each fold, is in
-// memory.
+// features only one sum, and a part of the features of each fold, is in memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	return solver.Memory(solverShape(shape), rows, folds, threads, first) + spreadBytes(shape.Dim)
+	return solver.Memory(solverShape(shape), rows, folds, threads, first) + sketchBytes(shape.Dim)
 }
 
 // MemoryOfRows is Memory for Options.Rows.
 func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
-	return solver.MemoryOfRows(solverShape(shape), rows, folds, threads) + spreadBytes(shape.Dim)
+	return solver.MemoryOfRows(solverShape(shape), rows, folds, threads) + sketchBytes(shape.Dim)
 }
 
 // MaxTrialBytes is the largest size for which Solution.Trials should be requested.
@@ -233,111 +244,77 @@ func Solve(opts Options) (*Solution, error) {
 	}
 	if opts.Rows != nil {
 		opts.Shape = opts.Rows.Shape
+	} else if opts.Sums != nil {
+		opts.Shape = opts.Sums[0].shape
 	}
 	p := &solve{Options: opts}
-	if len(opts.Lambda) > solver.PartValues && opts.Folds <= solver.PartFolds && !opts.All {
-		p.minPart = solver.PartFrom
-	}
-	defer func() { p.buffer = nil }()
-	total, err := p.loadTotal()
+	folds, err := p.loadFolds()
 	if err != nil {
 		return nil, err
 	}
+	total := folds.total
 	if err := p.checkRows(total); err != nil {
 		return nil, err
 	}
-	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows()}
-	y := newSystem(total.shape, opts.Weights, opts.Threads)
-	y.measure(opts.Ranges)
-	y.share(total)
-	switch len(opts.Grid) {
-	case 0:
-	case 1:
-		p.variance = centredSquares(total, nil, 0) / total.head[0]
-	default:
-		p.variance = 1
-		for c, g := range opts.Grid {
-			fit.Variance = append(fit.Variance, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head[0]))
-		}
-	}
+	y := newSystem(p.Shape, p.Units, errorFactors(total), p.Threads)
+	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows(), Variance: p.variances(total)}
 	if opts.Validates() {
-		best, err := p.search(y, total)
-		if err != nil {
-			return nil, err
-		}
-		if fit.Lambda = p.values[best]; p.coarse {
-			p.report("ridge: lambda %g: the grid of the features is too coarse", fit.Lambda)
-			return fit, nil
-		}
-		if fit.Table, fit.FoldErrors, fit.Trials = p.table(); !opts.Trials {
-			fit.Trials = nil
-		}
-		if i := slices.IndexFunc(fit.Trials, func(t *Solution) bool { return t != nil }); i >= 0 {
-			fit.FirstRows = fit.Rows - fit.Trials[i].Rows
-		}
-		for c, m := range p.first {
-			step := opts.Grid[c].Step()
-			fit.FoldVariance = append(fit.FoldVariance, float64(step*step)*(m.squares()/float64(m.n)))
+		if coarse, err := p.chooseLambda(fit, y, folds); err != nil || coarse {
+			return fit, err
 		}
 	}
 	if opts.Unfitted {
 		return fit, nil
 	}
-	if p.rereads(total.shape) || total.outlines() {
-		if total, err = p.sumOf(func(int) bool { return true }); err != nil {
+	total = folds.total // the search may have completed it
+	if p.rereads() || total.outlines() {
+		if total, err = p.sumOf(everyFold); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.fit(fit, y, total); err != nil {
-		return nil, err
-	}
-	p.report("ridge: all %d rows: lambda %g", fit.Rows, fit.Lambda)
-	if opts.Spreads {
-		if err := p.spreads(fit, y, total); err != nil {
-			return nil, err
-		}
-	}
-	if opts.HeldOut {
-		fit.HeldOut = &Solution{Lambda: fit.Lambda}
-		if err := p.fitHeldOut(fit.HeldOut, y, total); err != nil {
-			return nil, err
-		}
-	}
-	return fit, nil
+	return fit, p.fitAll(fit, y, total)
 }
 
-// fit fits weights exactly to the rows in total, which it overwrites, and stores them in fit.
-func (p *solve) fit(fit *Solution, y *system, total *Sum) error {
-	y.setSums(total, nil)
-	if pivot, ok := y.solveIn(p.mu(y, fit.Lambda), total); !ok {
-		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
+// chooseLambda sets the λ of fit and the results of cross-validation. coarse says that the first fold has led to
+// a λ for which the grid is too coarse; there are no results then. It completes the total of folds if rows are
+// stored but sums must be solved.
+func (p *solve) chooseLambda(fit *Solution, y *system, folds *foldSums) (coarse bool, err error) {
+	s, err := p.newSearch(y, folds)
+	if err != nil {
+		return false, err
 	}
-	return p.weights(fit, y)
+	best, coarse, err := s.run()
+	if err != nil {
+		return false, err
+	}
+	fit.Lambda = s.values[best]
+	if coarse {
+		return true, nil
+	}
+	var trials []*Solution
+	fit.Table, fit.FoldErrors, trials = s.table()
+	if p.Trials {
+		fit.Trials = trials
+	}
+	if i := slices.IndexFunc(fit.Trials, func(t *Solution) bool { return t != nil }); i >= 0 {
+		fit.FirstRows = fit.Rows - fit.Trials[i].Rows
+	}
+	for c, m := range s.first {
+		step := p.Grid[c].Step()
+		fit.FoldVariance = append(fit.FoldVariance, float64(step*step)*(m.squares()/float64(m.n)))
+	}
+	return false, nil
 }
 
-// fitHeldOut fits weights to the rows outside fold 0.
-func (p *solve) fitHeldOut(fit *Solution, y *system, total *Sum) error {
-	all := total.Rows()
-	total.Clear()
-	if err := p.add(total, func(f int) bool { return f > 1 || f == 1 && !p.Gap }); err != nil {
-		return err
-	}
-	if fit.Rows = total.Rows(); fit.Rows == 0 {
-		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, and none remains to train on; use more rows", all)
-	}
-	if err := p.fit(fit, y, total); err != nil {
-		return fmt.Errorf("%w (for the rows without fold 0)", err)
-	}
-	p.report("ridge: %d rows without fold 0: lambda %g", fit.Rows, fit.Lambda)
-	if total.shape.Regression {
+// variances returns the variance of each of several targets.
+func (p *solve) variances(total *Sum) (variances []float64) {
+	if len(p.Grid) < 2 {
 		return nil
 	}
-	total.Clear()
-	if err := p.add(total, func(f int) bool { return f == 0 }); err != nil {
-		return err
+	for c, g := range p.Grid {
+		variances = append(variances, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head[0]))
 	}
-	fit.FirstRows, fit.Discriminants = total.Rows(), y.discriminants(total, p.Threads)
-	return nil
+	return variances
 }
 
 func (o *Options) validate() error {
@@ -355,6 +332,9 @@ func (o *Options) validate() error {
 	}
 	if o.Rows != nil && (o.Folds < 2 || len(o.Rows.Folds) != o.Folds) {
 		return fmt.Errorf("ridge: rows of %d folds, want %d, two or more", len(o.Rows.Folds), o.Folds)
+	}
+	if o.Sums != nil && len(o.Sums) != max(o.Folds, 1) {
+		return fmt.Errorf("ridge: %d sums, want one for each of %d folds", len(o.Sums), max(o.Folds, 1))
 	}
 	if o.Judge == JudgeFirst && o.Folds < 2 {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)

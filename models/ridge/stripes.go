@@ -50,7 +50,8 @@ func FitStripes(shape Shape, folds int, most int64,
 		if b <= most {
 			return more, b, 0
 		}
-		if least = min(least, b); len(more) < n {
+		least = min(least, b)
+		if len(more) < n {
 			break // each has one part
 		}
 		n = len(more)

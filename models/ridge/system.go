@@ -1,6 +1,8 @@
 package ridge
 
 import (
+	"slices"
+
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
@@ -26,50 +28,43 @@ type system struct {
 
 	weights *profile.WeightGrid // nil if rows have none
 
-	// each has a factor for the squared errors of each output: 1 unless there are several targets; see
-	// share.
-	each []float64
-
+	each   []float64 // factors of the squared errors of the outputs; see errorFactors
 	ranges Ranges
 }
 
-func newSystem(shape Shape, weights *profile.WeightGrid, threads int) *system {
+// newSystem returns a system for sums of the shape. each has the factors of the squared errors; see
+// errorFactors.
+func newSystem(shape Shape, u Units, each []float64, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
 	y := &system{
-		shape: shape, Matrix: solver.NewMatrix(d, threads), weights: weights,
-		colSum: make([]float64, d), outSum: make([]float64, k),
-		v: make([]float64, d*k), scratch: make([]float64, d), each: make([]float64, k),
+		shape: shape, Matrix: solver.NewMatrix(d, threads), weights: u.Weights, ranges: u.Ranges, each: each,
+		colSum: make([]float64, d), outSum: make([]float64, k), v: make([]float64, d*k), scratch: make([]float64, d),
 	}
-	for c := range y.each {
-		y.each[c] = 1
+	for j := range y.Ridge {
+		y.Ridge[j] = 1
+		if h := u.Ranges.Half; h != nil {
+			y.Ridge[j] = 1 / float64(h[j]*h[j])
+		}
 	}
-	y.measure(Ranges{})
 	return y
 }
 
-// share divides the squared errors of several targets by their variances over all rows and averages them,
-// because targets may have different units.
-func (y *system) share(total *Sum) {
-	if !y.shape.Regression || y.shape.Outputs == 1 {
-		return
+// errorFactors returns a factor for the squared errors of each output: 1 unless there are several targets.
+// Errors of these are divided by their variances over the rows of total and averaged, because targets may have
+// different units.
+func errorFactors(total *Sum) []float64 {
+	k := total.shape.Outputs
+	each := slices.Repeat([]float64{1}, k)
+	if !total.shape.Regression || k == 1 {
+		return each
 	}
-	for c := range y.each {
-		y.each[c] = 0 // a constant target has no errors
+	for c := range each {
+		each[c] = 0 // a constant target has no errors
 		if v := centredSquares(total, nil, c) / total.head[0]; v > 0 {
-			y.each[c] = 1 / (v * float64(y.shape.Outputs))
+			each[c] = 1 / (v * float64(k))
 		}
 	}
-}
-
-// measure sets the diagonal that μ multiplies from the ranges of the features.
-func (y *system) measure(r Ranges) {
-	y.ranges = r
-	for j := range y.Ridge {
-		y.Ridge[j] = 1
-		if r.Half != nil {
-			y.Ridge[j] = 1 / float64(r.Half[j]*r.Half[j])
-		}
-	}
+	return each
 }
 
 // centre computes G_c for descents over the rows that are in total but not in out; out may be nil. The
@@ -111,20 +106,10 @@ func (y *system) masses(head []float64) float64 {
 	return sum
 }
 
-// solve computes V for one μ into y.v, for the rows that are in total but not in out. If the matrix is not
-// positive definite to working precision, ok is false and pivot is the index of the failure. setSums must
-// have been called with the same sums. The matrix of centre is lost.
-func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
-	return y.solveBy(y.Tiles(), mu, total, out)
-}
-
-// solveIn is solve for the rows of total. It computes in the tiles of total.
-func (y *system) solveIn(mu float64, total *Sum) (pivot int, ok bool) {
-	return y.solveBy(total.tiles, mu, total, nil)
-}
-
-// solveBy is solve with given tiles to compute in, which may be total's.
-func (y *system) solveBy(tiles [][]float64, mu float64, total, out *Sum) (pivot int, ok bool) {
+// solve computes V for one μ into y.v, for the rows that are in total but not in out. It computes in the tiles,
+// which may be total's. If the matrix is not positive definite to working precision, ok is false and pivot is
+// the index of the failure. setSums must have been called with the same sums.
+func (y *system) solve(tiles [][]float64, mu float64, total, out *Sum) (pivot int, ok bool) {
 	y.CentreTiles(tiles, total.tiles, out.tilesOf(), y.colSum, y.n)
 	y.rightSides(total, out)
 	return y.SolveTiles(tiles, y.v, y.shape.Outputs, mu)

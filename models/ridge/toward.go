@@ -15,7 +15,8 @@ func (e *Evaluator) Toward(train *Sum, prior *Fits, strengths []float64) []*Fits
 	all, intercept := make([]*Fits, len(strengths)), make([]float64, k)
 	prior.system().intercept(intercept)
 	e.each(len(strengths), func(y *system, i int) {
-		if all[i] = prior; train.head[0] == 0 {
+		all[i] = prior
+		if train.head[0] == 0 {
 			return
 		}
 		f := e.newFits(1)

@@ -103,23 +103,26 @@ func (s *sample) all() []int {
 	return all
 }
 
-// options solves the sample with its folds.
-func (s *sample) options(lambda ...float64) Options {
+// sums returns the sums of the folds.
+func (s *sample) sums() []*Sum {
 	sums := make([]*Sum, s.folds)
 	for f := range sums {
 		in, _ := s.split(f)
 		sums[f] = s.sum(in)
 	}
+	return sums
+}
+
+// options solves the sample with its folds.
+func (s *sample) options(lambda ...float64) Options {
 	return Options{
-		Choice: Choice{Lambda: lambda}, FoldPlan: FoldPlan{Folds: s.folds}, Source: Source{Load: func(f int) (*Sum, error) {
-			if s.folds > 1 {
-				return sums[f], nil
-			}
-			only := NewSum(s.shape) // Solve may overwrite it
-			only.Merge(sums[f])
-			return only, nil
-		}}, Units: Units{Step: s.step, Grid: s.grid}, Threads: 2,
+		Choice: Choice{Lambda: lambda}, FoldPlan: FoldPlan{Folds: s.folds}, Source: adding(s.sums()...), Units: Units{Step: s.step, Grid: s.grid}, Threads: 2,
 	}
+}
+
+// adding is the Source of sums in memory.
+func adding(sums ...*Sum) Source {
+	return Source{Shape: sums[0].shape, Add: func(to *Sum, fold int) error { to.Merge(sums[fold]); return nil }}
 }
 
 // phi and target give a row in units of the data.

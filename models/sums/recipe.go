@@ -85,7 +85,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		r.Classes = schema.NewVocabulary(p.Classes)
 	}
 	for _, f := range m.Files {
-		if slices.Contains([]string{models.WeightsFile, models.SegmentsFile, models.SpreadFile}, f.Name) {
+		if slices.Contains([]string{models.WeightsFile, models.SegmentsFile, models.SketchFile}, f.Name) {
 			continue
 		}
 		data, err := models.ReadFile(ctx, dir, m, f.Name)

@@ -233,7 +233,7 @@ func (p *Plan) objects() int64 {
 	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) +
 		fit*max(p.fits, 1))
 	if p.Rounds == 0 && p.Components == 0 {
-		n++ // the spread of leverages
+		n++ // the sketch of the leverages
 	}
 	switch {
 	case p.Rounds > 0:

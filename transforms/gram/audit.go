@@ -59,7 +59,7 @@ func (a *Audited) Code(c *wire.Coder) {
 	})
 }
 
-// beginAudit returns the sum of one lane of an Audit. It uses a Summer whose folders audit instead
+// beginAudit returns the sum of one lane of an Audit. It uses a Summer whose folds audit instead
 // of summing.
 func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Summing, error) {
 	s, err := NewSummer(l, &p.Pass)
@@ -69,11 +69,11 @@ func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Sum
 	n := audit.Len(s.shape)
 	sum := &Audited{Left: make([]uint64, n*len(s.folds)), Copies: make([][]profile.Content, len(s.sets()))}
 	for i, f := range s.folds {
-		f.audit, f.left = &audit.Audit{Shape: s.shape, Random: p.Fold.Random}, sum.Left[i*n:][:n]
+		f.audit, f.left = &audit.Audit{Shape: s.shape, Random: p.Spec.Random}, sum.Left[i*n:][:n]
 	}
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: s.add, Done: func(*dataset.Report) error {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: s.add, Done: func(*dataset.Report) error {
 		s.flush() // ignore the count of features beyond the grid: the audited sums have the same ones
-		if p.Fold.Apart == nil {
+		if p.Spec.Frequent == nil {
 			return nil
 		}
 		some := new(Audited)

@@ -57,7 +57,7 @@ type group struct {
 
 // readCopies reads the separately counted rows in the reports of a pass, and assigns their copies to folds.
 func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
-	if p.Fold.Apart == nil {
+	if p.Spec.Frequent == nil {
 		return nil, nil
 	}
 	data, err := storage.ReadState(ctx, st.Reports, transforms.MaxState)
@@ -82,7 +82,7 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 // newCopies assigns the copies of contents to folds.
 func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 	c = &copies{contents: contents}
-	if c.encoder, err = transforms.TargetEncoder(p.Fold.Recipe); err != nil {
+	if c.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
 	}
 	for i := range c.contents {
@@ -90,7 +90,7 @@ func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 		var groups []group
 		for k := range content.Copies {
 			h := profile.CopyHash(content.Hash, k)
-			fold, part := p.Fold.Sum(h), c.encoder.Part(h)
+			fold, part := p.Spec.Sum(h), c.encoder.Part(h)
 			at := slices.IndexFunc(groups, func(g group) bool { return g.fold == fold && c.encoder.Part(g.hash) == part })
 			if at < 0 {
 				at, groups = len(groups), append(groups, group{fold: fold, hash: h})
@@ -110,7 +110,7 @@ func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, cont
 	if len(contents) == 0 {
 		return nil
 	}
-	p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: r.TargetGrid}}, Fold: SpecOf(r, to.Shape().Outputs)}
+	p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: r.TargetGrid}}, Spec: SpecOf(r, to.Shape().Outputs)}
 	c, err := newCopies(p, contents)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 		return nil
 	}
 	in, out := m.Dims()
-	z := features.NewGrid(out, p.Fold.Steps)
+	z := features.NewGrid(out, p.Spec.Steps)
 	var b rows.Block
 	var n, weights []int64
 	flush := func() error {
@@ -132,8 +132,8 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 			return nil
 		}
 		weights = nil
-		if p.Fold.Weights != nil {
-			weights = p.Fold.Weights.Whole(nil, &b, 0, b.N)
+		if p.Spec.Weights != nil {
+			weights = p.Spec.Weights.Whole(nil, &b, 0, b.N)
 		}
 		if m.Quantize(z, b.X, b.N, threads) > 0 {
 			return fmt.Errorf("gram: features of frequent rows exceed the bound of the recipe")
@@ -171,8 +171,8 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 // meanShare returns the share of all rows that are copies of one frequent row, averaged over the
 // frequent rows.
 func (p *Pass) meanShare() float64 {
-	if p.Fold.Apart != nil {
-		return p.Fold.Apart.Mean
+	if p.Spec.Frequent != nil {
+		return p.Spec.Frequent.Mean
 	}
 	return p.Copies.MeanShare()
 }

@@ -46,9 +46,9 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 	}
 	for _, path := range [][]float64{{1e-6, 3e-6, 1e-5, 3e-5}, {1e-11, 1e-10, 1e-9, 1e-8}} {
 		p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: target}},
-			Fold: Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 2, Judge: ridge.JudgeFirst},
-				Choice: Choice{Lambda: path, Again: true}, Steps: features.ByteSteps}}
-		_, _, report, err := solveRidge(p, nil, shape, g, 1,
+			Spec: Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 2, Judge: ridge.JudgeFirst},
+				Solving: Solving{Choice: ridge.Choice{Lambda: path}, MayRefine: true}, Steps: features.ByteSteps}}
+		_, report, err := solveRidge(p, nil, shape, g, 1,
 			func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil }, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -38,31 +38,33 @@ func init() {
 // Pass is a pass over the data that computes the sums for a solve.
 type Pass struct {
 	transforms.Pass
-	Fold Spec `json:"fold"`
+	Spec Spec `json:"fold"`
 }
 
-// Spec describes the sums of a Pass, and how Solve uses them.
+// Spec describes the sums of a Pass, and how Solve uses them. Solve reads the sums of one set of folds only,
+// so a pass with Levels is not solved, and neither is one with Random. Rows excludes Levels, Frequent and
+// Random.
 type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
 	ridge.FoldPlan
-	Choice
+	Solving
 	// Components is the number of principal components to compute; rows then need no labels. 0
 	// means a model with labels.
 	Components int `json:"components,omitempty"`
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *profile.WeightGrid `json:"weights,omitempty"`
-	// Apart describes frequent rows. The pass does not add their copies to a fold but counts them
+	// Frequent describes frequent rows. The pass does not add their copies to a fold but counts them
 	// separately (Report.Copies), because parts of the data are summed independently; the solve
 	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
-	Apart *profile.Frequency `json:"apart,omitempty"`
+	Frequent *profile.Frequency `json:"apart,omitempty"`
 	Listing
 	// Levels is not empty if the rows of different levels of a column are summed separately, each
 	// in a set of folds of its own. Levels[i] has the names of the levels in set i. If the last set
 	// has no names, it has the rows of all other levels.
 	Levels [][]string `json:"levels,omitempty"`
-	// Alone says that no later pass reads the data, so the solve need not store trials for it.
-	Alone bool `json:"alone,omitempty"`
+	// NoPassFollows says that no later pass reads the data, so the solve need not store trials for it.
+	NoPassFollows bool `json:"alone,omitempty"`
 	// Rows says to store the few rows instead of their sums; see ridge.StoresRows.
 	Rows bool `json:"rows,omitempty"`
 	// Steps is the number of steps of the features' grid from 0 to their bound: 127 for 8 bits.
@@ -71,28 +73,23 @@ type Spec struct {
 	Random []uint64 `json:"random,omitempty"`
 }
 
-// Choice says which values of λ are tried.
-type Choice struct {
-	Lambda  []float64 `json:"lambda,omitempty"`  // the path to solve for
-	Smaller []float64 `json:"smaller,omitempty"` // as ridge.Options.Smaller
-	// All says to try all of Lambda on all folds, as ridge.Options.All.
-	All bool `json:"all,omitempty"`
-	// Start is where the choice of λ begins, as ridge.Options.Start.
-	Start float64 `json:"start,omitempty"`
-	// Again says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
+// Solving says which values of λ a solve tries, and what it returns.
+type Solving struct {
+	ridge.Choice
+	// MayRefine says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
 	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.
-	Again bool `json:"again,omitempty"`
-	// Spread says which spreads are computed.
-	Spread Spreads `json:"spread,omitempty"`
+	MayRefine bool `json:"again,omitempty"`
+	// Sketch says which sketches are computed.
+	Sketch Sketches `json:"spread,omitempty"`
 }
 
-// Spreads says which ridge.Spreads a solve computes.
-type Spreads string
+// Sketches says which ridge.Sketches a solve computes.
+type Sketches string
 
 const (
-	AllSpreads Spreads = ""     // of all rows, and for targets also of the rows outside of the first fold
-	OneSpread  Spreads = "one"  // of all rows
-	NoSpread   Spreads = "none" // none
+	AllSketches Sketches = ""     // of all rows, and for targets also of the rows outside of the first fold
+	OneSketch   Sketches = "one"  // of all rows
+	NoSketch    Sketches = "none" // none
 )
 
 // Listing says what reports contain about each row.
@@ -128,7 +125,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 		if err != nil {
 			return err
 		}
-		l.Saver, l.Request.Lines = sums, p.Fold.Positions
+		l.Saver, l.Request.Lines = sums, p.Spec.Positions
 		add := func(at profile.FoldPlace, b *rows.Block) error { return sums.add(ctx, at, b) }
 		if err := l.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err
@@ -143,8 +140,8 @@ func (s *Spec) Sums() int { return s.Folds * max(1, len(s.Levels)) }
 // Shape returns the shape of the ridge sums of a pass over D features.
 func (p *Pass) Shape(dim int) ridge.Shape {
 	return ridge.Shape{
-		Dim: dim, Outputs: p.Fold.Outputs, Regression: p.Target != nil && p.Target.Grid != nil,
-		Weighted: p.Fold.Weights != nil,
+		Dim: dim, Outputs: p.Spec.Outputs, Regression: p.Target != nil && p.Target.Grid != nil,
+		Weighted: p.Spec.Weights != nil,
 	}
 }
 

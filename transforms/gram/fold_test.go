@@ -69,11 +69,11 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 	p := &Pass{
 		Pass: transforms.Pass{Data: *d, Mode: dataset.FailFast, Seed: 11,
 			Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
-		Fold: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 4}, Steps: 127,
-			Choice: Choice{Lambda: []float64{1e-3, 1e-2}}},
+		Spec: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 4}, Steps: 127,
+			Solving: Solving{Choice: ridge.Choice{Lambda: []float64{1e-3, 1e-2}}}},
 	}
 	if regression {
-		p.Target, p.Fold.Outputs = &transforms.Labeling{Grid: linear.Grids{{Low: -2, High: 2}}}, 1
+		p.Target, p.Spec.Outputs = &transforms.Labeling{Grid: linear.Grids{{Low: -2, High: 2}}}, 1
 	}
 	return p
 }
@@ -90,7 +90,7 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
-		Trials: at("trials"), Spread: at("spread")}
+		Trials: at("trials"), Sketch: at("spread")}
 	sc.Pass = uri
 	pipeline, s := beam.NewPipelineWithRoot()
 	parts, reports := Sums(s, sc, st)
@@ -99,7 +99,7 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.
 		t.Fatal(transforms.FindFault(err))
 	}
 	var all []byte
-	for _, run := range readRuns(t, st, p.Fold.Folds, p.Shape(64)) {
+	for _, run := range readRuns(t, st, p.Spec.Folds, p.Shape(64)) {
 		if err := run.each(ctx, dir, func(_ int, part []byte) error { all = append(all, part...); return nil }); err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ func (s *laneSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block)
 	if s.lists {
 		s.lines = append(s.lines, b.Lines...)
 	}
-	if err := s.Summer.add(at, b); err != nil || !s.pass.Fold.Rows {
+	if err := s.Summer.add(at, b); err != nil || !s.pass.Spec.Rows {
 		return err
 	}
 	defer s.lane.Clock(transforms.StoreTime)()
@@ -93,7 +93,7 @@ func (s *laneSums) begin() {
 // returns all stored runs, and the new ones among them.
 func (s *laneSums) store(ctx context.Context, name string) (all, stores []stored, err error) {
 	defer s.lane.Clock(transforms.StoreTime)()
-	if s.pass.Fold.Rows {
+	if s.pass.Spec.Rows {
 		return s.storeRows(ctx, name)
 	}
 	all, err = storeRuns(ctx, s.dir, name, runsOf(s.shape, s.stripe), s.lane.Scan.Threads, s.part)
@@ -169,14 +169,14 @@ func (s *laneSums) clear() {
 		}
 	}
 	s.full = nil
-	if !s.pass.Fold.Rows {
+	if !s.pass.Spec.Rows {
 		s.each(func(_ int, values []float64) { clear(values) })
 	}
 }
 
 // load adds stored parts to the sums. If rows are stored instead of sums, it replaces the rows.
 func (s *laneSums) load(ctx context.Context, parts []stored) error {
-	if s.pass.Fold.Rows {
+	if s.pass.Spec.Rows {
 		return s.setRows(ctx, parts)
 	}
 	next := s.stripe.First
@@ -239,9 +239,9 @@ func selectRows(to, b *rows.Block, rest []int) *rows.Block {
 	return to
 }
 
-// folder collects the rows of one fold until a block is full, and adds its features to
+// foldSum collects the rows of one fold until a block is full, and adds its features to
 // the fold's sum.
-type folder struct {
+type foldSum struct {
 	lane *transforms.Lane
 	pass *Pass
 	m    features.Gridded
@@ -249,28 +249,28 @@ type folder struct {
 	sum     *ridge.Sum
 	carried *ridge.GridRows // used instead of the sum if rows are stored
 	audit   *audit.Audit    // used instead of the sum in an Audit
-	left    []uint64
-	labels  []int32 // scratch
+	left    []uint64        // this fold's part of Audited.Left
+	labels  []int32         // scratch
 
 	rows  profile.WeightCollector
-	bytes *features.Grid // scratch that all folders of a Summer share
+	bytes *features.Grid // scratch that all folds of a Summer share
 
 	counts    bool // count features beyond the grid; only one stripe does
 	saturated int64
 }
 
-func newFolder(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *folder {
-	f := &folder{
+func newFoldSum(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
+	f := &foldSum{
 		lane: l, pass: p, m: m,
 		sum:   sum,
 		bytes: grid,
 	}
-	f.rows = profile.WeightCollector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
+	f.rows = profile.WeightCollector{Weights: p.Spec.Weights, Unlabeled: p.Spec.Components > 0, Full: f.add}
 	return f
 }
 
 // add adds a block of rows with weights on the grid, if there is one.
-func (f *folder) add(b *rows.Block, weights []int64) {
+func (f *foldSum) add(b *rows.Block, weights []int64) {
 	stop := f.lane.Clock(transforms.MapTime)
 	saturated := f.m.Quantize(f.bytes, b.X, b.N, f.lane.Scan.Threads)
 	stop()

@@ -114,8 +114,8 @@ func TestALostLaneRepeatsOneShard(t *testing.T) {
 		p := passOf(t, table(n, false), 1, false)
 		p.Shards = p.Data.Shards(9_000)
 		if apart {
-			p.Fold.Apart = &profile.Frequency{}
-			p.Fold.Contents = true
+			p.Spec.Frequent = &profile.Frequency{}
+			p.Spec.Contents = true
 		}
 		if len(p.Shards) < 8 {
 			t.Fatalf("%d shards", len(p.Shards))
@@ -234,7 +234,7 @@ func TestASumIsEmptyAfterAFailedRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := p.Fold.Recipe.Open()
+	m, err := p.Spec.Recipe.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

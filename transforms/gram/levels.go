@@ -21,10 +21,10 @@ type byLevel struct {
 	rows    []levelRows
 	index   map[string]int
 	classes int
-	counts  bool    // count rows; only one stripe does
-	others  bool    // the last set has the rows of all levels without a set of their own
-	at      [][]int // indices of the rows of each level in a block
-	part    rows.Block
+	counts  bool       // count rows; only one stripe does
+	others  bool       // the last set has the rows of all levels without a set of their own
+	indices [][]int    // of the rows of each level in the block that is divided
+	block   rows.Block // scratch: the rows of a level
 }
 
 // levelRows are the rows of a level since the last report.
@@ -35,12 +35,12 @@ type levelRows struct {
 }
 
 func newByLevel(p *Pass, counts bool) *byLevel {
-	l := &byLevel{rows: make([]levelRows, len(p.Fold.Levels)), index: map[string]int{}, counts: counts,
-		at: make([][]int, len(p.Fold.Levels))}
+	l := &byLevel{rows: make([]levelRows, len(p.Spec.Levels)), index: map[string]int{}, counts: counts,
+		indices: make([][]int, len(p.Spec.Levels))}
 	if p.Target != nil && p.Target.Grid == nil {
-		l.classes = p.Fold.Outputs
+		l.classes = p.Spec.Outputs
 	}
-	for i, names := range p.Fold.Levels {
+	for i, names := range p.Spec.Levels {
 		l.others = len(names) == 0
 		for _, name := range names {
 			l.index[name] = i
@@ -51,8 +51,8 @@ func newByLevel(p *Pass, counts bool) *byLevel {
 
 // each calls add with the rows of each level in a block.
 func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows.Block) error) error {
-	for i := range l.at {
-		l.at[i] = l.at[i][:0]
+	for i := range l.indices {
+		l.indices[i] = l.indices[i][:0]
 	}
 	for i := range b.N {
 		level, known := l.index[b.Levels[i]]
@@ -61,14 +61,14 @@ func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows
 		} else if !known {
 			return fmt.Errorf("gram: level %q did not occur when rows were counted; were files replaced?", b.Levels[i])
 		}
-		l.at[level] = append(l.at[level], i)
+		l.indices[level] = append(l.indices[level], i)
 	}
-	for level, at := range l.at {
-		if len(at) == 0 {
+	for level, indices := range l.indices {
+		if len(indices) == 0 {
 			continue
 		}
 		of := &l.rows[level]
-		some := selectRows(&l.part, b, at)
+		some := selectRows(&l.block, b, indices)
 		if l.counts {
 			of.count(some, l.classes)
 		}

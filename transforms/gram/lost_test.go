@@ -69,7 +69,7 @@ func BenchmarkALostWorker(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			p := passOf(b, table(2700, false), 90, false)
 			p.Shards = p.Data.Shards(1 << 30)
-			p.Fold.Folds = 1
+			p.Spec.Folds = 1
 			rng := rand.New(rand.NewPCG(1, 2))
 			var sum, most time.Duration
 			times := 0

@@ -15,7 +15,7 @@ import (
 type Report struct {
 	dataset.Report
 	Saturated int64 `json:"saturated,omitempty"`
-	// Copies holds the separately counted rows (Spec.Apart), encoded by profile.AppendContents.
+	// Copies holds the separately counted rows (Spec.Frequent), encoded by profile.AppendContents.
 	Copies []byte `json:"copies,omitempty"`
 	// Contents holds the hashes of the rows of the shard, from Summer.TakeContents, and Positions
 	// the lines of the rows in its file.

@@ -143,11 +143,11 @@ func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.
 	if err != nil {
 		return nil, err
 	}
-	sets, err := readRows(ctx, st.Dir, parts, p.Fold.Folds, shape, threads)
+	sets, err := readRows(ctx, st.Dir, parts, p.Spec.Folds, shape, threads)
 	if err != nil {
 		return nil, err
 	}
-	rows := &ridge.Rows{Shape: shape, Steps: p.Fold.Steps, Folds: make([]*ridge.GridRows, len(sets))}
+	rows := &ridge.Rows{Shape: shape, Steps: p.Spec.Steps, Folds: make([]*ridge.GridRows, len(sets))}
 	parallel.Each(len(sets), threads, func(_, i int) { rows.Folds[i] = ridge.JoinRows(sets[i]) })
 	for _, set := range rows.Folds {
 		for _, q := range set.Q {

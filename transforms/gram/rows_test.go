@@ -22,7 +22,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Fold.Rows = true
+	p.Spec.Rows = true
 	shape := p.Shape(64)
 	rowsOf := func(r laneRun, uri string) *ridge.Rows {
 		t.Helper()
@@ -75,8 +75,8 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(saved) > 2*p.Fold.Folds {
-				t.Errorf("%d files of checkpoints of %d folds", len(saved), p.Fold.Folds)
+			if len(saved) > 2*p.Spec.Folds {
+				t.Errorf("%d files of checkpoints of %d folds", len(saved), p.Spec.Folds)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 // A full file that was damaged since is found when a lane continues, and its rows are read again.
 func TestADamagedFileOfRowsIsMadeAgain(t *testing.T) {
 	p := passOf(t, table(3000, false), 1, false)
-	p.Shards, p.Fold.Rows = p.Data.Shards(9_000), true
+	p.Shards, p.Spec.Rows = p.Data.Shards(9_000), true
 	uri := storePass(t, p)
 	if _, err := runStripe(t, p, uri, 3, 0, 1, 30); err == nil {
 		t.Fatal("no error")

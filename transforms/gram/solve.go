@@ -64,29 +64,29 @@ type FitReport struct {
 	Floor float64 `json:"floor"`
 	// FirstRows is the number of rows of the first fold, without which the trials and held-out weights were fitted.
 	FirstRows int64 `json:"first_rows,omitempty"`
-	// Spread is the spread of all rows, and FirstSpread judges the rows of the first fold; nil for none.
-	Spread      *Spread `json:"spread,omitempty"`
-	FirstSpread *Spread `json:"first_spread,omitempty"`
+	// Sketch is the sketch of all rows, and FirstSketch judges the rows of the first fold; nil for none.
+	Sketch      *Sketch `json:"spread,omitempty"`
+	FirstSketch *Sketch `json:"first_spread,omitempty"`
 	// Discriminants holds the discriminant of each class on the rows of the first fold, by the held-out weights.
 	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
 }
 
-// Spread describes a ridge.Spread, which measures how far features are from the features of the
+// Sketch describes a ridge.Sketch, which estimates how far features are from the features of the
 // training rows.
-type Spread struct {
-	Probes   int     `json:"probes"` // number of outputs of the Spread
+type Sketch struct {
+	Probes   int     `json:"probes"` // number of outputs of the Sketch
 	Leverage float64 `json:"leverage"`
 	Within   bool    `json:"within,omitempty"` // it judges rows that it was computed from
 }
 
-func spreadOf(s *ridge.Spread, within bool) *Spread { return &Spread{s.Linear.K, s.Leverage, within} }
+func sketchOf(s *ridge.Sketch, within bool) *Sketch { return &Sketch{s.Linear.K, s.Leverage, within} }
 
 // Written holds the digests of the files that a solve writes.
 type Written struct {
 	// WeightsSHA256 belongs to State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	HeldOutSHA256 string `json:"held_sha256,omitempty"` // of State.HeldOut
-	SpreadSHA256  string `json:"spread_sha256,omitempty"`
+	SketchSHA256  string `json:"spread_sha256,omitempty"`
 	// TrialsSHA256 belongs to State.Trials, which holds a fit for each row of Table that did
 	// not fail; "" if there is no such file.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
@@ -106,7 +106,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.Worker.Gridded(p.Fold.Recipe)
+	m, err := f.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {
 		return nil, err
 	}
@@ -114,10 +114,10 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	shape := p.Shape(dim)
 	var rows *ridge.Rows
 	var runs []stored
-	if p.Fold.Rows {
+	if p.Spec.Rows {
 		rows, err = loadRows(ctx, p, st, index, shape, threads)
 	} else {
-		runs, err = readIndex(index, p.Fold.Folds*ridge.NumParts(shape))
+		runs, err = readIndex(index, p.Spec.Folds*ridge.NumParts(shape))
 	}
 	if err != nil {
 		return nil, err
@@ -134,13 +134,12 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		}
 		return copies.add(to, fold, m, p, threads)
 	}
-	var linear *models.Linear
+	var found fits
 	var report FitReport
-	var further [3]*models.Linear // by ridge
-	if p.Fold.Components > 0 {
-		linear, report, err = solveComponents(p, shape, m, threads, add)
+	if p.Spec.Components > 0 {
+		found.weights, report, err = solveComponents(p, shape, m, threads, add)
 	} else {
-		if p.Fold.HeldOut && p.Target.Classes != nil && !p.Fold.Alone {
+		if p.Spec.HeldOut && p.Target.Classes != nil && !p.Spec.NoPassFollows {
 			var head []float64
 			if rows != nil {
 				head = firstHead(rows)
@@ -151,7 +150,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 				return nil, transforms.NewFault(transforms.DataFault, err)
 			}
 		}
-		linear, further, report, err = solveRidge(p, st.Chosen, shape, m, threads, add, rows)
+		found, report, err = solveRidge(p, st.Chosen, shape, m, threads, add, rows)
 	}
 	if err != nil {
 		return nil, transforms.NewFault(transforms.DataFault, err)
@@ -160,40 +159,44 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if report.Coarse {
 		return json.Marshal(report)
 	}
-	if report.WeightsSHA256, err = transforms.StoreWeights(ctx, st.Weights, linear); err != nil {
-		return nil, err
-	}
-	for i, file := range st.further(&report.Written) {
-		if further[i] == nil {
+	for _, file := range st.files(&report.Written, found) {
+		if file.model == nil {
 			continue
 		}
-		if *file.sha256, err = transforms.StoreWeights(ctx, file.name, further[i]); err != nil {
+		if *file.sha256, err = transforms.StoreWeights(ctx, file.name, file.model); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(report)
 }
 
+// fits are the models that a solve stores; nil for those that it does not have.
+type fits struct{ weights, heldOut, trials, sketch *models.Linear }
+
 // weightsFile is a file of weights with its digest, "" if there is none.
 type weightsFile struct {
 	name   string
 	sha256 *string
+	model  *models.Linear
 }
 
-// further returns the files of weights besides State.Weights: held-out weights, trials and spread.
-func (st State) further(w *Written) [3]weightsFile {
-	return [3]weightsFile{{st.HeldOut, &w.HeldOutSHA256}, {st.Trials, &w.TrialsSHA256}, {st.Spread, &w.SpreadSHA256}}
+// files returns the files of the models.
+func (st State) files(w *Written, f fits) []weightsFile {
+	return []weightsFile{{st.Weights, &w.WeightsSHA256, f.weights}, {st.HeldOut, &w.HeldOutSHA256, f.heldOut},
+		{st.Trials, &w.TrialsSHA256, f.trials}, {st.Sketch, &w.SketchSHA256, f.sketch}}
 }
 
 // Check returns an error unless all files of weights are as the solve wrote them.
 func (st State) Check(ctx context.Context, w Written) error {
-	err := transforms.CheckWeights(ctx, st.Weights, w.WeightsSHA256)
-	for _, file := range st.further(&w) {
-		if err == nil && *file.sha256 != "" {
-			err = transforms.CheckWeights(ctx, file.name, *file.sha256)
+	for _, file := range st.files(&w, fits{}) {
+		if *file.sha256 == "" && file.name != st.Weights {
+			continue
+		}
+		if err := transforms.CheckWeights(ctx, file.name, *file.sha256); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of a
@@ -211,73 +214,80 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 // D·Step²/12 added to its diagonal, in directions that have 1/m of the rows each. Weights could use these
 // directions to distinguish the rows, but the features of a prediction are not rounded.
 func (p *Pass) floor(m features.Gridded, dim int) float64 {
-	return ridge.Floor(m.Step()*blas.MostByte/float64(p.Fold.Steps)) * max(1, float64(dim)*p.meanShare())
+	return ridge.Floor(m.Step()*blas.MostByte/float64(p.Spec.Steps)) * max(1, float64(dim)*p.meanShare())
 }
 
-// solveRidge returns the fit to all rows and the spread of the rows. If requested, it also returns the fit
+// solveRidge returns the fit to all rows and the sketch of the rows. If requested, it also returns the fit
 // without the first fold: one for each λ of a path, if that is not too large. chosen is State.Chosen.
 func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int,
-	add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear *models.Linear, further [3]*models.Linear, _ FitReport,
-	_ error) {
-	step, ranges := ridge.GridOf(m, p.Fold.Steps)
-	opts := ridge.Options{
-		Choice: ridge.Choice{Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, All: p.Fold.All, Start: p.Fold.Start,
-			Spreads: p.Fold.Spread != NoSpread, FirstSpread: p.Fold.Spread == AllSpreads, Seed: p.Seed},
-		Source: ridge.Source{Add: add, Shape: shape, Rows: rows}, FoldPlan: p.Fold.FoldPlan, Gap: p.Rule.Ordered() &&
-			p.Rule.Gap,
-		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights}, Threads: threads,
-	}
-	if len(chosen) > 0 {
-		opts.Lambda, opts.Smaller, opts.Judge = chosen, nil, ridge.JudgeNone
-	}
-	if (p.Copies != nil || p.Fold.Apart != nil) && p.Fold.Steps > blas.MostByte {
-		// Stop where the errors on copies are no longer the errors of predictions. On a grid of 8 bits a
-		// smaller λ shows whether a finer grid is needed.
-		least := ridge.FloorFactor * p.floor(m, shape.Dim)
-		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
-	}
-	if p.Fold.Again {
-		opts.Finer = ridge.FloorFactor * p.floor(m, shape.Dim)
-	}
-	if p.Target.Classes != nil {
-		opts.Classes = p.Target.Classes.Classes
-	}
-	opts.Trials = opts.Validates() && !p.Fold.Alone &&
-		ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
+	add func(*ridge.Sum, int) error, rows *ridge.Rows) (fits, FitReport, error) {
+	opts := p.ridgeOptions(chosen, shape, m)
+	opts.Add, opts.Rows, opts.Threads = add, rows, threads
 	solve := ridge.Solve
 	if p.Rule.Ordered() {
 		solve = ridge.SolveChain
 	}
 	fit, err := solve(opts)
 	if err != nil {
-		return nil, further, FitReport{}, err
+		return fits{}, FitReport{}, err
 	}
 	if fit.Weights == nil {
-		return nil, further, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Coarse: true}, nil
+		return fits{}, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Coarse: true}, nil
 	}
 	weights := func(f *ridge.Solution) *models.Linear {
 		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
 	}
+	found := fits{weights: weights(fit), trials: joined(fit.Trials, shape)}
 	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors,
 		Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
 	if h := fit.HeldOut; h != nil {
 		if p.Target.Classes != nil && h.Discriminants == nil {
-			return nil, further, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores give the "+
-				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Fold.Parts())
+			return found, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores give the "+
+				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Spec.Parts())
 		}
-		further[0], report.Discriminants, report.FirstRows = weights(h), h.Discriminants, max(fit.FirstRows, h.FirstRows)
+		found.heldOut, report.Discriminants = weights(h), h.Discriminants
+		report.FirstRows = max(fit.FirstRows, h.FirstRows)
 	}
-	trials := joined(fit.Trials, shape)
-	if further[1] = trials; fit.Spread != nil {
-		further[2], report.Spread = fit.Spread.Linear, spreadOf(fit.Spread, false)
-		if trials != nil && shape.Regression && opts.FirstSpread {
-			first := cmp.Or(fit.FirstSpread, fit.Spread)
-			report.FirstSpread = spreadOf(first, first == fit.Spread)
-			trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
-			trials.K += first.Linear.K
-		}
+	if fit.Sketch == nil {
+		return found, report, nil
 	}
-	return weights(fit), further, report, nil
+	found.sketch, report.Sketch = fit.Sketch.Linear, sketchOf(fit.Sketch, false)
+	if trials := found.trials; trials != nil && shape.Regression && opts.FirstSketch {
+		first := cmp.Or(fit.FirstSketch, fit.Sketch)
+		report.FirstSketch = sketchOf(first, first == fit.Sketch)
+		trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
+		trials.K += first.Linear.K
+	}
+	return found, report, nil
+}
+
+// ridgeOptions returns the options of a solve, without its source and threads.
+func (p *Pass) ridgeOptions(chosen []float64, shape ridge.Shape, m features.Gridded) ridge.Options {
+	step, ranges := ridge.GridOf(m, p.Spec.Steps)
+	opts := ridge.Options{
+		Choice:  p.Spec.Choice,
+		Results: ridge.Results{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == AllSketches, Seed: p.Seed},
+		Source:  ridge.Source{Shape: shape}, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
+		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Spec.Weights},
+	}
+	if len(chosen) > 0 {
+		opts.Lambda, opts.Smaller, opts.Judge = chosen, nil, ridge.JudgeNone
+	}
+	if (p.Copies != nil || p.Spec.Frequent != nil) && p.Spec.Steps > blas.MostByte {
+		// Stop where the errors on copies are no longer the errors of predictions. On a grid of 8 bits a
+		// smaller λ shows whether a finer grid is needed.
+		least := ridge.FloorFactor * p.floor(m, shape.Dim)
+		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
+	}
+	if p.Spec.MayRefine {
+		opts.Finer = ridge.FloorFactor * p.floor(m, shape.Dim)
+	}
+	if p.Target.Classes != nil {
+		opts.Classes = p.Target.Classes.Classes
+	}
+	opts.Trials = opts.Validates() && !p.Spec.NoPassFollows &&
+		ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
+	return opts
 }
 
 // joined returns the fits that are not nil as one model with the outputs of all; nil if
@@ -297,12 +307,12 @@ func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
 
 func solveComponents(p *Pass, shape ridge.Shape, m features.Gridded, threads int,
 	add func(*ridge.Sum, int) error) (*models.Linear, FitReport, error) {
-	step, ranges := ridge.GridOf(m, p.Fold.Steps)
+	step, ranges := ridge.GridOf(m, p.Spec.Steps)
 	sum := ridge.NewSum(shape)
 	if err := add(sum, 0); err != nil {
 		return nil, FitReport{}, err
 	}
-	fit, err := pca.Solve(sum, pca.Options{Components: p.Fold.Components, Step: step, Ranges: ranges, Seed: p.Seed,
+	fit, err := pca.Solve(sum, pca.Options{Components: p.Spec.Components, Step: step, Ranges: ranges, Seed: p.Seed,
 		Threads: threads})
 	if err != nil {
 		return nil, FitReport{}, err

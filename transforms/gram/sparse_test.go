@@ -70,7 +70,7 @@ func TestLanesCutALargeFile(t *testing.T) {
 	p := &Pass{
 		Pass: transforms.Pass{Data: *d, Shards: d.Shards(32 << 20), Seed: 11,
 			Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
-		Fold: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 2}, Steps: 127},
+		Spec: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 2}, Steps: 127},
 	}
 	if want := n * row / (32 << 20); len(p.Shards) < want || len(p.Shards) > want+1+want/100 {
 		t.Errorf("%d shards of 32 MiB", len(p.Shards))

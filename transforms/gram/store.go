@@ -40,10 +40,10 @@ type State struct {
 	// HeldOut holds the weights of the fit without the first fold, if the Spec asks for it.
 	HeldOut string
 	// Trials holds the weights of the fits without the first fold, in the order of the tried λ,
-	// followed by the outputs of FitReport.FirstSpread, if there is one.
+	// followed by the outputs of FitReport.FirstSketch, if there is one.
 	Trials string
-	// Spread holds the outputs of FitReport.Spread.
-	Spread string
+	// Sketch holds the outputs of FitReport.Sketch.
+	Sketch string
 	// Chosen, unless empty, has the values of λ that were chosen from the trials. Solve then uses only
 	// these, and folds only for HeldOut.
 	Chosen []float64

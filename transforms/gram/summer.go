@@ -17,7 +17,7 @@ import (
 func SpecOf(r *sums.Recipe, classes int) Spec {
 	return Spec{
 		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,
-		Weights: r.Rule.Weights, Steps: r.Rule.Steps, Apart: r.Rule.Frequent,
+		Weights: r.Rule.Weights, Steps: r.Rule.Steps, Frequent: r.Rule.Frequent,
 	}
 }
 
@@ -27,7 +27,7 @@ type Summer struct {
 	pass     *Pass
 	shape    ridge.Shape
 	stripe   ridge.Stripe
-	folds    []*folder // level by level; nil for a fold without a part in the stripe
+	folds    []*foldSum // level by level; nil for a fold without a part in the stripe
 	assigner *profile.Assigner
 	encoder  *preprocess.TargetEncoder
 	levels   *byLevel // nil if all rows are summed together
@@ -46,40 +46,41 @@ type rowsApart struct {
 
 // NewSummer returns a Summer without rows, for one stripe of the sums of a lane.
 func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
-	m, err := l.Worker.Gridded(p.Fold.Recipe)
+	m, err := l.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {
 		return nil, err
 	}
-	s := &Summer{pass: p, assigner: p.Assigner(), lists: p.Fold.Contents && l.Stripe == 0}
-	if s.encoder, err = transforms.TargetEncoder(p.Fold.Recipe); err != nil {
+	s := &Summer{pass: p, assigner: p.Assigner(), lists: p.Spec.Contents && l.Stripe == 0}
+	if s.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
 	}
 	_, dim := m.Dims()
 	s.shape = p.Shape(dim)
-	shape, grid := s.shape, features.NewGrid(dim, p.Fold.Steps)
-	cut := ridge.CutStripes(shape, p.Fold.Sums(), l.Scan.Stripes)
-	if len(cut) != max(1, l.Scan.Stripes) || p.Fold.Rows && len(cut) > p.Fold.Folds {
+	shape, grid := s.shape, features.NewGrid(dim, p.Spec.Steps)
+	cut := ridge.CutStripes(shape, p.Spec.Sums(), l.Scan.Stripes)
+	if len(cut) != max(1, l.Scan.Stripes) || p.Spec.Rows && len(cut) > p.Spec.Folds {
 		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", l.Scan.Stripes, len(cut))
 	}
-	if s.stripe = cut[l.Stripe]; len(cut) > 1 {
+	s.stripe = cut[l.Stripe]
+	if len(cut) > 1 {
 		runtime.GC() // free the sums of an earlier stripe before this one is allocated
 	}
-	for fold := range p.Fold.Sums() {
-		var f *folder
+	for fold := range p.Spec.Sums() {
+		var f *foldSum
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
-		case p.Fold.Random != nil:
-			f = newFolder(l, p, m, nil, grid) // see beginAudit
-		case p.Fold.Rows:
-			f = newFolder(l, p, m, nil, grid)
+		case p.Spec.Random != nil:
+			f = newFoldSum(l, p, m, nil, grid) // see beginAudit
+		case p.Spec.Rows:
+			f = newFoldSum(l, p, m, nil, grid)
 			f.carried, f.counts = ridge.NewGridRows(shape), true
 		default:
-			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end), grid)
+			f = newFoldSum(l, p, m, ridge.NewPartSum(shape, first, end), grid)
 			f.counts = first == 0
 		}
 		s.folds = append(s.folds, f)
 	}
-	if len(p.Fold.Levels) > 0 {
+	if len(p.Spec.Levels) > 0 {
 		s.levels = newByLevel(p, l.Stripe == 0)
 	}
 	s.countApart()
@@ -88,7 +89,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 
 // countApart starts counting frequent rows separately, from 0, if the pass says so.
 func (s *Summer) countApart() {
-	f := s.pass.Fold.Apart
+	f := s.pass.Spec.Frequent
 	if f == nil {
 		return
 	}
@@ -117,7 +118,7 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
 		return s.addTo(0, &s.all, at, b)
 	}
 	return s.levels.each(b, func(level int, of *levelRows, b *rows.Block) error {
-		return s.addTo(level*s.pass.Fold.Folds, &of.rowsApart, at, b)
+		return s.addTo(level*s.pass.Spec.Folds, &of.rowsApart, at, b)
 	})
 }
 
@@ -138,7 +139,7 @@ func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.B
 	}
 	s.encoder.Block(b, s.hashes)
 	for i, h := range s.hashes {
-		if f := s.folds[first+s.pass.Fold.Sum(h)]; f != nil {
+		if f := s.folds[first+s.pass.Spec.Sum(h)]; f != nil {
 			f.rows.Add(b, i, i+1)
 		}
 	}

@@ -92,8 +92,8 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			// With several targets, check needs to know which one a number belongs to.
 			c.pass.Target = &transforms.Labeling{Grid: read.TargetGrid, Within: len(read.TargetGrid) == 1}
 		}
-		c.pass.Fold = gram.SpecOf(read, classes)
-		c.pass.Fold.Contents = true
+		c.pass.Spec = gram.SpecOf(read, classes)
+		c.pass.Spec.Contents = true
 		return c, nil
 	})
 }

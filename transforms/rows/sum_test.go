@@ -36,8 +36,8 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 		Rule: sums.Rule{Folds: 3, Steps: 127},
 	}}
 	r.pass.Target = &transforms.Labeling{Classes: r.Classes}
-	r.pass.Fold = gram.SpecOf(r.Recipe, 2)
-	r.pass.Fold.Contents = true
+	r.pass.Spec = gram.SpecOf(r.Recipe, 2)
+	r.pass.Spec.Contents = true
 	f := &sumFn{Fn: fn("test", 1)}
 	f.Setup()
 	t.Cleanup(f.Teardown)

@@ -14,7 +14,7 @@ type Certainty struct {
 
 // Check returns an error if the model cannot compute these columns. It needs only the manifest.
 func (c Certainty) Check(m *models.Model) error {
-	if c.Novelty && m.Manifest.Spread == nil {
+	if c.Novelty && m.Manifest.Sketch == nil {
 		return models.ErrNoNovelty
 	}
 	if c.Interval == 0 {

@@ -101,7 +101,7 @@ func beginCompare(ctx context.Context, l *transforms.Lane, p *Compare) (transfor
 	} else {
 		c.challenger.rows = &sameRows{from: c.champion, to: c.challenger}
 	}
-	return transforms.Summing{Sum: sum, Label: c.champion.label(), Fold: c.fold, Done: c.done}, nil
+	return transforms.Summing{Sum: sum, Label: c.champion.label(), Add: c.fold, Done: c.done}, nil
 }
 
 // comparing folds blocks into the sum.

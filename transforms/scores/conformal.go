@@ -10,8 +10,8 @@ import (
 // Conformal says which conformity scores of held-out rows a pass collects, for models.Intervals.
 type Conformal struct {
 	Fit int `json:"fit"` // index of the fit, among HeldOut.Fits, whose scores count
-	// Leverage is the leverage of the spread, whose outputs follow those of the fits. Within says
-	// that the spread was computed from these rows, too.
+	// Leverage is the leverage of the sketch, whose outputs follow those of the fits. Within says
+	// that the sketch was computed from these rows, too.
 	Leverage float64 `json:"leverage,omitempty"`
 	Within   bool    `json:"within,omitempty"`
 	// Probabilities are of the classes; nil for targets.
@@ -37,7 +37,7 @@ func (c *Conformal) start(p *Trials) (*conformal, []score.Conformal) {
 	return &conformal{Conformal: c, outputs: p.Outputs}, sums
 }
 
-// add adds a row with its scores, the outputs of the spread (probes), and its targets on their grids or its class.
+// add adds a row with its scores, the outputs of the sketch (probes), and its targets on their grids or its class.
 func (c *conformal) add(sums []score.Conformal, scores, probes []float32, y []float64, repeats int64) {
 	if c == nil {
 		return
@@ -65,7 +65,7 @@ func (c *conformal) scale(probes []float32) float64 {
 	}
 	models.SumSquares(c.novelty[:], probes)
 	leverage := c.Leverage * float64(c.novelty[0])
-	if c.Within { // remove the row from the spread (Sherman and Morrison 1950)
+	if c.Within { // remove the row from the sketch (Sherman and Morrison 1950)
 		leverage /= 1 - min(leverage, 0.5)
 	}
 	return math.Sqrt(1 + leverage)

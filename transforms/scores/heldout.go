@@ -19,7 +19,7 @@ type HeldOut struct {
 	Fits    int             `json:"fits,omitempty"`   // fits whose weights are in the file, one after the other; 0 means 1
 	Weights string          `json:"weights"`          // URI of a file from transforms.StoreWeights
 	SHA256  string          `json:"sha256"`           // digest of this file
-	Probes  int             `json:"probes,omitempty"` // outputs of a spread, which follow those of the fits in the file
+	Probes  int             `json:"probes,omitempty"` // outputs of a sketch, which follow those of the fits in the file
 	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid *profile.WeightGrid `json:"grid,omitempty"`
 }
@@ -62,7 +62,7 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum wire.Coded,
 	add func(*heldRows) error) (transforms.Summing, error) {
 	s, err := h.scorer(ctx, l, p)
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at profile.FoldPlace, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 		sum.Worst = score.NewWorst(p.Worst)
 	}
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
-	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: labels.index, Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
 		sets.classes(sum.Coverage, said, b.Y, repeats)
@@ -121,7 +121,7 @@ func (a *applier) scoreTargets(p *Score) transforms.Summing {
 	var intervals *covering
 	intervals, sum.Coverage = newCovering(a, k)
 	var repeats []int64
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		said := a.apply(b)
 		targets := said.Targets

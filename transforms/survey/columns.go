@@ -30,5 +30,5 @@ func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 func beginColumns(_ context.Context, l *transforms.Lane, p *Columns) (transforms.Summing, error) {
 	sum := schema.NewSurvey(p.Columns, p.Rules)
 	l.Request.Describe = sum // no other goroutine uses the sum until all records are read
-	return transforms.Summing{Sum: sum, Fold: func(profile.FoldPlace, *rows.Block) error { return nil }}, nil
+	return transforms.Summing{Sum: sum, Add: func(profile.FoldPlace, *rows.Block) error { return nil }}, nil
 }

@@ -23,7 +23,7 @@ func (*Tally) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 
 func tally(_ context.Context, _ *transforms.Lane, p *Tally) (transforms.Summing, error) {
 	sum := new(profile.FoldTally)
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at profile.FoldPlace, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
 		sum.AddBlock(at, b, p.Seed, p.Target.Labels())
 		return nil
 	}}, nil

@@ -41,7 +41,7 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 		more = 2
 	}
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(),
-		Fold: func(at profile.FoldPlace, b *rows.Block) (err error) {
+		Add: func(at profile.FoldPlace, b *rows.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
 			}

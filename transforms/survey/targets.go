@@ -51,7 +51,7 @@ func sumTargets(_ context.Context, _ *transforms.Lane, p *Targets) (transforms.S
 	var hashes []uint64
 	var weights []int64
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(),
-		Fold: func(at profile.FoldPlace, b *rows.Block) (err error) {
+		Add: func(at profile.FoldPlace, b *rows.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
 			}

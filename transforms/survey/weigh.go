@@ -23,7 +23,7 @@ func (*Weigh) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 
 func weigh(_ context.Context, _ *transforms.Lane, p *Weigh) (transforms.Summing, error) {
 	sum := new(profile.WeightSum)
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		for _, w := range b.Weights {
 			if w > 0 {
 				sum.Add(w)

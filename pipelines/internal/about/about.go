@@ -246,7 +246,7 @@ func addFacts(t *report.Facts, m *models.Manifest) {
 	if v := m.Intervals; v != nil {
 		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", report.Groups(v.Rows),
 			v.Highest())
-		if half, one := HalfWidth(v, m.Spread, m.TargetGrid); one {
+		if half, one := HalfWidth(v, m.Sketch, m.TargetGrid); one {
 			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel,
 				picture.Number(half, 3), by)
 		}
@@ -317,7 +317,7 @@ func WriteFacts(w io.Writer, m *models.Manifest, l *registry.Lineage) {
 
 // HalfWidth returns half the width of the intervals of the default level, for a row with the mean leverage of
 // the training rows. It returns false for models with more or less than one target.
-func HalfWidth(v *models.Intervals, spread *models.Spread, targets linear.Grids) (half float64, one bool) {
+func HalfWidth(v *models.Intervals, sketch *models.Sketch, targets linear.Grids) (half float64, one bool) {
 	if v == nil || len(targets) != 1 {
 		return 0, false
 	}
@@ -327,7 +327,7 @@ func HalfWidth(v *models.Intervals, spread *models.Spread, targets linear.Grids)
 	}
 	half = score * targets[0].Half()
 	if v.Scaled {
-		half *= math.Sqrt(1 + spread.Leverage)
+		half *= math.Sqrt(1 + sketch.Leverage)
 	}
 	return half, true
 }

@@ -181,8 +181,8 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 		train = d.directories(train[0])
 	}
 	rule, n := &d.total.Recipe.Rule, len(train)
-	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole), Unfitted: true}, Units: d.units, Threads: d.Threads,
-		FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
+	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole)}, Results: ridge.Results{Unfitted: true}, Units: d.units,
+		Threads: d.Threads, FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
 	if n == 1 {
 		o.Folds = rule.Folds
 	}
@@ -200,9 +200,9 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 			d.fail(d.total.AddFold(d.ctx, sums[b], d.parts[i].Term, b, d.features))
 		}
 	}
-	o.Load = func(fold int) (*ridge.Sum, error) { return sums[fold], d.err }
+	o.Sums = sums
 	fit, err := ridge.Solve(o)
-	if err != nil { // all rows belong to one class or one block
+	if err != nil || d.err != nil { // all rows belong to one class or one block
 		return o.Lambda[0]
 	}
 	return fit.Lambda

@@ -29,8 +29,8 @@ func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 func TestStateFilesAreNamedByTheirInputs(t *testing.T) {
 	w := &WorkDir{Dir: "state"}
 	base := func() *gram.Pass {
-		return &gram.Pass{Fold: gram.Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 5},
-			Choice: gram.Choice{Lambda: []float64{1e-3}}}, Pass: transforms.Pass{
+		return &gram.Pass{Spec: gram.Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 5},
+			Solving: gram.Solving{Choice: ridge.Choice{Lambda: []float64{1e-3}}}}, Pass: transforms.Pass{
 			Data: dataset.Dataset{Schema: dataset.Schema{Format: "csv", Dim: 2},
 				Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
 			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.FailFast, Seed: 1,
@@ -52,9 +52,9 @@ func TestStateFilesAreNamedByTheirInputs(t *testing.T) {
 		"file":      func(p *gram.Pass) { p.Data.Files[0].URI = "/b" },
 		"shards":    func(p *gram.Pass) { p.Shards = append(p.Shards, dataset.Shard{Start: 3}) },
 		"target":    func(p *gram.Pass) { p.Target.Open = false },
-		"folds":     func(p *gram.Pass) { p.Fold.Folds = 4 },
-		"lambda":    func(p *gram.Pass) { p.Fold.Lambda[0] = 0.0010000000000000002 },
-		"recipe":    func(p *gram.Pass) { p.Fold.Recipe.Kind = "other" },
+		"folds":     func(p *gram.Pass) { p.Spec.Folds = 4 },
+		"lambda":    func(p *gram.Pass) { p.Spec.Lambda[0] = 0.0010000000000000002 },
+		"recipe":    func(p *gram.Pass) { p.Spec.Recipe.Kind = "other" },
 		"dimension": func(p *gram.Pass) { p.Data.Schema.Dim = 3 },
 	} {
 		p := base()

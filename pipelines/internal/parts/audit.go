@@ -81,7 +81,7 @@ func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	a := &auditState{AuditResult: &AuditResult{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, t: t, all: all,
-		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Pass(1), Fold: gram.SpecOf(all.Recipe, all.ClassCount())}}}
+		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ type auditState struct {
 // compare reads the rows, if there are any, and then the sums.
 func (a *auditState) compare(ctx context.Context, o AuditOptions) error {
 	shape := a.pass.Shape(a.all.Recipe.Dim)
-	a.pass.Fold.Random = exact.RandomResidues(audit.RandomLen(shape))
+	a.pass.Spec.Random = exact.RandomResidues(audit.RandomLen(shape))
 	each, err := a.all.levels(ctx)
 	if err != nil {
 		return err
@@ -118,9 +118,9 @@ func (a *auditState) compare(ctx context.Context, o AuditOptions) error {
 	if each[0] != a.all {
 		o.Data.Levels, a.Levels = a.all.Terms[0].LevelColumns, len(each)
 		for _, d := range a.all.Terms {
-			a.pass.Fold.Levels = append(a.pass.Fold.Levels, sums.NamesOf(d.Members))
+			a.pass.Spec.Levels = append(a.pass.Spec.Levels, sums.NamesOf(d.Members))
 		}
-		if a.pass.Fold.Levels = append(a.pass.Fold.Levels, nil); o.Where == "" && len(o.Without) == 0 {
+		if a.pass.Spec.Levels = append(a.pass.Spec.Levels, nil); o.Where == "" && len(o.Without) == 0 {
 			each = append(each, &Total{Recipe: a.all.Recipe}) // no sums: there must be no rows of other levels
 		}
 	}
@@ -133,7 +133,7 @@ func (a *auditState) compare(ctx context.Context, o AuditOptions) error {
 		case model.Manifest.Segments != nil:
 			return exit.Refuse("pipelines: %s has segments, whose weights an audit cannot compare with sums; "+
 				"audit the sums without --model", o.Model)
-		case a.pass.Fold.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim:
+		case a.pass.Spec.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim:
 			return exit.Refuse("pipelines: %s is an embedding, or has another number of features or outputs than the "+
 				"sums; name the model that was fitted to them, or none", o.Model)
 		}
@@ -205,7 +205,7 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 	case a.Levels > 0:
 		name = "rows of other levels, "
 	}
-	test, n := audit.Audit{Shape: shape, Random: a.pass.Fold.Random}, audit.Len(shape)
+	test, n := audit.Audit{Shape: shape, Random: a.pass.Spec.Random}, audit.Len(shape)
 	for fold := range a.Folds {
 		var left []uint64
 		if a.Data != nil {

@@ -69,7 +69,7 @@ func (s *served) certainty() (c scores.Certainty) {
 	if apply.NeedCertainty(usual, s.model.Manifest, "", "") == nil {
 		c = usual
 	}
-	c.Novelty = s.model.Manifest.Spread != nil
+	c.Novelty = s.model.Manifest.Sketch != nil
 	return c
 }
 

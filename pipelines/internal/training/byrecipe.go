@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -259,23 +258,23 @@ type Summed struct {
 
 // SumRows sums the rows in one pass.
 func (t *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
-	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
-	pass.Fold.Contents, pass.Fold.Positions = t.by.listsContents(t.Counts.Used), t.by.Positions
+	pass := &gram.Pass{Pass: t.Pass(1), Spec: t.foldOf()}
+	pass.Spec.Contents, pass.Spec.Positions = t.by.listsContents(t.Counts.Used), t.by.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
 	pass.EqualWeights = t.by.Recipe.Rule.Weights == nil && t.Profile.Weights != nil
-	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
+	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Refuse("pipelines: %w", err)
 	}
-	if err := t.tooMany(t.grid, s.Shape, pass.Fold.Steps); err != nil {
+	if err := t.tooMany(t.grid, s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
 	}
 	pass.Stripes = t.stripesOf(pass, s.Shape)
 	t.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
 		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		about.GridText(pass.Fold.Steps), t.sumsText(pass, s.Shape))
+		about.GridText(pass.Spec.Steps), t.sumsText(pass, s.Shape))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err
@@ -301,7 +300,7 @@ func (t *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 		return err
 	}
 	if summed {
-		stored, err := gram.OpenSums(ctx, st, pass.Fold.Sums(), pass.Shape(t.Recipe.Dim))
+		stored, err := gram.OpenSums(ctx, st, pass.Spec.Sums(), pass.Shape(t.Recipe.Dim))
 		if err == nil {
 			err = stored.Check(ctx)
 		}
@@ -328,17 +327,17 @@ func (t *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 // NewSummed returns the names of files for the total of other sums, which have that digest.
 func (t *RecipeJob) NewSummed(digest string) *Summed {
 	pass := t.passOf(digest)
-	return &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
+	return &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Spec.Folds}
 }
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
 func (t *RecipeJob) passOf(digest string) *gram.Pass {
 	fold := t.foldOf()
-	fold.Alone = true
+	fold.NoPassFollows = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	return &gram.Pass{Pass: transforms.Pass{Seed: t.by.Recipe.Seed, Target: t.Target, Rule: t.by.Recipe.Rule.Split,
 		Data: dataset.Dataset{Schema: dataset.Schema{Format: t.by.Recipe.Schema.Format, Columns: []string{digest}}}},
-		Fold: fold}
+		Spec: fold}
 }
 
 // SolveSums fits a model to the sums with that digest.
@@ -355,12 +354,12 @@ func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	rule := &t.by.Recipe.Rule
 	weight, grid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
-	pass.Fold.HeldOut = t.by.Calibrate == score.Platt
-	if fold := &pass.Fold; fold.Components == 0 {
+	pass.Spec.HeldOut = t.by.Calibrate == score.Platt
+	if fold := &pass.Spec; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(weight)
-		fold.Start = t.startLambda(nil)
-		if t.opts.Lambda.Auto() && fold.Steps > features.ByteSteps {
-			fold.Smaller = ridge.SmallerLambda()
+		fold.StartLambda = t.startLambda(nil)
+		if t.opts.Lambda.Auto() {
+			fold.Smaller = ridge.SmallerOn(fold.Steps, false)
 		}
 	}
 	st := t.stateOf(pass)
@@ -371,7 +370,7 @@ func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 		return nil, err
 	}
 	f := &Fit{weights: t.recipeWeights(weight, grid)}
-	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Fold.Components), f)
+	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Spec.Components), f)
 	if err != nil {
 		return nil, err
 	}
@@ -380,9 +379,9 @@ func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	}
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: t.by.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().Judges(),
-		Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
+		Table: fit.Table, RuledOut: ruledOut(pass.Spec.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
 		ClassWeights: gridWeights(grid)}
-	if pass.Fold.HeldOut {
+	if pass.Spec.HeldOut {
 		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().Parts(),
 			Curves: t.by.Recipe.Curves(t.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
 	}

@@ -89,7 +89,7 @@ func (t *Model) resultInterval() *ResultInterval {
 	if v == nil {
 		return nil
 	}
-	half, one := about.HalfWidth(v, t.spread, t.Target.Grid)
+	half, one := about.HalfWidth(v, t.sketch, t.Target.Grid)
 	if !one {
 		return nil
 	}

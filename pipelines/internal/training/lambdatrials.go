@@ -102,7 +102,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		return nil, err
 	}
 	f.groups = sum.Clusters()
-	f.keepIntervals(sum.Conformal, f.groups, f.report.FirstSpread != nil)
+	f.keepIntervals(sum.Conformal, f.groups, f.report.FirstSketch != nil)
 	trial := 0
 	for i := range table {
 		row := &table[i]
@@ -150,7 +150,7 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 	if targets {
 		pass.Conformal = &scores.Conformal{Fit: chosen}
 	}
-	if s := f.report.FirstSpread; s != nil {
+	if s := f.report.FirstSketch; s != nil {
 		pass.Probes = s.Probes
 		if targets {
 			pass.Conformal.Leverage, pass.Conformal.Within = s.Leverage, s.Within

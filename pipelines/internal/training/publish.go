@@ -51,7 +51,7 @@ func (t *Model) Publish(ctx context.Context) error {
 			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed, Learner: t.Learner,
 			Outputs: t.linear.K,
 			BeyondScores: models.BeyondScores{Probabilities: t.probabilities, Positive: t.positive, Segments: t.Segments,
-				Spread: t.spread, Intervals: t.intervals},
+				Sketch: t.sketch, Intervals: t.intervals},
 			Input: models.Input{
 				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
 			},

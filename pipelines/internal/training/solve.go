@@ -45,7 +45,7 @@ func (s *summing) sum(ctx context.Context, target *transforms.Labeling, fold gra
 		}
 	}
 	fold.Weights = s.grid
-	pass := &gram.Pass{Pass: s.Pass(parts), Fold: fold}
+	pass := &gram.Pass{Pass: s.Pass(parts), Spec: fold}
 	pass.Target = target
 	shape := pass.Shape(s.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
@@ -54,9 +54,9 @@ func (s *summing) sum(ctx context.Context, target *transforms.Labeling, fold gra
 	if err := s.tooMany(s.grid, shape, fold.Steps); err != nil {
 		return nil, err
 	}
-	pass.Fold.Rows = folding.Carries(shape, s.Counts.Used)
+	pass.Spec.Rows = folding.Carries(shape, s.Counts.Used)
 	pass.Stripes = s.stripesOf(pass, shape)
-	solve := folding.Solve(shape, s.Counts.Used, pass.Fold.Rows, s.Engine.Threads)
+	solve := folding.Solve(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
 	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
 		about.GridText(fold.Steps), s.sumsText(pass, shape), report.Bytes(solve))
@@ -112,17 +112,17 @@ func (t *Training) solve(ctx context.Context, pass *gram.Pass, st gram.State, ph
 // stripesOf returns the number of stripes into which the sums of a pass are split.
 func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
 	most := t.stripes
-	if pass.Fold.Rows {
-		most = min(most, pass.Fold.Folds)
+	if pass.Spec.Rows {
+		most = min(most, pass.Spec.Folds)
 	}
-	return len(ridge.CutStripes(shape, pass.Fold.Sums(), most))
+	return len(ridge.CutStripes(shape, pass.Spec.Sums(), most))
 }
 
 // sumsText describes the sums of a pass, or the rows that it stores.
 func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
-	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Sums(), "sum"),
+	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.Sums(), "sum"),
 		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane")), "added up"
-	if pass.Fold.Rows {
+	if pass.Spec.Rows {
 		text, striped = report.Bytes(spec.RowBytes(shape, t.Counts.Used))+" of features", "stored"
 	}
 	if pass.Stripes > 1 {
@@ -141,7 +141,7 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 		Dir: storage.Join(t.Work.Dir, "parts"), Reports: name("fold.reports"), Sum: name("sum.jsonl"),
 		Fit: name("fit.json", solve...), Weights: name("weights.safetensors", solve...),
 		HeldOut: name("held.safetensors", solve...), Trials: name("trials.safetensors", solve...),
-		Spread: name("spread.safetensors", solve...),
+		Sketch: name("spread.safetensors", solve...),
 	}
 }
 
@@ -169,7 +169,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 	if saturated > 0 {
 		return counts, nil, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe "+
 			"%d times or more: the rows have a different scale than the recipe was made for; see --scale",
-			report.Groups(saturated), t.Recipe.Name, features.MaxSteps/pass.Fold.Steps)
+			report.Groups(saturated), t.Recipe.Name, features.MaxSteps/pass.Spec.Steps)
 	}
 	if failed != nil {
 		return counts, nil, failed
@@ -268,14 +268,14 @@ func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int, f *F
 	if f.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim); err != nil {
 		return fit, err
 	}
-	f.spread = nil
-	if fit.Spread == nil {
+	f.sketch = nil
+	if fit.Sketch == nil {
 		return fit, nil
 	}
-	own, err := transforms.LoadWeights(ctx, st.Spread, fit.SpreadSHA256, fit.Spread.Probes, t.Recipe.Dim)
+	own, err := transforms.LoadWeights(ctx, st.Sketch, fit.SketchSHA256, fit.Sketch.Probes, t.Recipe.Dim)
 	if err != nil {
 		return fit, err
 	}
-	f.spread = models.NewSpread(own, fit.Spread.Leverage)
+	f.sketch = models.NewSketch(own, fit.Sketch.Leverage)
 	return fit, nil
 }

@@ -78,22 +78,18 @@ func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFi
 	l := s.opts.Lambda
 	folding := s.opts.Folding(s.Weights().Sum, s.first && !s.all)
 	fold := gram.Spec{Recipe: s.Recipe.Sealed, Outputs: s.Outputs(), Steps: steps}
-	switch {
-	case !l.Auto():
-	case steps > features.ByteSteps:
-		fold.Smaller = ridge.SmallerLambda()
-	case mayRefine:
-		fold.Smaller = ridge.NextLambda()
+	if l.Auto() {
+		fold.Smaller = ridge.SmallerOn(steps, mayRefine)
 	}
 	switch s.opts.Intervals {
 	case spec.PlainIntervals:
-		fold.Spread = gram.OneSpread
+		fold.Sketch = gram.OneSketch
 	case spec.NoIntervals:
-		fold.Spread = gram.NoSpread
+		fold.Sketch = gram.NoSketch
 	}
-	fold.Start = s.startLambda(s.Searched)
-	fold.All = l.Selects() && !s.lambdaByMSE
-	fold.Again = mayRefine && !l.Selects() // held-out rows may choose a larger λ
+	fold.StartLambda = s.startLambda(s.Searched)
+	fold.TryAll = l.Selects() && !s.lambdaByMSE
+	fold.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
 	f, err := s.sum(ctx, s.Target, fold, folding)
 	if err != nil {
 		return nil, err
@@ -123,8 +119,8 @@ func ruledOut(lambda []float64, table []ridge.Row) []float64 {
 
 // rule returns how the rows were summed, so that later rows can be summed in the same way.
 func (s *summing) rule(f *sumsFit) *sums.Rule {
-	r := &sums.Rule{Steps: f.pass.Fold.Steps, Components: f.pass.Fold.Components, Weights: s.grid}
-	plan := f.pass.Fold.FoldPlan
+	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.grid}
+	plan := f.pass.Spec.FoldPlan
 	if s.all { // later training with this recipe holds out the first fold
 		plan = s.opts.Folding(s.Weights().Sum, true).FoldPlan
 	}

@@ -172,7 +172,7 @@ func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
 type Fit struct {
 	Learner models.Learner
 	linear  *models.Linear
-	spread  *models.Spread     // leverage of rows, from a fit by sums; nil if unknown
+	sketch  *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
 	weights *models.RowWeights // of the rows; nil if they have none
 	decision
 	Segments *models.Segments // nil for none

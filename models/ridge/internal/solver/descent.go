@@ -19,10 +19,8 @@ type LambdaDescent struct {
 	Before func(value int) []float64
 	// Together says that trying several values at once costs less.
 	Together bool
-	// Ends, unless nil, reports whether the search ends at a value to which the first fold has led. The
-	// search then sets Ended.
-	Ends  func(value int) bool
-	Ended bool
+	// Ends, unless nil, reports whether From ends at a value to which the first fold has led.
+	Ends func(value int) bool
 
 	// Try tries each of the values on each of the folds, unless it was tried before.
 	Try func(values, folds []int) error
@@ -43,86 +41,111 @@ func (s *LambdaDescent) All() (best int, err error) {
 		if err := s.Try(values, s.Judges); err != nil {
 			return 0, err
 		}
-		if best, err = s.Best(len(s.Judges)); err != nil || next < 0 || s.Values[best] > s.Values[least] {
-			return best, err
+		if best = s.best(len(s.Judges)); best < 0 {
+			return 0, s.failure()
+		}
+		if next < 0 || s.Values[best] > s.Values[least] {
+			return best, nil
 		}
 		values, least = []int{next}, next
 	}
 }
 
-// From searches for the best value, starting at index start.
-func (s *LambdaDescent) From(start int) (best int, err error) {
-	order, at := s.ascending(), start
+// From searches for the best value, starting at index start. The search may end early, see Ends; the value
+// is then the best on the first fold.
+func (s *LambdaDescent) From(start int) (best int, ended bool, err error) {
+	for at := start; at >= 0; at = s.untriedAbove(at) {
+		if at, err = s.descend(at); err != nil {
+			return 0, false, err
+		}
+		if s.Ends != nil && s.Ends(at) {
+			return at, true, nil
+		}
+		if best, err = s.choose(); err != nil || best >= 0 {
+			return best, false, err
+		}
+	}
+	return 0, false, s.failure()
+}
+
+// descend returns a value that is better than both neighbours on the first fold, starting at index at.
+func (s *LambdaDescent) descend(at int) (int, error) {
 	for {
-		// The first fold descends to a value that is better than both neighbours.
-		for {
-			i := slices.Index(order, at)
-			next, err := at, error(nil)
-			// If the smaller neighbour is better, the larger one is not needed.
-			ends := []int{i + 1, i + 2}
-			if s.Together {
-				ends = ends[1:]
-			}
-			for _, upTo := range ends {
-				if err := s.Try(order[max(0, i-1):min(len(order), upTo)], s.Judges[:1]); err != nil {
-					return 0, err
-				}
-				if next, err = s.Best(1); err == nil && next != at {
-					break
-				}
-			}
-			if err != nil && i+2 < len(order) {
-				next, err = order[i+2], nil // all of them failed, as values that are too small do
-			}
-			if err != nil {
-				return 0, err
-			}
-			if next == at {
-				break
-			}
-			at = next
+		next, err := s.step(at)
+		if err != nil || next == at {
+			return next, err
 		}
-		if s.Ended = s.Ends != nil && s.Ends(at); s.Ended {
-			return at, nil
-		}
-		// The other folds choose among the values that may be the best and the neighbours of the best.
-		for {
-			for n := 1; n < len(s.Judges); n++ {
-				if err := s.Try(s.hopeful(n), s.Judges[:n+1]); err != nil {
-					return 0, err
-				}
-			}
-			if best, err = s.Best(len(s.Judges)); err != nil {
-				given := s.hopeful(len(s.Judges)) // up before
-				if len(given) == 0 {
-					break
-				}
-				if err := s.Try(given, s.Judges); err != nil {
-					return 0, err
-				}
-				continue
-			}
-			missing := slices.DeleteFunc(s.Around(best), func(v int) bool {
-				folds, _, why := s.Errors(v)
-				return why != "" || len(folds) > 0
-			})
-			if len(missing) == 0 {
-				return best, nil
-			}
-			if err := s.Try(missing, s.Judges[:1]); err != nil {
-				return 0, err
-			}
-		}
-		// All of them failed on some fold, as values that are too small do.
-		i := slices.IndexFunc(order, func(v int) bool {
-			folds, _, why := s.Errors(v)
-			return s.Values[v] > s.Values[at] && why == "" && len(folds) == 0
-		})
-		if i < 0 {
+		at = next
+	}
+}
+
+// step tries the value at index at and its neighbours on the first fold, and returns the best there.
+func (s *LambdaDescent) step(at int) (next int, err error) {
+	order := s.ascending()
+	i := slices.Index(order, at)
+	// If the smaller neighbour is better, the larger one is not needed.
+	ends := []int{i + 1, i + 2}
+	if s.Together {
+		ends = ends[1:]
+	}
+	for _, end := range ends {
+		if err := s.Try(order[max(0, i-1):min(len(order), end)], s.Judges[:1]); err != nil {
 			return 0, err
 		}
-		at = order[i]
+		if next = s.best(1); next >= 0 && next != at {
+			return next, nil
+		}
 	}
+	if next < 0 && i+2 < len(order) {
+		return order[i+2], nil // all of them failed, as values that are too small do
+	}
+	if next < 0 {
+		return 0, s.failure()
+	}
+	return next, nil
+}
+
+// choose returns the best value on all folds. The other folds try the values that may be the best, and the
+// neighbours of the best. choose returns -1 if all values that were tried have failed on some fold, as values
+// that are too small do.
+func (s *LambdaDescent) choose() (best int, err error) {
+	for {
+		for n := 1; n < len(s.Judges); n++ {
+			if err := s.Try(s.hopeful(n), s.Judges[:n+1]); err != nil {
+				return 0, err
+			}
+		}
+		var next []int
+		folds := s.Judges[:1]
+		if best = s.best(len(s.Judges)); best >= 0 {
+			next = slices.DeleteFunc(s.Around(best), func(v int) bool { return !s.untried(v) })
+		} else { // all values tried on all folds have failed: try those that were ruled out
+			next, folds = s.hopeful(len(s.Judges)), s.Judges
+		}
+		if len(next) == 0 {
+			return best, nil
+		}
+		if err := s.Try(next, folds); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// untried reports whether no fold has tried a value.
+func (s *LambdaDescent) untried(value int) bool {
+	folds, _, why := s.Errors(value)
+	return why == "" && len(folds) == 0
+}
+
+// untriedAbove returns the index of the least value above the value at that has not been tried; -1 if there is
+// none.
+func (s *LambdaDescent) untriedAbove(at int) int {
+	for _, v := range s.ascending() {
+		if s.Values[v] > s.Values[at] && s.untried(v) {
+			return v
+		}
+	}
+	return -1
 }
 
 // ascending returns the indices of the values in ascending order.
@@ -145,61 +168,62 @@ func (s *LambdaDescent) Around(at int) []int {
 // hopeful returns the values that may be the best after that many folds. If all values that were tried on
 // them have failed, it returns those that were ruled out before.
 func (s *LambdaDescent) hopeful(folds int) []int {
-	errors := map[int][]float64{}
-	var values, left []int
+	tried := map[int][]float64{}
+	var values, usable []int
 	best, least := -1, 0.0
 	for v := range s.Values {
 		e, _, why := s.Errors(v)
 		if why != "" || len(e) == 0 {
 			continue
 		}
-		left = append(left, v)
+		usable = append(usable, v)
 		if len(e) < folds {
 			continue
 		}
-		errors[v] = e[:folds]
-		if m := mean(errors[v]); best < 0 || m < least {
+		tried[v] = e[:folds]
+		if m := mean(tried[v]); best < 0 || m < least {
 			best, least = v, m
 		}
 	}
+	if best < 0 {
+		return usable
+	}
 	for v := range s.Values {
-		if e := errors[v]; e != nil && mean(e) <= least+s.margin(e, errors[best], v, best) {
+		if e := tried[v]; e != nil && mean(e) <= least+s.margin(e, tried[best], v, best) {
 			values = append(values, v)
 		}
-	}
-	if best < 0 {
-		return left
 	}
 	return values
 }
 
 const (
-	// likely is a number of standard deviations. The other folds do not try a value if its mean on the folds
-	// so far is further than this above that of the best: see margin.
-	likely = 3
-	// On the same rows the errors of neighbouring λ differ by a standard deviation of about ordinary/√rows,
-	// relative to the errors; several times that if few rows have most of the error, up to unknown/√rows.
-	ordinary = 0.3
-	unknown  = 5
+	// The other folds do not try a value if its mean on the folds so far is further than maxDeviations
+	// standard deviations above the mean of the best: see margin.
+	maxDeviations = 3
+	// On the same rows the errors of neighbouring λ differ by a standard deviation of about
+	// usualDeviation/√rows, relative to the errors; several times that if few rows have most of the error, up
+	// to cautiousDeviation/√rows.
+	usualDeviation    = 0.3
+	cautiousDeviation = 5
 )
 
-// margin returns how far the mean error of a value on some folds may be above that of the best so far if
-// the value may still be the best over all folds. The variance σ² of the differences between folds is
-// estimated from the similar problem of Before and from the folds that were tried. The mean of n of J draws
-// without replacement has the variance σ²(1/n − 1/J).
-func (s *LambdaDescent) margin(errors, least []float64, value, best int) float64 {
-	n, all, level := float64(len(errors)), float64(len(s.Judges)), mean(least)
+// margin returns how far the mean of the errors e of a value on some folds may be above the mean of the errors
+// least of the best so far, if the value may still be the best over all folds. The variance σ² of the
+// differences between folds is estimated from the similar problem of Before and from the folds that were
+// tried. The mean of n of J draws without replacement has the variance σ²(1/n − 1/J).
+func (s *LambdaDescent) margin(e, least []float64, value, best int) float64 {
+	n, all, level := float64(len(e)), float64(len(s.Judges)), mean(least)
 	var other, own []float64
 	if s.Before != nil {
 		other, own = s.Before(value), s.Before(best)
 	}
 	if len(other) < 3 || len(own) < 3 || !(mean(own) > 0 && mean(own)+mean(other) < math.MaxFloat64) {
-		return level * unknown / math.Sqrt(float64(s.Rows)*n)
+		return level * cautiousDeviation / math.Sqrt(float64(s.Rows)*n)
 	}
-	squares := deviations(other, own, level/mean(own)) + deviations(errors, least, 1)
+	squares := deviations(other, own, level/mean(own)) + deviations(e, least, 1)
 	variance := squares / (float64(len(own)) + n - 2)
-	floor := level * ordinary / math.Sqrt(float64(s.Rows))
-	return likely * max(math.Sqrt(variance), floor) * math.Sqrt(1/n-1/all)
+	floor := level * usualDeviation / math.Sqrt(float64(s.Rows))
+	return maxDeviations * max(math.Sqrt(variance), floor) * math.Sqrt(1/n-1/all)
 }
 
 // deviations returns the sum of squared deviations of the differences (a−b)/unit from their mean.
@@ -219,31 +243,31 @@ func mean(v []float64) (m float64) {
 	return m / float64(len(v))
 }
 
-// Best returns the index of the value with the least error among those tried on that many folds, the larger
-// of two equal ones. With one fold it is the first that was tried.
-func (s *LambdaDescent) Best(folds int) (int, error) {
-	best, reason, least := -1, -1, 0.0
+// best returns the index of the value with the least error among those tried on that many folds, the larger
+// of two equal ones; -1 if none of them can be used. With one fold it is the first that was tried.
+func (s *LambdaDescent) best(folds int) int {
+	best, least := -1, 0.0
 	for v := range s.Values {
-		done, mean, why := s.Errors(v)
-		if why != "" {
-			if reason < 0 {
-				reason = v
-			}
-			continue
-		}
-		if len(done) < folds {
+		done, average, why := s.Errors(v)
+		if why != "" || len(done) < folds {
 			continue
 		}
 		if folds == 1 {
-			mean = done[0]
+			average = done[0]
 		}
-		if best < 0 || mean < least || mean == least && s.Values[v] > s.Values[best] {
-			best, least = v, mean
+		if best < 0 || average < least || average == least && s.Values[v] > s.Values[best] {
+			best, least = v, average
 		}
 	}
-	if best < 0 {
-		_, _, why := s.Errors(reason)
-		return 0, fmt.Errorf("ridge: no lambda can be used: %s at lambda %g; raise lambda", why, s.Values[reason])
+	return best
+}
+
+// failure returns the error that no value can be used, with the reason of the first.
+func (s *LambdaDescent) failure() error {
+	for v, lambda := range s.Values {
+		if _, _, why := s.Errors(v); why != "" {
+			return fmt.Errorf("ridge: no lambda can be used: %s at lambda %g; raise lambda", why, lambda)
+		}
 	}
-	return best, nil
+	panic("ridge: no value has failed")
 }

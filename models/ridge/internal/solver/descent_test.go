@@ -79,7 +79,7 @@ func TestTheBestIsFoundFromAnywhere(t *testing.T) {
 				if unit > 0 {
 					s.Before = bowl(len(decades), best, 1.02, 0.003).before(unit)
 				}
-				if got, err := s.From(start); err != nil || got != best {
+				if got, _, err := s.From(start); err != nil || got != best {
 					t.Errorf("from %d: %d, %v, want %d", start, got, err, best)
 				}
 				tries = append(tries, len(b.tried))
@@ -106,7 +106,7 @@ func TestAFoldThatDiffersDoesNotDecide(t *testing.T) {
 	for _, start := range []int{2, 4, 5} {
 		s := b.search(decades, 0)
 		s.Before = other.before(1)
-		if got, err := s.From(start); err != nil || got != 4 {
+		if got, _, err := s.From(start); err != nil || got != 4 {
 			t.Errorf("from %d: %d, %v, want 4", start, got, err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestAValueFailsOnALaterFold(t *testing.T) {
 				}
 				return plain(v)
 			}
-			if got, err := s.From(3); err != nil || got != c.want {
+			if got, _, err := s.From(3); err != nil || got != c.want {
 				t.Errorf("%v fail on fold %d: %d, %v, want %d", c.fail, last, got, err, c.want)
 			}
 		}
@@ -171,7 +171,7 @@ func TestSkippedCandidatesAreTriedLast(t *testing.T) {
 	}
 	for start := range 4 {
 		clear(b.tried)
-		if got, err := s.From(start); err != nil || got != 3 {
+		if got, _, err := s.From(start); err != nil || got != 3 {
 			t.Errorf("from %d: %d, %v, want 3", start, got, err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestAllTriesSmallerValuesWhileTheyDoBetter(t *testing.T) {
 	}
 	for _, start := range []int{0, 1, 5} {
 		s = b.search(decades, 4)
-		if got, err := s.From(start); err != nil || got != 3 {
+		if got, _, err := s.From(start); err != nil || got != 3 {
 			t.Errorf("from %d: %d, %v, want 3", start, got, err)
 		}
 	}

@@ -98,9 +98,8 @@ func PartOf(dim int) []int {
 	return part
 }
 
-// RereadAbove is the number of features above which only one sum is in memory while λ is chosen. Tests
-// change it.
-var RereadAbove = 1 << 14
+// RereadAbove is the number of features above which only one sum is in memory while λ is chosen.
+const RereadAbove = 1 << 14
 
 // fewShare is the least number of features per row at which rows count as few above RereadAbove.
 const fewShare = 10

@@ -48,7 +48,7 @@ func (s *sample) leverages(rows []int, lambda float64, of []int) []float64 {
 }
 
 // of is the novelty of row i.
-func (m *Spread) of(s *sample, i int) (sum float64) {
+func (m *Sketch) of(s *sample, i int) (sum float64) {
 	phi := s.phi(i)
 	for k, b := range m.Linear.B {
 		t := float64(b)
@@ -60,38 +60,38 @@ func (m *Spread) of(s *sample, i int) (sum float64) {
 	return sum
 }
 
-// The squares of a spread are the leverage, exactly if there are as many as features, otherwise nearly so, and 1 in
+// The squares of a sketch are the leverage, exactly if there are as many as features, otherwise nearly so, and 1 in
 // the mean over the rows; without the first fold they are those of a fit to the other rows.
-func TestSpreadIsTheLeverage(t *testing.T) {
+func TestSketchIsTheLeverage(t *testing.T) {
 	const n, lambda = 250, 1e-4
 	for _, shape := range shapes() {
 		s := draw(shape, n, 3, 1)
 		o := s.options(lambda)
-		o.Spreads, o.FirstSpread, o.Trials, o.Seed = true, true, true, 7
+		o.Sketch, o.FirstSketch, o.Trials, o.Seed = true, true, true, 7
 		fit, err := Solve(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		in, rest := s.split(0)
 		for _, c := range []struct {
-			spread *Spread
+			sketch *Sketch
 			rows   []int
-		}{{fit.Spread, s.all()}, {fit.FirstSpread, rest}} {
-			if c.spread == nil {
+		}{{fit.Sketch, s.all()}, {fit.FirstSketch, rest}} {
+			if c.sketch == nil {
 				if shape.Regression {
-					t.Errorf("%+v: no spread of %d rows", shape, len(c.rows))
+					t.Errorf("%+v: no sketch of %d rows", shape, len(c.rows))
 				}
 				continue
 			}
 			mean, squares := 0.0, 0.0
 			for _, i := range c.rows {
-				mean += c.spread.of(s, i) / float64(len(c.rows))
+				mean += c.sketch.of(s, i) / float64(len(c.rows))
 			}
 			if math.Abs(mean-1) > 1e-4 {
 				t.Errorf("%+v: the mean novelty of %d rows is %g", shape, len(c.rows), mean)
 			}
 			for k, want := range s.leverages(c.rows, lambda, in[:12]) {
-				r := c.spread.of(s, in[k])*c.spread.Leverage*n/float64(len(c.rows))/want - 1
+				r := c.sketch.of(s, in[k])*c.sketch.Leverage*n/float64(len(c.rows))/want - 1
 				squares += r * r / 12
 			}
 			if most := 2 * math.Sqrt(2./Probes); math.Sqrt(squares) > most || shape.Dim <= Probes && squares > 1e-8 {
@@ -101,12 +101,12 @@ func TestSpreadIsTheLeverage(t *testing.T) {
 		}
 		o.Threads = 1
 		again, err := Solve(o)
-		if err != nil || !slices.Equal(again.Spread.Linear.W, fit.Spread.Linear.W) {
-			t.Errorf("%+v: another spread on one thread (%v)", shape, err)
+		if err != nil || !slices.Equal(again.Sketch.Linear.W, fit.Sketch.Linear.W) {
+			t.Errorf("%+v: another sketch on one thread (%v)", shape, err)
 		}
-		o.Spreads = false
-		if plain, err := Solve(o); err != nil || !slices.Equal(plain.Weights, fit.Weights) || plain.Spread != nil {
-			t.Errorf("%+v: a spread changes the weights (%v)", shape, err)
+		o.Sketch = false
+		if plain, err := Solve(o); err != nil || !slices.Equal(plain.Weights, fit.Weights) || plain.Sketch != nil {
+			t.Errorf("%+v: a sketch changes the weights (%v)", shape, err)
 		}
 	}
 }

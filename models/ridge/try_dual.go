@@ -10,30 +10,31 @@ import (
 
 // newFewRows returns the dual problem of the stored rows, or nil if a value of λ is too small for the
 // matrix of all features to be positive definite to working precision.
-func (p *solve) newFewRows(y *system, total *Sum) *solver.Problem {
-	d, n := total.shape.Dim, total.head[0]
+func (s *search) newFewRows() *solver.Problem {
+	y, total, d, n := s.y, s.total, s.Shape.Dim, s.total.head[0]
 	y.mass = y.masses(total.head)
 	least := math.Inf(1)
-	for _, v := range p.values {
-		least = min(least, p.mu(y, v))
+	for _, v := range s.values {
+		least = min(least, s.mu(y, v))
 	}
 	for j := range d {
 		if !(least*y.Ridge[j] > float64(d)*0x1p-50*total.at(j, j)) {
 			return nil
 		}
 	}
-	mean, target := total.Columns(), make([]float64, total.shape.Outputs)
+	mean, target := total.Columns(), make([]float64, s.Shape.Outputs)
 	for j := range mean {
 		mean[j] /= n
 	}
 	for c := range target {
 		target[c] = total.head[1+c] / n
 	}
-	return p.dualOfRows(mean, target, y.Ridge)
+	return s.dualOfRows(mean, target, y.Ridge)
 }
 
 // tryFew is try by the dual problem of few rows.
-func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
+func (s *search) tryFew(values, folds []int) {
+	y, total := s.y, s.total
 	type few struct {
 		fold, value int
 		mu          float64
@@ -44,41 +45,41 @@ func (p *solve) tryFew(y *system, total *Sum, values, folds []int) {
 	}
 	var all []few
 	for _, f := range folds {
-		y.setSums(total, p.heads[f])
+		y.setSums(total, s.heads[f])
 		for _, value := range values {
-			if p.tallies[value].pending(f) {
-				all = append(all, few{fold: f, value: value, mu: p.mu(y, p.values[value])})
+			if s.tallies[value].pending(f) {
+				all = append(all, few{fold: f, value: value, mu: s.muOf(value)})
 			}
 		}
 	}
-	atOnce := solver.AtOnce(int64(p.few.Len()), p.Threads)
+	atOnce := solver.AtOnce(int64(s.few.Len()), s.Threads)
 	weights := make([][]float64, atOnce)
 	for some := range slices.Chunk(all, atOnce) {
 		parallel.Each(len(some), atOnce, func(_, i int) {
 			t := &some[i]
-			if !p.tallies[t.value].pending(t.fold) {
+			if !s.tallies[t.value].pending(t.fold) {
 				return
 			}
-			if !p.few.Plain() || t.fold == 0 && p.Trials {
+			if !s.few.Plain() || t.fold == 0 && s.Trials {
 				if weights[i] == nil {
 					weights[i] = make([]float64, len(y.v))
 				}
 				t.v = weights[i]
 			}
-			t.fit, t.pivot, t.ok = p.few.Solve(t.v, y.each, t.mu, t.fold, max(1, p.Threads/len(some)))
+			t.fit, t.pivot, t.ok = s.few.Solve(t.v, y.each, t.mu, t.fold, max(1, s.Threads/len(some)))
 		})
 		for _, t := range some {
-			if !p.tallies[t.value].pending(t.fold) {
+			if !s.tallies[t.value].pending(t.fold) {
 				continue // or it failed on an earlier fold
 			}
 			if !t.ok {
-				p.fails(t.value, t.fold, notDefinite(t.pivot, p.few.Len()))
+				s.tallies[t.value].failed = notDefinite(t.pivot, s.few.Len())
 				continue
 			}
-			fold := p.heads[t.fold]
+			fold := s.heads[t.fold]
 			y.setSums(total, fold)
 			copy(y.v, t.v)
-			p.record(y, total, fold, t.fold, t.value, t.fit.HeldOut, t.fit.Train, t.fit.Squares)
+			s.record(fold, t.fold, t.value, t.fit.HeldOut, t.fit.Train, t.fit.Squares)
 		}
 	}
 }

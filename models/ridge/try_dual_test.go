@@ -7,17 +7,8 @@ func TestTheDualProblemIsForPositiveLambda(t *testing.T) {
 	for least, want := range map[float64]bool{1e-8: true, 0: false, 1e-20: false} {
 		s := draw(Shape{Dim: 1100, Outputs: 1}, 40, 2, 3)
 		o := s.options(least, 1e-3)
-		o.Load, o.Rows = nil, s.rows(s.all())
-		p := &solve{Options: o}
-		total, err := p.loadTotal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.values = o.Lambda
-		y := newSystem(total.shape, o.Weights, o.Threads)
-		y.measure(o.Ranges)
-		y.share(total)
-		if got := p.newFewRows(y, total) != nil; got != want {
+		o.Rows = s.rows(s.all())
+		if got := opened(t, o).few != nil; got != want {
 			t.Errorf("with λ %g: %v, want %v", least, got, want)
 		}
 	}

@@ -11,28 +11,24 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// table returns what folds say of the sample with that solver, and the lines of progress.
-func table(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64) (rows []Row, lines []string) {
+// table returns the errors of the values of λ on the folds of the sample with that solver.
+func table(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64) (rows []Row) {
 	t.Helper()
-	p, y, total := opened(t, s, by, lambda...)
-	y.Threads, p.Threads = threads, threads
-	p.Progress = func(line string) { lines = append(lines, line) }
-	if _, err := p.choice(y, total, p.filled).All(); err != nil {
+	p := openedBy(t, s, by, threads, lambda...)
+	if _, err := p.descent().All(); err != nil {
 		t.Fatal(err)
 	}
 	rows, _, _ = p.table()
-	return rows, lines
+	return rows
 }
 
-// opened returns a path at the start of its search.
-func opened(t *testing.T, s *sample, by solver.By, lambda ...float64) (*solve, *system, *Sum) {
-	t.Helper()
-	p := &solve{Options: s.options(lambda...), tries: tries{values: lambda, tallies: make([]tally, len(lambda)), by: by}}
-	total, err := p.loadTotal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, newSystem(s.shape, nil, 2), total
+// openedBy returns a search with that solver that has tried nothing.
+func openedBy(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64) *search {
+	o := s.options(lambda...)
+	o.Threads = threads
+	p := opened(t, o)
+	p.by = by
+	return p
 }
 
 func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
@@ -40,9 +36,9 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", shape), func(t *testing.T) {
 			s := draw(shape, 7*shape.Dim+50, 5, 1)
 			lambda := []float64{1e-1, 1e-6, 1e-2, 1e-5, 1e-3, 1e-4}
-			want, _ := table(t, s, solver.Exactly, 2, lambda...)
+			want := table(t, s, solver.Exactly, 2, lambda...)
 			for _, by := range []solver.By{solver.SharedFactor, solver.OwnFactor} {
-				got, _ := table(t, s, by, 2, lambda...)
+				got := table(t, s, by, 2, lambda...)
 				for i, row := range got {
 					for _, v := range [][2]float64{{row.MSE, want[i].MSE}, {row.StdErr, want[i].StdErr}, {row.Train, want[i].Train}} {
 						if math.Abs(v[0]-v[1]) > 1e-4*want[i].MSE {
@@ -71,8 +67,8 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 3} {
-			got, _ := table(t, s, solver.SharedFactor, threads, 1e-5, 1e-3)
-			more, _ := table(t, s, solver.OwnFactor, threads, 1e-5, 1e-3)
+			got := table(t, s, solver.SharedFactor, threads, 1e-5, 1e-3)
+			more := table(t, s, solver.OwnFactor, threads, 1e-5, 1e-3)
 			if got = append(got, more...); want == nil {
 				want = got
 			}
@@ -90,9 +86,9 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 // tried.
 func TestSystemsBeyondDescentAreFactored(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 90, 3, 4) // fewer rows than features
-	want, _ := table(t, s, solver.Exactly, 2, 0, 1e-12, 1e-3)
+	want := table(t, s, solver.Exactly, 2, 0, 1e-12, 1e-3)
 	for _, by := range []solver.By{solver.SharedFactor, solver.OwnFactor} {
-		got, _ := table(t, s, by, 2, 0, 1e-12, 1e-3)
+		got := table(t, s, by, 2, 0, 1e-12, 1e-3)
 		if !strings.HasPrefix(got[0].Failed, "not positive definite (pivot ") || got[0].Failed != want[0].Failed {
 			t.Errorf("lambda 0: %+v, by factoring %+v", got[0], want[0])
 		}
@@ -110,49 +106,50 @@ func TestSystemsBeyondDescentAreFactored(t *testing.T) {
 func TestFactorsAreSharedAndFew(t *testing.T) {
 	s := draw(Shape{Dim: 60, Outputs: 2}, 900, 3, 5)
 	lambda := []float64{1e-9, 2e-9, 1e-3, 1e-2, 1e-1, 1, 10, 100}
-	p, y, total := opened(t, s, solver.SharedFactor, lambda...)
-	trials := p.trials(y, total, []int{2, 3, 4, 5, 6, 7}, false)
+	p := openedBy(t, s, solver.SharedFactor, 2, lambda...)
+	trials := p.trials([]int{2, 3, 4, 5, 6, 7}, false)
 	if len(trials) != solver.MaxFactors {
 		t.Errorf("%d trials of decades, want %d", len(trials), solver.MaxFactors)
 	}
-	trials = p.trials(y, total, []int{0, 1}, false)
+	trials = p.trials([]int{0, 1}, false)
 	if len(trials) != 2 || trials[0].by != trials[1].by {
 		t.Errorf("two factors for nearly the same lambda: %+v", trials)
 	}
-	if again := p.trials(y, total, []int{1}, false); len(again) != 1 || again[0].by != trials[1].by {
+	if again := p.trials([]int{1}, false); len(again) != 1 || again[0].by != trials[1].by {
 		t.Errorf("another factor for the same lambda: %+v", again)
 	}
-	trials = p.trials(y, total, []int{3, 4, 5}, true)
+	trials = p.trials([]int{3, 4, 5}, true)
 	if len(trials) != 3 || trials[0].by != trials[1].by || trials[2].by != trials[1].by ||
-		!trials[1].by.Serves(p.mu(y, lambda[4])) {
+		!trials[1].by.Serves(p.muOf(4)) {
 		t.Errorf("not one factor, that of the middle, for three decades: %+v", trials)
 	}
 	middle := trials[1].by
-	if again := p.trials(y, total, []int{3, 4}, false); len(again) != 1 || again[0].index != 4 || again[0].by != middle {
+	if again := p.trials([]int{3, 4}, false); len(again) != 1 || again[0].index != 4 || again[0].by != middle {
 		t.Errorf("on other folds the factor of a neighbour serves: %+v", again)
 	}
-	if own := p.trials(y, total, []int{3}, false); len(own) != 1 || own[0].by == middle {
+	if own := p.trials([]int{3}, false); len(own) != 1 || own[0].by == middle {
 		t.Errorf("a value has no factor of its own: %+v", own)
 	}
-	_, lines := table(t, s, solver.SharedFactor, 2, lambda...)
-	if len(lines) != 3*len(lambda) {
-		t.Errorf("%d systems solved, want %d", len(lines), 3*len(lambda))
+	for _, row := range table(t, s, solver.SharedFactor, 2, lambda...) {
+		if row.Folds != 3 {
+			t.Errorf("%d folds tried %g, want 3", row.Folds, row.Lambda)
+		}
 	}
 }
 
 // Where the factor of a neighbour is too far off for a descent, the system has one of its own.
 func TestAFactorTooFarOffIsReplaced(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 2000, 3, 6)
-	p, y, total := opened(t, s, solver.SharedFactor, 1e-6)
+	p := openedBy(t, s, solver.SharedFactor, 2, 1e-6)
 	fold, err := p.load(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.centre(total, nil)
-	far := y.Factor(1e6*p.mu(y, 1e3), blas.MakeTiles[float32](120), nil)
-	y.centre(total, fold)
-	got := p.descend(y, newHeldOut(total.shape, 2), total, fold, 0, []trial{{0, far}})
-	want, _ := table(t, s, solver.Exactly, 2, 1e-6)
+	p.y.centre(p.total, nil)
+	far := p.y.Factor(1e6*p.mu(p.y, 1e3), blas.MakeTiles[float32](120), nil)
+	p.y.centre(p.total, fold)
+	got := p.descend(newHeldOut(s.shape, 2), fold, []trial{{0, far}})
+	want := table(t, s, solver.Exactly, 2, 1e-6)
 	if got[0].x == nil || math.Abs(got[0].held/fold.head[0]*p.squareUnit()-want[0].FoldMSE) > 1e-4*want[0].FoldMSE {
 		t.Errorf("held-out errors %+v, want %g a row", got[0].held, want[0].FoldMSE)
 	}

@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -13,9 +14,9 @@ import (
 // sum of the fold is read into the same memory, for the held-out errors. Only an outline of the sum of all
 // rows stays. Reading takes far less time than a factorisation.
 
-// rereads reports whether only one sum of that shape is in memory while λ is chosen.
-func (p *solve) rereads(shape Shape) bool {
-	return shape.Dim > solver.RereadAbove && p.adds() && p.Validates()
+// rereads reports whether only one sum is in memory while λ is chosen.
+func (p *solve) rereads() bool {
+	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.Sums == nil && p.Validates()
 }
 
 // outline returns a sum of no rows that has the head, the cross products and the tiles on the diagonal.
@@ -35,30 +36,28 @@ func (s *Sum) outlines() bool {
 }
 
 // tryRereading is try with only one sum in memory.
-func (p *solve) tryRereading(y *system, total *Sum, values, folds []int) error {
-	h := newHeldOut(total.shape, p.Threads)
-	vt := make([]float64, len(y.v))
+func (s *search) tryRereading(values, folds []int) error {
+	h, vt := newHeldOut(s.Shape, s.Threads), make([]float64, len(s.y.v))
 	for _, value := range values {
 		for _, f := range folds {
-			if !p.tallies[value].pending(f) {
+			if !s.tallies[value].pending(f) {
 				continue
 			}
-			rest, err := p.sumOf(func(fold int) bool { return fold != f })
+			rest, err := s.sumOf(func(fold int) bool { return fold != f })
 			if err != nil {
 				return err
 			}
-			y.setSums(rest, nil)
-			mu := p.mu(y, p.values[value])
-			if pivot, ok := y.solveIn(mu, rest); !ok {
-				p.fails(value, f, notDefinite(pivot, total.shape.Dim))
+			factor, pivot := s.solveIn(s.y, rest, s.values[value])
+			if factor == nil {
+				s.tallies[value].failed = notDefinite(pivot, s.Shape.Dim)
 				continue
 			}
-			blas.Transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
-			fold, err := p.load(f)
+			blas.Transpose(vt, s.y.v, s.Shape.Dim, s.Shape.Outputs)
+			fold, err := s.load(f)
 			if err != nil {
 				return err
 			}
-			p.record(y, total, fold, f, value, h.squares(y, fold, vt)[0], y.trainError(mu, total, fold), y.squares(y.v))
+			s.record(fold, f, value, h.squares(s.y, fold, vt)[0], s.y.trainError(factor.mu, s.total, fold), s.y.squares(s.y.v))
 		}
 	}
 	return nil

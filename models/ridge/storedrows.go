@@ -42,26 +42,19 @@ func (s *Sum) AddGridRows(steps, threads int, sets ...*GridRows) {
 	}
 }
 
-// totalOfRows is loadTotal for stored rows. An outline of the total is enough for their dual problem.
-func (p *solve) totalOfRows() *Sum {
-	shape := p.Rows.Shape
-	total := outline(shape)
+// foldsOfRows is loadFolds for stored rows. An outline of the total is enough for their dual problem.
+func (p *solve) foldsOfRows() *foldSums {
+	folds := &foldSums{total: outline(p.Shape)}
 	for f, rows := range p.Rows.Folds {
 		// Only the total needs products of features.
-		own := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: total.tiles,
-			cross: make([]float64, len(total.cross))}
-		own.AddGridRows(p.Rows.Steps, p.Threads, rows)
-		own.tiles = make([][]float64, len(total.tiles))
-		total.Merge(own)
-		p.heads = append(p.heads, own)
-		if rows.N() > 0 {
-			p.filled = append(p.filled, f)
-		}
-		if len(p.filled) == 1 {
-			p.screen = total.Rows()
-		}
+		head := &Sum{shape: p.Shape, head: make([]float64, p.Shape.headLen()), tiles: folds.total.tiles,
+			cross: make([]float64, len(folds.total.cross))}
+		head.AddGridRows(p.Rows.Steps, p.Threads, rows)
+		head.tiles = make([][]float64, len(folds.total.tiles))
+		folds.merge(f, head)
+		folds.heads = append(folds.heads, head)
 	}
-	return total
+	return folds
 }
 
 // partOfRows returns the sums of the folds over some of the features.

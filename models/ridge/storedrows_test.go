@@ -59,7 +59,6 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Load = nil
 		order := s.all()
 		var was *Solution
 		for _, threads := range []int{1, 3} {

@@ -9,17 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// SpreadFile is the file of a model directory with the weights of a Spread, like WeightsFile.
-const SpreadFile = "spread.safetensors"
+// SketchFile is the file of a model directory with the weights of a Sketch, like WeightsFile.
+const SketchFile = "spread.safetensors"
 
 // ErrNoNovelty is returned by models of other learners than ridge, and by models trained with
 // --intervals none.
 var ErrNoNovelty = errors.New("models: the model has no novelty; train with learner ridge, without --intervals none")
 
-// Spread measures how far the features of a row are from the features of the training rows. The novelty of
-// a row is the sum of the squares of the outputs of SpreadFile.
-type Spread struct {
-	Probes int `json:"probes"` // number of outputs of SpreadFile
+// Sketch estimates leverages: how far the features of a row are from the features of the training rows. The
+// novelty of a row is the sum of the squares of the outputs of SketchFile.
+type Sketch struct {
+	Probes int `json:"probes"` // number of outputs of SketchFile
 	// Leverage is the mean leverage of the training rows, φᵀ(G + nλI)⁻¹φ for centred features φ with G =
 	// Σφφᵀ: how much a row's target moves its own prediction. The leverage of a row is this times its
 	// novelty, whose mean over the training rows is 1.
@@ -28,10 +28,10 @@ type Spread struct {
 	linear *Linear
 }
 
-// NewSpread returns a spread with the outputs of l.
-func NewSpread(l *Linear, leverage float64) *Spread { return &Spread{l.K, leverage, l} }
+// NewSketch returns a sketch with the outputs of l.
+func NewSketch(l *Linear, leverage float64) *Sketch { return &Sketch{l.K, leverage, l} }
 
-func (s *Spread) check() error {
+func (s *Sketch) check() error {
 	if s != nil && (s.Probes < 1 || s.Probes > ridge.Probes || !(s.Leverage > 0) || s.Leverage-s.Leverage != 0) {
 		return fmt.Errorf("a spread of %d probes with the mean leverage %g; want 1 to %d, and a number above 0", s.Probes,
 			s.Leverage, ridge.Probes)
@@ -39,17 +39,17 @@ func (s *Spread) check() error {
 	return nil
 }
 
-// file returns the SpreadFile.
-func (s *Spread) file() (storage.File, error) {
+// file returns the SketchFile.
+func (s *Sketch) file() (storage.File, error) {
 	var data bytes.Buffer
 	err := WriteWeights(&data, s.linear)
-	return storage.File{Name: SpreadFile, Data: data.Bytes()}, err
+	return storage.File{Name: SketchFile, Data: data.Bytes()}, err
 }
 
-// read decodes the SpreadFile of a model with d features.
-func (s *Spread) read(data []byte, d int) (err error) {
+// read decodes the SketchFile of a model with d features.
+func (s *Sketch) read(data []byte, d int) (err error) {
 	if s.linear, err = ReadWeights(data, s.Probes, d); err != nil {
-		return fmt.Errorf("%s: %w", SpreadFile, err)
+		return fmt.Errorf("%s: %w", SketchFile, err)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func SumSquares(dst, outputs []float32) {
 // rows, for which the mean is 1. New rows of the same kind have slightly more. Rows are as for Predict. The
 // error is ErrNoNovelty.
 func (m *Model) Novelty(dst, rows []float64) error {
-	if m.Manifest.Spread == nil {
+	if m.Manifest.Sketch == nil {
 		return ErrNoNovelty
 	}
 	return run(m, dst, rows, 1, true, func(dst []float64, output Applied) { widen(dst, output.Novelty) })

@@ -1,0 +1,185 @@
+package ridge
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
+)
+
+// solve is one call of Solve.
+type solve struct {
+	Options
+	buffer *Sum // the last sum made by Add or of Rows; nil before it is needed
+	fold   int  // the fold whose sum is in buffer; -1 for the sum of others
+}
+
+// foldSums is what a choice of λ knows of the rows of the folds.
+type foldSums struct {
+	total     *Sum   // of all rows; its outline if sums are reread or rows are stored
+	filled    []int  // the folds that have rows
+	firstRows int64  // number of rows of the first of them
+	part      []*Sum // of the folds, on a part of the features; nil unless λ is first found on it
+	heads     []*Sum // head and cross products of the folds, if rows are stored
+}
+
+// merge adds the sum of the next fold.
+func (l *foldSums) merge(fold int, s *Sum) {
+	l.total.Merge(s)
+	if s.head[0] > 0 {
+		l.filled = append(l.filled, fold)
+	}
+	if len(l.filled) == 1 {
+		l.firstRows = l.total.Rows()
+	}
+}
+
+// largeSum is the number of features at which a sum takes 17 MB.
+const largeSum = 2048
+
+func everyFold(int) bool { return true }
+
+// load returns the sum of a fold. It is valid until another is loaded.
+func (p *solve) load(fold int) (*Sum, error) {
+	if p.Sums != nil {
+		return p.Sums[fold], nil
+	}
+	if p.buffer != nil && p.fold == fold {
+		return p.buffer, nil
+	}
+	s, err := p.sumOf(func(f int) bool { return f == fold })
+	p.fold = fold
+	return s, err
+}
+
+// add adds the sums of the folds for which the function is true.
+func (p *solve) add(to *Sum, folds func(int) bool) error {
+	if p.Rows != nil {
+		to.AddGridRows(p.Rows.Steps, p.Threads, p.Rows.inFolds(folds)...)
+		return nil
+	}
+	for f := range max(p.Folds, 1) {
+		switch {
+		case !folds(f):
+		case p.Sums != nil:
+			to.Merge(p.Sums[f])
+		default:
+			if err := p.Add(to, f); err != nil {
+				return fmt.Errorf("ridge: fold %d: %w", f, err)
+			}
+		}
+	}
+	return nil
+}
+
+// sumOf returns the sum of some folds in p.buffer, valid until the next call.
+func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
+	p.fold = -1
+	if p.buffer == nil {
+		if p.Shape.Dim >= largeSum {
+			runtime.GC() // free the old memory before more is allocated
+		}
+		p.buffer = NewSum(p.Shape)
+	} else {
+		p.buffer.Clear()
+	}
+	if err := p.add(p.buffer, folds); err != nil {
+		return nil, err
+	}
+	return p.buffer, nil
+}
+
+// loadFolds returns the sums of the folds for a choice of λ, or only the total if λ is given.
+func (p *solve) loadFolds() (*foldSums, error) {
+	switch {
+	case p.Sums == nil && !p.Validates():
+		total, err := p.sumOf(everyFold)
+		return &foldSums{total: total}, err
+	case p.Rows != nil:
+		return p.foldsOfRows(), nil
+	case p.Folds < 2:
+		return &foldSums{total: p.Sums[0]}, nil
+	}
+	folds := new(foldSums)
+	if p.rereads() {
+		folds.total = outline(p.Shape)
+	} else {
+		folds.total = NewSum(p.Shape)
+	}
+	for f := range p.Folds {
+		s, err := p.load(f)
+		if err != nil {
+			return nil, err
+		}
+		folds.merge(f, s)
+		if p.descends() {
+			folds.part = append(folds.part, s.pick(solver.PartOf(p.Shape.Dim)))
+		}
+	}
+	if p.rereads() {
+		p.buffer = nil // the search begins without it
+	}
+	return folds, nil
+}
+
+// checkRows returns an error if no model can be fitted to the rows.
+func (p *solve) checkRows(total *Sum) error {
+	if total.shape.Regression != (p.Grid != nil) {
+		return errors.New("ridge: sums of targets need a target grid, and sums of classes must not have one")
+	}
+	if total.shape.Regression && len(p.Grid) != total.shape.Outputs {
+		return fmt.Errorf("ridge: %d grids of %d targets", len(p.Grid), total.shape.Outputs)
+	}
+	if total.shape.Weighted != (p.Weights != nil) {
+		return errors.New("ridge: sums of rows with weights need their grid, and others must not have one")
+	}
+	if total.Rows() == 0 {
+		return errors.New("ridge: no rows to fit to")
+	}
+	if total.head[0] == 0 {
+		return fmt.Errorf("ridge: all %d rows have weight 0", total.Rows())
+	}
+	if err := checkExact(total); err != nil {
+		return err
+	}
+	if r := p.Ranges.Half; r != nil && len(r) != total.shape.Dim {
+		return fmt.Errorf("ridge: ranges for %d features, want %d", len(r), total.shape.Dim)
+	}
+	for c, count := range total.ClassCounts() {
+		if float64(count) != total.head[0] {
+			continue
+		}
+		name := fmt.Sprint(c)
+		if c < len(p.Classes) {
+			name = fmt.Sprintf("%q", p.Classes[c])
+		}
+		return fmt.Errorf("ridge: all %d rows are of class %s; two classes are needed", total.Rows(), name)
+	}
+	return nil
+}
+
+// checkExact returns an error if a sum may have passed 2⁵³, above which float64 is no longer exact. Sums of
+// squares grow with each row and bound all others: by Cauchy–Schwarz no sum of products, over any subset of
+// the rows, is larger than the root of the product of two of them.
+func checkExact(total *Sum) error {
+	d, k := total.shape.Dim, total.shape.Outputs
+	var largest float64
+	for i, t := 0, 0; i*blas.TileDim < d; i, t = i+1, t+i+2 {
+		rows := blas.TileRows(d, i)
+		for a := range rows {
+			largest = max(largest, total.tiles[t][a*rows+a])
+		}
+	}
+	squares := total.head[0] // of the constant 1, whose products are the column sums
+	for c := range k {
+		squares = max(squares, float64(total.moments(c).qq))
+	}
+	if !(largest < 1<<53) || !(math.Sqrt(largest)*math.Sqrt(squares) < 1<<53) {
+		return fmt.Errorf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a "+
+			"grid of 8 bits", total.Rows())
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package ridge
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
+)
+
+// Fitted is the result of Fit.
+type Fitted struct {
+	*linear.Machine
+	Lambda float64 // λ of the weights
+	Table  []Row   // cross-validation results for each λ; nil if one λ was given
+	Steps  int     // of the feature grid: features.ByteSteps for 8 bits
+}
+
+// seedOfFit is the seed that assigns rows to solver.Folds folds, as in training on files.
+const seedOfFit = 1
+
+// Fit trains on rows in memory, on all cores: it adds up the sums of the features and solves. If several
+// values of λ are given, it takes the one with the least error in cross-validation over five folds. Rows
+// are assigned to folds by content or by Data.Groups. If none is given, it tries AutoLambda. The map must
+// be features.Gridded. Nil options mean NewTraining().
+//
+// Training on a file of these rows with the same options gives the same weights, byte for byte, unless
+// several λ are tried on few different rows (profile.Few). A row of whole weight w counts exactly like w
+// copies of the row.
+func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
+	if t == nil {
+		t = NewTraining()
+	}
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	_, outputs, err := d.Validate()
+	if err != nil {
+		return nil, err
+	}
+	m, ok := d.Map.(features.Gridded)
+	if !ok {
+		return nil, fmt.Errorf("ridge: a %T has no grid for exact sums of its features", d.Map)
+	}
+	_, dim := m.Dims()
+	weights, byClass := d.Weighed(outputs)
+	classes, err := iterative.ClassWeights(t.Weights, d.Names(outputs), byClass)
+	if err != nil {
+		return nil, err
+	}
+	grid := profile.NewWeightGrid(weights, classes, byClass)
+	shape := Shape{Dim: dim, Outputs: outputs, Regression: d.Target != nil, Weighted: grid != nil}
+	if err = shape.Validate(); err != nil {
+		return nil, err
+	}
+	o := Options{Choice: Choice{Lambda: lambda}, Source: Source{Shape: shape}, FoldPlan: FoldPlan{Folds: 1},
+		Units: Units{Weights: grid}, Threads: runtime.GOMAXPROCS(0)}
+	if len(lambda) == 0 {
+		o.Lambda = AutoLambda()
+	}
+	if len(o.Lambda) > 1 {
+		o.Folds = solver.Folds
+	}
+	if d.Target != nil {
+		if o.Grid, err = d.Grids(); err != nil {
+			return nil, err
+		}
+	}
+	wide := features.Wide(m)
+	rows, total := Size(weights, grid)
+	fine := shape.Fine(total)
+	steps := t.Grid.Steps(float64(rows)*float64(dim)*float64(dim), FewProducts, wide, fine)
+	solveOn := func(steps int, mayRefine bool) (*Solution, error) {
+		if len(lambda) == 0 {
+			o.Smaller = SmallerOn(steps, mayRefine)
+		}
+		if o.Sums, err = sumsOf(d, m, steps, &o); err != nil {
+			return nil, err
+		}
+		o.Step, o.Ranges = GridOf(m, steps)
+		return Solve(o)
+	}
+	mayRefine := t.Grid != features.Bits8 && steps != fine
+	s, err := solveOn(steps, mayRefine)
+	finer := FloorFactor * Floor(m.Step()*features.ByteSteps/float64(steps))
+	if err == nil && mayRefine && TooCoarse(s.Table, s.Lambda, finer) {
+		steps = fine
+		s, err = solveOn(fine, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	model := &linear.Model{W: s.Weights, B: s.Intercept, K: outputs, D: dim}
+	return &Fitted{Machine: &linear.Machine{Map: m, Linear: model, Grid: o.Grid}, Lambda: s.Lambda, Table: s.Table,
+		Steps: steps}, nil
+}
+
+// Size returns the number of rows, counting each row as often as its weight says, and an upper bound on the
+// sum of the weights.
+func Size(w *profile.Weights, grid *profile.WeightGrid) (rows, total int64) {
+	if grid == nil {
+		return w.Rows, w.Rows
+	}
+	return grid.Rows(w.Rows, w.Sum/grid.Unit*grid.One), grid.Total
+}
+
+// sumsOf sums the rows of each fold.
+func sumsOf(d *linear.Data, m features.Gridded, steps int, o *Options) ([]*Sum, error) {
+	hashes, err := d.FoldHashes(seedOfFit, o.Folds)
+	if err != nil {
+		return nil, err
+	}
+	sums := make([]*Sum, o.Folds)
+	for fold := range sums {
+		sums[fold] = NewSum(o.Shape)
+	}
+	cut := SumRows(sums, m, steps, o, func(add func(fold int, x []float32, y []float64, w float64)) {
+		var y []float64
+		for i := range d.Rows() {
+			y = d.AppendLabel(y[:0], i)
+			add(int(hashes[i]%uint64(o.Folds)), d.Row(i), y, d.Weight(i))
+		}
+	})
+	if cut > 0 {
+		return nil, fmt.Errorf(
+			"ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
+	}
+	return sums, nil
+}
+
+// SumRows adds the features of rows in memory to the sums of their folds. It calls each once, which calls
+// add with every row, its labels (nil for an embedding) and its weight. It returns the number of features
+// that are not finite or far beyond the bound of the map.
+func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
+	each func(add func(fold int, x []float32, y []float64, w float64))) (cut int64) {
+	in, out := m.Dims()
+	z, one := features.NewGrid(out, steps), rows.Block{N: 1, D: in}
+	parts := make([]profile.WeightCollector, len(sums))
+	for fold, s := range sums {
+		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
+			cut += m.Quantize(z, b.X, b.N, o.Threads)
+			s.Add(z, b.Y, o.Grid, weights, o.Threads)
+		}}
+	}
+	each(func(fold int, x []float32, y []float64, w float64) {
+		if w > 0 {
+			one.X, one.Y, one.Weights = x, y, append(one.Weights[:0], w)
+			parts[fold].Add(&one, 0, 1)
+		}
+	})
+	for fold := range parts {
+		parts[fold].Flush()
+	}
+	return cut
+}

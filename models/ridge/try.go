@@ -1,0 +1,250 @@
+package ridge
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
+)
+
+// tally accumulates the results of the folds for one λ.
+type tally struct {
+	heldOut, heldOutRows float64 // Σ squares and rows of the folds, or their weights
+	train, trainRows     float64 // the same over the training rows
+	rounding             float64 // the part of heldOut that comes from rounding of features
+	targets              moments // of the first target of the rows of the folds
+	means                []float64
+	first                float64   // mean square of fold 0
+	without              *Solution // fit to all rows except fold 0, if requested
+	failed               string
+	done                 []int // folds
+}
+
+// pending reports whether the λ has not yet been tried on a fold and has not failed on another.
+func (t *tally) pending(fold int) bool { return t.failed == "" && !slices.Contains(t.done, fold) }
+
+// try fits each of the values of λ without each of the folds, and records the held-out errors. Both are
+// given by their index. Pairs that were tried before are skipped.
+func (s *search) try(values, folds []int) error {
+	if s.few != nil {
+		s.tryFew(values, folds)
+		return nil
+	}
+	if s.rereads() {
+		return s.tryRereading(values, folds)
+	}
+	h := newHeldOut(s.Shape, s.Threads)
+	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {
+		return !slices.ContainsFunc(folds, s.tallies[i].pending)
+	})
+	if s.by == solver.SharedFactor {
+		// Ascending, so that a factor may serve the values that follow.
+		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(s.values[a], s.values[b]) })
+	}
+	for len(rest) > 0 {
+		trials := s.trials(rest, len(folds) == 1 && solver.Far(solverShape(s.Shape)))
+		rest = slices.DeleteFunc(rest, func(i int) bool {
+			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
+		})
+		for _, f := range folds {
+			pending := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return !s.tallies[t.index].pending(f) })
+			if len(pending) == 0 {
+				continue
+			}
+			fold, err := s.load(f)
+			if err != nil {
+				return err
+			}
+			s.validate(h, fold, f, pending)
+		}
+	}
+	return nil
+}
+
+// trial is a λ to try, with the shared factor that preconditions its descents; nil if each fold has its own
+// factor.
+type trial struct {
+	index int // in values
+	by    *solver.Factor
+}
+
+// muOf returns μ of a value for the rows of the system.
+func (s *search) muOf(value int) float64 { return s.mu(s.y, s.values[value]) }
+
+// trials returns the values to try next. Without shared factors these are all remaining values; otherwise
+// the values that existing factors serve, or those for which up to solver.MaxFactors new ones are made. If
+// far is set, a factor also serves neighbouring values, so one of three in a row is enough.
+func (s *search) trials(rest []int, far bool) []trial {
+	var trials []trial
+	if s.by != solver.SharedFactor {
+		for _, i := range rest {
+			trials = append(trials, trial{index: i})
+		}
+		return trials
+	}
+	// The factors of the last values serve the values among them that other folds try.
+	for _, i := range rest {
+		mu := s.muOf(i)
+		at := slices.IndexFunc(s.sharedFactors, func(t trial) bool {
+			return t.index == i && (t.by == nil || t.by.Serves(mu)) || far && t.by != nil && t.by.ServesFar(mu)
+		})
+		if at >= 0 {
+			trials = append(trials, trial{i, s.sharedFactors[at].by})
+		}
+	}
+	if len(trials) > 0 {
+		return trials
+	}
+	if s.factors() == solver.MaxFactors {
+		s.sharedFactors = nil // freed before others are made
+	}
+	s.y.centre(s.total, nil)
+	tiles := blas.MakeTiles[float32](s.Shape.Dim)
+	if far {
+		own := rest[(len(rest)-1)/2]
+		by := s.y.Factor(s.muOf(own), tiles, nil)
+		for _, i := range rest {
+			if i == own || by != nil && by.ServesFar(s.muOf(i)) {
+				trials = append(trials, trial{i, by})
+			}
+		}
+		s.sharedFactors = append(s.sharedFactors, trials...)
+		return trials
+	}
+	var by *solver.Factor
+	for _, i := range rest {
+		mu := s.muOf(i)
+		if by == nil || !by.Serves(mu) {
+			if s.factors() == solver.MaxFactors {
+				break
+			}
+			by = s.y.Factor(mu, tiles, nil)
+		}
+		trials = append(trials, trial{i, by})
+		s.sharedFactors = append(s.sharedFactors, trial{i, by})
+	}
+	return trials
+}
+
+// factors returns the number of shared factors in memory.
+func (s *search) factors() int {
+	var all []*solver.Factor
+	for _, t := range s.sharedFactors {
+		if t.by != nil && !slices.Contains(all, t.by) {
+			all = append(all, t.by)
+		}
+	}
+	return len(all)
+}
+
+// solved is the solution of a trial on a fold by descent, with its error on that fold.
+type solved struct {
+	x    []float64 // k×D; nil if the descent did not converge
+	held float64
+}
+
+// descend solves the trials on a fold by conjugate gradients. A trial that does not converge has no
+// solution. The matrix of y is centred, and stays usable for other solutions.
+func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
+	y, out := s.y, make([]solved, len(trials))
+	run := func(at []int, systems ...*solver.System) {
+		if len(systems) == 0 {
+			return
+		}
+		y.rightSides(s.total, fold)
+		held := h.squares(y, fold, y.Descend(y.v, s.Shape.Outputs, systems))
+		for i, system := range systems {
+			if system.Solved {
+				out[at[i]] = solved{system.X, held[i]}
+			}
+		}
+	}
+	if s.by == solver.OwnFactor {
+		if s.single == nil {
+			s.single = blas.MakeTiles[float32](s.Shape.Dim)
+		}
+		for i, t := range trials {
+			mu := s.muOf(t.index)
+			if by := y.Factor(mu, s.single, s.factor); by != nil {
+				s.factor = by
+				run([]int{i}, &solver.System{Mu: mu, By: by})
+			}
+		}
+		return out
+	}
+	var systems []*solver.System
+	var at []int
+	for i, t := range trials {
+		if t.by != nil {
+			systems, at = append(systems, &solver.System{Mu: s.muOf(t.index), By: t.by}), append(at, i)
+		}
+	}
+	run(at, systems...)
+	for i, t := range trials {
+		mu := s.muOf(t.index)
+		if out[i].x != nil || t.by == nil || t.by.Serves(mu) {
+			continue
+		}
+		// The factor of a neighbour was too different.
+		if by := y.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); by != nil {
+			run([]int{i}, &solver.System{Mu: mu, By: by})
+		}
+	}
+	return out
+}
+
+// validate records the errors of trials on a fold.
+func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
+	y, total, solutions := s.y, s.total, make([]solved, len(trials))
+	if s.by == solver.Exactly {
+		y.setSums(total, fold)
+	} else {
+		y.centre(total, fold)
+		solutions = s.descend(h, fold, trials)
+	}
+	for i, t := range trials {
+		mu, e := s.muOf(t.index), solutions[i].held
+		if x := solutions[i].x; x != nil {
+			blas.Transpose(y.v, x, s.Shape.Outputs, s.Shape.Dim)
+		} else {
+			pivot, ok := y.solve(y.Tiles(), mu, total, fold)
+			if !ok {
+				s.tallies[t.index].failed = notDefinite(pivot, s.Shape.Dim)
+				continue
+			}
+			vt := make([]float64, len(y.v))
+			blas.Transpose(vt, y.v, s.Shape.Dim, s.Shape.Outputs)
+			e = h.squares(y, fold, vt)[0]
+		}
+		s.record(fold, number, t.index, e, y.trainError(mu, total, fold), y.squares(y.v))
+	}
+}
+
+// record adds the results of a value on a fold: e is the sum of squared errors on its rows, train the sum
+// on the other rows, and squares the squared norm of the weights. y holds the solution where it is needed
+// later.
+func (s *search) record(fold *Sum, number, value int, e, train, squares float64) {
+	tally, rows := &s.tallies[value], fold.head[0]
+	if number == 0 {
+		tally.first = e / rows
+		if s.first == nil && s.Grid != nil {
+			for c := range s.Grid {
+				s.first = append(s.first, fold.moments(c))
+			}
+		}
+		if s.Trials {
+			tally.without = &Solution{Lambda: s.values[value], Rows: s.total.Rows() - fold.Rows()}
+			if err := s.weights(tally.without, s.y); err != nil {
+				tally.failed = "weights beyond float32"
+				return
+			}
+		}
+	}
+	tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
+	tally.train, tally.trainRows = tally.train+train, tally.trainRows+s.y.n
+	tally.rounding += rows * squares / 12
+	tally.targets = tally.targets.plus(fold.moments(0))
+	tally.means = append(tally.means, e/rows)
+	tally.done = append(tally.done, number)
+}
