@@ -19,8 +19,8 @@ type Applier struct {
 	// class if the probability of that class is at least Threshold; without probabilities, if score.Margin
 	// is.
 	Threshold *float32
-	// Spreads asks for the novelty of rows; the model must have a Spread.
-	Spreads bool
+	// Novelty asks for the novelty of rows; the model must have a Spread.
+	Novelty bool
 
 	phi           []float32
 	scores        []float32
@@ -41,7 +41,7 @@ type Applied struct {
 	Probabilities []float32 // n×K; nil if the model has none
 	Classes       []int32   // n; nil unless the model classifies
 	Likeliest     []int32   // n; Classes before a threshold and without class weights
-	Novelty       []float32 // n; nil unless Applier.Spreads asks for it
+	Novelty       []float32 // n; nil unless Applier.Novelty asks for it
 }
 
 // Scores returns the scores (n×K) of n rows of x (row-major), from which the model's centre has been
@@ -52,7 +52,7 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 		a.Model.fillIn(x)
 	}
 	a.scores = grow(a.scores, n*k)
-	if a.Spreads {
+	if a.Novelty {
 		a.novelty = grow(a.novelty, n)
 	}
 	// Take fewer rows at a time if there are many features.
@@ -69,14 +69,14 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 			a.Model.Map.Apply(a.phi, x[at*in:], m)
 		}
 		a.Model.Linear.Scores(a.scores[at*k:], a.phi, m)
-		if a.Spreads {
-			own := a.Model.Manifest.Spread.linear
-			a.probes = grow(a.probes, m*own.K)
-			own.Scores(a.probes, a.phi, m)
+		if a.Novelty {
+			probes := a.Model.Manifest.Spread.linear
+			a.probes = grow(a.probes, m*probes.K)
+			probes.Scores(a.probes, a.phi, m)
 			SumSquares(a.novelty[at:at+m], a.probes)
 		}
-		if own := a.Model.Manifest; own != nil { // nil while training scores its held-out rows
-			own.Segments.scores(a.scores[at*k:], a.phi, x[at*in:][:m*in], m)
+		if manifest := a.Model.Manifest; manifest != nil { // nil while training scores its held-out rows
+			manifest.Segments.scores(a.scores[at*k:], a.phi, x[at*in:][:m*in], m)
 		}
 	}
 	return a.scores
@@ -86,7 +86,7 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 func (a *Applier) Apply(x []float32, n int) Applied {
 	k := a.Model.Linear.K
 	output := Applied{Scores: a.Scores(x, n)}
-	if a.Spreads {
+	if a.Novelty {
 		output.Novelty = a.novelty
 	}
 	if !a.Model.Classifies() {
@@ -126,12 +126,12 @@ func (a *Applier) decide(output Applied, n int) Applied {
 	output.Classes = a.decided
 	positive := a.Model.Manifest.PositiveClass()
 	for i := range n {
-		of := score.Margin(output.Scores[2*i:], positive)
+		judged := score.Margin(output.Scores[2*i:], positive)
 		if output.Probabilities != nil {
-			of = output.Probabilities[2*i+positive]
+			judged = output.Probabilities[2*i+positive]
 		}
 		output.Classes[i] = int32(1 - positive)
-		if of >= *threshold {
+		if judged >= *threshold {
 			output.Classes[i] = int32(positive)
 		}
 	}

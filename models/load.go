@@ -133,7 +133,7 @@ func holdWith(m *Manifest, name string, data []byte) error {
 	return err
 }
 
-// loadFiles reads all files of a model. It passes learned frequencies and metrics to provide.
+// loadFiles reads all files of a model. It passes the files of features.Files to provide.
 func loadFiles(dir directory, provide func(m *Manifest, name string,
 	data []byte) error) (*Manifest, features.Recipe, *Linear, error) {
 	data, err := read(dir, ManifestFile, MaxManifest)

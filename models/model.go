@@ -2,9 +2,9 @@
 // linear model, the manifest that records its origin, and the directory that stores both.
 // The learners are in the packages below it.
 //
-// A model directory holds manifest.json and weights.safetensors. It does not hold the
-// frequencies of the map, which are drawn again from the recipe. Only learned frequencies
-// are stored, in frequencies.safetensors.
+// A model directory holds manifest.json and weights.safetensors. It does not hold the frequencies of
+// the map, which are drawn again from the recipe. What cannot be drawn has a file of its own: learned
+// frequencies, a metric, landmarks (see features.Files).
 //
 // # Aliases
 //
@@ -49,8 +49,7 @@ type Model struct {
 	Linear   *Linear
 	Map      features.Map // from Input.Dim numbers to Features features
 
-	// Kept holds further files of the directory, which Encode writes. Load reads only learned.FileName of
-	// these.
+	// Kept holds further files of the directory, which Encode writes. Load leaves it nil.
 	Kept []storage.File
 
 	names   []string       // names of the columns that PredictNamed takes

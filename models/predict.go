@@ -115,9 +115,9 @@ func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
 }
 
 // run applies the model to the rows of x, a block at a time, and calls store with the output and the part
-// of dst for the block, which has width numbers for each row. With spreads the output includes the novelty
+// of dst for the block, which has width numbers for each row. With novelty the output includes the novelty
 // of rows.
-func run[T float32 | float64](m *Model, dst []float64, x []T, width int, spreads bool,
+func run[T float32 | float64](m *Model, dst []float64, x []T, width int, novelty bool,
 	store func(dst []float64, output Applied)) error {
 	in, out := m.Map.Dims()
 	n := len(x) / in
@@ -129,7 +129,7 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, spreads
 	}
 	s := m.borrow()
 	defer m.scratch.Put(s)
-	s.applier.Spreads = spreads
+	s.applier.Novelty = novelty
 	k, step := m.Linear.K, rows.OfFeatures(out)
 	for at := 0; at < n; at += step {
 		size := min(step, n-at)

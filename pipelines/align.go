@@ -32,6 +32,12 @@ type AlignOptions struct {
 	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE" help:"File for a plot of the game's log, .png or .svg."`
 }
 
+// GameOptions is the part of AlignOptions that says how features are learned from labels.
+type GameOptions = tuning.GameOptions
+
+// LearnedFeatures is the part of AlignResult that does not depend on times and paths.
+type LearnedFeatures = prepare.Learned
+
 // AlignResult describes the learned features.
 type AlignResult struct {
 	Out  string     `json:"out"`

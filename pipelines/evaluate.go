@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/pages"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 )
 
@@ -22,6 +23,9 @@ type ProbabilityReport = evaluate.ProbabilityReport
 
 // UnseenLabel is a label in the data that is not a class of the model.
 type UnseenLabel = evaluate.UnseenLabel
+
+// Table is a table of a report or of a terminal.
+type Table = report.Table
 
 // Evaluate applies a model to labelled data and scores its predictions. If a gate is not passed,
 // the error is an *exit.GateError and the result is complete.

@@ -23,10 +23,17 @@ type RetrainOptions struct {
 	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION" help:"Condition on the difference from the champion, in words (see compare). Several are separated by commas, or given one by one."`
 }
 
+// PartitionOptions is the part of RetrainOptions that says which partitions of the data to train and
+// compare on, and which sums to keep.
+type PartitionOptions = days.RetrainOptions
+
+// RetrainReport says what Retrain did, and why.
+type RetrainReport = days.RetrainReport
+
 // Retrain makes the model of a day: it sums the partitions of the data that changed, fits a model
 // to the window, compares it with the champion, and makes it champion if it passes. If it promotes
 // no model, the error is an *exit.OutcomeError or says what failed, and the report is complete.
-func Retrain(ctx context.Context, o RetrainOptions) (*days.RetrainReport, error) {
+func Retrain(ctx context.Context, o RetrainOptions) (*RetrainReport, error) {
 	if _, err := evaluate.ParseGates(o.Gate); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 
 	_ "github.com/bochner-ml/bochner/io/storage/s3"           // s3://
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // universal, flink and dataflow
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
@@ -42,6 +43,9 @@ const NoSearch = tuning.NoSearch
 
 // TrainResult describes the trained model.
 type TrainResult = training.Result
+
+// RowCounts has the number of rows that a job read, used and set aside.
+type RowCounts = job.Counts
 
 // Train trains a model and publishes its directory, complete or not at all. It runs a profile pass,
 // and then either one pass that sums the features' second moments, followed by a solve, or one pass

@@ -1,7 +1,7 @@
 // Package transforms holds what all passes over the data share: lanes, pass files, the worker
 // of a job in a process, sums and their merging, and metrics. A pass is one Beam pipeline that
-// reads all rows. The passes themselves are in the packages below: survey, gram, epochs and
-// scores. Only Featurize, the pass that writes features, is here. Passes know no formats, which
+// reads all rows. The passes themselves are in the packages below: survey, gram, epochs, scores
+// and rows. Only Featurize, the pass that writes features, is here. Passes know no formats, which
 // package dataset reads, and no formulas, which are in the packages of models and features.
 //
 // All passes have one form:

@@ -136,7 +136,8 @@ func TestAFlagHasOneHelpOneDefaultAndOneType(t *testing.T) {
 		for _, o := range option.List(f.New()) {
 			now := flag{o.Help, o.Default, o.Type(), f.Name}
 			was, ok := seen[o.Name]
-			if seen[o.Name] = now; o.Help == "" {
+			seen[o.Name] = now
+			if o.Help == "" {
 				t.Errorf("--%s of %s has no help", o.Name, f.Name)
 			}
 			if ok && (was.help != now.help || was.value != now.value || was.kind != now.kind) {

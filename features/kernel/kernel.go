@@ -42,7 +42,7 @@ type Family struct {
 	Aliases []string       // other names, such as those in other programs
 	Summary string         // one line for the help
 	New     func() Options // returns a pointer to options with their defaults
-	Hashes  bool           // its maps are features.Hashers
+	Hashes  bool           // its maps are features.Hasher
 }
 
 var families = option.NewRegistry[Family]("kernel")

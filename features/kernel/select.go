@@ -44,7 +44,8 @@ func middle(v []float64) (low, high float64) {
 	}
 	k := skip + n/2 - below
 	smallest(near, k)
-	if high = near[k]; n%2 == 1 {
+	high = near[k]
+	if n%2 == 1 {
 		return high, high
 	}
 	return slices.Max(near[:k]), high

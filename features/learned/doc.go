@@ -1,53 +1,68 @@
-// Package learned provides Fourier features whose frequencies are data: found by
-// a search, or chosen and weighted by labels, not drawn at random.
+// Package learned provides two feature maps that are learned from labelled rows instead of drawn at
+// random: Fourier features with given frequencies (Recipe), and spherical harmonics (Harmonics). It
+// holds their recipes, files and options. Package models/align chooses the frequencies and the
+// harmonics.
 //
-// Frequencies w_j in turns with weights λ_j ≥ 0 that sum to 1 give
+// # Fourier features
+//
+// Frequencies w_j, with weights λ_j ≥ 0 that sum to 1, give
 //
 //	φ(x) = [√λ_j cos 2πw_j·x for all j | √λ_j sin 2πw_j·x for all j]      (paired)
 //	φ(x) = [√(2λ_j) cos 2π(w_j·x + b_j) for all j]                        (offset)
 //
-// whose inner products are, exactly or on average over the offsets b_j,
+// A frequency is in turns: w = ω/2π for a frequency ω in radians. The inner product of two rows'
+// features is
 //
 //	K(x, z) = Σ_j λ_j cos 2πw_j·(x−z).
 //
-// # The file of frequencies
+// In the paired form this is exact. In the offset form it is the expectation over the random
+// offsets b_j. K(x, x) = 1.
 //
-// A recipe holds the SHA-256 of a file of frequencies, not the frequencies: Encode
-// writes the file, and Provide makes its frequencies available to every recipe of this process
-// with that hash. Provide the file before opening a sealed recipe; otherwise New fails.
+// A Recipe does not contain the frequencies, only the SHA-256 of a file with them. The steps are:
+//
+//  1. Encode writes Frequencies as such a file.
+//  2. Provide makes the file available to all recipes of this process with its hash. RecipeOf does
+//     the same and returns a recipe.
+//  3. Recipe.New returns the Map. It fails if no file with the hash was provided, so provide the
+//     file before you open the recipe of a model.
+//
+// Options are the options of the kernel "learned".
 //
 // # Spherical harmonics
 //
-// Harmonics are the rotation-invariant counterpart of Fourier features: the real spherical
-// harmonics on the sphere S^{d−1} of R^d, in any dimension d ≥ 2 (Bullins, Zhang & Zhang,
-// "Not-So-Random Features", ICLR 2018, Section 2.1 and Appendix B). Coordinates are split off from
-// the last one (Higuchi, "Symmetric tensor spherical harmonics on the N-sphere", J. Math. Phys. 28,
-// 1987, in different notation). A harmonic of degree ℓ_d in d coordinates has one of degree ℓ_{d−1}
-// ≤ ℓ_d in the first d−1, and so on down to two coordinates:
+// Harmonics is the rotation-invariant counterpart: its features are real spherical harmonics on the
+// sphere S^{d−1} of R^d, for any d ≥ 2 (Bullins, Zhang & Zhang, "Not-So-Random Features", ICLR
+// 2018, Section 2.1 and Appendix B). First lists harmonics to choose from, Harmonics.New returns
+// the HarmonicMap, and HarmonicOptions are the options of the kernel "harmonic".
 //
-//	Y(x) = B(x_1, x_2) Π_{k=3}^d P_k(x_k, r_k),    r_k² = x_1² + … + x_k²
+// A harmonic in d coordinates is a product. It has one factor for each coordinate from the last
+// down to the third, and one for the first two (Higuchi, "Symmetric tensor spherical harmonics on
+// the N-sphere", J. Math. Phys. 28, 1987, in different notation). With degrees ℓ_d ≥ ℓ_{d−1} ≥ … ≥
+// ℓ_2 ≥ 0, where ℓ_k is the degree in the first k coordinates,
 //
-// B is 1 for degree 0, and √2 Re z^m or √2 Im z^m, z = x_1 + i x_2, for degree m. P_k is the
-// homogeneous form r^n p_n(t/r) of the orthonormal Gegenbauer polynomial of degree n = ℓ_k − ℓ_{k−1}
-// with index ν = ℓ_{k−1} + (k−2)/2, by the recurrence
+//	Y(x) = B(x_1, x_2) Π_{k=3}^d P_k(x_k, r_k),    r_k² = x_1² + … + x_k².
+//
+// With z = x_1 + i x_2, B is 1 if ℓ_2 = 0, and √2 Re z^m or √2 Im z^m if m = ℓ_2 > 0. P_k(t, r) is
+// r^n p_n(t/r), where p_n is the orthonormal Gegenbauer polynomial of degree n = ℓ_k − ℓ_{k−1} and
+// index ν = ℓ_{k−1} + (k−2)/2. The recurrence is
 //
 //	β_n P_n = t P_{n−1} − r² β_{n−1} P_{n−2},    β_n² = n(n+2ν−1) / (4(n+ν)(n+ν−1)),
-//	P_0² = Π_{i<ℓ_{k−1}} (k+2i) / (k−1+2i).
+//	P_0² = Π_{i<ℓ_{k−1}} (k+2i) / (k−1+2i),    P_{−1} = 0.
 //
-// So every harmonic is a polynomial: it needs no angles and no division by their sines,
-// and the recurrences of orthonormal polynomials are stable.
+// So every harmonic is a polynomial. It needs no angles and no division by their sines, and the
+// recurrences of orthonormal polynomials are stable.
 //
-// The mean of Y² over the sphere is 1: Y is √|S^{d−1}| times the harmonic whose square
-// integrates to 1. Then harmonics of degree ℓ have the addition theorem
+// Y² has mean 1 over the sphere: Y is √|S^{d−1}| times the harmonic whose square integrates to 1.
+// Harmonics of the same degree ℓ then satisfy the addition theorem
 //
-//	Σ_m Y_ℓm(x) Y_ℓm(z) = N(d,ℓ) C_ℓ(x·z)/C_ℓ(1),    C_ℓ the Gegenbauer polynomial of index (d−2)/2,
+//	Σ_m Y_ℓm(x) Y_ℓm(z) = N(d,ℓ) C_ℓ(x·z)/C_ℓ(1),
 //
-// and none is larger than √N(d,ℓ).
+// where C_ℓ is the Gegenbauer polynomial of index (d−2)/2. Hence |Y| ≤ √N(d,ℓ) on the sphere.
 //
-// Harmonics of degree ℓ in d coordinates, N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2) of them, are
-// numbered from 0 by the degree ℓ_{d−1} first, then by the degree in d−2 coordinates, and so on; of the two
-// of degree m ≥ 1 in two coordinates the cosine is first.
+// There are N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2) harmonics of degree ℓ (Number). They are numbered
+// from 0, by ascending ℓ_{d−1}, then ℓ_{d−2}, and so on. For ℓ_2 ≥ 1 the real part comes before
+// the imaginary part.
 //
-// Only the direction of a row matters: each row is divided by its length. A row of zeros
-// has features 0, except for the harmonic of degree 0, which is 1 everywhere.
+// Only the direction of a row matters: each row is divided by its length. A row of zeros has
+// features 0, except that the harmonic of degree 0 is constant.
 package learned

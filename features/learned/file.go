@@ -9,24 +9,22 @@ import (
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
-// FileName is the name of the file of frequencies in the directory of a
-// model.
+// FileName is the name of the file of frequencies in a model directory.
 const FileName = "frequencies.safetensors"
 
 const (
-	maxCount  = 1 << 24
-	maxValues = 1 << 30
+	maxCount  = 1 << 24 // frequencies
+	maxValues = 1 << 30 // numbers of all frequencies, Count·In
 )
 
-// Frequencies is the content of a file of frequencies. It must not change after
-// Encode.
+// Frequencies is the content of a file of frequencies. It must not change after Encode.
 type Frequencies struct {
 	Count, In int
-	W         []float32 // Count×In, in turns
-	Weight    []float64 // λ_j ≥ 0 with sum 1; nil for equal weights
+	W         []float32 // Count×In, row-major: frequencies in turns
+	Weight    []float64 // Count weights λ_j ≥ 0 that sum to 1; nil for equal weights
 }
 
-// validate returns an error if sizes or values are invalid.
+// validate returns an error that names the first invalid size, value or weight.
 func (f *Frequencies) validate() error {
 	switch {
 	case f.In < 1 || f.In > rows.MaxDim:
@@ -60,9 +58,9 @@ func (f *Frequencies) validate() error {
 	return nil
 }
 
-// Encode returns the file of f, in the safetensors format: "frequencies" [Count, In] F32,
-// and "weights" [Count] F64 if they are not equal. Equal frequencies have equal bytes.
-// It returns an error if the frequencies are invalid.
+// Encode returns f as a file in the safetensors format: a tensor "frequencies" [Count, In] F32, and
+// a tensor "weights" [Count] F64 unless all weights are equal. Equal frequencies give equal bytes.
+// It returns an error if f is invalid.
 func Encode(f *Frequencies) ([]byte, error) {
 	if err := f.validate(); err != nil {
 		return nil, fmt.Errorf("learned: frequencies: %w", err)
@@ -74,7 +72,8 @@ func Encode(f *Frequencies) ([]byte, error) {
 	return safetensors.Encode(nil, tensors...), nil
 }
 
-// Decode reads a file of frequencies.
+// Decode reads a file that Encode wrote. It returns an error if the file or its frequencies are
+// invalid.
 func Decode(data []byte) (*Frequencies, error) {
 	f, err := decode(data)
 	if err != nil {
@@ -92,7 +91,7 @@ func decode(data []byte) (*Frequencies, error) {
 	if !ok || len(info.Shape) != 2 {
 		return nil, fmt.Errorf("no matrix %q", "frequencies")
 	}
-	// Arrays are no larger than the file, so allocation is bounded.
+	// Tensors are no larger than the file, which bounds what is allocated here.
 	f := &Frequencies{Count: info.Shape[0], In: info.Shape[1]}
 	if f.W, err = safetensors.Values[float32](file, "frequencies"); err != nil {
 		return nil, err
@@ -112,10 +111,11 @@ func decode(data []byte) (*Frequencies, error) {
 
 var provided features.Provided[Frequencies]
 
-// Provide reads a file of frequencies, makes them available to the recipes of this
-// process that name its hash, and returns the hash. Providing a file again does nothing.
+// Provide makes a file of frequencies available to all recipes of this process that name its hash.
+// It returns the SHA-256 of the file in hexadecimal, or an error if the file is invalid. Providing
+// the same file again does nothing.
 func Provide(data []byte) (sum string, err error) { return provided.Provide(data, Decode) }
 
-// Forget drops the frequencies with that hash, for programs that open many models.
-// Existing maps keep working.
+// Forget removes the frequencies with the given SHA-256 from this process, so that a program can
+// open many models one after the other. Existing maps keep working.
 func Forget(sum string) { provided.Forget(sum) }

@@ -9,40 +9,49 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// HarmonicMap is the map of Harmonics. It is immutable and safe for concurrent use.
+// HarmonicMap is the feature map of Harmonics. It is immutable and safe for concurrent use.
 type HarmonicMap struct {
 	in       int
 	terms    []term
 	families []family
-	powers   int // largest degree in two coordinates
-	values   int // of all families
-	bound    float32
-	scratch  sync.Pool
+	powers   int       // largest degree m in the first two coordinates
+	values   int       // number of polynomials of all families
+	bound    float32   // largest magnitude that a feature can have
+	scratch  sync.Pool // of *scratch
 }
 
 var _ features.Gridded = (*HarmonicMap)(nil)
 
-// term is a product of values: scale · base · Π values.
+// term is one feature as a product: scale times an element of scratch.base times elements of
+// scratch.values.
 type term struct {
 	scale   float64
-	base    int // place of Re z^m or Im z^m
-	factors []int32
+	base    int     // index of Re z^m or Im z^m in scratch.base
+	factors []int32 // indices in scratch.values
 }
 
-// family holds the polynomials P_0 … P_n of one coordinate over harmonics of one degree.
+// family holds the polynomials P_0 … P_n of coordinate k over one degree ℓ_{k−1}. Harmonics share
+// them.
 type family struct {
-	k     int
-	first float64
-	beta  []float64 // β_1 … β_n
-	at    int       // place of P_0
+	k    int
+	p0   float64
+	beta []float64 // β_1 … β_n of the recurrence
+	at   int       // index of P_0 in scratch.values; P_1 … P_n follow
 }
 
-type scratch struct{ unit, squares, base, values []float64 }
+// scratch is the memory for the features of one row.
+type scratch struct {
+	unit    []float64 // the row divided by its length
+	squares []float64 // r_k² for k = 1 … d
+	base    []float64 // Re z^m and Im z^m for m = 0, 1, …
+	values  []float64 // the polynomials of all families
+}
 
+// newMap returns the map of the harmonics with amplitude 1, without its bound.
 func newMap(d int, terms []Term) *HarmonicMap {
 	m := &HarmonicMap{in: d, terms: make([]term, len(terms))}
 	paths := make([]path, len(terms))
-	largest := map[[2]int]int{} // n of each family
+	largest := map[[2]int]int{} // largest n of each family (k, ℓ_{k−1})
 	for j, t := range terms {
 		paths[j] = pathOf(d, t.Degree, t.Index)
 		m.powers = max(m.powers, paths[j].m)
@@ -74,8 +83,9 @@ func newMap(d int, terms []Term) *HarmonicMap {
 	return m
 }
 
+// newFamily returns the family of coordinate k and ℓ_{k−1} = below, up to degree n.
 func newFamily(k, below, n, at int) family {
-	f := family{k: k, first: first(k, below), at: at}
+	f := family{k: k, p0: p0(k, below), at: at}
 	twice := 2*below + k - 2 // 2ν
 	for i := 1; i <= n; i++ {
 		square := float64(i) * float64(i+twice-1) / (float64(2*i+twice) * float64(2*i+twice-2))
@@ -91,7 +101,7 @@ func (m *HarmonicMap) newScratch() *scratch {
 	}
 }
 
-// row stores the features of a row in dst.
+// row stores the features of the row x in dst, in float64.
 func (m *HarmonicMap) row(dst []float64, x []float32, s *scratch) {
 	var square float64
 	for _, v := range x {
@@ -116,7 +126,7 @@ func (m *HarmonicMap) row(dst []float64, x []float32, s *scratch) {
 		f := &m.families[i]
 		t, r2 := s.unit[f.k-1], s.squares[f.k-1]
 		v := s.values[f.at : f.at+len(f.beta)+1]
-		v[0] = f.first
+		v[0] = f.p0
 		before, beta := 0.0, 0.0
 		for n, b := range f.beta {
 			v[n+1] = (float64(t*v[n]) - float64(r2*beta*before)) / b
@@ -136,8 +146,9 @@ func (m *HarmonicMap) row(dst []float64, x []float32, s *scratch) {
 // Dims returns the row length and the number of harmonics.
 func (m *HarmonicMap) Dims() (in, out int) { return m.in, len(m.terms) }
 
-// Apply stores the features of the n rows of x in dst, computed in float64 by the calling
-// goroutine alone. A row with NaN gets NaN. It panics if a slice is too short.
+// Apply stores the features of the n rows of x (n×in, row-major) in dst (n×out), computed in
+// float64 and then rounded. It runs on one thread. The features of a row with NaN are NaN, except
+// that the harmonic of degree 0 is constant. It panics if a slice is too short.
 func (m *HarmonicMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*len(m.terms) {
 		panic("harmonic: Apply: slice too short")
@@ -145,6 +156,7 @@ func (m *HarmonicMap) Apply(dst, x []float32, n int) {
 	m.apply(dst, x, 0, n)
 }
 
+// apply stores the features of rows lo … hi−1 of x in dst.
 func (m *HarmonicMap) apply(dst, x []float32, lo, hi int) {
 	out := len(m.terms)
 	s := m.scratch.Get().(*scratch)
@@ -158,8 +170,9 @@ func (m *HarmonicMap) apply(dst, x []float32, lo, hi int) {
 	}
 }
 
-// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. By the
-// addition theorem only NaN is out of bounds. It panics if x is too short.
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. It returns the number
+// of features that are NaN. By the addition theorem no other feature exceeds the bound. It panics
+// if x is too short or n is too large.
 func (m *HarmonicMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("harmonic: Quantize: slice too short, or too many rows")
@@ -169,5 +182,5 @@ func (m *HarmonicMap) Quantize(dst *features.Grid, x []float32, n, threads int) 
 	return dst.Quantize(z, n, m.bound, threads)
 }
 
-// Step returns the largest possible feature over 127.
+// Step returns the step of the 8-bit grid, the largest possible feature divided by 127.
 func (m *HarmonicMap) Step() float64 { return float64(m.bound) / 127 }

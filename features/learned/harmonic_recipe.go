@@ -9,27 +9,29 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// MaxDegree is the largest degree of a harmonic.
+// MaxDegree is the largest degree ℓ of a harmonic in a recipe.
 const MaxDegree = 1024
 
-// maxTerms is the largest number of harmonics of a recipe.
+// maxTerms is the largest number of harmonics in a recipe.
 const maxTerms = 1 << 20
 
-// Term is a harmonic and its multiplicity.
+// Term is a harmonic, and how often it was chosen.
 type Term struct {
-	Degree int `json:"degree"` // ℓ
-	Index  int `json:"index"`  // 0 … N(d,ℓ)−1
-	Count  int `json:"count"`  // ≥ 1
+	Degree int `json:"degree"` // ℓ, from 0 to MaxDegree
+	Index  int `json:"index"`  // number among the harmonics of this degree, 0 … N(d,ℓ)−1
+	Count  int `json:"count"`  // c ≥ 1, how often it was chosen
 }
 
-// Harmonics is the recipe of features by a list of spherical harmonics,
+// Harmonics is the recipe of spherical harmonics as features. For harmonics Y_j that were chosen
+// c_j times,
 //
 //	φ(x)_j = √(c_j/Σc) Y_j(x/‖x‖),    K(x, z) = Σ_j (c_j/Σc) Y_j(x/‖x‖) Y_j(z/‖z‖).
 //
-// A harmonic that was chosen c times is one feature with a larger weight. Nothing is random.
+// So a harmonic that was chosen several times is one feature with a larger amplitude (Bullins,
+// Zhang & Zhang 2018, Appendix A.3). Nothing is random.
 type Harmonics struct {
-	In    int    `json:"in"` // row length d ≥ 2
-	Terms []Term `json:"terms"`
+	In    int    `json:"in"`    // row length d ≥ 2
+	Terms []Term `json:"terms"` // different harmonics, one per feature
 }
 
 var _ features.Fixed = Harmonics{}
@@ -73,7 +75,7 @@ func (r Harmonics) Validate() error {
 // Dims returns the row length and the number of harmonics.
 func (r Harmonics) Dims() (in, out int) { return r.In, len(r.Terms) }
 
-// New returns the map. The error names the invalid field.
+// New returns the feature map, a *HarmonicMap. The error names the invalid field.
 func (r Harmonics) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -91,8 +93,8 @@ func (r Harmonics) New() (features.Map, error) {
 	return m, nil
 }
 
-// Kernel returns Σ_j (c_j/Σc) Y_j(x/‖x‖) Y_j(z/‖z‖), or NaN where New fails. It
-// panics if the rows differ in length.
+// Kernel returns Σ_j (c_j/Σc) Y_j(x/‖x‖) Y_j(z/‖z‖), or NaN if the recipe is invalid. It panics
+// unless both rows have length In.
 func (r Harmonics) Kernel(x, z []float32) float64 {
 	made, err := r.New()
 	if err != nil {
@@ -113,5 +115,5 @@ func (r Harmonics) Kernel(x, z []float32) float64 {
 	return sum
 }
 
-// Fixed marks a recipe without randomness.
+// Fixed implements features.Fixed: the map is not random.
 func (Harmonics) Fixed() {}

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
-// all returns the harmonics of degree 0 … J, each counted once.
+// all returns the harmonics of degrees 0 to degree, each with Count 1.
 func all(d, degree int) Harmonics {
 	return Harmonics{In: d, Terms: First(d, Number(d+1, degree))}
 }
@@ -31,7 +31,7 @@ func direction(d int, index uint64) []float32 {
 	return x
 }
 
-// values returns Y_j(x) in float64 for terms counted once.
+// values returns Y_j(x) in float64 for terms with Count 1.
 func values(m *HarmonicMap, x []float32) []float64 {
 	y := make([]float64, len(m.terms))
 	m.row(y, x, m.newScratch())
@@ -50,7 +50,7 @@ func TestNumberIsTheFormula(t *testing.T) {
 				t.Errorf("N(%d, %d) = %d, want %v", d, l, got, want)
 			}
 			sum += Number(d, l)
-			// Those of all degrees up to ℓ are as many as those of degree ℓ in d+1 coordinates.
+			// The harmonics of degrees 0 to ℓ are as many as the harmonics of degree ℓ in d+1 coordinates.
 			if got := Number(d+1, l); got != sum {
 				t.Errorf("N(%d, %d) = %d, want %d", d+1, l, got, sum)
 			}
@@ -61,8 +61,8 @@ func TestNumberIsTheFormula(t *testing.T) {
 	}
 }
 
-// With weights of Gauss and Legendre for x_3 and equal ones for the angle, products
-// of harmonics of degree ≤ J are integrated exactly. S² in three coordinates.
+// On S² (three coordinates), Gauss-Legendre quadrature in x_3 and equal weights in the angle
+// integrate products of harmonics of degree ≤ J exactly.
 func TestOrthonormalByQuadrature(t *testing.T) {
 	const degree, steps = 12, 4 * 12
 	m := newMap(3, all(3, degree).Terms)

@@ -4,9 +4,10 @@ import "math"
 
 // Number returns N(d,ℓ), the number of harmonics of degree ℓ on S^{d−1},
 //
-//	N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2),
+//	N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2).
 //
-// or math.MaxInt if there are that many or more. It panics unless d ≥ 2 and ℓ ≥ 0.
+// It returns math.MaxInt for numbers above 2⁵⁰ or so. Beyond MaxDegree smaller numbers may be
+// math.MaxInt, too. It panics unless d ≥ 2 and ℓ ≥ 0.
 func Number(d, degree int) int {
 	if d < 2 || degree < 0 {
 		panic("harmonic: Number: want d ≥ 2 and degree ≥ 0")
@@ -17,7 +18,7 @@ func Number(d, degree int) int {
 	case d == 2:
 		return 2
 	}
-	// N(d,ℓ) = (2ℓ+d−2)/ℓ · C(ℓ+d−3, ℓ−1), in floating point first to see that it fits.
+	// N(d,ℓ) = (2ℓ+d−2)/ℓ · C(ℓ+d−3, ℓ−1). A floating-point estimate shows whether it fits an int.
 	n := degree + d - 3
 	k := min(degree-1, d-2)
 	approx := float64(2*degree+d-2) / float64(degree)
@@ -34,15 +35,15 @@ func Number(d, degree int) int {
 	for i := range k {
 		choose = choose * (n - i) / (i + 1)
 	}
-	// (2ℓ+d−2)·C/ℓ is whole, and the product fits since the quotient is below 2⁵⁰.
+	// The product is N·ℓ with N ≤ 2⁵⁰, so it overflows only for very large ℓ. ℓ divides it.
 	if choose > math.MaxInt/(2*degree+d-2) {
 		return math.MaxInt
 	}
 	return choose * (2*degree + d - 2) / degree
 }
 
-// First returns the first n harmonics on S^{d−1}, by degree and then by number. It
-// panics unless d ≥ 2 and n ≥ 0.
+// First returns the first n harmonics on S^{d−1}, in the order of degree and number, each with
+// Count 1. It panics if d < 2.
 func First(d, n int) []Term {
 	out := make([]Term, 0, max(n, 0))
 	for degree := 0; len(out) < n; degree++ {
@@ -53,18 +54,19 @@ func First(d, n int) []Term {
 	return out
 }
 
-// path is a harmonic as a product of factors.
+// path describes a harmonic as a product of factors; see the package comment.
 type path struct {
-	m       int // degree in two coordinates
-	sine    bool
-	factors []factor // from the last coordinate down, only those with n > 0
-	scale   float64  // √2 of the base, and P_0 of all coordinates with n = 0
+	m       int      // ℓ_2, the degree in the first two coordinates
+	sine    bool     // B is √2 Im z^m, not √2 Re z^m
+	factors []factor // P_k with n > 0, from the last coordinate down
+	scale   float64  // product of the constants: √2 of B, and each P_k with n = 0
 }
 
-// factor is P_k of degree n, over a harmonic of degree `below` in k−1 coordinates.
+// factor is P_k of degree n = ℓ_k − ℓ_{k−1}, where below is ℓ_{k−1}.
 type factor struct{ k, below, n int }
 
-// pathOf returns the harmonic of that degree and number on S^{d−1}.
+// pathOf returns the harmonic on S^{d−1} of a degree, by its number among the harmonics of that
+// degree.
 func pathOf(d, degree, index int) path {
 	p := path{scale: 1}
 	for k := d; k > 2; k-- {
@@ -79,11 +81,11 @@ func pathOf(d, degree, index int) path {
 		if n := degree - below; n > 0 {
 			p.factors = append(p.factors, factor{k, below, n})
 		} else {
-			p.scale *= first(k, below)
+			p.scale *= p0(k, below)
 		}
 		degree = below
 		if degree == 0 {
-			break // 1 in all coordinates below
+			break // all remaining factors are 1
 		}
 	}
 	p.m, p.sine = degree, degree > 0 && index == 1
@@ -93,8 +95,8 @@ func pathOf(d, degree, index int) path {
 	return p
 }
 
-// first returns P_0 in k coordinates over a harmonic of degree `below`.
-func first(k, below int) float64 {
+// p0 returns the constant P_0 of coordinate k, where below is ℓ_{k−1}.
+func p0(k, below int) float64 {
 	square := 1.0
 	for i := range below {
 		square *= float64(k+2*i) / float64(k-1+2*i)

@@ -22,7 +22,7 @@ func numbers(n int, sd float64, index uint64) []float32 {
 	return out
 }
 
-// some returns frequencies of rows of 5 numbers, weighted ones if asked.
+// some returns frequencies for rows of 5 numbers, with weights if weighted is true.
 func some(count int, weighted bool) *Frequencies {
 	f := &Frequencies{Count: count, In: 5, W: numbers(count*5, 0.1, 1)}
 	if weighted {
@@ -54,8 +54,8 @@ func dot(a, b []float32) (sum float64) {
 	return sum
 }
 
-// The kernel is the inner product itself in the paired form, and its mean over offsets
-// in the offset form.
+// The inner product of features is exactly the kernel in the paired form, and on average over
+// offsets in the offset form.
 func TestInnerProductsAreTheKernel(t *testing.T) {
 	x := numbers(10, 1, 2)
 	for _, weighted := range []bool{false, true} {
@@ -93,7 +93,7 @@ func TestInnerProductsAreTheKernel(t *testing.T) {
 
 func TestSealedRecipesFindTheirFrequencies(t *testing.T) {
 	f := some(7, true)
-	f.W[0] = 0.25 // of this test alone
+	f.W[0] = 0.25 // no other test uses these frequencies
 	data := encode(t, f)
 	r, err := RecipeOf(data, fourier.Offset, 3)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Map is the map of Recipe. It is immutable and safe for concurrent use.
+// Map is the feature map of a Recipe. It is immutable and safe for concurrent use.
 type Map struct {
 	weights *blas.Weights
 	in, out int
 	form    fourier.Form
-	bound   float32 // the largest magnitude of a feature
-	reach   float32 // see features.Overflows
-	// amplitude of each feature; nil if all equal the bound.
+	bound   float32 // largest magnitude of a feature
+	reach   float32 // no angle overflows for values up to reach; see features.Reach
+	// amplitude has the amplitude of each feature. It is nil if all are equal to bound.
 	amplitude []float32
 }
 
@@ -22,9 +22,9 @@ var _ features.Gridded = (*Map)(nil)
 // Dims returns the row length and the number of features.
 func (m *Map) Dims() (in, out int) { return m.in, m.out }
 
-// Apply stores the features of the n rows of x in dst, computed by the calling
-// goroutine alone. If an angle overflows float32, the row's features are NaN.
-// It panics if a slice is too short.
+// Apply stores the features of the n rows of x (n×in, row-major) in dst (n×out). It runs on one
+// thread. If an angle of a row overflows float32, the features are NaN. It panics if a slice is too
+// short.
 func (m *Map) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("learned: Apply: slice too short")
@@ -47,9 +47,10 @@ func (m *Map) apply(dst, x []float32, n, threads int) {
 	}
 }
 
-// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. One
-// grid serves all features, so features of small weight use few of its steps. Only
-// NaN is out of bounds. It panics if x is too short.
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. All features share
+// one grid, so features of small weight use only a few of its steps. It returns the number of
+// features that are NaN; no other feature is clipped. It panics if x is too short or n is too
+// large.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("learned: Quantize: slice too short, or too many rows")
@@ -65,5 +66,5 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 	return features.Overflows(m, x, n, m.reach)
 }
 
-// Step returns the largest amplitude over 127.
+// Step returns the step of the 8-bit grid, the largest amplitude divided by 127.
 func (m *Map) Step() float64 { return float64(m.bound) / 127 }

@@ -5,8 +5,9 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 )
 
-// Options are the options of the kernel of learned frequencies. The zero value learns
-// frequencies for kernel.DefaultFeatures features, beginning with frequencies of a Gaussian kernel of the median width.
+// Options are the options of the kernel "learned". The zero value learns the frequencies of
+// kernel.DefaultFeatures features. The search for them starts from frequencies of the Gaussian
+// kernel whose width is the median distance of two rows.
 type Options struct {
 	Frequencies string       `flag:"frequencies" placeholder:"DIR" help:"Directory with the features that bochner align learned, for --kernel learned or harmonic. It includes the preprocessing."`
 	Width       kernel.Width `flag:"width,common" placeholder:"NUMBER"`
@@ -17,15 +18,16 @@ type Options struct {
 
 var _ kernel.LearnedKernel = (*Options)(nil)
 
-// Directory returns the directory of frequencies that were found earlier, "" to search for them.
+// Directory returns the directory of frequencies that were found earlier, or "" if they are still
+// to be found.
 func (o *Options) Directory() string { return o.Frequencies }
 
-// Start returns the options of the Gaussian kernel that the search starts from.
+// Start returns the options of the Gaussian kernel whose frequencies the search starts from.
 func (o *Options) Start() kernel.Options {
 	return &fourier.GaussianOptions{Width: o.Width, Gamma: o.Gamma, Features: o.Features, Form: o.Form}
 }
 
-// Count returns the number of frequencies of the features.
+// Count returns the number of frequencies: half the number of features in the paired form.
 func (o *Options) Count() int {
 	out := kernel.Count(o.Features)
 	if o.Form == fourier.Paired {
@@ -42,8 +44,8 @@ func (o *Options) Validate() error {
 	return o.Start().Validate()
 }
 
-// Size returns the size of the features.
+// Size returns the number of features and the memory that they need, in bytes.
 func (o *Options) Size(in int) kernel.Size { return o.Start().Size(in) }
 
-// Choose chooses the kernel that the search starts from.
+// Choose chooses the Gaussian kernel of Start for the data.
 func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.Start().Choose(d) }

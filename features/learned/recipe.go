@@ -13,14 +13,14 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Recipe is the recipe of features by the frequencies of a file. Offsets, if the
-// form has them, come from the streams (seed, "learned/offset", j), as in package fourier.
+// Recipe is the recipe of Fourier features whose frequencies are in a file. In the offset form,
+// offset j is the uniform number of the stream (Seed, "learned/offset", j), in turns.
 type Recipe struct {
 	In     int          `json:"in"`     // row length d
 	Count  int          `json:"count"`  // number of frequencies
-	Form   fourier.Form `json:"form"`   // paired has 2·Count features, offset Count
-	SHA256 string       `json:"sha256"` // of the file of frequencies, in hexadecimal
-	Seed   uint64       `json:"seed"`   // of the offsets
+	Form   fourier.Form `json:"form"`   // paired: 2·Count features; offset: Count features
+	SHA256 string       `json:"sha256"` // hash of the file of frequencies, in hexadecimal
+	Seed   uint64       `json:"seed"`   // seed of the offsets
 }
 
 var offset = stream.PurposeOf("learned/offset")
@@ -34,8 +34,8 @@ func init() {
 	})
 }
 
-// RecipeOf provides the file of frequencies and returns its
-// recipe.
+// RecipeOf calls Provide for a file of frequencies and returns the recipe of its features. It
+// returns an error if the file is invalid.
 func RecipeOf(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
 	sum, err := Provide(data)
 	if err != nil {
@@ -45,8 +45,8 @@ func RecipeOf(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
 	return Recipe{In: f.In, Count: f.Count, Form: form, SHA256: sum, Seed: seed}, nil
 }
 
-// Validate returns an error that names the invalid field. It does not check that the frequencies
-// are provided.
+// Validate returns an error that names the invalid field. It does not check whether the file of
+// frequencies was provided.
 func (r Recipe) Validate() error {
 	fail := func(format string, a ...any) error {
 		return fmt.Errorf("learned: "+format, a...)
@@ -73,8 +73,8 @@ func (r Recipe) Dims() (in, out int) {
 	return r.In, r.Count
 }
 
-// frequencies returns the provided frequencies. It returns an error if they are
-// missing or have a different shape.
+// frequencies returns the frequencies that were provided for the recipe. It returns an error if
+// there are none, or if their shape differs from the recipe's.
 func (r Recipe) frequencies() (*Frequencies, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -91,8 +91,8 @@ func (r Recipe) frequencies() (*Frequencies, error) {
 	return f, nil
 }
 
-// Turns returns the frequencies in turns (Count×In, row-major), which the caller does not change. It
-// returns an error where New does.
+// Turns returns the frequencies in turns (Count×In, row-major). The caller must not change them. It
+// returns an error if the recipe is invalid or its file was not provided.
 func (r Recipe) Turns() ([]float32, error) {
 	f, err := r.frequencies()
 	if err != nil {
@@ -101,16 +101,17 @@ func (r Recipe) Turns() ([]float32, error) {
 	return f.W, nil
 }
 
-// Waves returns for each frequency the amplitude of its features, and its offset in turns, of which the paired
-// form has none. It returns an error where New does.
+// Waves returns the amplitude of each frequency's features and, in the offset form, the offset of
+// each frequency in turns. Both slices have length Count; offsets is nil in the paired form. It
+// returns an error if the recipe is invalid or its file was not provided.
 func (r Recipe) Waves() (amplitude, offsets []float32, err error) {
 	f, err := r.frequencies()
 	if err != nil {
 		return nil, nil, err
 	}
-	square := 1.0 // of a feature's amplitude over its weight
+	squarePerWeight := 1.0 // squared amplitude of a feature, divided by λ_j
 	if r.Form == fourier.Offset {
-		square = 2
+		squarePerWeight = 2
 		offsets = make([]float32, r.Count)
 		for j := range offsets {
 			offsets[j] = float32(stream.New(r.Seed, offset, uint64(j)).Uniform())
@@ -122,13 +123,13 @@ func (r Recipe) Waves() (amplitude, offsets []float32, err error) {
 		if f.Weight != nil {
 			weight = f.Weight[j]
 		}
-		amplitude[j] = float32(math.Sqrt(square * weight))
+		amplitude[j] = float32(math.Sqrt(squarePerWeight * weight))
 	}
 	return amplitude, offsets, nil
 }
 
-// New returns the map. It returns an error if a field is invalid or the frequencies were not
-// provided.
+// New returns the feature map, a *Map. It returns an error if a field is invalid or the file of
+// frequencies was not provided.
 func (r Recipe) New() (features.Map, error) {
 	m, err := r.build(r.In, func(w, offsets []float32) *blas.Weights { return blas.Pack(w, offsets, r.Count, r.In) })
 	if err != nil {
@@ -137,7 +138,8 @@ func (r Recipe) New() (features.Map, error) {
 	return m, nil
 }
 
-// Gather returns the map of rows in a short form: see features.Gathering.
+// Gather implements features.Gathering: it returns the map of rows in the short form of c, or nil
+// if an angle could overflow float32. It panics if c is for rows of another length.
 func (r Recipe) Gather(c *features.Compact) (features.Map, error) {
 	short, whole := c.Row()
 	if whole != r.In {
@@ -152,7 +154,8 @@ func (r Recipe) Gather(c *features.Compact) (features.Map, error) {
 	return m, nil
 }
 
-// build returns the map of rows of length in, with the frequencies as pack packs them.
+// build returns the map of rows of length in. pack packs the frequencies and the offsets for such
+// rows.
 func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*Map, error) {
 	f, err := r.frequencies()
 	if err != nil {
@@ -175,8 +178,8 @@ func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*M
 	return m, nil
 }
 
-// Kernel returns Σ_j λ_j cos 2πw_j·(x−z), or NaN where New fails. It panics if
-// the rows differ in length.
+// Kernel returns Σ_j λ_j cos 2πw_j·(x−z), or NaN if the recipe is invalid or its file was not
+// provided. It panics unless both rows have length In.
 func (r Recipe) Kernel(x, z []float32) float64 {
 	f, err := r.frequencies()
 	if err != nil {

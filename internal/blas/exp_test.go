@@ -16,7 +16,8 @@ func TestExpEachIsExp(t *testing.T) {
 		for n := range 70 {
 			x, check := guarded[float64](t, n)
 			for i := range x {
-				if x[i] = 250 * r.NormFloat64(); r.IntN(3) == 0 {
+				x[i] = 250 * r.NormFloat64()
+				if r.IntN(3) == 0 {
 					x[i] = odd[r.IntN(len(odd))]
 				}
 			}

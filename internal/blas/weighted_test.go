@@ -26,13 +26,15 @@ func drawWeights(kind string, n int) []int64 {
 				w[i] = 255 * 12
 			}
 		case "words":
-			if w[i] = int64(r.IntN(100)); i%16 == 0 {
+			w[i] = int64(r.IntN(100))
+			if i%16 == 0 {
 				w[i] = int64(r.IntN(64771))
 			}
 		case "word":
 			w[i] = int64(r.IntN(64771))
 		case "long": // few, so that sums stay below 2⁵³
-			if w[i] = int64(r.IntN(100)); i%100 == 0 {
+			w[i] = int64(r.IntN(100))
+			if i%100 == 0 {
 				w[i] = int64(r.IntN(1 << 20))
 			}
 		}

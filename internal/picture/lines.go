@@ -56,7 +56,8 @@ func (l Lines) Plot() (*Chart, error) {
 		if len(s.X) != len(s.Y) || len(s.Low) != len(s.High) || s.Low != nil && len(s.Low) != len(s.X) {
 			panic("picture: Lines: lengths of a series differ")
 		}
-		if p.bounded = p.bounded || known(s.Low); len(s.X) == 0 {
+		p.bounded = p.bounded || known(s.Low)
+		if len(s.X) == 0 {
 			continue
 		}
 		if err := l.add(p, s, i); err != nil {
@@ -91,7 +92,8 @@ func (l Lines) list(p *Chart) {
 		if len(l.Series) == 1 {
 			name = l.Y
 		}
-		if p.Head = append(p.Head, name); known(s.Low) {
+		p.Head = append(p.Head, name)
+		if known(s.Low) {
 			p.Head = append(p.Head, interval)
 		}
 		places = append(places, s.X...)
@@ -105,7 +107,8 @@ func (l Lines) list(p *Chart) {
 		for _, s := range l.Series {
 			cells := []string{"-", "-"}
 			if i := slices.Index(s.X, x); i >= 0 {
-				if cells[0] = Number(s.Y[i], 4); known(s.Low) {
+				cells[0] = Number(s.Y[i], 4)
+				if known(s.Low) {
 					cells[1] = Range(s.Low[i], s.High[i], 4)
 				}
 			}

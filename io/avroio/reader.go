@@ -272,7 +272,8 @@ func (r *reader) long() (int64, error) {
 			return 0, err
 		}
 		r.at++
-		if v |= uint64(c&0x7f) << shift; c < 0x80 {
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
 			return int64(v>>1) ^ -int64(v&1), nil
 		}
 	}

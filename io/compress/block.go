@@ -218,7 +218,8 @@ func lz4(dst, src []byte) error {
 		for len(src) > 0 {
 			c := src[0]
 			src = src[1:]
-			if n += int(c); c != 255 {
+			n += int(c)
+			if c != 255 {
 				return n, n <= len(dst)
 			}
 		}

@@ -179,7 +179,7 @@ func (e *Error) Error() string {
 	if f := find(e.Format); f != nil {
 		pkg = f.pkg()
 	}
-	// in calls that convert it
+	// Readers do not know the name: where csvio advises a call such as read_fwf("FILE"), the name replaces FILE.
 	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(cause(e.Err), `("FILE`, `("`+e.Name)
 }
 

@@ -96,44 +96,44 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Reque
 	return r
 }
 
+// open opens the shard and sets the rows, and with them what the dataset asks of each row. The rows
+// stay nil after an error.
 func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	format, err := lookup(r.data.Schema.Format)
 	if err != nil {
 		return err
 	}
-	r.rows, err = format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.Label != nil, IDs: r.IDs ||
-		r.data.Only != nil, reader: r})
+	ids := r.IDs || r.data.Only != nil
+	read, err := format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.Label != nil, IDs: ids, reader: r})
 	if err != nil {
-		r.rows = nil // not an interface that holds a nil pointer
+		return err
 	}
-	if r.data.Part != nil && r.part == nil && err == nil {
+	if r.data.Part != nil && r.part == nil {
 		r.part = &PartFilter{Part: r.data.Part}
 		if len(r.part.Columns) > 0 {
-			r.rows = nil
 			return errPart
 		}
 	}
-	r.extras, _ = r.rows.(rows.Extras)
-	if only := r.data.Only; only != nil && err == nil {
-		ids, listErr := only.list(ctx)
-		if listErr == nil && r.extras == nil {
-			listErr = errors.New("the format has no columns of ids")
+	r.extras, _ = read.(rows.Extras)
+	if only := r.data.Only; only != nil {
+		ids, err := only.list(ctx)
+		if err != nil {
+			return err
 		}
-		if listErr != nil {
-			r.rows = nil
-			return listErr
+		if r.extras == nil {
+			return errors.New("the format has no columns of ids")
 		}
 		r.ids = &idFilter{ids: ids}
 	}
 	keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil
-	if err == nil && keyed && r.Describe == nil && r.extras == nil {
-		r.rows = nil
+	if keyed && r.Describe == nil && r.extras == nil {
 		return errors.New("the format has no columns of weights, groups, folds, times or levels")
 	}
 	if r.data.Levels != nil && r.Describe == nil {
 		r.levels = newLevelNames(r.data)
 	}
-	return err
+	r.rows = read
+	return nil
 }
 
 // Next fills the block with the next rows, at most rows.Rows of its row length,

@@ -19,7 +19,8 @@ func BeginTable(o *Opening, layout Tabular) {
 	d.Targets = t.names(t.Targets)
 	d.Weighted = t.Role(WeightRole) >= 0
 	if by := o.Options.Keys; by != "" {
-		if d.Key = (&schema.Key{By: by}); by == TimeRole {
+		d.Key = (&schema.Key{By: by})
+		if by == TimeRole {
 			d.Key.Layout = t.TimeLayout
 		}
 		for _, role := range roles {

@@ -45,7 +45,8 @@ func SetPath(o *Opening) {
 		values := PathValues(o.Data.Files[i].Name)
 		for name, value := range first {
 			other, ok := values[name]
-			if several[name] = several[name] || other != value; !ok {
+			several[name] = several[name] || other != value
+			if !ok {
 				delete(first, name)
 			}
 		}

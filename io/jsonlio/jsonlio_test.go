@@ -288,7 +288,8 @@ func FuzzObjectsAreReadLikeEncodingJSON(f *testing.F) {
 				want, kind = string(v), number
 			case bool:
 				kind = truth
-				if want = "false"; v {
+				want = "false"
+				if v {
 					want = "true"
 				}
 			case nil:

@@ -24,7 +24,8 @@ func CutUnit(scratch *[]byte, text []byte) (number []byte, unit int) {
 		if rest, ok := bytes.CutSuffix(text, []byte(u)); ok {
 			number = bytes.TrimSpace(rest)
 		} else if rest, ok := bytes.CutPrefix(bytes.TrimPrefix(text, []byte("-")), []byte(u)); ok && u != "%" {
-			if number = bytes.TrimSpace(rest); first == '-' {
+			number = bytes.TrimSpace(rest)
+			if first == '-' {
 				*scratch = append(append((*scratch)[:0], '-'), number...)
 				number = *scratch
 			}

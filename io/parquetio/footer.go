@@ -254,7 +254,8 @@ func (f *footer) schema(elements []element) (leaves int, err error) {
 				return 0, errors.New("its schema is damaged")
 			}
 			e := &elements[at]
-			if open += e.children - 1; e.children == 0 && e.physical >= 0 {
+			open += e.children - 1
+			if e.children == 0 && e.physical >= 0 {
 				leaves++
 			}
 		}

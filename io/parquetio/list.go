@@ -88,7 +88,8 @@ func (f *footer) expand(like *dataset.TableLayout) (err error) {
 			n = like.ListNamed(c.name)
 			ok = n > 0
 		}
-		if c.nested = !ok; ok {
+		c.nested = !ok
+		if ok {
 			lengths[i], c.list.n = n, n
 		} else {
 			c.list = nil
@@ -144,7 +145,7 @@ func newListReader(c *column, s *scratch) *listReader {
 	return l
 }
 
-// levels sets the levels of a page, which b begins with, and returns the rest.
+// levelsOf sets the levels of a page, which b begins with, and returns the rest.
 func (l *listReader) levelsOf(h *header, b []byte) ([]byte, error) {
 	width := bits.Len(uint(l.list.full))
 	if h.kind == pageDataV2 {
@@ -196,7 +197,8 @@ func (l *listReader) fill() error {
 		if int(d) > l.list.full {
 			return errPage
 		}
-		if in.valueAt[i] = -1; int(d) == l.list.full {
+		in.valueAt[i] = -1
+		if int(d) == l.list.full {
 			in.valueAt[i] = present
 			present++
 		}

@@ -16,7 +16,7 @@ import (
 // the Table. row holds the values of the record: a Decoder stores them, other Sinks ignore row. The
 // reason, unless empty, says why the record cannot be used.
 type Sink interface {
-	// Text takes a field as text, without spaces around it. It may keep nothing of text.
+	// Text takes a field as text, without spaces around it. It must not retain text.
 	Text(row []float32, column int, text []byte) (reason string)
 	// Float takes a field that is stored as a number.
 	Float(row []float32, column int, v float64) (reason string)
@@ -24,7 +24,7 @@ type Sink interface {
 	Null(row []float32, column int) (reason string)
 }
 
-// Decoder stores the values of fields in rows, as a Table says. It is not safe for concurrent use.
+// Decoder stores the values of fields in rows, by a Table. It is not safe for concurrent use.
 type Decoder struct {
 	columns   []decoding
 	width     int
@@ -41,7 +41,7 @@ type Decoder struct {
 
 var _ Sink = (*Decoder)(nil)
 
-// decoding is how a column is decoded.
+// decoding says how a column is decoded.
 type decoding struct {
 	*Column
 	slot   int // index of its first value
@@ -115,11 +115,11 @@ func (d *Decoder) Use(row []float32) {
 // Others returns the number of unknown category values in used rows.
 func (d *Decoder) Others() int64 { return d.others }
 
-// Zones returns how many times had a zone although no time of the described data has one, or had
-// none although all of them have one.
+// Zones returns the number of times with a zone where the described data has none, plus those
+// without a zone where all have one.
 func (d *Decoder) Zones() int64 { return d.zones }
 
-// Counted returns the number of missing values, unknown category values and times of Zones, in all rows.
+// Counted returns the number of missing values, unknown category values and Zones, in all rows.
 func (d *Decoder) Counted() int64 { return d.counted }
 
 // Nulls returns the number of missing values in used rows.

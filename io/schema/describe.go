@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Role is what a column is for.
+// Role is the purpose of a column.
 type Role string
 
 const (
@@ -123,7 +123,8 @@ func (f *Field) Check() error {
 	}
 	c := f.Column
 	if c.Fill == Median || c.Fill == Mean {
-		if c.Fill = ""; c.Type != Number {
+		c.Fill = ""
+		if c.Type != Number {
 			return fmt.Errorf("a %s has no fill; that is for numbers", c.Type)
 		}
 	}
@@ -173,7 +174,8 @@ func (d *Description) Open() (columns []int) {
 func (d *Description) Complete(s *Survey, at []int, maxLevels int) ([]Note, error) {
 	in := inference{Hints: Hints{Types: map[int]Type{}, MaxLevels: maxLevels}, d: d}
 	for i, column := range at {
-		if d.Fields[i].Summary = nil; column >= 0 {
+		d.Fields[i].Summary = nil
+		if column >= 0 {
 			d.Fields[i].Summary = s.Column(column)
 		}
 	}

@@ -144,7 +144,8 @@ func (r *reader) file() error {
 			if len(text) > 1 {
 				return fmt.Errorf("%s %s is not one character", key, quoteFile(text))
 			}
-			if *to = 0; text != "" {
+			*to = 0
+			if text != "" {
 				*to = text[0]
 			}
 			if err := r.d.Rules.Validate(); err != nil {
@@ -243,7 +244,8 @@ func (r *reader) field(indent int) error {
 		}
 		switch key {
 		case "name":
-			if f.Name = text; len(text) > MaxLevelText {
+			f.Name = text
+			if len(text) > MaxLevelText {
 				return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), MaxLevelText)
 			}
 		case "role":
@@ -255,11 +257,13 @@ func (r *reader) field(indent int) error {
 				return unknown("type", text, "number", "boolean", "category", "time")
 			}
 		case "layout":
-			if f.Layout = text; !slices.Contains(TimeLayoutNames(), text) {
+			f.Layout = text
+			if !slices.Contains(TimeLayoutNames(), text) {
 				return unknown("layout of times", text, TimeLayoutNames()...)
 			}
 		case "encode":
-			if f.Encode = text; !slices.Contains(Encodings, text) {
+			f.Encode = text
+			if !slices.Contains(Encodings, text) {
 				return unknown("encoding", text, Encodings...)
 			}
 		case "fill":
@@ -268,7 +272,8 @@ func (r *reader) field(indent int) error {
 				return fmt.Errorf("fill: want mean, median or a number, have %s", quoteFile(text))
 			}
 		case "unit":
-			if f.Unit = text; !slices.Contains(lines.Units[:], text) {
+			f.Unit = text
+			if !slices.Contains(lines.Units[:], text) {
 				return unknown("unit", text, lines.Units[:]...)
 			}
 		case "buckets":

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Hints are what the user says about a table. Columns are identified by 0-based positions.
+// Hints are the user's statements about a table. Columns are identified by 0-based positions.
 type Hints struct {
 	Names []string     // of the columns; nil if they have none
 	Roles map[int]Role // of some columns; the others are features or ignored
@@ -25,12 +25,12 @@ type Hints struct {
 const (
 	defaultLevels = 1000
 	mostly        = 0.99 // share of texts that decides the type of a column
-	coverage      = 0.9  // share of rows that levels must cover
-	fewValues     = 10   // whole numbers that may stand for categories
-	manyTexts     = 20   // different texts; from here on mostly-numeric columns are numbers, and other texts are no faults
-	manyOthers    = 0.1  // share of texts that are not numbers; from here on, manyTexts of them are no faults
-	minRows       = 20   // from which on a column may be an id
-	unique        = 1.1  // mean count per text; up to here a column of text is not a category
+	coverage      = 0.9  // share of rows that listed levels must cover
+	fewValues     = 10   // largest number of whole numbers that may stand for categories
+	manyTexts     = 20   // a mostly numeric column with more different texts has numbers, and the rest are mistakes,
+	manyOthers    = 0.1  // unless more than manyTexts different texts, and this share of all, are not numbers
+	minRows       = 20   // smallest number of rows for which a column may be an id
+	unique        = 1.1  // a column of text whose texts occur at most this often on average is not a category
 	minBuckets    = 1 << 10
 	maxBuckets    = 1 << 16
 )
@@ -54,7 +54,8 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	plain := true
 	for i := range s.Columns() {
 		f := Field{Role: Feature, Summary: s.Column(i)}
-		if f.Name = fmt.Sprintf("c%d", i+1); h.Names != nil {
+		f.Name = fmt.Sprintf("c%d", i+1)
+		if h.Names != nil {
 			f.Name = h.Names[i]
 		}
 		if role, ok := h.Roles[i]; ok {

@@ -269,7 +269,8 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 		var e count
 		var sum exact.Sum
 		if !w.Reading() {
-			if e = c.table[*i]; *i < len(c.weights) {
+			e = c.table[*i]
+			if *i < len(c.weights) {
 				sum = c.weights[*i]
 			}
 		}
@@ -279,7 +280,8 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 		}
 		total += e.n
 		w.Check(e.n > 0 && total > 0 && sum.Sign() >= 0 && (total == e.n || e.label > last))
-		if last = e.label; !w.Reading() {
+		last = e.label
+		if !w.Reading() {
 			return
 		}
 		if c.add(e.label, e.n); kind == weights {

@@ -147,7 +147,8 @@ func (s *Survey) Column(column int) *Summary {
 	}
 	sum.Shortest, sum.Longest = int(all.short), int(all.long)
 	known := float64(len(c.levels.entries))
-	if sum.Distinct = int64(known); !sum.Exact {
+	sum.Distinct = int64(known)
+	if !sum.Exact {
 		// Not more than all fields may be distinct, nor fewer than are known.
 		sum.Distinct = int64(min(max(math.Ldexp(known, int(c.zeros)), known+1), float64(sum.Texts)))
 	}

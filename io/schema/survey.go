@@ -206,7 +206,7 @@ func (s *Survey) widen(c *survey, zeros uint) {
 	})
 }
 
-// Bytes estimates the memory, in bytes, of a survey of times as many rows with equally varied texts.
+// Bytes estimates the bytes of a survey of a similar table with that many times as many fields.
 func (s *Survey) Bytes(times float64) int64 {
 	var weight, used float64
 	for i := range s.columns {

@@ -70,7 +70,7 @@ func (t *tally) add(is traits, value float64, stored []byte, size uint32, n int6
 	}
 }
 
-// merge adds what u has.
+// merge adds the texts of u.
 func (t *tally) merge(u *tally) {
 	if u.n == 0 {
 		return
@@ -98,7 +98,7 @@ func (t *tally) merge(u *tally) {
 // count returns the number of texts that have a trait.
 func (t *tally) count(is traits) int64 { return t.counts[bits.TrailingZeros64(uint64(is))] }
 
-// traitsOf returns what a text that is not missing can be read as, and its value if it is a number.
+// traitsOf returns the traits of a text that is not missing, and its value if it is a number.
 func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 	amount, unit := lines.CutUnit(&s.unit, text)
 	if unit >= 0 || mayBeNumber(text[0]) || text[0] == s.rules.Decimal {
@@ -112,7 +112,8 @@ func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 			if l := &TimeLayouts[i]; is&isNumber != 0 && l.Name != DigitsLayout {
 				continue
 			} else if _, ok := l.Parse(text); ok {
-				if is |= 1 << (firstLayout + i); l.zoned(text) {
+				is |= 1 << (firstLayout + i)
+				if l.zoned(text) {
 					is |= isZoned
 				}
 			}

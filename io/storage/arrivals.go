@@ -123,66 +123,83 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 	if err := w.ask(ctx, now); err != nil {
 		return found, err
 	}
-	still, young := map[string]seen{}, map[string]seen{} // of given and w.young
-	var changed, future []string
+	l := listing{now: now, given: map[string]seen{}, young: map[string]seen{}}
 	for _, o := range objects {
-		f := ArrivedFile{o, strings.TrimPrefix(strings.TrimPrefix(o.URI, w.base), "/")}
-		age := time.Duration(now.UnixNano() - o.Modified)
-		before, given := w.given[f.Path]
-		switch {
-		case given:
-			still[f.Path] = seen{o.Size, o.Modified, now}
-			if before.changed(o, now) {
-				changed = append(changed, f.Path)
-			}
-		case w.MaxAge > 0 && o.Modified > 0 && age > w.MaxAge:
-			found.Old++
-		case age < w.Settle && !strings.Contains(o.URI, "://"):
-			s, known := w.young[f.Path]
-			if !known || s.changed(o, now) {
-				s = seen{o.Size, o.Modified, now}
-			}
-			if young[f.Path] = s; !known && age < -time.Minute {
-				future = append(future, f.Path)
-			}
-			if now.Sub(s.since) < w.Settle {
-				found.Unsettled++
-				break
-			}
-			fallthrough
-		default:
-			found.Files = append(found.Files, f)
-		}
+		w.sort(o, &l, &found)
 	}
 	if len(objects) == 0 { // the directory may be gone for a moment
-		still, young = w.given, w.young
+		l.given, l.young = w.given, w.young
 	}
 	for path, s := range w.given { // or some files may
-		if _, listed := still[path]; !listed && !s.since.IsZero() && now.Sub(s.since) < forgetAfter {
-			still[path] = s
+		if _, listed := l.given[path]; !listed && !s.since.IsZero() && now.Sub(s.since) < forgetAfter {
+			l.given[path] = s
 		}
 	}
-	found.Changed, found.Waiting = len(changed), len(waiting)
-	found.note(changed, ChangedNote)
-	found.note(future, func(path string) string {
+	w.addNotes(&l, waiting, &found)
+	w.young, w.waiting, w.old = l.young, waiting, found.Old
+	found.keep(n)
+	for _, f := range found.Files {
+		l.given[f.Path] = seen{f.Size, f.Modified, now}
+	}
+	w.given = l.given
+	return found, nil
+}
+
+// listing is what one call of Next sees.
+type listing struct {
+	now             time.Time
+	given, young    map[string]seen // the next Watch.given and Watch.young
+	changed, future []string        // paths of files that were written to since, and of files with a time to come
+}
+
+// sort counts a file in found, or adds it to found.Files if it is new and whole, and enters it in l.
+func (w *Watch) sort(o Object, l *listing, found *Found) {
+	path := strings.TrimPrefix(strings.TrimPrefix(o.URI, w.base), "/")
+	if before, given := w.given[path]; given {
+		l.given[path] = seen{o.Size, o.Modified, l.now}
+		if before.changed(o, l.now) {
+			l.changed = append(l.changed, path)
+		}
+		return
+	}
+	age := time.Duration(l.now.UnixNano() - o.Modified)
+	if w.MaxAge > 0 && o.Modified > 0 && age > w.MaxAge {
+		found.Old++
+		return
+	}
+	if age < w.Settle && !strings.Contains(o.URI, "://") {
+		s, known := w.young[path]
+		if !known || s.changed(o, l.now) {
+			s = seen{o.Size, o.Modified, l.now}
+		}
+		l.young[path] = s
+		if !known && age < -time.Minute {
+			l.future = append(l.future, path)
+		}
+		if l.now.Sub(s.since) < w.Settle {
+			found.Unsettled++
+			return
+		}
+	}
+	found.Files = append(found.Files, ArrivedFile{o, path})
+}
+
+// addNotes adds to found what is new: files that changed or have a time to come, entries that wait for
+// another reason than before, and more old files.
+func (w *Watch) addNotes(l *listing, waiting map[string]string, found *Found) {
+	found.Changed, found.Waiting = len(l.changed), len(waiting)
+	found.note(l.changed, ChangedNote)
+	found.note(l.future, func(path string) string {
 		return fmt.Sprintf("%s has a time in the future: it is read when its size and time have not changed for %v",
 			path, w.Settle)
 	})
-	found.note(slices.DeleteFunc(slices.Collect(maps.Keys(waiting)), func(name string) bool {
-		return w.waiting[name] == waiting[name]
-	}),
-		func(name string) string { return "waiting for " + name + ": " + waiting[name] })
+	news := slices.DeleteFunc(slices.Collect(maps.Keys(waiting)),
+		func(name string) bool { return w.waiting[name] == waiting[name] })
+	found.note(news, func(name string) string { return "waiting for " + name + ": " + waiting[name] })
 	if found.Old > w.old {
 		found.Notes = append(found.Notes,
 			fmt.Sprintf("files that are older than --max_age, have no predictions and are not read: %d", found.Old))
 	}
-	w.young, w.waiting, w.old = young, waiting, found.Old
-	found.keep(n)
-	for _, f := range found.Files {
-		still[f.Path] = seen{f.Size, f.Modified, now}
-	}
-	w.given = still
-	return found, nil
 }
 
 // ask calls Done if that is due.
@@ -251,7 +268,7 @@ func Base(patterns []string) (string, error) {
 	}
 	dir := strings.Join(base, "/")
 	if strings.HasSuffix(dir, ":/") || dir == "" && len(patterns) > 1 {
-		return "", fmt.Errorf("arrivals: the patterns %q have no directory in common; watch them separately", patterns)
+		return "", fmt.Errorf("storage: the patterns %q have no directory in common; watch them separately", patterns)
 	}
 	return dir + "/", nil
 }

@@ -84,7 +84,8 @@ func Register(name string, s Scheme) (before Scheme) {
 	registry.Lock()
 	defer registry.Unlock()
 	before = registry.schemes[name]
-	if registry.schemes[name] = s; s == nil {
+	registry.schemes[name] = s
+	if s == nil {
 		delete(registry.schemes, name)
 	}
 	return before

@@ -219,7 +219,8 @@ func (p *parser) list(name string) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if values = append(values, next); p.take(")") {
+		values = append(values, next)
+		if p.take(")") {
 			return func(v map[string]string) bool {
 				return slices.ContainsFunc(values, func(value value) bool { return value.order(v[name]) == 0 })
 			}, nil

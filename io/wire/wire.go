@@ -135,7 +135,8 @@ func (c *Coder) Bool(v *bool) {
 	if *v {
 		n = 1
 	}
-	if n = c.Byte(n, 1); c.reading {
+	n = c.Byte(n, 1)
+	if c.reading {
 		*v = n == 1
 	}
 }

@@ -151,7 +151,8 @@ func exitCode(cmd *exec.Cmd) (code int, err error) {
 func quoted(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		if out[i] = w; strings.ContainsAny(w, " {}\"'$*") {
+		out[i] = w
+		if strings.ContainsAny(w, " {}\"'$*") {
 			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}

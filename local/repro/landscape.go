@@ -44,7 +44,8 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 		for i, p := range []picture.Heat{
 			weighedRows(train, r.Dual), potential(train, r, last.Taken), scores,
 		} {
-			if p.Title = fmt.Sprintf("T = %d", frequencies); i == 2 {
+			p.Title = fmt.Sprintf("T = %d", frequencies)
+			if i == 2 {
 				p.Title = fmt.Sprintf("T = %d: %.1f%% of test rows right", frequencies, accuracy)
 			}
 			drawn, err := p.Plot()

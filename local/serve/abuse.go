@@ -89,7 +89,8 @@ func huge(address string, known bool) (sent int64, status string, taken time.Dur
 			io.WriteString(c, "10000\r\n")
 		}
 		n, err := c.Write(chunk)
-		if sent += int64(n); err != nil {
+		sent += int64(n)
+		if err != nil {
 			break
 		}
 		if !known {

@@ -9,15 +9,15 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 )
 
-// Chosen is the result of Choose.
+// Chosen is the result of a game over given features.
 type Chosen struct {
 	Count   []int    // how often each feature was taken
-	Reports []Report // of the rounds
-	Dual    *Dual    // the dual weights of the last round
+	Reports []Report // one per round
+	Dual    *Dual    // the dual weights after the last round
 }
 
-// Potentials stores in v (r) the potentials v_j = Σ_k (sums_kj/n)² of r features, of which
-// sums (K×r) are the sums Σ_i α_i y_i φ_j(x_i) over n rows. It panics if a slice is too short.
+// Potentials stores in v (length r) the potentials v_j = Σ_k (sums_kj/n)² of r features. sums (K×r)
+// has the sums Σ_i α_i y_i φ_j(x_i) over n rows for each of the K weightings.
 func Potentials(v, sums []float64, r int, n int64) {
 	clear(v[:r])
 	for i, s := range sums {
@@ -26,12 +26,13 @@ func Potentials(v, sums []float64, r int, n int64) {
 	}
 }
 
-// choose plays the game with the kernel's answers restricted to the features z (n×r): in each round
-// the o.Take features of the largest potential, of all r, are taken, one more time where they were
-// before, until o.Frequencies were. It is the game of rotation-invariant kernels when the features
-// are spherical harmonics (Bullins, Zhang & Zhang 2018, Appendix A.3); the search's options, Sample
-// and Apart are not used. The potentials are exact, so Report.Lower is a proven bound. The error
-// names the invalid option or class. It panics if z is too short.
+// choose plays the game with the kernel player restricted to the r features z (n×r, row-major).
+// Each round takes the o.Take features of the largest potential, until o.Frequencies were taken in
+// all. A feature may be taken again. With spherical harmonics as features this is the game of
+// rotation-invariant kernels (Bullins, Zhang & Zhang 2018, Appendix A.3).
+//
+// o.Search, o.Sample and o.Apart are ignored. The largest potential is exact, so Report.Lower is a
+// proven bound. The error names the invalid option or class. It panics if z is too short.
 func choose(z []float32, r int, class []int32, classes int, o Options, progress func(Report)) (*Chosen, error) {
 	o.Search = Search{Chains: 1, Steps: 1, Width: 1, Spread: 1, Step: 1}
 	if err := o.Validate(); err != nil {
@@ -39,7 +40,7 @@ func choose(z []float32, r int, class []int32, classes int, o Options, progress 
 	}
 	n := len(class)
 	if r < 1 || len(z) < n*r {
-		panic("align: Choose: slice too short")
+		panic("align: choose: slice too short")
 	}
 	t, err := newTable(class, classes, o)
 	if err != nil {
@@ -82,9 +83,11 @@ func choose(z []float32, r int, class []int32, classes int, o Options, progress 
 	return chosen, nil
 }
 
-// Harmonics plays the game with the first harmonics of rows x (n×d, of which only the direction
-// matters), each with a mean square of 1, for the kernel to choose from (Choose). It returns the harmonics
-// that were taken, with their counts. It panics if x is too short.
+// Harmonics plays the game with the first spherical harmonics on the rows x (n×d), of which only
+// the directions matter. first is the number of harmonics to choose from; each has mean square 1 on
+// the sphere. class has the class of each row, 0 … classes−1. It returns the harmonics that were
+// taken, with their counts. progress, if not nil, is called with the report of each round. The
+// error names what is invalid. It panics if x is too short.
 func Harmonics(x []float32, d, first int, class []int32, classes int, o Options,
 	progress func(Report)) (learned.Harmonics, *Chosen, error) {
 	taken := learned.Harmonics{In: d}
@@ -99,7 +102,7 @@ func Harmonics(x []float32, d, first int, class []int32, classes int, o Options,
 	}
 	z := make([]float32, len(class)*first)
 	m.Apply(z, x, len(class))
-	scale := float32(math.Sqrt(float64(first))) // the map's have a mean square of 1 together
+	scale := float32(math.Sqrt(float64(first))) // the map gives each harmonic mean square 1/first
 	for i := range z {
 		z[i] *= scale
 	}

@@ -4,16 +4,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Dual holds the dual weights of some rows: for two classes, the weights of class 1 (y = 1) against
-// class 0; for more, the weights of each class against all others.
+// Dual holds the dual weights of some rows. With two classes there is one weighting, class 1 (y =
+// 1) against class 0. With more there is one for each class, against all others.
 type Dual struct {
-	N, K  int       // rows, and dual weights of each row
+	N, K  int       // number of rows, and of weightings
 	Alpha []float64 // K×N, in [0, 1] after a projection
 	Y     []float32 // K×N: labels ±1
 }
 
-// newDual returns the dual weights of rows of these classes, all with the value
-// start. It panics if there are fewer than two classes.
+// newDual returns the dual weights of rows of the given classes, 0 … classes−1, all with the value
+// start. It panics if classes is less than 2.
 func newDual(class []int32, classes int, start float64) *Dual {
 	if classes < 2 {
 		panic("align: fewer than two classes")
@@ -24,13 +24,13 @@ func newDual(class []int32, classes int, start float64) *Dual {
 	}
 	d.Alpha, d.Y = make([]float64, d.K*d.N), make([]float32, d.K*d.N)
 	for k := range d.K {
-		of := int32(k)
+		positive := int32(k)
 		if classes == 2 {
-			of = 1
+			positive = 1
 		}
 		for i, c := range class {
 			d.Alpha[k*d.N+i], d.Y[k*d.N+i] = start, -1
-			if c == of {
+			if c == positive {
 				d.Y[k*d.N+i] = 1
 			}
 		}
@@ -38,22 +38,21 @@ func newDual(class []int32, classes int, start float64) *Dual {
 	return d
 }
 
-// Signed stores y_i α_i in a (K×N), the weightings that potentials are of. It panics if a
-// is too short.
+// Signed stores y_i α_i in a (K×N), the weightings of Field's methods. It panics if a is too short.
 func (d *Dual) Signed(a []float32) {
 	for i, v := range d.Alpha {
 		a[i] = float32(v) * d.Y[i]
 	}
 }
 
-// Row returns the numbers and labels of weighting k, which share d's memory.
+// Row returns the dual weights and labels of weighting k (length N). They share memory with d.
 func (d *Dual) Row(k int) (alpha []float64, y []float32) {
 	return d.Alpha[k*d.N : (k+1)*d.N], d.Y[k*d.N : (k+1)*d.N]
 }
 
-// addSums adds to sums (K×r) the contribution of rows first … first+n−1 with
-// features phi (n×r) to Σ_i α_i y_i φ(x_i): a float32 sum of the n rows, added in float64. It
-// panics if a slice is too short.
+// addSums adds Σ_i α_i y_i φ(x_i) over the rows first … first+n−1 to sums (K×r), for each
+// weighting. phi (n×r) has the features of these rows. The n rows are summed in float32, and the
+// result is added in float64. It panics if a slice is too short.
 func (d *Dual) addSums(sums []float64, phi []float32, r, first, n int) {
 	part, a := make([]float32, r), make([]float32, n)
 	for k := range d.K {
@@ -69,13 +68,13 @@ func (d *Dual) addSums(sums []float64, phi []float32, r, first, n int) {
 	}
 }
 
-// ascend moves the weights of rows first … first+n−1 with features phi (n×r) along the
-// gradient of n·F,
+// ascend moves the dual weights of the rows first … first+n−1 along the gradient g of F times the
+// number of all rows:
 //
-//	g_i = 1 − y_i u·φ(x_i),    α_i ← α_i + η g_i,
+//	α_i ← α_i + η g_i,    g_i = 1 − y_i u·φ(x_i).
 //
-// where u (K×r) is for each weighting the sum of Σ_i α_i y_i φ(x_i)/n over all rows times
-// the weights q/λ of the features' atoms. It returns Σ g_i². It panics if a slice is too short.
+// phi (n×r) has the features of these rows. u (K×r) is the direction that Game.answer returns. The
+// result is Σ g_i² over these rows and all weightings. It panics if a slice is too short.
 func (d *Dual) ascend(eta float64, u []float32, phi []float32, r, first, n int) (squares float64) {
 	for k := range d.K {
 		for i := range n {
@@ -88,8 +87,8 @@ func (d *Dual) ascend(eta float64, u []float32, phi []float32, r, first, n int) 
 	return squares
 }
 
-// project replaces the weights of all rows by the nearest point of K. For rows in
-// several partitions see Census.
+// project replaces the dual weights by the nearest point of K. The rows must be all rows; for rows
+// in several partitions see Census.
 func (d *Dual) project() {
 	for k := range d.K {
 		alpha, y := d.Row(k)
@@ -97,7 +96,7 @@ func (d *Dual) project() {
 	}
 }
 
-// mean returns Σ_k Σ_i α_ki over the number of rows, 0 without rows.
+// mean returns Σ_k Σ_i α_ki divided by the number of rows; 0 without rows.
 func (d *Dual) mean() float64 {
 	var sum float64
 	for _, v := range d.Alpha {

@@ -15,7 +15,7 @@ import (
 // The experiments of Bullins, Zhang & Zhang (2018), Section 5, with fewer chains and
 // steps than theirs, so that they end in seconds on a free machine.
 
-// long skips an experiment where tests are to be short.
+// long skips an experiment in short test runs.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -23,7 +23,7 @@ func long(t *testing.T) {
 	}
 }
 
-// generated returns rows of a generated set of two classes.
+// generated returns rows of a generated data set with two classes.
 func generated(t *testing.T, name string, n int64, seed uint64) (x []float32, class []int32, y []float32) {
 	t.Helper()
 	set, ok := sample.Find(name)
@@ -67,10 +67,10 @@ func medianDistance(x []float32, n, d int) float64 {
 	return all[len(all)/2]
 }
 
-// Windmill: the paper has 92.1% with RBF features and 98.6% with T = 100 learned
-// ones on a windmill of its own. On the one here a support vector machine with the exact Gaussian kernel
-// of median width has 88.4% at C = 100 and 90.6% at 1,000, and of the best width and C of a wide grid 98.9%
-// (scikit-learn 1.9.1, SVC, 2,000 rows to learn from, 20,000 to test).
+// On its own windmill data the paper has 92.1% with RBF features and 98.6% with T = 100 learned
+// frequencies. On the data here, a support vector machine with the exact Gaussian kernel of median
+// width has 88.4% at C = 100 and 90.6% at C = 1,000. With the best width and C of a wide grid it
+// has 98.9% (scikit-learn 1.9.1, SVC, 2,000 training rows, 20,000 test rows).
 func TestWindmill(t *testing.T) {
 	long(t)
 	x, class, y := generated(t, "windmill", 2000, 1)
@@ -99,7 +99,7 @@ func TestWindmill(t *testing.T) {
 	}
 }
 
-// Checkerboard: the paper has 99.1% with 29 harmonics of the first 1,000.
+// The paper has 99.1% with 29 of the first 1,000 harmonics.
 func TestCheckerboard(t *testing.T) {
 	x, class, y := generated(t, "checkerboard", 2000, 1)
 	xt, _, yt := generated(t, "checkerboard", 20000, 2)
@@ -123,8 +123,8 @@ func TestCheckerboard(t *testing.T) {
 	}
 }
 
-// MNIST: with 100 features the paper has 97.42% and 99.05% for 1 against 7, and 87.72% and
-// 93.02% for 4 against 9, with RBF features and with learned ones.
+// The accuracies of the paper with 100 features, for RBF features and learned features, are 97.42%
+// and 99.05% for 1 against 7, and 87.72% and 93.02% for 4 against 9.
 func TestMNISTPairs(t *testing.T) {
 	long(t)
 	for _, c := range []struct {
@@ -149,7 +149,7 @@ func TestMNISTPairs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// 100 features: 50 pairs, or as in the demonstration 100 cosines with offsets.
+			// 100 features are 50 pairs or, as in the demonstration, 100 cosines with offsets.
 			features := func(w, x []float32, n int) []float32 {
 				if name == "paper" {
 					return pairedFeatures(w, 50, d, x, n)
@@ -170,7 +170,7 @@ func TestMNISTPairs(t *testing.T) {
 	}
 }
 
-// weighed returns the 50 frequencies of largest weight of 1,000 (Sinha & Duchi 2016).
+// weighed returns the 50 of 1,000 drawn frequencies with the largest weights (Sinha & Duchi 2016).
 func weighed(t *testing.T, x, y []float32, d int, width float64) (w []float32, weight []float64) {
 	t.Helper()
 	const m = 1000
@@ -193,7 +193,7 @@ func weighed(t *testing.T, x, y []float32, d int, width float64) (w []float32, w
 	return w, weight
 }
 
-// digits returns the images of two digits over 255; class 1 is the first digit.
+// digits returns the images of two digits with pixels in [0, 1]; class 1 is the first digit.
 func digits(t *testing.T, set string, one, two byte) (x []float32, class []int32, y []float32) {
 	t.Helper()
 	pixels := realdata.Read(t, "mnist", set+"-images-idx3-ubyte.gz")[16:]
@@ -213,7 +213,7 @@ func digits(t *testing.T, set string, one, two byte) (x []float32, class []int32
 	return x, class, y
 }
 
-// centre takes the means of x's columns from x and z.
+// centre subtracts the column means of x from x and z.
 func centre(x, z []float32, d int) {
 	mean := make([]float64, d)
 	for i, v := range x {

@@ -8,35 +8,35 @@ import (
 )
 
 const (
-	blockRows = 1024     // rows of a block: a chain of float32 sums is no longer
-	chainRun  = 96       // frequencies of a work item
-	held      = 16 << 20 // cosines and sines that a work item holds, 64 MiB
+	blockRows = 1024     // largest number of rows in a block, and of terms in a float32 sum
+	chainRun  = 96       // largest number of frequencies in a work item
+	held      = 16 << 20 // largest number of cosines and sines in a work item: 64 MiB
 )
 
-// Field stores rows in the two layouts that potentials and their gradients need.
-// It is made once, works with any weights, and is safe for concurrent use.
+// Field computes Fourier potentials and their gradients over its rows. It stores the rows in the
+// two layouts that this needs. It serves any weightings, and is safe for concurrent use.
 type Field struct {
 	n, d    int
 	blocks  []fieldBlock
 	scratch sync.Pool // of *fieldScratch
 }
 
-// fieldScratch is the memory of a work item.
+// fieldScratch is the memory of one work item.
 type fieldScratch struct {
 	angles, coefficients, products []float32
 	p, q                           []float32
 	sums                           []float64
 }
 
-// fieldBlock is a block of rows, packed as the weights of two products.
+// fieldBlock is a block of rows, packed as the weight matrices of two products.
 type fieldBlock struct {
-	row, rows int
-	along     *blas.Weights // rows×d: frequencies to angles
-	across    *blas.Weights // d×rows: coefficients of rows to gradients
+	row, rows int           // first row and number of rows
+	along     *blas.Weights // rows×d: turns frequencies into angles
+	across    *blas.Weights // d×rows: turns coefficients of rows into gradients
 }
 
-// NewField packs the n rows of x (n×d, row-major), which it does not retain.
-// The Field stores them twice, in 8·n·d bytes. It panics if x is too short.
+// NewField returns the Field of the n rows of x (n×d, row-major). It copies them twice, into 8·n·d
+// bytes. It panics if x is too short.
 func NewField(x []float32, n, d int) *Field {
 	if n < 0 || d < 1 || len(x) < n*d {
 		panic("align: NewField: slice too short")
@@ -64,10 +64,9 @@ func (f *Field) Dims() (n, d int) { return f.n, f.d }
 //
 //	c_jl = Σ_i a_li cos 2π w_j·x_i,   s_jl = Σ_i a_li sin 2π w_j·x_i
 //
-// for the m frequencies w (m×d, in turns) and the k weightings a of the rows
-// (k×n). A sum is a float32 sum within a block of 1,024 rows and a float64 sum of
-// blocks in order; it depends on no other frequency. It panics if a slice is too
-// short.
+// for the m frequencies w (m×d, in turns) and the k weightings a (k×n). It adds in float32 within a
+// block of 1,024 rows and in float64 over the blocks in order, so the sums of a frequency do not
+// depend on other frequencies or on threads. It panics if a slice is too short.
 func (f *Field) Sums(cs []float64, w []float32, m int, a []float32, k, threads int) {
 	f.check(len(cs), w, m, a, k)
 	f.items(m, threads, 1, func(lo, hi int) {
@@ -82,17 +81,16 @@ func (f *Field) Sums(cs []float64, w []float32, m int, a []float32, k, threads i
 	})
 }
 
-// Gradient stores in v (m) the potentials
+// Gradient stores in v (length m) the potentials
 //
 //	v_j = Σ_l (c_jl² + s_jl²)/n²
 //
-// of the m frequencies w (m×d, in turns) under the k weightings a (k×n), and in
-// grad (m×d) their gradients by the frequency ω = 2πw in radians,
+// of the m frequencies w (m×d, in turns) under the k weightings a (k×n), with c and s as in Sums.
+// It stores in grad (m×d) the gradients with respect to the frequency ω = 2πw in radians,
 //
 //	∇v_j = (2/n²) Σ_l Σ_i a_li (s_jl cos 2πw_j·x_i − c_jl sin 2πw_j·x_i) x_i      (Bullins, Zhang & Zhang 2018, §3.1)
 //
-// sums as in Sums. v and ∇v of a frequency depend on no other frequency. It panics
-// if a slice is too short.
+// Both depend on no other frequency and not on threads. It panics if a slice is too short.
 func (f *Field) Gradient(v, grad []float64, w []float32, m int, a []float32, k, threads int) {
 	f.check(m*k*2, w, m, a, k)
 	if len(v) < m || len(grad) < m*f.d {
@@ -101,6 +99,7 @@ func (f *Field) Gradient(v, grad []float64, w []float32, m int, a []float32, k, 
 	f.items(m, threads, f.n, func(lo, hi int) { f.gradient(v[lo:hi], grad[lo*f.d:hi*f.d], w[lo*f.d:hi*f.d], a, k) })
 }
 
+// gradient is Gradient for the frequencies of one work item, on one thread.
 func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
 	m, most := len(v), min(f.n, blockRows)
 	mem := f.scratch.Get().(*fieldScratch)
@@ -149,7 +148,7 @@ func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
 	}
 }
 
-// grown returns s with n elements of undefined value.
+// grown returns *s with length n, reallocated if it is too small. Its elements are undefined.
 func grown[T any](s *[]T, n int) []T {
 	if cap(*s) < n {
 		*s = make([]T, n)
@@ -157,8 +156,8 @@ func grown[T any](s *[]T, n int) []T {
 	return (*s)[:n]
 }
 
-// addSums adds the contribution of the block's rows to cs (m×k×2). angles holds m rows
-// of the block's cosines and then sines.
+// addSums adds the block's rows to the sums cs (m×k×2). angles has m rows of b.rows cosines
+// followed by b.rows sines.
 func (b *fieldBlock) addSums(cs []float64, angles []float32, m int, a []float32, k, n int) {
 	for j := range m {
 		cos := angles[j*2*b.rows:][:b.rows]
@@ -171,8 +170,9 @@ func (b *fieldBlock) addSums(cs []float64, angles []float32, m int, a []float32,
 	}
 }
 
-// items cuts m frequencies into ranges of nearly equal size that hold the cosines of so
-// many rows, and calls g with them on that many threads.
+// items divides m frequencies into work items of nearly equal size and calls g for each range lo …
+// hi−1, on the given number of threads. rows is the number of rows whose cosines and sines an item
+// holds.
 func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
 	if m == 0 {
 		return
@@ -181,9 +181,9 @@ func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
 	run := max(1, min(chainRun, held/(2*max(rows, 1))))
 	rounds := (m + run*threads - 1) / (run * threads)
 	step := (m + rounds*threads - 1) / (rounds * threads)
-	step = min((step+7)/8*8, run) // products take eight frequencies at a time
+	step = min((step+7)/8*8, run) // matrix products take eight frequencies at a time
 	if threads == 1 {
-		// One goroutine would get everything at once.
+		// parallel.Ranges would pass all frequencies at once to a single goroutine.
 		for lo := 0; lo < m; lo += step {
 			g(lo, min(m, lo+step))
 		}
@@ -192,6 +192,7 @@ func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
 	parallel.Ranges(m, step, threads, g)
 }
 
+// check panics if a number is negative or a slice too short. sums is the length of the sums.
 func (f *Field) check(sums int, w []float32, m int, a []float32, k int) {
 	switch {
 	case m < 0 || k < 0:

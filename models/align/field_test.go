@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// normals returns n numbers of standard deviation sd.
+// normals returns n normal numbers with standard deviation sd.
 func normals(n int, sd float64, seed uint64) []float32 {
 	s := stream.New(seed, stream.PurposeOf("align/test"), 0)
 	out := make([]float32, n)
@@ -21,7 +21,7 @@ func normals(n int, sd float64, seed uint64) []float32 {
 	return out
 }
 
-// potential is the potential of one frequency in radians, by its definition.
+// potential computes the potential of one frequency, in radians, by its definition.
 func potential(omega []float64, x []float32, n int, a []float32, k int) float64 {
 	var v float64
 	for l := range k {
@@ -74,7 +74,7 @@ func TestGradientMatchesDifferences(t *testing.T) {
 	}
 }
 
-// v = yᵀ diag(α) G diag(α) y for the kernel G_ij = cos ω·(x_i−x_j) of rank 2.
+// The potential is yᵀ diag(α) G diag(α) y for the rank-2 kernel G_ij = cos ω·(x_i−x_j).
 func TestPotentialIsTheAlignmentOfItsKernel(t *testing.T) {
 	const n, d = 40, 3
 	x, w, a := normals(n*d, 1, 4), normals(d, 0.3, 5), normals(n, 1, 6)
@@ -114,8 +114,8 @@ func TestAFrequencyDoesNotDependOnOthersOrThreads(t *testing.T) {
 	}
 }
 
-// BenchmarkGradient tells the rate of both products of a step, and beside it that of
-// one product alone of the same rows and frequencies.
+// BenchmarkGradient measures the rate of the two products of a step and, for comparison, the rate
+// of a single product of the same rows and frequencies.
 func BenchmarkGradient(b *testing.B) {
 	for _, c := range []struct{ n, d, m int }{{10000, 512, 500}, {2048, 784, 500}, {2000, 2, 500}} {
 		x, w, a := normals(c.n*c.d, 1, 1), normals(c.m*c.d, 0.01, 2), normals(c.n, 1, 3)

@@ -7,53 +7,54 @@ import (
 	"slices"
 )
 
-// Report describes a round. With more than two classes its values are sums over the classes.
+// Report describes a round of the game. With more than two classes, F and the potentials are sums
+// over the classes.
 type Report struct {
 	Round int // from 1
-	Taken int // frequencies, or other atoms, of this round
+	Taken int // number of frequencies or harmonics taken in this round
 
-	Best  float64 // the largest potential found
+	Best  float64 // their largest potential
 	Value float64 // F(α_t, q_t)
-	Eta   float64 // step of the dual weights
-	Moved float64 // root mean square of the gradient's elements
+	Eta   float64 // step size of the dual weights, η_t
+	Moved float64 // root mean square of the elements of the gradient by α
 
-	Zeta, Xi float64 // step and temperature of the search; 0 where there was none
+	Zeta, Xi float64 // step and temperature of the search; 0 without a search
 
-	// Upper and Lower bound the value of the game; see Game.Finish. Upper is known if
-	// projections are exact and the rate is not steady, else 0.
+	// Upper and Lower bound the value of the game; see Game.Finish. Upper is 0 unless Proven.
 	Upper, Lower float64
-	Proven       bool // Upper is known
+	Proven       bool // Upper is a proven bound: projections are exact and the rate is not steady
 }
 
-// game is the state between rounds other than the dual weights. It is plain data, and all
-// fields are state.
+// Game is the state of the game between rounds, except for the dual weights. It is plain data.
+// Below, an atom is a frequency, with two features, or a harmonic, with one.
 type Game struct {
 	Lambda float64
 	Rate   float64
 	Steady bool
 	Exact  bool // projections are exact
 
-	N    int64   // rows
-	K    int     // weightings of each: 1 for two classes, else their number
-	Peak float64 // the largest norm of an atom's features at a row: 1 for a frequency
+	N    int64   // number of rows
+	K    int     // number of weightings
+	Peak float64 // largest norm of an atom's features at a row: 1 for a frequency
 
 	Rounds int     // number of finished rounds
-	Bound  float64 // G, what an element of the gradient is at most
+	Bound  float64 // G, the largest bound so far on an element of the gradient
 
-	// For the bounds of the value, over rounds: Σ F(α_t, q_t), Σ F(α_t, ·) at the best
-	// potential, Σ η_t ‖g_t‖², and the last η.
+	// For the bounds of the value: Σ_t F(α_t, q_t), Σ_t F(α_t, q) for the best single atom q that
+	// was taken, Σ_t η_t ‖g_t‖², and the last η_t.
 	Values, Lowers, Steps, Eta float64
 }
 
-// Game begins a game over n rows with k weightings.
+// game begins a game over n rows with k weightings.
 func (o Options) game(n int64, k int) *Game {
 	return &Game{Lambda: o.Lambda, Rate: o.Rate, Steady: o.Steady, Exact: o.Alternations == 0, N: n, K: k, Peak: 1}
 }
 
-// answer processes the kernel's play of a round: m atoms of equal weight with r features of a
-// row in all, atom j having features j, j+m, …; sums (K×r) are Σ_i α_i y_i φ(x_i) over
-// all rows, and alpha is Dual.Mean of them. It returns the direction u (K×r) that Dual.Ascend
-// takes, and a report with the step Eta; both depend on nothing else.
+// answer takes the answer of the kernel player in a round: m atoms of equal weight, which have r
+// features in all; features j, j+m, … belong to atom j. sums (K×r) are Σ_i α_i y_i φ(x_i) over all
+// rows, and alpha is Dual.mean of all rows. It returns the direction u (K×r) for Dual.ascend, u =
+// c/(λm) with c = sums/N, and a report with the step size Eta. It also updates g for the bounds of
+// the value; Finish does the rest.
 func (g *Game) answer(sums []float64, r, m int, alpha float64) (u []float32, report Report) {
 	u = make([]float32, len(sums))
 	potentials := make([]float64, m)
@@ -71,7 +72,7 @@ func (g *Game) answer(sums []float64, r, m int, alpha float64) (u []float32, rep
 	}
 	report = Report{Round: g.Rounds + 1, Taken: m, Best: slices.Max(potentials)}
 	report.Value = alpha - mean/(2*g.Lambda)
-	// |u·φ(x)| ≤ √(Σ c²/m)·peak/λ by Cauchy's inequality.
+	// |u·φ(x)| ≤ √(Σ c²/m)·Peak/λ by the Cauchy–Schwarz inequality, since ‖φ(x)‖ ≤ √m·Peak.
 	g.Bound = max(g.Bound, 1+math.Sqrt(largest)*g.Peak/g.Lambda)
 	report.Eta = g.Rate / g.Bound
 	if !g.Steady {
@@ -82,28 +83,31 @@ func (g *Game) answer(sums []float64, r, m int, alpha float64) (u []float32, rep
 	return u, report
 }
 
-// bracket returns where the multipliers of the projection are after steps of eta from
-// weights in [0, 1].
+// bracket returns a bracket that holds the multipliers of the projection after a step of size eta
+// from weights in [0, 1].
 func (g *Game) bracket(eta float64) Bracket {
 	most := float64(eta * g.Bound)
 	return around(-most, 1+most)
 }
 
-// Finish ends the round that Answer began, with the sum of what Dual.Ascend returned for all
-// rows, and fills in the rest of its report. The bounds in it are for the value
-// min_q max_α F(α, q) of the game, and with it of how far the average q̂ of the measures played is
-// from the best one.
+// Finish ends the round that answer began and completes its report. squares is the sum of the
+// results of Dual.ascend over all rows.
 //
-// Gradient ascent with exact projection and steps η_t that never grow has
+// The report bounds the value min_q max_α F(α, q) of the game. Let q̂ be the average of the
+// measures q_t played so far. Gradient ascent with exact projections and step sizes η_t that never
+// grow has
 //
 //	max_α (1/T) Σ_t F(α, q_t) ≤ (1/T) Σ_t F(α_t, q_t) + (1/Tn) (nk/2η_T + ½ Σ_t η_t ‖g_t‖²)
 //
-// for k weightings of n weights in [0, 1], any two of which are at most √n apart (Zinkevich, "Online convex
-// programming and generalized infinitesimal gradient ascent", ICML 2003, Theorem 1, with the gradients as
-// they were). The left side is max_α F(α, q̂), no less than the value: this is Upper, and it is
-// proven. Lower is (1/T) Σ_t min_q F(α_t, q), no more than min_q F(ᾱ, q) of the average ᾱ, and so no
-// more than the value. Its minima are at the largest potential of all, in whose place stands the
-// largest one found; so Lower is a bound only as far as the search is good.
+// for k weightings of n dual weights in [0, 1]; two such vectors of n weights are at most √n apart
+// (Zinkevich, "Online convex programming and generalized infinitesimal gradient ascent", ICML 2003,
+// Theorem 1, with the actual gradients instead of their bound). The left side is max_α F(α, q̂),
+// which is at least the value. The right side is Upper, a proven bound.
+//
+// Lower is (1/T) Σ_t min_q F(α_t, q). This is at most min_q F(ᾱ, q) for the average ᾱ of the α_t,
+// and so at most the value. The minimum is at the largest potential of all frequencies, but the
+// code uses the largest one that the search found. So Lower is a bound only if the search finds the
+// peaks.
 func (g *Game) Finish(report *Report, squares float64) {
 	g.Rounds++
 	g.Steps += float64(report.Eta * squares)
@@ -117,7 +121,7 @@ func (g *Game) Finish(report *Report, squares float64) {
 	}
 }
 
-// table is a game over rows in memory.
+// table is a game over n rows in memory.
 type table struct {
 	*Game
 	o    Options
@@ -125,6 +129,9 @@ type table struct {
 	n    int
 }
 
+// newTable begins a game over rows of the given classes: it sets the dual weights to o.Start and
+// projects them. The error names the invalid class, or says that there are too few classes or no
+// rows.
 func newTable(class []int32, classes int, o Options) (*table, error) {
 	switch {
 	case len(class) == 0:
@@ -146,6 +153,7 @@ func newTable(class []int32, classes int, o Options) (*table, error) {
 	return t, nil
 }
 
+// project projects the dual weights onto K, exactly or by alternating projections.
 func (t *table) project() {
 	if t.o.Alternations == 0 {
 		t.dual.project()
@@ -157,7 +165,8 @@ func (t *table) project() {
 	}
 }
 
-// step plays a round with m atoms of r features, which apply stores for rows lo … hi−1.
+// step plays a round in which the kernel player answers with m atoms of r features in all. apply
+// stores the features of rows lo … hi−1 in dst ((hi−lo)×r).
 func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) (Report, error) {
 	phi := make([]float32, min(t.n, blockRows)*r)
 	sums := make([]float64, t.dual.K*r)
@@ -179,6 +188,7 @@ func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) (Report, e
 	return report, nil
 }
 
+// each calls f for the rows lo … hi−1 of each block.
 func (t *table) each(f func(lo, hi int)) {
 	for lo := 0; lo < t.n; lo += blockRows {
 		f(lo, min(t.n, lo+blockRows))

@@ -9,8 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// rings returns rows in the plane of two classes that alternate with their distance
-// from the middle.
+// rings returns rows in the plane. Their classes alternate with the distance from the origin.
 func rings(n int, seed uint64) (x []float32, class []int32, y []float32) {
 	x = normals(2*n, 1, seed)
 	class, y = make([]int32, n), make([]float32, n)
@@ -21,7 +20,7 @@ func rings(n int, seed uint64) (x []float32, class []int32, y []float32) {
 	return x, class, y
 }
 
-// cosines returns features of r/2 frequencies on a grid, of norm 1 or less.
+// cosines returns features of r/2 random frequencies, r for each row.
 func cosines(x []float32, n, r int) []float32 {
 	w := normals(r, 0.3, 99)
 	z := make([]float32, n*r)
@@ -36,8 +35,8 @@ func small(frequencies int) Options {
 	return o
 }
 
-// Theorem 4.1 of Bullins, Zhang & Zhang (2018): max_α F(α, λ̂) is within O(1/√T) of
-// the value of the game where each answer is the best one.
+// Theorem 4.1 of Bullins, Zhang & Zhang (2018): max_α F(α, λ̂) is within O(1/√T) of the value of
+// the game if the kernel player always answers with the best frequency.
 func TestGapClosesAsOneOverRootT(t *testing.T) {
 	const n, r = 300, 60
 	x, class, _ := rings(n, 1)
@@ -73,8 +72,8 @@ func regress(x, y []float64) float64 {
 	return xy / xx
 }
 
-// Upper bounds max_α F(α, q̂), which a quadratic program finds, and Lower what the best
-// measure could reach, which is no more.
+// Upper is a bound on max_α F(α, q̂), which a quadratic program computes here. Lower is a bound on
+// the value of the best measure, which is not larger.
 func TestCertificateHoldsTheValueOfItsMeasure(t *testing.T) {
 	const n, r = 300, 60
 	x, class, y := rings(n, 2)
@@ -188,7 +187,7 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 	}
 }
 
-// g = ∂(nF)/∂α: the ascent is along the gradient of the objective.
+// The dual weights move along g = ∂(nF)/∂α.
 func TestAscentIsAlongTheGradient(t *testing.T) {
 	const n, r, lambda = 50, 6, 0.1
 	x, class, _ := rings(n, 8)
@@ -212,7 +211,7 @@ func TestAscentIsAlongTheGradient(t *testing.T) {
 	moved := &Dual{N: n, K: 1, Alpha: slices.Clone(dual.Alpha), Y: dual.Y}
 	moved.ascend(1, u, z, r, 0, n)
 	for i := range n {
-		const h = 1e-2 // the objective is a quadratic: differences are exact but for float32
+		const h = 1e-2 // differences of a quadratic objective are exact, except for float32 rounding
 		g := moved.Alpha[i] - dual.Alpha[i]
 		at := dual.Alpha[i]
 		dual.Alpha[i] = at + h

@@ -14,16 +14,16 @@ var sampleRow = stream.PurposeOf("align/sample")
 
 // Result is the result of Learn.
 type Result struct {
-	W       []float32 // frequencies, in turns (T×d), in the order in which they were found
-	Reports []Report  // of the rounds
-	Dual    *Dual     // the weights of the last round
+	W       []float32 // frequencies in turns (T×d), in the order in which they were found
+	Reports []Report  // one per round
+	Dual    *Dual     // the dual weights after the last round
 }
 
-// Learn plays the game for rows in memory, x (n×d) of the given classes (0 … classes−1): Algorithm
-// 2 of Bullins, Zhang & Zhang (2018). The frequencies found have equal weights. The result depends
-// on the rows and their order, but not on the number of threads. progress, if not nil, is called
-// with each round's report. The error names the invalid option or class, or says that values are
-// too large. It panics if x is too short.
+// Learn plays the game for rows in memory: Algorithm 2 of Bullins, Zhang & Zhang (2018). x (n×d,
+// row-major) are the rows and class their classes, 0 … classes−1. The frequencies found have equal
+// weights. The result depends on the rows and their order, but not on threads. progress, if not
+// nil, is called with the report of each round. The error names the invalid option or class, or
+// says that values are too large. It panics if x is too short.
 func Learn(x []float32, d int, class []int32, classes int, o Options, threads int,
 	progress func(Report)) (*Result, error) {
 	if err := o.Validate(); err != nil {
@@ -78,7 +78,7 @@ func Learn(x []float32, d int, class []int32, classes int, o Options, threads in
 	return result, nil
 }
 
-// sample returns the rows that the search uses, in their order.
+// sample returns the indices of the rows that the search uses, in ascending order.
 func (t *table) sample() []int {
 	order := make([]int, t.n)
 	for i := range order {
@@ -97,14 +97,14 @@ func (t *table) sample() []int {
 	return order
 }
 
-// SampleSize returns how many rows a search should see for its potential, over the
-// square of their number, to be within eps of the one of the distribution that they come from,
-// with probability 1−δ, at all frequencies of ‖ω‖ ≤ radius at once, for rows of
-// ‖x‖ ≤ norm and dual weights of 1:
+// SampleSize returns how many rows a search should use. With that many rows, and with probability
+// at least 1−δ, the potential differs by at most eps from the potential of the distribution that
+// the rows come from, at all frequencies with ‖ω‖ ≤ radius (in radians) at once:
 //
-//	n ≥ (8R_x²R_ω²/ε²)(d·log(2R_xR_ω/ε) + log(1/δ))      (Bullins, Zhang & Zhang 2018, Theorem 4.4)
+//	n ≥ (8R_x²R_ω²/ε²)(d·log(2R_xR_ω/ε) + log(1/δ))      (Bullins, Zhang & Zhang 2018, Theorem 4.4, Appendix E)
 //
-// The bound is proven but far too large in practice. The error names the invalid argument.
+// Rows have length d and ‖x‖ ≤ norm, and all dual weights are 1. The bound is proven but far too
+// large in practice. The error names the invalid argument.
 func SampleSize(d int, norm, radius, eps, delta float64) (float64, error) {
 	for _, o := range []struct {
 		name  string
@@ -118,7 +118,7 @@ func SampleSize(d int, norm, radius, eps, delta float64) (float64, error) {
 		return 0, fmt.Errorf("align: sample size: want d ≥ 1 and delta < 1 (have %d, %v)", d, delta)
 	}
 	r := float64(norm * radius)
-	net := float64(d) * math.Log(max(1, 2*r/eps)) // log of the size of an ε-net
+	net := float64(d) * math.Log(max(1, 2*r/eps)) // log of the size of a net over the frequencies
 	per := 8 * r * r / (eps * eps)
 	return math.Ceil(per * (float64(net) - math.Log(delta))), nil
 }

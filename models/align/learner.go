@@ -11,28 +11,32 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Learner plays the game of Learn over rows in partitions, with rows for features. A
-// round of the game takes five rounds of package iterative, of which two read the rows:
+// Learner plays the game of Learn over rows in partitions, as an iterative.Learner whose features
+// are the rows themselves. One round of the game takes five rounds of package iterative, two of
+// which read the rows:
 //
-//	search   each partition's worker runs a share of the chains, on the sample; the best are picked
-//	score    reads; sums of the picked frequencies over all rows, from which follow direction and step
-//	ascend   reads; the dual weights move; the first censuses of the projection
-//	narrow   twice more; then every worker knows the multipliers
+//	search   workers share the chains, which run on the sample; the best frequencies are taken
+//	score    reads: sums of these frequencies over all rows, which give the gradient and the step size
+//	ascend   reads: the dual weights take their step; first census of the projection
+//	narrow   second census
+//	narrow   third census, after which every worker knows the multipliers of the projection
 //
-// Before the first come begin, which reads the rows to learn their classes, and the
-// projection of the initial weights. A worker carries the dual weights of its partition's rows; the
-// dual weights of the sample's rows are in the state, and are updated in the same way.
+// Before the first of these, a round "begin" reads the rows to learn their classes, and two rounds
+// "narrow" project the initial dual weights.
 //
-// Projections are exact and what the search sees is X: Options.Alternations and Options.Sample
-// must be 0.
+// A worker keeps the dual weights of its partition's rows. The state has the dual weights of the
+// sample's rows, which take the same steps.
+//
+// Projections are exact, and the search uses the sample X. So Options.Alternations and
+// Options.Sample must be 0.
 type Learner struct {
 	Options
-	Dim        int // length of a row
+	Dim        int // row length d
 	Classes    int
 	Partitions int
 
-	// X (rows×Dim) and Class are the rows that the search sees, in any order; the same
-	// for every round. The caller ensures this, because states do not contain them.
+	// X (rows×Dim, row-major) and Class are the sample that the search uses, in any order. States
+	// do not contain them, so the caller must give the same ones in every round.
 	X     []float32 `json:"-"`
 	Class []int32   `json:"-"`
 }
@@ -63,7 +67,7 @@ func (l *Learner) Validate() error {
 	return nil
 }
 
-// weightings returns K of Dual.
+// weightings returns the number of weightings, K: 1 for two classes, otherwise Classes.
 func (l *Learner) weightings() int {
 	if l.Classes == 2 {
 		return 1
@@ -71,7 +75,7 @@ func (l *Learner) weightings() int {
 	return l.Classes
 }
 
-// Start implements iterative.Learner. It cannot start from an earlier model.
+// Start implements iterative.Learner. It returns an error if init is not nil or a field is invalid.
 func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	if init != nil {
 		return nil, errors.New("align: learned features do not start from the weights of a model")
@@ -86,7 +90,7 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	return s.encode(l), nil
 }
 
-// Open implements iterative.Learner. The Round is a *Round.
+// Open implements iterative.Learner. It returns a *Round.
 func (l *Learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {
@@ -95,10 +99,10 @@ func (l *Learner) Open(data []byte) (iterative.Round, error) {
 	return &Round{l: l, s: s}, nil
 }
 
-// Frequencies returns the frequencies found so far, of equal weight.
+// Frequencies returns a copy of the frequencies found so far, with equal weights.
 func (r *Round) Frequencies() *learned.Frequencies {
 	return &learned.Frequencies{Count: len(r.s.w) / r.l.Dim, In: r.l.Dim, W: slices.Clone(r.s.w)}
 }
 
-// Last returns the report of the game's last whole round, and whether there was one.
+// Last returns the report of the last complete round of the game, and whether there was one.
 func (r *Round) Last() (Report, bool) { return r.s.last, r.s.game.Rounds > 0 }

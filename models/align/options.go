@@ -5,42 +5,49 @@ import (
 	"math"
 )
 
-// Options of the game.
+// Options are the options of the game.
 type Options struct {
-	// Lambda is λ of the support vector machine, which multiplies on the mean loss:
-	// 1/(Cn).
+	// Lambda is λ > 0 in (λ/2)‖w‖² + mean hinge loss; λ = 1/(Cn).
 	Lambda float64
-	// Frequencies is the number of frequencies to learn, T.
+	// Frequencies is the number of frequencies to learn, T ≥ 1.
 	Frequencies int
-	// Take is the largest number of frequencies of a round, which have equal weights.
+	// Take is the largest number of frequencies that a round adds, with equal weights.
 	Take int
-	// Apart is the least distance of two frequencies of a round, in units of 1/Width of the
-	// search; 0 asks for none.
+	// Apart is the smallest distance between two frequencies of the same round, in units of
+	// 1/Search.Width. With 0 they may be equal.
 	Apart float64
-	// Rate sets the step of the dual weights, η_t = Rate/(G√t) where G bounds the
-	// gradient's elements so far: no weight moves by more than Rate/√t in round t. Elements are
-	// seldom near their bound, G/√(2·Take) where frequencies do not go along with each other, and
-	// bounds of later rounds are smaller; so with many rounds a larger rate learns more.
+	// Rate > 0 sets the step size of the dual weights in round t: η_t = Rate/(G√t), where G is the
+	// largest bound so far on an element of the gradient. So no dual weight moves by more than
+	// Rate/√t before the projection. Most elements are far smaller than G, about G/√(2·Take) if the
+	// frequencies of a round are uncorrelated, and they shrink in later rounds. With many rounds a
+	// larger Rate therefore learns more.
 	Rate float64
-	// Steady takes η_t = Rate/G in every round, which has no bound on the regret.
+	// Steady uses η_t = Rate/G in every round. The regret then has no bound.
 	Steady bool
-	// Start is the initial value of the dual weights before the first projection, in [0, 1].
+	// Start is the initial value of all dual weights, in [0, 1], before the first projection.
 	Start float64
-	// Alternations > 0 replaces the exact projection by so many alternating ones. It is for rows in
-	// memory, as Sample is.
+	// Alternations is the number of alternating projections instead of an exact one (Algorithm 3 of
+	// the paper). 0 projects exactly, as Learner requires.
 	Alternations int
-	// Search looks for peaks; its seed is the game's.
+	// Search is how peaks of the potential are found. Its seed is the seed of the whole game.
 	Search Search
-	// Sample is the number of rows that the search uses, drawn by its seed; 0 uses all.
+	// Sample is the number of rows that the search of Learn uses, drawn with the seed; 0 uses all
+	// rows. Learner requires 0.
 	Sample int
 }
 
-// Paper returns the options that the paper recommends (Appendix A.1): 500 chains of 100 steps from
-// a Gaussian of 1.5/σ, noise as long as the gradient's step, ten frequencies a round, exact
-// projections, steps of the dual weights that fall as 1/√t. That the ten are ½/σ apart is ours: in
-// few dimensions many chains end on one peak. It is no more than a precaution: on the windmill
-// distances from 0 to 4/σ gave accuracies that differ by no more than a few standard errors of the
-// test, in no order. In many dimensions chains are far apart anyhow.
+// Paper returns the options that the paper recommends (Appendix A.1): 500 chains of 100 steps,
+// noise as long as the gradient step, ten frequencies per round, and step sizes of the dual weights
+// that fall as 1/√t. width is σ, the typical distance of two rows. Three choices differ from the
+// paper:
+//
+//   - Chains start from a Gaussian of standard deviation 1.5/σ. The paper has 1.5 times the
+//     variance 1/σ².
+//   - Projections are exact, not alternating.
+//   - The ten frequencies are at least ½/σ apart, because in few dimensions many chains end at the
+//     same peak. This is a precaution only: on the windmill data, distances from 0 to 4/σ give
+//     accuracies within a few standard errors of each other. In many dimensions the chains are far
+//     apart anyway.
 func Paper(lambda, width float64, frequencies int, seed uint64) Options {
 	return Options{
 		Lambda: lambda, Frequencies: frequencies, Take: 10, Apart: 0.5, Rate: 1, Start: 1,
@@ -49,11 +56,11 @@ func Paper(lambda, width float64, frequencies int, seed uint64) Options {
 }
 
 // Demo returns the constants of the authors' public demonstration
-// (github.com/yizhangzzz/Not-So-Random-Features): 500 chains of 100 steps from
-// 0.3·N(0, I), one frequency a round, the best of all steps and chains, dual weights that
-// start at ½ and take one step of constant rate a round, ten alternating projections. Steps of
-// chains are found from the gradient here too: theirs are constants for one data set. What
-// they use in the end has equal weights and fresh offsets.
+// (github.com/yizhangzzz/Not-So-Random-Features): 500 chains of 100 steps from 0.3·N(0, I), one
+// frequency per round, dual weights that start at ½ and have a constant rate, and ten alternating
+// projections. At its end the demonstration uses features of equal weight with fresh offsets. One
+// thing differs: here the length of a chain's steps follows from the gradient, while the
+// demonstration has constants for one data set.
 func Demo(lambda, width float64, frequencies int, seed uint64) Options {
 	return Options{
 		Lambda: lambda, Frequencies: frequencies, Take: 1, Rate: 0.1, Steady: true, Start: 0.5, Alternations: 10,
@@ -61,9 +68,10 @@ func Demo(lambda, width float64, frequencies int, seed uint64) Options {
 	}
 }
 
-// Harmonic returns the options of a game that chooses spherical harmonics (Harmonics), one a round.
-// Steps are three times as long as the paper's, which are for features of norm 1: harmonics have it
-// in the mean alone, so that the bound of their gradients is larger.
+// Harmonic returns the options of a game with spherical harmonics as the answers (see Harmonics):
+// one per round, chosen times in all. The rate is three times Paper's. The two features of a
+// frequency have norm 1 at every row, while the square of a harmonic has mean 1 but is larger at
+// some rows, so the bound G on the gradient is larger, too.
 func Harmonic(lambda float64, chosen int) Options {
 	return Options{Lambda: lambda, Frequencies: chosen, Take: 1, Rate: 3, Start: 1}
 }

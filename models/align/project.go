@@ -2,33 +2,36 @@ package align
 
 import "math"
 
-// Cells is how many equal cells a Census cuts its bracket into.
+// Cells is the number of equal cells into which a Census divides its bracket.
 const Cells = 1024
 
-// bracket is an interval that holds the multiplier μ of a projection.
+// Bracket is an interval that holds the multiplier μ of a projection.
 type Bracket struct{ Lo, Hi float64 }
 
-// Census summarises rows for the multiplier of their projection onto
+// Census summarises the rows of one weighting, to find the multiplier μ of their projection onto
 //
-//	K = {0 ≤ α ≤ 1, Σ_i y_i α_i = 0}:    α_i = clip(a_i − μ y_i, 0, 1)
+//	K = {0 ≤ α ≤ 1, Σ_i y_i α_i = 0}:    α_i = clip(a_i − μ y_i, 0, 1).
 //
-// where h(μ) = Σ_i y_i clip(a_i − μ y_i, 0, 1) is zero. h falls with slope −1 for
-// each row while μ is in [b_i, b_i+1], b_i = a_i − 1 for y_i = 1 and −a_i for y_i = −1; so
-// sums of these ends by cell of a bracket give h on all edges of cells. Censuses of the
-// same bracket add up; from the sum every worker computes the same narrower bracket, and three
-// censuses take a bracket of width 4 to one of 4·10⁻⁹.
+// μ is the zero of h(μ) = Σ_i y_i clip(a_i − μ y_i, 0, 1). Each row makes h fall with slope −1
+// while μ is in [b_i, b_i+1], where b_i = a_i − 1 for y_i = 1 and b_i = −a_i for y_i = −1. These
+// two numbers are the breakpoints of the row. Sums of breakpoints by cell of a bracket give h at
+// all edges of cells.
+//
+// Censuses of different rows for the same bracket add up. From the total, every worker computes the
+// same narrower bracket. Three censuses narrow a bracket of width 4 to a width of 4·10⁻⁹.
 type Census struct {
 	Positive int64 // rows with y = 1
-	// Of each cell, and of what lies below the bracket (first element): how many
-	// begin less how many end, and the sum of the places with these signs.
+	// Element 0 of each array is for breakpoints below the bracket, element j for those in cell j−1.
+	// Net is the number of breakpoints b_i minus the number of breakpoints b_i+1. Sum is the sum of
+	// the breakpoints with these signs.
 	Net [Cells + 1]int64
 	Sum [Cells + 1]float64
-	// Ends counts the beginnings and ends in each cell of the bracket.
+	// Ends is the number of breakpoints of both kinds in a cell; element 0 is not used.
 	Ends [Cells + 1]int64
 }
 
-// count adds rows to the census: a_i are numbers before the projection, y_i > 0
-// means a label 1 and others −1. It panics if the lengths differ.
+// count adds rows to the census: a has their numbers a_i before the projection, and y their labels,
+// > 0 for 1 and otherwise −1. It panics if the lengths differ.
 func (c *Census) count(a []float64, y []float32, in Bracket) {
 	if len(a) != len(y) {
 		panic("align: Census: slices of different length")
@@ -45,6 +48,8 @@ func (c *Census) count(a []float64, y []float32, in Bracket) {
 	}
 }
 
+// end adds one breakpoint, with sign 1 for b_i and −1 for b_i+1. perWidth is the number of cells
+// per unit of length.
 func (c *Census) end(at float64, sign int64, in Bracket, perWidth float64) {
 	cell := 0
 	switch {
@@ -58,7 +63,7 @@ func (c *Census) end(at float64, sign int64, in Bracket, perWidth float64) {
 	c.Sum[cell] += float64(float64(sign) * at)
 }
 
-// Merge adds the census of other rows of the same bracket.
+// Merge adds the census of other rows for the same bracket.
 func (c *Census) Merge(o *Census) {
 	c.Positive += o.Positive
 	for i := range c.Net {
@@ -68,9 +73,9 @@ func (c *Census) Merge(o *Census) {
 	}
 }
 
-// narrow returns the cell of the bracket in which h passes through zero, and an
-// estimate of where: exact, up to rounding, if no row has an end in the cell
-// (exact is true then), else off by at most the cell's width.
+// narrow returns the cell of the bracket in which h passes through zero, and an estimate of the
+// zero. If exact is true, no breakpoint is in the cell, and the estimate is exact up to rounding.
+// Otherwise its error is at most the width of the cell.
 func (c *Census) narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
 	width := (in.Hi - in.Lo) / Cells
 	edge := func(j int) float64 { return in.Lo + float64(float64(j)*width) }
@@ -79,7 +84,7 @@ func (c *Census) narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
 	left := at(edge(0))
 	for j := range Cells {
 		inside := c.Ends[j+1]
-		// What begins in the cell counts at its right edge.
+		// Breakpoints in the cell count from its right edge on.
 		net += c.Net[j+1]
 		sum += c.Sum[j+1]
 		right := at(edge(j + 1))
@@ -88,7 +93,7 @@ func (c *Census) narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
 			continue
 		}
 		cell = Bracket{edge(j), edge(j + 1)}
-		// Where h is zero all along the cell its left edge serves.
+		// If h is zero throughout the cell, the left edge is as good as any point.
 		mu = cell.Lo
 		if left > right {
 			mu += float64(width * min(1, max(0, left/(left-right))))
@@ -98,17 +103,17 @@ func (c *Census) narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
 	panic("align: unreachable")
 }
 
-// around returns a bracket that holds the multiplier for numbers a between lo and hi.
+// around returns a bracket that holds the multiplier if all a_i are between lo and hi.
 func around(lo, hi float64) Bracket {
-	// h ≥ 0 where all of y = −1 are clipped to 0, which is at μ ≤ −hi, and h ≤ 0 where
-	// all of y = 1 are, at μ ≥ hi. Where hi < 0 all are clipped to 0 at μ = 0 as well.
+	// For μ ≤ −hi all rows with y = −1 are clipped to 0, so h ≥ 0. For μ ≥ hi all rows with y = 1
+	// are, so h ≤ 0. If hi < 0, all rows are clipped to 0 at μ = 0.
 	r := max(math.Abs(lo), math.Abs(hi), 1) * (1 + 1e-9)
 	return Bracket{-r, r}
 }
 
-// multiplier returns the multiplier μ of the projection of a onto K for rows in
-// memory: y_i > 0 means a label 1 and others −1. It is exact up to the rounding of
-// sums. It panics if the lengths differ.
+// multiplier returns the multiplier μ of the projection of a onto K, for rows in memory. y has the
+// labels, > 0 for 1 and otherwise −1. The result is exact up to the rounding of sums. It panics if
+// the lengths differ.
 func multiplier(a []float64, y []float32) float64 {
 	var lo, hi float64
 	for _, v := range a {
@@ -127,8 +132,9 @@ func multiplier(a []float64, y []float32) float64 {
 	return (in.Lo + in.Hi) / 2
 }
 
-// Clip stores clip(a_i − μ y_i, 0, 1) in a: with the multiplier of all rows, these
-// rows of the projection onto K. It panics if the lengths differ.
+// Clip replaces each a_i by clip(a_i − μ y_i, 0, 1). If mu is the multiplier of all rows, this
+// projects these rows onto K. y has the labels, > 0 for 1 and otherwise −1. It panics if the
+// lengths differ.
 func Clip(a []float64, y []float32, mu float64) {
 	if len(a) != len(y) {
 		panic("align: Clip: slices of different length")
@@ -143,13 +149,13 @@ func Clip(a []float64, y []float32, mu float64) {
 	}
 }
 
-// alternate takes a towards K as the paper does, by rounds of clipping to [0, 1] and
-// of the projection onto Σ_i y_i a_i = 0 (Algorithm 3). What it ends in is a point of
-// K, up to an error that shrinks with every round and numbers outside [0, 1] by as much, but
-// not the nearest one to a.
+// alternate moves a towards K as the paper does (Algorithm 3): each round clips to [0, 1] and then
+// projects onto Σ_i y_i a_i = 0. The result tends to a point of K, which is not the nearest one to
+// a. After finitely many rounds numbers can still be slightly outside [0, 1]. It panics if the
+// lengths differ.
 func alternate(a []float64, y []float32, rounds int) {
 	if len(a) != len(y) {
-		panic("align: Alternate: slices of different length")
+		panic("align: alternate: slices of different length")
 	}
 	for range rounds {
 		var sum float64

@@ -28,8 +28,9 @@ func wide(x []float32) []float64 {
 	return out
 }
 
-// nearest projects by trying every set of rows at 0, at 1 and between: the KKT point of
-// the quadratic program, found without the multiplier's equation.
+// nearest projects onto K by brute force: it tries every assignment of rows to 0, to 1 and in
+// between, and returns the one that satisfies the KKT conditions. It does not use the equation for
+// the multiplier.
 func nearest(a []float64, y []float32) (best []float64) {
 	n := len(a)
 	all := 1

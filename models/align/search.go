@@ -11,46 +11,48 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Search finds frequencies of large potential by Langevin dynamics (Bullins,
-// Zhang & Zhang 2018, Algorithm 1): chains that start at random and go
+// Search finds frequencies of large potential by Langevin dynamics (Bullins, Zhang & Zhang 2018,
+// Algorithm 1). Chains start at random and move by
 //
-//	ω ← ω + ζ ∇v(ω) + √(2ζ/ξ) z,    z ~ N(0, I),
+//	ω ← ω + ζ ∇v(ω) + √(2ζ/ξ) z,    z ~ N(0, I).
 //
-// each of which returns the best point that it visited.
+// The result of a chain is the best frequency that it visited.
 //
-// Step and temperature are found from the gradient, so that nothing depends on the
-// scale of the potential: ζ makes ζ‖∇v‖ the length that Step says, and ξ makes the
-// noise, which has length √(2ζd/ξ) nearly, Noise times as long. All random numbers are
-// functions of the seed, the round, the chain and the step.
+// The step ζ and the temperature ξ follow from the gradient, so nothing depends on the scale of the
+// potential. ζ is such that ζ‖∇v‖ is the length given by Step. ξ is such that the noise, of length
+// about √(2ζd/ξ), is Noise times as long. All random numbers are functions of the seed, the round,
+// the chain and the step.
 type Search struct {
-	Chains int // number of chains, up to 2²⁰
-	Steps  int // of each chain, up to 2²⁰
+	Chains int // number of chains, 1 to 2²⁰
+	Steps  int // steps of each chain, 1 to 2²⁰
 
-	// Width is the typical distance of two rows, σ > 0: 1/σ is the unit of lengths of
-	// frequencies below, in radians.
+	// Width is σ > 0, the typical distance of two rows. 1/σ, in radians, is the unit of length of
+	// frequencies in the fields below.
 	Width float64
-	// Spread is the standard deviation of each coordinate of the first frequency.
+	// Spread > 0 is the standard deviation of each coordinate of a chain's first frequency, in
+	// units of 1/σ.
 	Spread float64
-	// Step is the length of the gradient's share of the first step. It falls linearly, to
-	// Step/Steps in the last one, so that chains settle.
+	// Step > 0 is the length of the gradient part of the first step, in units of 1/σ. The length
+	// falls linearly to Step/Steps in the last step, so that chains settle.
 	Step float64
-	// Noise is the length of the noise over the length of the gradient's share.
+	// Noise ≥ 0 is the length of the noise divided by the length of the gradient part.
 	Noise float64
 
 	Seed uint64
 
-	// Starts are frequencies in turns. If there are any, every second chain starts from one of them.
+	// Starts are frequencies in turns (any number × d), or empty. If there are any, every second
+	// chain starts at one of them.
 	Starts []float32 `json:"-"`
 }
 
-// SearchResult is where chains have ended.
+// SearchResult has the best frequency of each chain.
 type SearchResult struct {
-	Chain []int     // their numbers
-	W     []float32 // frequencies, in turns (chains×d)
-	V     []float64 // their potentials
+	Chain []int     // numbers of the chains
+	W     []float32 // frequencies in turns (chains×d)
+	V     []float64 // potentials of the frequencies
 
-	// Zeta and Xi are step and temperature of the dynamics, geometric means over
-	// chains and the steps they made; 0 where there were none, or no noise.
+	// Zeta and Xi are the step ζ and the temperature ξ: geometric means over the chains and their
+	// steps. Both are 0 if no chain moved; Xi is 0 if there was no noise.
 	Zeta, Xi float64
 }
 
@@ -60,10 +62,11 @@ var (
 )
 
 const (
-	maxSteps  = 1 << 20 // and chains
+	maxSteps  = 1 << 20 // also the largest number of chains
 	maxRounds = 1 << 24
 )
 
+// validate returns an error that names the invalid option.
 func (s Search) validate() error {
 	fail := func(format string, a ...any) error {
 		return fmt.Errorf("align: search: %s", fmt.Sprintf(format, a...))
@@ -85,9 +88,11 @@ func (s Search) validate() error {
 	return nil
 }
 
-// Run runs the chains first … first+count−1 of a round to find peaks of the
-// potential of the rows in f under the k weightings a (k×n). A chain's end does not
-// depend on which others run. It panics if the options do not fit, or a is too short.
+// Run runs the chains first … first+count−1 of a round and returns the peaks that they found in the
+// potential of the rows in f under the k weightings a (k×n). The potential of a chain is −1 if it
+// met only NaN, because angles overflow. The result of a chain does not depend on which other
+// chains run, nor on threads. It panics if the options or the numbers of chains are invalid, or a
+// is too short.
 func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) *SearchResult {
 	if err := s.validate(); err != nil {
 		panic(err.Error())
@@ -101,13 +106,13 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 		at   = make([]float32, count*d)
 		v    = make([]float64, count)
 		grad = make([]float64, count*d)
-		logs = make([]float64, count) // Σ log ζ
-		made = make([]int, count)     // steps
+		logs = make([]float64, count) // Σ log ζ over the steps of a chain
+		made = make([]int, count)     // steps in which the chain moved
 	)
 	perTurn := 1 / (2 * math.Pi * s.Width)
 	for j := range count {
 		found.Chain[j], found.V[j] = first+j, -1
-		if n, c := len(s.Starts)/d, first+j; n > 0 && c%2 == 1 { // rounds take the starts in turn
+		if n, c := len(s.Starts)/d, first+j; n > 0 && c%2 == 1 { // rounds rotate through the starts
 			copy(at[j*d:(j+1)*d], s.Starts[(round*(s.Chains/2)+c/2)%n*d:])
 			continue
 		}
@@ -149,7 +154,8 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 	return found
 }
 
-// temper fills in Zeta, and Xi = 2ζ/ν² for noise of standard deviation ν a coordinate.
+// temper sets Zeta, and Xi = 2ζ/ν² for noise of standard deviation ν in each coordinate. logs has
+// each chain's Σ log ζ, made its number of moves.
 func (found *SearchResult) temper(s Search, logs []float64, made []int, d int) {
 	var zeta, noise float64
 	steps := 0
@@ -179,7 +185,7 @@ func norm(v []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// lost returns an error if a chain has met no potential that is a number.
+// lost returns an error if a chain met no potential other than NaN.
 func (found *SearchResult) lost() error {
 	for j, v := range found.V {
 		if v < 0 {
@@ -189,10 +195,10 @@ func (found *SearchResult) lost() error {
 	return nil
 }
 
-// errBeyond is the error for rows whose angles overflow.
+// errBeyond says that the angles of rows overflow.
 var errBeyond = errors.New("the products of rows and a frequency overflow float32; scale the rows or use a larger width")
 
-// finite returns an error if a sum of features is not a number.
+// finite returns an error if one of the sums is infinite or NaN.
 func finite(sums []float64) error {
 	for _, s := range sums {
 		if !(s-s == 0) {
@@ -202,7 +208,7 @@ func finite(sums []float64) error {
 	return nil
 }
 
-// join combines the chains of several shares of a round, in the order of their
+// join combines the results of several shares of a round's chains, in the order of the chain
 // numbers.
 func join(shares ...*SearchResult) *SearchResult {
 	var all SearchResult
@@ -228,7 +234,7 @@ func join(shares ...*SearchResult) *SearchResult {
 		if f.Zeta > 0 {
 			chains := float64(len(f.Chain))
 			zeta += float64(chains * math.Log(f.Zeta))
-			xi += float64(chains * math.Log(f.Xi)) // −∞ where there was no noise
+			xi += float64(chains * math.Log(f.Xi)) // −∞ without noise, so Xi is 0
 			n += chains
 		}
 	}
@@ -238,9 +244,9 @@ func join(shares ...*SearchResult) *SearchResult {
 	return &all
 }
 
-// Pick returns which of the chains to take: at most k, the largest potentials
-// first, none nearer to one taken before than `apart`, a length of ω in radians,
-// where ω and −ω are the same. Of equal potentials the first chain's is taken.
+// Pick returns the indices of at most k chains in found, those of the largest potentials first. It
+// skips a chain whose frequency is closer than apart, in radians, to one taken before; ω and −ω
+// count as the same frequency. Of equal potentials the first comes first.
 func (found *SearchResult) Pick(k int, apart float64) []int {
 	order := make([]int, len(found.V))
 	for i := range order {

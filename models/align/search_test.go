@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// wave returns rows and weightings whose potential has its peak at the frequency
-// omega (radians): a_i = cos(ω·x_i + 1).
+// wave returns rows and a weighting a_i = cos(ω·x_i + 1), whose potential has its peak at the
+// frequency omega (radians).
 func wave(n int, omega []float64, seed uint64) (x, a []float32) {
 	d := len(omega)
 	x, a = normals(n*d, 1, seed), make([]float32, n)
@@ -44,7 +44,7 @@ func TestSearchFindsThePeak(t *testing.T) {
 	if !(found.Zeta > 0) || !(found.Xi > 0) {
 		t.Errorf("step %v, temperature %v", found.Zeta, found.Xi)
 	}
-	// Without noise ζ‖∇v‖ is Step/Width at first and the place is that of plain ascent.
+	// Without noise the first step has length Step/Width, as in plain gradient ascent.
 	if quiet := (Search{Chains: 3, Steps: 2, Width: 3, Spread: 1, Step: 0.1, Seed: 2}).Run(f, a, 1, 0, 0, 3,
 		1); quiet.Xi != 0 {
 		t.Errorf("temperature %v without noise", quiet.Xi)
@@ -92,7 +92,7 @@ func TestSampleSizeIsTheTheorem(t *testing.T) {
 	}
 }
 
-// A potential without a slope, and rows whose angles are beyond float32.
+// One potential has no slope; in the other case the angles of rows overflow float32.
 func TestChainsThatCannotClimbStay(t *testing.T) {
 	s := Search{Chains: 4, Steps: 3, Width: 1, Spread: 1, Step: 1, Noise: 1, Seed: 5}
 	still := s.Run(NewField(make([]float32, 6), 3, 2), []float32{1, 1, 1}, 1, 0, 0, 4, 1)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// needle returns rows of d uniform columns of which only two matter to the class, and only together; with coin, none does.
+// needle returns n rows of d uniform columns. Two columns decide the class, and only together. If
+// coin is true, the classes are random.
 func needle(n, d, classes int, coin bool, seed uint64) (x []float32, class []int32) {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	for i := range n {
@@ -31,7 +32,7 @@ func needle(n, d, classes int, coin bool, seed uint64) (x []float32, class []int
 	return x, class
 }
 
-// Chains find the two columns that matter among many only if they start from a needle.
+// Among many columns, chains find the two that matter only if they start from a needle.
 func TestChainsStartFromNeedles(t *testing.T) {
 	const n, d = 1500, 30
 	for _, classes := range []int{2, 3} {
@@ -66,7 +67,8 @@ func TestChainsStartFromNeedles(t *testing.T) {
 	}
 }
 
-// Without needles, and where random chains do as well, there are no starts: the features are as without.
+// There are no starts if there are no needles, or if chains from random frequencies do as well. The
+// learned features are then the same as without FindStarts.
 func TestNoStartsWithoutNeedles(t *testing.T) {
 	for seed := range uint64(8) {
 		x, class := needle(400, 12, 2, true, seed)
@@ -86,7 +88,7 @@ func TestNoStartsWithoutNeedles(t *testing.T) {
 	}
 }
 
-// Partitions have the same starts, which the file of the sample holds.
+// All partitions use the same starts, which the file of the sample contains.
 func TestPartitionsHaveTheStarts(t *testing.T) {
 	const n, d = 600, 8
 	x, class := needle(n, d, 2, false, 2)
@@ -123,7 +125,7 @@ func TestPartitionsHaveTheStarts(t *testing.T) {
 	}
 }
 
-// Needles that are far ahead of drawn frequencies come on top of them.
+// Needles whose potentials are far above the drawn frequencies' are added to these.
 func TestNeedlesAreProposed(t *testing.T) {
 	const n, d, m = 1500, 30, 200
 	x, class := needle(n, d, 2, false, 1)
@@ -156,14 +158,15 @@ func TestNeedlesOfFiveClassesAreProposed(t *testing.T) {
 	}
 }
 
-// Every second chain has a start, and rounds go on where the last one ended.
+// Every second chain has a start, and each round continues in the list of starts where the last
+// round stopped.
 func TestRoundsTakeStartsInTurn(t *testing.T) {
 	x, class, _ := rings(50, 1)
 	f, dual := NewField(x, 50, 2), newDual(class, 2, 1)
 	a := make([]float32, 50)
 	dual.Signed(a)
 	s := small(1).Search
-	s.Chains, s.Steps = 4, 1 // a chain returns where it starts
+	s.Chains, s.Steps = 4, 1 // a chain of one step returns its start
 	random := s.Run(f, a, 1, 1, 0, 4, 1).W
 	s.Starts = []float32{1, 2, 3, 4, 5, 6}
 	want := slices.Concat(random[:2], s.Starts[4:], random[4:6], s.Starts[:2])

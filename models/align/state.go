@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// The phases of a round, by the names that states have for them.
+// The phases of the game, as states name them; see Learner. In phase rest the game is over.
 const (
 	begin  = "begin"
 	narrow = "narrow"
@@ -20,45 +20,48 @@ const (
 	rest   = "rest"
 )
 
-// censuses is how many take part in a projection: three take the brackets to
-// 2·10⁻⁹ of their width.
+// censuses is the number of censuses in a projection. Three narrow a bracket to 10⁻⁹ of its width,
+// Cells⁻³.
 const censuses = 3
 
+// Kinds of encoded records.
 const (
 	stateKind   = "align state 1"
 	partialKind = "align found 1"
 	dualKind    = "align dual weights 1"
 )
 
-// state is the state at the start of a round, for K weightings.
+// state is the state between two rounds of package iterative, for K weightings.
 type state struct {
-	phase  string
-	round  int // of package iterative
-	done   int // censuses of this projection so far
+	phase  string // phase of the round that begins with this state
+	round  int    // its number in package iterative
+	done   int    // censuses of this projection so far
 	game   Game
-	report Report // of this round of the game, from score to ascend
-	last   Report // of the game's last whole round
+	report Report // this round of the game, in the phases score and ascend
+	last   Report // the last complete round of the game
 
-	w        []float32 // T×d: frequencies found, with this round's from score on
-	now      int       // how many of them are of this round
-	u        []float32 // K×2·now, for ascend
-	brackets []float64 // K×2
-	mu       []float64 // K: multipliers, for search
-	alpha    []float64 // K×rows of the sample: their weights, as the workers have theirs
+	w        []float32 // T×d: all frequencies found so far, in turns
+	now      int       // how many of them, at the end, the last search found
+	u        []float32 // K×2·now: direction of the step, for ascend; see Game.answer
+	brackets []float64 // K×2: intervals that hold the multipliers of the projection
+	mu       []float64 // K: the multipliers, for search
+	alpha    []float64 // K×rows of the sample: dual weights of the sample's rows
 }
 
+// setBrackets uses one bracket for all weightings.
 func (s *state) setBrackets(in Bracket) {
 	for k := range len(s.brackets) / 2 {
 		s.brackets[2*k], s.brackets[2*k+1] = in.Lo, in.Hi
 	}
 }
 
+// bracket returns the bracket of weighting k.
 func (s *state) bracket(k int) Bracket { return Bracket{s.brackets[2*k], s.brackets[2*k+1]} }
 
-// current returns the frequencies of this round.
+// current returns the frequencies of this round of the game (now×d).
 func (s *state) current(d int) []float32 { return s.w[len(s.w)-s.now*d:] }
 
-// text returns plain data as JSON.
+// text returns v as JSON. It panics if v has none.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -67,6 +70,7 @@ func text(v any) string {
 	return string(b)
 }
 
+// encode returns the state as a record of package loss, with the options of l.
 func (s *state) encode(l *Learner) []byte {
 	k := l.weightings()
 	return loss.EncodeRecord(stateKind, map[string]string{
@@ -80,6 +84,8 @@ func (s *state) encode(l *Learner) []byte {
 		safetensors.Of("alpha", s.alpha, k, len(l.Class)))
 }
 
+// decodeState reads what state.encode wrote. It returns an error if the options were others, or if
+// anything is invalid.
 func decodeState(l *Learner, data []byte) (*state, error) {
 	r := loss.OpenRecord(data, stateKind)
 	if r.Err != nil {
@@ -135,14 +141,15 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	return s, nil
 }
 
-// sample returns the sample's rows with their weights, which share s's memory.
+// sample returns the dual weights of the sample's rows. They share memory with s.alpha.
 func (s *state) sample(l *Learner) *Dual {
 	d := newDual(l.Class, l.Classes, 0)
 	d.Alpha = s.alpha
 	return d
 }
 
-// encodeDual returns the weights of a partition's rows of these classes.
+// encodeDual returns the dual weights of a partition's rows and their classes as a record; nil
+// without rows.
 func encodeDual(d *Dual, class []int32) []byte {
 	if d.N == 0 {
 		return nil
@@ -151,6 +158,7 @@ func encodeDual(d *Dual, class []int32) []byte {
 		safetensors.Of("class", class, d.N))
 }
 
+// decodeDual reads what encodeDual wrote, and returns the dual weights and the classes.
 func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
 	if data == nil {
 		return newDual(nil, l.Classes, 0), nil, nil
@@ -171,15 +179,16 @@ func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
 	return d, class, nil
 }
 
-// partial is a worker's partial result. Only the fields of its phase are set.
+// partial is the partial result of a worker. Besides rows, only the fields of its phase are set.
 type partial struct {
-	rows   int64
-	number float64       // score: Σ_k Σ_i α_ki; ascend: Σ g²
-	sums   []float64     // score: K×2·now
-	census []Census      // begin, narrow, ascend: K
-	chains *SearchResult // search
+	rows   int64         // rows of the partition, in every phase
+	number float64       // score: Σ_k Σ_i α_ki; ascend: Σ_k Σ_i g_ki², for the gradient g
+	sums   []float64     // score: K×2·now sums Σ_i α_i y_i φ(x_i)
+	census []Census      // begin, narrow, ascend: one for each of K weightings
+	chains *SearchResult // search: the worker's share of the chains
 }
 
+// encode returns the partial result as a record, for rows of length d.
 func (f *partial) encode(d int) []byte {
 	c := f.chains
 	if c == nil {
@@ -192,7 +201,7 @@ func (f *partial) encode(d int) []byte {
 	const width = 3*(Cells+1) + 1
 	census := make([]float64, 0, len(f.census)*width)
 	for i := range f.census {
-		// Counts of rows are below 2⁵³, and float64 holds them.
+		// Numbers of rows are below 2⁵³, so a float64 holds them exactly.
 		c := &f.census[i]
 		census = append(census, float64(c.Positive))
 		for j := range c.Net {
@@ -210,13 +219,14 @@ func (f *partial) encode(d int) []byte {
 		safetensors.Of("heat", []float64{c.Zeta, c.Xi}, 2))
 }
 
-// decodePartial reads a partial result with that many sums, censuses and chains.
-func decodePartial(data []byte, d, sums, of, chains int) (*partial, error) {
+// decodePartial reads what partial.encode wrote. It returns an error unless the record has the
+// given numbers of sums, censuses and chains, for rows of length d.
+func decodePartial(data []byte, d, sums, counts, chains int) (*partial, error) {
 	r := loss.OpenRecord(data, partialKind)
 	rows, number := loss.Array[int64](r, "rows", 1), loss.Array[float64](r, "number", 1)
 	f := &partial{sums: loss.Array[float64](r, "sums", sums), chains: new(SearchResult)}
 	const width = 3*(Cells+1) + 1
-	census := loss.Array[float64](r, "census", of, width)
+	census := loss.Array[float64](r, "census", counts, width)
 	chain := loss.Array[int64](r, "chain", chains)
 	f.chains.V = loss.Array[float64](r, "v", chains)
 	f.chains.W = loss.Array[float32](r, "w", chains, d)

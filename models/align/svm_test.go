@@ -7,9 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// hinge trains a linear support vector machine by dual coordinate ascent, with one
-// more feature that is 1. The experiments judge features by it. phi is n×r, y ±1, c the
-// weight of a row's loss against ½‖w‖².
+// hinge trains a linear support vector machine by dual coordinate ascent, with one more feature
+// that is always 1. The experiments judge features by it. phi is n×r, y is ±1, and c is the weight
+// of a row's loss relative to ½‖w‖².
 func hinge(phi []float32, n, r int, y []float32, c float64, epochs int) (w []float64, b float64) {
 	w = make([]float64, r)
 	alpha, square, order := make([]float64, n), make([]float64, n), make([]int, n)
@@ -63,7 +63,7 @@ func accuracy(w []float64, b float64, phi []float32, n, r int, y []float32) floa
 	return 100 * float64(right) / float64(n)
 }
 
-// offsetFeatures are √(2/m) cos 2π(w_j·x + b_j) with offsets of their own.
+// offsetFeatures returns √(2/m) cos 2π(w_j·x + b_j) with random offsets b_j.
 func offsetFeatures(w []float32, m, d int, x []float32, n int) []float32 {
 	s := stream.New(1, stream.PurposeOf("align/test/offset"), 0)
 	b := make([]float32, m)

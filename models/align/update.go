@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
-// Update implements iterative.Round. The report has numbers beside the rows where a round
-// of the game ends: Objective is the upper bound of the game's value, Dual the lower one, and
-// Detail the Report.
+// Update implements iterative.Round. When a round of the game ends, the report has values besides
+// the number of rows: Objective is the upper bound of the game's value if it is proven, Dual is the
+// lower bound, and Detail is the Report as JSON.
 func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	sum, err := r.collect(next)
 	if err != nil {
@@ -69,7 +69,8 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	return s.encode(r.l), report, nil
 }
 
-// narrow processes a census of all rows; the last one ends the projection.
+// narrow uses one census per weighting, over all rows, to narrow the brackets. The last census of a
+// projection also ends it: the next phase is search, or rest if all frequencies were found.
 func (s *state) narrow(census []Census, l *Learner) {
 	for k := range census {
 		in, mu, _ := census[k].narrow(s.bracket(k))
@@ -85,7 +86,8 @@ func (s *state) narrow(census []Census, l *Learner) {
 	}
 }
 
-// words describes the progress of the game, with the bounds of its value after the last complete round.
+// words describes the progress of the game, with the bounds of its value after the last complete
+// round.
 func (s *state) words(l *Learner) string {
 	text := fmt.Sprintf("%d of %d frequencies", len(s.w)/l.Dim, l.Frequencies)
 	if s.game.Rounds == 0 {
@@ -98,16 +100,17 @@ func (s *state) words(l *Learner) string {
 	return text
 }
 
-// collect adds up the partial results, in the order of the partitions.
+// collect adds up the partial results in the order of the partitions. It returns an error if
+// partitions are missing, or if their rows are not as many as before.
 func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
-	sums, of := 0, 0
+	sums, counts := 0, 0
 	switch r.s.phase {
 	case begin, narrow, ascend:
-		of = r.s.game.K
+		counts = r.s.game.K
 	case score:
 		sums = r.s.game.K * 2 * r.s.now
 	}
-	all := &partial{sums: make([]float64, sums), census: make([]Census, of)}
+	all := &partial{sums: make([]float64, sums), census: make([]Census, counts)}
 	var shares []*SearchResult
 	count := 0
 	err := iterative.EachPartial(next, func(partition int, data []byte) error {
@@ -118,7 +121,7 @@ func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 		if r.s.phase == search {
 			_, chains = r.share(partition)
 		}
-		f, err := decodePartial(data, r.l.Dim, sums, of, chains)
+		f, err := decodePartial(data, r.l.Dim, sums, counts, chains)
 		if err != nil {
 			return fmt.Errorf("align: round %d: partition %d: partial result: %w", r.s.round, partition, err)
 		}

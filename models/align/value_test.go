@@ -7,15 +7,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// value bounds max_{α ∈ K} F(α, q) for the kernel of features phi (n×r, the measure's
-// weights in them) and labels y: lower is F of a feasible α, upper the objective
+// value bounds max_{α ∈ K} F(α, q) for the kernel of features phi (n×r, multiplied by the square
+// roots of the measure) and labels y. lower is F at a feasible α. upper is the objective of a
+// support vector machine,
 //
-//	(λ/2)‖w‖² + (1/n) Σ_i max(0, 1 − y_i (w·φ(x_i) + b))
+//	(λ/2)‖w‖² + (1/n) Σ_i max(0, 1 − y_i (w·φ(x_i) + b)),
 //
-// of a support vector machine, which is never less. Both are proven up to rounding and come
-// together with the iterations, at most that many, of projected gradients with momentum (Beck & Teboulle, "A fast
-// iterative shrinkage-thresholding algorithm", SIAM J. Imaging Sciences 2009); they stop at a gap of
-// a 10⁴th of upper. It panics if a slice is too short, or λ ≤ 0.
+// which is never less. Both are proven up to rounding. They approach each other over at most the
+// given number of iterations of accelerated projected gradients (Beck & Teboulle, "A fast iterative
+// shrinkage-thresholding algorithm", SIAM J. Imaging Sciences 2009), which stop at a gap of 10⁻⁴
+// times upper. It panics if a slice is too short, or λ ≤ 0.
 func value(phi []float32, n, r int, y []float32, lambda float64, iterations int) (lower, upper float64) {
 	if n < 1 || len(phi) < n*r || len(y) < n || !(lambda > 0) {
 		panic("align: value: slice too short, or lambda not positive")
@@ -32,13 +33,14 @@ func value(phi []float32, n, r int, y []float32, lambda float64, iterations int)
 			next[j] += float64(step * (1 - float64(float64(q.y[j])*f)))
 		}
 		Clip(next, q.y, multiplier(next, q.y))
-		// Momentum is dropped where it leads away.
+		// Drop the momentum if it points away from the maximum.
 		var ahead float64
 		for j, v := range next {
 			ahead += float64((at[j] - v) * (v - alpha[j]))
 		}
 		before := momentum
-		if momentum = (1 + math.Sqrt(1+float64(4*before*before))) / 2; ahead > 0 {
+		momentum = (1 + math.Sqrt(1+float64(4*before*before))) / 2
+		if ahead > 0 {
 			before, momentum = 1, 1
 		}
 		for j, v := range next {
@@ -57,7 +59,7 @@ func value(phi []float32, n, r int, y []float32, lambda float64, iterations int)
 	return lower, upper
 }
 
-// program is the quadratic program of a kernel.
+// program is the dual quadratic program of a kernel.
 type program struct {
 	phi    []float32
 	n, r   int
@@ -67,7 +69,7 @@ type program struct {
 	f      []float64 // w·φ(x_i)
 }
 
-// scores makes w and f those of alpha.
+// scores sets w and f for alpha.
 func (q *program) scores(alpha []float64) {
 	clear(q.w)
 	for i, v := range alpha {
@@ -78,7 +80,7 @@ func (q *program) scores(alpha []float64) {
 	}
 }
 
-// square returns λ/2‖w‖².
+// square returns (λ/2)‖w‖².
 func (q *program) square() float64 {
 	return q.lambda / 2 * float64(blas.Dot(q.w, q.w))
 }
@@ -91,10 +93,10 @@ func (q *program) dual(alpha []float64) float64 {
 	return sum/float64(q.n) - float64(q.square())
 }
 
-// primal returns the objective at w and the best b.
+// primal returns the objective at w and the best intercept b.
 func (q *program) primal() float64 {
-	// The loss of row i has its kink at b = y_i − f_i; its slope changes by one there. Left
-	// of all kinks the slope is less the number of positive rows, so b is at the kink of that rank.
+	// The loss of row i has a kink at b = y_i − f_i, where its slope rises by 1. To the left of all
+	// kinks the total slope is minus the number of positive rows, so the best b is the kink of that rank.
 	kinks, positive := make([]float64, q.n), 0
 	for i, f := range q.f {
 		kinks[i] = float64(q.y[i]) - f
@@ -111,8 +113,9 @@ func (q *program) primal() float64 {
 	return float64(q.square()) + loss/float64(q.n)
 }
 
-// largest estimates the largest eigenvalue of ΦΦᵀ from above: by powers and a tenth
-// more, at most the trace. Steps too long would cost iterations, not bounds.
+// largest estimates the largest eigenvalue of ΦΦᵀ from above: by power iteration plus a tenth, and
+// at most the trace. If it is too small, steps are too long and cost iterations, but the bounds
+// still hold.
 func (q *program) largest() float64 {
 	var trace, value float64
 	for _, v := range q.phi[:q.n*q.r] {

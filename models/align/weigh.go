@@ -10,15 +10,16 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
-// Weigh returns the weights q of m frequencies drawn from a kernel's own
-// distribution that make Σ_j q_j v_j largest, for potentials v, in a χ²-ball around equal weights:
+// Weigh returns the weights q (length m) of m frequencies with potentials v that maximise the
+// alignment Σ_j q_j v_j in a χ²-ball around equal weights:
 //
 //	q_j ≥ 0,   Σ_j q_j = 1,   (1/m) Σ_j (m q_j − 1)² ≤ ρ      (Sinha & Duchi 2016, eq. 4 and 5)
 //
-// With dual weights of 1 the potential is the alignment of a frequency with the labels. The solution is
-// m q_j = max(0, 1 + (v_j − τ)/γ), with as many positive weights as fit, exact up to
-// rounding; beyond the largest ball that matters all weight is on the largest potentials. It returns
-// an error if v or ρ is invalid.
+// The frequencies are drawn from the distribution of a kernel, and v_j is the alignment of
+// frequency j with the labels (see Alignment). The solution is m q_j = max(0, 1 + (v_j − τ)/γ) for
+// some τ and γ > 0, and is exact up to rounding. If ρ is so large that the ball does not matter,
+// all weight is on the largest potential, in equal shares if several are equal. It returns an error
+// if v is empty or has a value that is not finite, or unless ρ ≥ 0.
 func Weigh(v []float64, rho float64) ([]float64, error) {
 	m := len(v)
 	if m == 0 {
@@ -48,16 +49,16 @@ func Weigh(v []float64, rho float64) ([]float64, error) {
 		}
 		return q, nil
 	}
-	// Sums over the s largest potentials, and their squared distances from their mean
-	// (Welford), for s = 1 … m.
+	// Mean of the s largest potentials, and the sum of their squared distances from it, for
+	// s = 1 … m (Welford's method).
 	mean, spread := make([]float64, m+1), make([]float64, m+1)
 	for s := 1; s <= m; s++ {
 		x := v[order[s-1]]
 		mean[s] = mean[s-1] + (x-mean[s-1])/float64(s)
 		spread[s] = spread[s-1] + float64((x-mean[s-1])*(x-mean[s]))
 	}
-	// With s positive weights the mean of m·q is 1 for τ = mean_s − γ(m−s)/s, and the
-	// divergence is ρ for γ² = spread_s / (m(ρ − (m−s)/s)).
+	// With s positive weights, Σq = 1 gives τ = mean_s − γ(m−s)/s, and a divergence of ρ gives
+	// γ² = spread_s / (m(ρ − (m−s)/s)). The largest s with positive weights only is right.
 	for s := m; s > ties; s-- {
 		outside := (M - float64(s)) / float64(s)
 		if !(rho > outside) {
@@ -79,8 +80,8 @@ func Weigh(v []float64, rho float64) ([]float64, error) {
 	return q, nil
 }
 
-// Top returns the n frequencies of largest weight, the first of equal ones, in
-// their order, with their weights scaled to sum 1; fewer if fewer weights are positive.
+// Top returns the indices of the n largest weights in ascending order, and these weights scaled to
+// sum 1. Of equal weights it takes the first. There are fewer than n if fewer weights are positive.
 func Top(q []float64, n int) (index []int, weight []float64) {
 	for j, w := range q {
 		if w > 0 {
@@ -100,7 +101,7 @@ func Top(q []float64, n int) (index []int, weight []float64) {
 	return index, weight
 }
 
-// Choice returns the frequencies of w (m×d, in turns) that Top or Draw chose.
+// Choice returns the frequencies of w (m×d, in turns) that Top or Draw chose, with their weights.
 func Choice(w []float32, d int, index []int, weight []float64) *learned.Frequencies {
 	f := &learned.Frequencies{Count: len(index), In: d, Weight: weight}
 	for _, j := range index {
@@ -111,12 +112,12 @@ func Choice(w []float32, d int, index []int, weight []float64) *learned.Frequenc
 
 var draws = stream.PurposeOf("align/draw")
 
-// Draw draws n frequencies by their weights, independently, and returns those that came
-// up, in their order, each weighted by how often it did over n.
+// Draw draws n frequencies independently with probabilities proportional to q. It returns the
+// indices that came up, in ascending order, each with its share of the n draws as its weight.
 func Draw(q []float64, n int, seed uint64) (index []int, weight []float64) {
 	below := make([]float64, len(q))
 	var sum float64
-	last := 0 // a positive weight, for what rounding leaves at the end
+	last := 0 // index of the last positive weight, in case rounding takes a draw beyond the sum
 	for j, w := range q {
 		sum += w
 		below[j] = sum
@@ -146,8 +147,8 @@ func Draw(q []float64, n int, seed uint64) (index []int, weight []float64) {
 
 var proposal = stream.PurposeOf("align/proposal")
 
-// Propose draws m frequencies (m×d, in turns) of the Gaussian kernel of that width, for Weigh to
-// choose from.
+// Propose draws m frequencies (m×d, in turns) of the Gaussian kernel of the given width, for Weigh
+// to choose from.
 func Propose(m, d int, width float64, seed uint64) []float32 {
 	w := make([]float32, m*d)
 	perTurn := 1 / (2 * math.Pi * width)
@@ -171,9 +172,10 @@ func newCodes(class []int32, classes int) *Dual {
 	return d
 }
 
-// Alignment returns the potentials of m frequencies w (m×d, in turns) over the rows of the
-// field with the weights of newCodes, summed over the classes where there are more than two: how
-// well each agrees with the labels (Sinha & Duchi 2016, eq. 4).
+// Alignment returns the potentials of the m frequencies w (m×d, in turns) over the rows of the
+// field, with the weights of newCodes: how well each frequency agrees with the labels (Sinha & Duchi
+// 2016, eq. 4). With more than two classes it is the sum over the classes, each against all others.
+// class has the class of each row of the field.
 func Alignment(f *Field, w []float32, m int, class []int32, classes, threads int) []float64 {
 	d := newCodes(class, classes)
 	a := make([]float32, len(d.Y))
@@ -181,7 +183,8 @@ func Alignment(f *Field, w []float32, m int, class []int32, classes, threads int
 	return f.potentials(w, m, a, d.K, threads)
 }
 
-// potentials returns the potentials of m frequencies w (m×d, in turns) under the k weightings a (k×n).
+// potentials returns the potentials of the m frequencies w (m×d, in turns), each summed over the k
+// weightings a (k×n).
 func (f *Field) potentials(w []float32, m int, a []float32, k, threads int) []float64 {
 	cs, v := make([]float64, m*k*2), make([]float64, m)
 	f.Sums(cs, w, m, a, k, threads)

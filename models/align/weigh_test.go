@@ -16,7 +16,7 @@ func chiSquare(q []float64) (d float64) {
 	return d
 }
 
-// twin solves for τ and γ by nested bisection, using only the form of the solution.
+// twin solves for τ and γ by nested bisection. It uses only the form of the solution.
 func twin(v []float64, rho float64) []float64 {
 	m := float64(len(v))
 	q := make([]float64, len(v))
@@ -81,7 +81,7 @@ func TestWeightsAreTheBestOfTheBall(t *testing.T) {
 					t.Errorf("seed %d, ρ %v: value %v, twin %v", seed, rho, value, want)
 				}
 			}
-			// No feasible point near or far does better.
+			// No other feasible point does better.
 			s := stream.New(seed, stream.PurposeOf("align/test/ball"), 0)
 			for range 200 {
 				p, all := make([]float64, m), 0.0
@@ -92,7 +92,7 @@ func TestWeightsAreTheBestOfTheBall(t *testing.T) {
 				for j := range p {
 					p[j] = p[j]/all - 1/float64(m)
 				}
-				// Towards equal weights until in the ball.
+				// Move towards equal weights until the point is in the ball.
 				d := 0.0
 				for _, w := range p {
 					d += float64(m) * w * w
@@ -206,7 +206,7 @@ func TestProposalsHaveTheVarianceOfTheKernel(t *testing.T) {
 	for _, v := range Propose(m, d, width, 1) {
 		squares += float64(v) * float64(v)
 	}
-	// The variance of a coordinate is 1/(2πσ)²; that of the mean of m·d squares of it 2/(m·d) of its square.
+	// A coordinate has variance V = 1/(2πσ)². The mean of m·d squares has variance 2V²/(m·d).
 	want := 1 / (4 * math.Pi * math.Pi * width * width)
 	if got := squares / (m * d); math.Abs(got-want) > 4*want*math.Sqrt(2./(m*d)) {
 		t.Errorf("variance %g, want %g", got, want)

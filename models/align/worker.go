@@ -8,19 +8,19 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
-// Round is one phase. It implements iterative.Round.
+// Round is one phase of the game, a round of package iterative. It implements iterative.Round.
 type Round struct {
 	l *Learner
 	s *state
 
-	// What workers share: the sample packed for the search, the frequencies of the
-	// round for score and ascend.
+	// Workers share the following, which prepare sets once: the sample for the search, or the
+	// frequencies of this round of the game for score and ascend.
 	once   sync.Once
 	field  *Field
 	packed *blas.Weights
 }
 
-// prepare packs what the phase's workers share.
+// prepare packs what the workers of the phase share.
 func (r *Round) prepare() {
 	switch r.s.phase {
 	case search:
@@ -30,30 +30,30 @@ func (r *Round) prepare() {
 	}
 }
 
-// Reads implements iterative.Round.
+// Reads implements iterative.Round: workers read rows in the phases begin, score and ascend.
 func (r *Round) Reads() bool { return r.s.phase == begin || r.s.phase == score || r.s.phase == ascend }
 
-// Done implements iterative.Round: all frequencies are found, and a round is whole. Rounds
-// beyond that change nothing.
+// Done implements iterative.Round. It reports whether all frequencies were found and the dual
+// weights have taken their step for them. Further rounds find no more frequencies.
 func (r *Round) Done() bool {
 	return r.s.phase == rest || r.s.phase == narrow && len(r.s.w) >= r.l.Frequencies*r.l.Dim
 }
 
-// share returns the chains of a partition.
+// share returns the range of chains that the worker of a partition runs.
 func (r *Round) share(partition int) (first, count int) {
 	first = r.l.Search.Chains * partition / r.l.Partitions
 	return first, r.l.Search.Chains*(partition+1)/r.l.Partitions - first
 }
 
-// worker processes the rows of one partition.
+// worker is the iterative.Worker of one partition in one phase.
 type worker struct {
 	*Round
 	partition int
-	dual      *Dual
-	class     []int32
-	at        int // rows so far
+	dual      *Dual   // of the partition's rows
+	class     []int32 // of the partition's rows
+	at        int     // number of rows folded so far
 	partial   partial
-	phi       []float32
+	phi       []float32 // features of a block, reused
 }
 
 // Worker implements iterative.Round.
@@ -76,8 +76,9 @@ func (r *Round) Worker(partition int, own []byte) (iterative.Worker, error) {
 	return w, nil
 }
 
-// Fold implements iterative.Worker. Held-out rows are ignored. It panics if the block
-// has rows of another length.
+// Fold implements iterative.Worker. It ignores held-out rows. In phase begin the error names a
+// label that is not a class; later it says that there are more rows than before. It panics if the
+// rows have another length than the learner's.
 func (w *worker) Fold(b iterative.Block) error {
 	if b.D != w.l.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
 		panic("align: block of another shape")
@@ -114,7 +115,8 @@ func (w *worker) Fold(b iterative.Block) error {
 	return nil
 }
 
-// End implements iterative.Worker.
+// End implements iterative.Worker. It returns a partial and the dual weights of the partition, both
+// encoded.
 func (w *worker) End() (foundBytes, own []byte, err error) {
 	if w.s.phase == begin {
 		w.dual = newDual(w.class, w.l.Classes, w.l.Options.Start)
@@ -148,7 +150,7 @@ func (w *worker) End() (foundBytes, own []byte, err error) {
 	return w.partial.encode(w.l.Dim), encodeDual(w.dual, w.class), nil
 }
 
-// clip ends a projection.
+// clip ends a projection: it applies Clip to each weighting with its multiplier.
 func clip(d *Dual, mu []float64) {
 	for k := range d.K {
 		alpha, y := d.Row(k)

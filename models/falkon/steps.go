@@ -47,7 +47,8 @@ func (r *round) setMoments(s *state, f *partial) error {
 	for q := range r.columns() {
 		copy(s.residual[q*d:][:d], s.right[q%k*d:])
 	}
-	if s.phase[0] = direction; blas.Dot64(s.x, s.x) > 0 { // given weights, whose residual must be computed
+	s.phase[0] = direction
+	if blas.Dot64(s.x, s.x) > 0 { // given weights, whose residual must be computed
 		s.phase[0] = verify
 		return nil
 	}
@@ -145,7 +146,8 @@ func (r *round) verified(s *state, f *partial) error {
 		}
 	}
 	before, worst := s.last[0], r.worst(s)
-	if s.last[0] = worst; worst <= 1 || s.round >= r.Planned-2 || before > 0 && worst > before/2 {
+	s.last[0] = worst
+	if worst <= 1 || s.round >= r.Planned-2 || before > 0 && worst > before/2 {
 		s.phase[0] = done
 		return nil
 	}

@@ -105,7 +105,7 @@ func Register(l Definition) {
 	o := l.New()
 	option.List(o) // panics unless it is a struct of options
 	if _, ok := o.(Iterative); ok != (l.Open != nil) {
-		panic(fmt.Sprintf("learner: Register %q: Open is for Iterative options, and they need it", l.Name))
+		panic(fmt.Sprintf("iterative: Register %q: Open is for Iterative options, and they need it", l.Name))
 	}
 	learners.Add(l, o, l.Name, l.Aliases...)
 	if l.Open != nil {

@@ -146,7 +146,8 @@ func ClassWeights(given, classes []string, counts []float64) ([]float64, error) 
 			n += count
 		}
 		for c, count := range counts {
-			if weights[c] = 1; count > 0 {
+			weights[c] = 1
+			if count > 0 {
 				weights[c] = n / (float64(len(classes)) * count)
 			}
 		}

@@ -115,7 +115,7 @@ func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
 	m.in, m.dim = d.Map.Dims()
 	if d.Target != nil {
 		if outputs > 1 {
-			return nil, fmt.Errorf("learner: rows have %d targets; iterative learners take one, ridge several", outputs)
+			return nil, fmt.Errorf("iterative: rows have %d targets; iterative learners take one, ridge several", outputs)
 		}
 		spans, err := d.Grids()
 		if err != nil {
@@ -133,7 +133,7 @@ func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
 	}
 	m.survey(hold, hashes, sample)
 	if m.learned == 0 || hold && !slices.Contains(m.heldOut, true) {
-		return nil, errors.New("learner: too few rows to hold some out")
+		return nil, errors.New("iterative: too few rows to hold some out")
 	}
 	if m.span != nil {
 		m.grid = SampleSpread(m.sum, *m.span)

@@ -31,7 +31,8 @@ func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGri
 	for i := range n {
 		row := x[i*width : (i+1)*width]
 		m.Apply(b.Phi[i*dim:], row[:width-1], 1)
-		if b.Y[i] = row[width-1]; to != nil {
+		b.Y[i] = row[width-1]
+		if to != nil {
 			b.Y[i] = to.Scaled(from.Unscaled(row[width-1]))
 		}
 	}

@@ -49,7 +49,8 @@ func (g *Graph) landmarks(r landmarks.Recipe, x string) (string, error) {
 		if k.Nu > 2 {
 			factor = g.add("Add", nil, factor, g.add("Div", nil, g.add("Mul", nil, s, s), number(3)))
 		}
-		if t = decay(s); k.Nu > 1 {
+		t = decay(s)
+		if k.Nu > 1 {
 			t = g.add("Mul", nil, factor, t)
 		}
 	default: // Laplace

@@ -55,7 +55,8 @@ func (v Value) String() string {
 	for _, d := range v.dims {
 		text += fmt.Sprintf(", %d", d)
 	}
-	if text += "]"; v.About == "" {
+	text += "]"
+	if v.About == "" {
 		return text
 	}
 	if about := []rune(v.About); len(about) > mostAbout {

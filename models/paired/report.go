@@ -160,7 +160,8 @@ type Verdict struct {
 // Fit returns the condition with its metric filled in, or an error if the sum does not have the metric.
 func (s *Sum) Fit(c Condition) (Condition, error) {
 	if c.Metric == "" {
-		if c.Metric = RMSE; slices.Contains(s.metrics, Error) {
+		c.Metric = RMSE
+		if slices.Contains(s.metrics, Error) {
 			c.Metric = Error
 		}
 	}
@@ -214,7 +215,8 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 		// sample has only one of them.
 		plain, margin := d, amount/c.Metric.scale(unit)
 		plain.Skew = 0
-		if v.P = max(d.PBelow(margin), plain.PBelow(margin)); c.Metric == Error && d.Error == 0 {
+		v.P = max(d.PBelow(margin), plain.PBelow(margin))
+		if c.Metric == Error && d.Error == 0 {
 			v.P = s.pairs.scaled(d.Effective).pBelow(amount) // rows without a difference so far may still differ
 		}
 	}

@@ -79,7 +79,8 @@ func TestAModelDoesNotDifferFromItself(t *testing.T) {
 			for range 500 {
 				x := make([]float64, len(metrics))
 				for i, m := range metrics {
-					if x[i] = r.ExpFloat64(); m == Error {
+					x[i] = r.ExpFloat64()
+					if m == Error {
 						x[i] = float64(r.IntN(2))
 					}
 				}

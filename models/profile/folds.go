@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Few is the largest number of different rows whose copies are assigned to folds one by one, if each has at
-// least fewestCopies on average.
+// In a table of at most Few different rows, which occur at least fewestCopies times on average, copies are
+// assigned to folds one by one.
 const (
 	Few          = 32
 	fewestCopies = 10
@@ -23,7 +23,7 @@ const (
 // seed itself.
 const salt = 0x666f6c64 // "fold"
 
-// RowHash returns the hash of a row's numbers by which folds are chosen.
+// RowHash returns the hash of a row's numbers that decides its fold.
 func RowHash(seed uint64, row []float32) uint64 { return rows.Hash(seed^salt, row) }
 
 // mix is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
@@ -94,7 +94,7 @@ func (s *HashSet) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(b)%8 != 0 {
-		return errors.New("folds: damaged set of hashes")
+		return errors.New("profile: damaged set of hashes")
 	}
 	*s = make(HashSet, 0, len(b)/8)
 	for ; len(b) > 0; b = b[8:] {

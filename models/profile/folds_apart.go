@@ -19,10 +19,10 @@ type Content struct {
 	Copies int64
 }
 
-// CopyCounter counts the copies of rows that are known in advance to be frequent, and keeps one row of each. The
-// fold of a copy depends on how many copies come before it in the data. So that sums of parts of the data
-// can be added and subtracted, copies are not summed but counted, and assigned to folds when all parts are
-// known. Create it with NewCopyCounter. It is not safe for concurrent use.
+// CopyCounter counts the copies of rows that are known in advance to be frequent, and keeps one row
+// of each. The fold of a copy depends on how many copies precede it in the data. To let sums of
+// parts of the data be added and subtracted, copies are only counted, and assigned to folds once
+// all parts are known. Create it with NewCopyCounter. It is not safe for concurrent use.
 type CopyCounter struct {
 	frequent, counted map[uint64]int
 	seed              uint64
@@ -36,8 +36,8 @@ func NewCopyCounter(f *Frequency, seed uint64, l FoldLabels) *CopyCounter {
 		contents: map[uint64]*Content{}}
 }
 
-// Hashes counts the frequent rows of a block. It appends the indices of the other rows to rest and their
-// hashes to dst. These decide their folds, as the hashes of Assigner.Hashes do.
+// Hashes counts the frequent rows of a block. It appends the indices of the other rows to rest, and
+// to dst the hashes that decide their folds, as Assigner.Hashes does.
 func (a *CopyCounter) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
 	for i := range b.N {
 		h := RowHash(a.seed, b.Row(i))
@@ -61,7 +61,8 @@ func (a *CopyCounter) add(hash uint64, b *rows.Block, i int) {
 		c = &Content{Hash: hash, X: slices.Clone(b.Row(i)), Y: slices.Clone(b.Y[i*k : (i+1)*k])}
 		// Copies may differ in the sign of a zero and in the bits of a missing value.
 		for j, x := range c.X {
-			if c.X[j] = x + 0; x != x {
+			c.X[j] = x + 0
+			if x != x {
 				c.X[j] = float32(math.NaN())
 			}
 		}
@@ -101,7 +102,7 @@ func AddContents(a, b []Content, sign int64) ([]Content, error) {
 			a, b = a[1:], b[1:]
 		}
 		if c.Copies < 0 {
-			return nil, fmt.Errorf("folds: a frequent row would occur %d times", c.Copies)
+			return nil, fmt.Errorf("profile: a frequent row would occur %d times", c.Copies)
 		}
 		if c.Copies > 0 {
 			out = append(out, c)

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrUncounted is returned for a shard whose preceding copies were not counted.
-var ErrUncounted = errors.New("folds: copies were not counted")
+var ErrUncounted = errors.New("profile: copies were not counted")
 
 // Assigner assigns the rows of shards to folds. Each reader needs its own. The rows of a shard must come in
 // order, from the first.
@@ -44,7 +44,7 @@ func (d *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, 
 	switch {
 	case d.rule != nil:
 		if len(b.Keys) != b.N {
-			return nil, fmt.Errorf("folds: %d keys of %d rows", len(b.Keys), b.N)
+			return nil, fmt.Errorf("profile: %d keys of %d rows", len(b.Keys), b.N)
 		}
 		for i, key := range b.Keys {
 			dst[i] = d.rule.hash(key, dst[i])
@@ -96,8 +96,8 @@ func (d *Assigner) Pilot(hash uint64, n int) int {
 	return d.rule.pilot(hash, n)
 }
 
-// Learned reports whether models are fitted to a row while the first of that many folds is held out, given
-// the hash of the row's fold. With fewer than two folds it is true.
+// Learned reports whether models are fitted to a row while the first of that many folds is held
+// out, given the hash of the row's fold. It is true with fewer than two folds.
 func (d *Assigner) Learned(hash uint64, folds int) bool {
 	if folds < 2 {
 		return true

@@ -21,8 +21,8 @@ type Copies struct {
 	before   map[FoldPlace][]byte
 }
 
-// ShardFrom holds what precedes a shard: the number of copies of each content. They are uvarints, because
-// there may be many shards.
+// ShardFrom has the number of copies of each content that precede a shard. The numbers are
+// uvarints, to save memory.
 type ShardFrom struct {
 	FoldPlace
 	Before []byte `json:"before"`

@@ -149,7 +149,7 @@ func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 	}
 	for i := 1; i < parts; i++ {
 		at := times[min(n*i/parts, n-1)]
-		if at == times[0] { // there must be earlier rows
+		if at == times[0] { // some rows must be earlier
 			at = times[slices.IndexFunc(times, func(t uint64) bool { return t > at })]
 		}
 		if len(r.Cuts) > 0 && at <= r.Cuts[len(r.Cuts)-1] && gap == 0 {

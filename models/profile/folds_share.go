@@ -11,9 +11,9 @@ import (
 // folds.
 const shareSalt = 0x7368617265
 
-// Groups chooses whole groups by the seed that together have about the given share of the rows, and returns
-// their keys, ascending. It returns nil if there are more groups than are counted; then hashes of keys
-// should decide.
+// Groups chooses whole groups with about the given share of the rows, in an order that depends on
+// the seed. It returns their keys, ascending; nil if there are more groups than are counted, so
+// that hashes of keys should decide. The error says that there is only one group.
 func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 	if k.many {
 		return nil, nil
@@ -43,7 +43,8 @@ func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 	return held, nil
 }
 
-// Since returns the time since which there are about the given share of the rows.
+// Since returns a time such that about the given share of the rows are from then or later. The
+// error says that all rows have the same time.
 func (k *FoldKeys) Since(share float64) (uint64, error) {
 	times := make([]uint64, len(k.times))
 	for i, t := range k.times {
@@ -55,7 +56,7 @@ func (k *FoldKeys) Since(share float64) (uint64, error) {
 		return 0, fmt.Errorf("all rows have the same time, so none is the latest")
 	}
 	at := times[min(n-1, int(float64(n)*(1-share)))]
-	if at == times[0] { // there must be earlier rows
+	if at == times[0] { // some rows must be earlier
 		at = times[slices.IndexFunc(times, func(t uint64) bool { return t > at })]
 	}
 	return at, nil

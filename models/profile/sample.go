@@ -72,7 +72,7 @@ func (s *sample) cut(limit int) {
 	}
 }
 
-// merge adds those rows of t that are among the first limit.
+// merge adds the rows of t, and keeps the first limit rows of both.
 func (s *sample) merge(t *sample, limit int) {
 	out := make([]sampled, 0, min(limit, len(s.rows)+len(t.rows)))
 	a, b := s.rows, t.rows

@@ -51,7 +51,8 @@ func (s *Sum) Statistics() *Statistics {
 	t.Deciles = make([][]float32, d)
 	column := make([]float32, 0, n)
 	for j := range t.Deciles {
-		if column = column[:0]; s.category(j) {
+		column = column[:0]
+		if s.category(j) {
 			continue
 		}
 		for i := range n {

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// WeightSum is what a pass collects about the weights of rows. It does not depend on the order of the rows.
-// The zero value is empty.
+// WeightSum summarises the weights of rows. It does not depend on the order of the rows. The zero
+// value is empty.
 type WeightSum struct {
 	rows     int64
 	total    exact.Sum
@@ -25,7 +25,7 @@ type WeightSum struct {
 func (s *WeightSum) Add(weight float64) {
 	w := float32(weight)
 	if !(w > 0) || rows.CheckWeight(weight) != "" {
-		panic("weight: out of range")
+		panic("profile: out of range")
 	}
 	fraction, e := math.Frexp(float64(w))
 	m := uint64(math.Ldexp(fraction, 24))
@@ -85,7 +85,7 @@ func (s *WeightSum) Result() *Weights {
 func (w *Weights) Validate(rows int64) error {
 	if w.Rows != rows || !(w.Min > 0) || !(w.Min <= w.Max) || !(w.Unit > 0) || !(w.Sum >= w.Max) || !(w.Effective > 0) ||
 		math.IsInf(w.Sum, 0) || math.IsInf(w.Effective, 0) {
-		return fmt.Errorf("weight: weights from %g to %g, multiples of %g, of sum %g, of %d rows, want %d", w.Min, w.Max,
+		return fmt.Errorf("profile: weights from %g to %g, multiples of %g, of sum %g, of %d rows, want %d", w.Min, w.Max,
 			w.Unit, w.Sum, w.Rows, rows)
 	}
 	return nil

@@ -202,11 +202,11 @@ func (g *WeightGrid) Validate() error {
 		return nil
 	}
 	if !(g.Unit > 0) || math.IsInf(g.Unit, 0) || !(g.One > 0) || math.IsInf(g.One, 0) || g.Total < 1 || g.Total > 1<<52 {
-		return fmt.Errorf("weight: grid of unit %g, one %g and total %d", g.Unit, g.One, g.Total)
+		return fmt.Errorf("profile: grid of unit %g, one %g and total %d", g.Unit, g.One, g.Total)
 	}
 	for c, w := range g.Classes {
 		if !(w > 0) || math.IsInf(w, 0) {
-			return fmt.Errorf("weight: class %d has weight %g, want a number above 0", c, w)
+			return fmt.Errorf("profile: class %d has weight %g, want a number above 0", c, w)
 		}
 	}
 	return nil

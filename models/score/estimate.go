@@ -71,7 +71,8 @@ func (e Mean) transformed(t float64) float64 {
 
 // inverse returns t with transformed(t) = s.
 func (e Mean) inverse(s float64) float64 {
-	if s -= e.Skew / 6; math.Abs(e.Skew) < 1e-8 {
+	s -= e.Skew / 6
+	if math.Abs(e.Skew) < 1e-8 {
 		return s
 	}
 	return 3 / e.Skew * (math.Cbrt(1+e.Skew*s) - 1)

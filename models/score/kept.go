@@ -304,7 +304,8 @@ func (k *Kept) Judge(fit int, method string, weights []float64) (j Judgement) {
 		l, _ := ProbabilityLosses(p, int(r.class))
 		lost.AddProduct(float32(r.repeats), l)
 	}
-	if j.Error = ratio(wrong, total); j.LogLoss == 0 {
+	j.Error = ratio(wrong, total)
+	if j.LogLoss == 0 {
 		j.LogLoss = exact.Mean(total, &lost)
 	}
 	return j

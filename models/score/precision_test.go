@@ -135,7 +135,8 @@ func TestTargetIntervalsOfSpecialRows(t *testing.T) {
 	text := func(r TargetReport) string {
 		all := ""
 		for _, ends := range []*[2]float64{r.RMSEInterval, r.MAEInterval, r.R2Interval} {
-			if all += "; "; ends != nil {
+			all += "; "
+			if ends != nil {
 				all += fmt.Sprintf("%.3g to %.3g", ends[0], ends[1])
 			}
 		}

@@ -2,7 +2,6 @@ package score
 
 import (
 	"math"
-	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -78,8 +77,8 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 		return
 	}
 	p.each[predicted].predicted += rows
-	finite := !slices.ContainsFunc(scores, func(v float32) bool { return v-v != 0 })
-	if finite && len(probabilities) > 0 {
+	ranked := finite(scores)
+	if ranked && len(probabilities) > 0 {
 		logLoss, _ := ProbabilityLosses(probabilities, truth)
 		p.scored += rows
 		p.loss.AddWeighted64(float32(rows), float64(logLoss))
@@ -91,7 +90,7 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 	if truth == predicted {
 		p.each[truth].hits += rows
 	}
-	if finite && s.classes == 2 {
+	if ranked && s.classes == 2 {
 		p.ranks.Add(Margin(scores, 1), truth, rows)
 	}
 }
@@ -246,7 +245,8 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 
 // Code codes the number of classes and the slices.
 func (s *Slices) Code(c *wire.Coder) {
-	if s.classes = c.Int(s.classes, schema.MaxClasses); c.Reading() {
+	s.classes = c.Int(s.classes, schema.MaxClasses)
+	if c.Reading() {
 		*s = *NewSlices(s.classes)
 	}
 	s.By.Code(c, CodeSliceKey(c))

@@ -103,7 +103,8 @@ func TestTargetReportEqualsTwin(t *testing.T) {
 		if mape := ratios / float64(len(x)); got.MAPE == nil || math.Abs(*got.MAPE-mape) > 1e-12*mape {
 			t.Fatalf("MAPE %v, want %g", got.MAPE, mape)
 		}
-		if got.MAPE = nil; !reflect.DeepEqual(got, want) {
+		got.MAPE = nil
+		if !reflect.DeepEqual(got, want) {
 			t.Fatalf(" got %+v\nwant %+v", got, want)
 		}
 	}

@@ -14,23 +14,22 @@ import (
 )
 
 const (
-	// mostHats is the largest number of hats, and 1/hatShare their largest share of the features.
+	// Hats are piecewise-linear functions of single columns: at most mostHats, and 1/hatShare of all features.
 	mostHats = 512
 	hatShare = 4
-	// leastValues is the number of distinct values from which a column is a number for a pair.
+	// leastValues is the smallest number of distinct values of a column of a pair.
 	leastValues = 20
-	// pairColumns is the number of columns from which a pair is chosen.
+	// pairColumns is the number of columns among which a pair is chosen.
 	pairColumns = 5
-	// pairRows is the largest number of rows to choose a pair by, and neighbours the number of
-	// nearest ones that predict a row.
+	// pairRows is the largest number of rows used to choose a pair. The mean of the nearest neighbours predicts a row.
 	pairRows   = 1500
 	neighbours = 8
-	// firstPair is the width of a pair's kernel that is tried first, leastPair the smallest.
+	// firstPair is the first width of a pair's kernel to try, leastPair the smallest.
 	firstPair = 1.0 / 8
 	leastPair = 1.0 / 64
 )
 
-// hats returns the hats of a view; nil if there are none.
+// hats returns the recipe of the hats of a view; nil if there are none.
 func (s *scaled) hats() *preprocess.Bins {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +46,7 @@ type pair struct {
 	rows    *scaled // in these columns alone
 }
 
-// newPair returns a pair of columns of n rows of x.
+// newPair returns the pair of these columns of the view.
 func (s *scaled) newPair(columns [2]int) *pair {
 	n := len(s.x) / s.d
 	p := &pair{columns, emptyScaled(2)}
@@ -60,7 +59,7 @@ func (s *scaled) newPair(columns [2]int) *pair {
 	return p
 }
 
-// recipe returns the recipe of the pair's kernel for rows of d numbers.
+// recipe returns the recipe of out features of the pair's kernel, for rows of d numbers.
 func (p *pair) recipe(d, out int, width float64, seed uint64) features.Recipe {
 	a := make(features.Floats, d)
 	for _, j := range p.columns {
@@ -70,11 +69,11 @@ func (p *pair) recipe(d, out int, width float64, seed uint64) features.Recipe {
 		fourier.Gaussian{In: d, Out: out, Width: width, Seed: seed ^ pairSeed}}}
 }
 
-// pairSeed separates the frequencies of a pair from the frequencies of the kernel beside it.
+// pairSeed makes the frequencies of a pair independent of the main kernel's.
 const pairSeed = 0x70616972 // "pair"
 
-// numbers returns the columns of the view with many distinct values whose weights in a diagonal metric
-// are the largest.
+// numbers returns the columns with many distinct values that have the largest variance in the diagonal metric a,
+// at most pairColumns of them.
 func (s *scaled) numbers(a []float32) []int {
 	n := min(medianRows, len(s.x)/s.d)
 	type column struct {
@@ -107,7 +106,7 @@ func (s *scaled) numbers(a []float32) []int {
 	return out
 }
 
-// bestPair returns the two of the columns in which the nearest rows predict the labels best, by the rows of
+// bestPair returns the two of the columns in which the nearest rows predict the labels best, among the rows
 // train; nil if there are no two.
 func (r *runner) bestPair(s *scaled, columns, train []int) *pair {
 	if len(train) > pairRows {
@@ -135,7 +134,8 @@ func (r *runner) bestPair(s *scaled, columns, train []int) *pair {
 	return best
 }
 
-// nearest returns the mean squared error of the mean label of the nearest rows of others.
+// nearest returns the mean squared error of predicting each row of train by the mean label of its nearest
+// neighbours among the others. s has two columns.
 func (r *runner) nearest(s *scaled, train []int) float64 {
 	var total float64
 	var near [neighbours]struct {
@@ -179,8 +179,8 @@ func (r *runner) nearest(s *scaled, train []int) float64 {
 	return total / float64(len(train))
 }
 
-// pairs returns the pair of each part's training rows in a view, and in the last place the pair of all rows; nil if
-// there are none.
+// pairs returns the pair of each part's training rows in a view, and last the pair of all rows. weights are
+// diagonal metrics in the same order. It returns nil if a pair cannot be found.
 func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 	v, out := r.views[view], make([]*pair, len(weights))
 	for part, m := range weights {
@@ -205,8 +205,8 @@ func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 	return out
 }
 
-// beside tries narrow kernels of two columns, and piecewise-linear functions of all, beside the best
-// candidates.
+// beside tries narrow kernels of two columns, and piecewise-linear functions of single columns, as additional
+// features of the best candidates.
 func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	try := func(more ...*entry) error {
 		if err := r.tryAll(ctx, more, l); err != nil {

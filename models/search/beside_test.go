@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// Steps of single columns are found by hats, and a rough function of two of several columns by a narrow
-// kernel of these alone.
+// Hats find steps of single columns. A narrow kernel of a pair finds a rough function of two of
+// several columns.
 func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 	campaign.Long(t)
 	step := func(x float32) float64 {
@@ -46,8 +46,8 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 	}
 }
 
-// What a search returns is what it tried: the matrix of the kernels without features is that of the recipe
-// with features.
+// A search returns the kernel that it tried: exact kernel matrices agree with the recipe of
+// features.
 func TestMatricesMatchJoinedKernels(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
 	o := options(p)
@@ -104,7 +104,8 @@ func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
 	}
 }
 
-// The pair is chosen by the rows that a part is fitted to.
+// bestPair returns the two columns in which nearest rows predict the label. numbers leaves out
+// columns of few values.
 func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
 	p := made(500, 4, 0.01, true,
 		func(x []float32) float64 { return math.Sin(4*float64(x[1])) * math.Sin(4*float64(x[2])) })

@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// View is a way to see columns: fixed steps from the rows of a pilot to the rows that a kernel
-// takes.
+// View is a way to prepare columns: fixed steps from the rows of a pilot to the rows that a kernel takes.
 type View struct {
 	Name  string
 	Steps []features.Recipe // Fixed
@@ -21,29 +20,29 @@ type View struct {
 // Metrics.
 const (
 	NoMetric = ""         // the distance of the kernel
-	Diagonal = "diagonal" // columns are scaled by what they matter
-	Full     = "full"     // rows are turned and scaled
+	Diagonal = "diagonal" // columns are scaled by their importance
+	Full     = "full"     // rows are multiplied by a matrix
 )
 
-// Candidate is a way to make features.
+// Candidate is a choice of features.
 type Candidate struct {
 	View   string `json:"view"`
 	Kernel string `json:"kernel"`
-	// Width is a multiple of the median distance of rows in the view, and in the metric.
+	// Width is a multiple of the median distance of rows in the view and the metric.
 	Width float64 `json:"width"`
-	// Metric is learned in that many Rounds.
+	// Metric is the kind of the learned metric, NoMetric, Diagonal or Full, and Rounds how often it was learned.
 	Metric string `json:"metric,omitempty"`
 	Rounds int    `json:"rounds,omitempty"`
-	// Products tells that the first metric came from products of two columns, which the Rounds follow.
+	// Products says that the first metric comes from products of two columns (package pairs); Rounds follow it.
 	Products bool `json:"products,omitempty"`
-	// Pair is the width of a Gaussian kernel of two columns beside the other, as a multiple of their
-	// median distance; 0 for none.
+	// Pair is the width of an additional Gaussian kernel of two columns, in median distances of these; 0 for
+	// none.
 	Pair float64 `json:"pair,omitempty"`
-	// InResiduals tells that residuals of another candidate showed these two columns.
+	// InResiduals says that these two columns were found in the residuals of another candidate.
 	InResiduals bool `json:"in_residuals,omitempty"`
-	// Hats tells that piecewise-linear functions of single columns are beside the kernels.
+	// Hats adds piecewise-linear functions of single columns.
 	Hats bool `json:"hats,omitempty"`
-	// Landmarks tells that the features are values of the kernel at rows (package landmarks), not drawn.
+	// Landmarks says that the features are values of the kernel at rows (package landmarks), not random.
 	Landmarks bool `json:"landmarks,omitempty"`
 }
 
@@ -76,8 +75,7 @@ func (c Candidate) String() string {
 	return b.String()
 }
 
-// complexity orders candidates from simple to complex; candidates of equal complexity are equally
-// simple.
+// complexity ranks candidates: the simpler of two has the smaller number.
 func (c Candidate) complexity() int {
 	n := 0
 	switch c.Metric {
@@ -103,7 +101,7 @@ func (c Candidate) complexity() int {
 	return n
 }
 
-// kind is the candidate without its widths.
+// kind returns the candidate without its widths, to compare the rest.
 func (c Candidate) kind() Candidate {
 	c.Width = 0
 	if c.Pair > 0 {
@@ -134,8 +132,8 @@ func recipeOf(k kernel.Options, in, out int, width float64, seed uint64) (featur
 	return c.Recipe, nil
 }
 
-// KernelName returns the name of a kernel's family with the numbers among its options that are not
-// the default: "exponential 1.4".
+// KernelName returns the name of a kernel's family, followed by its numeric options that are not the default:
+// "exponential 1.4".
 func KernelName(k kernel.Options) string {
 	family := kernel.FamilyOf(k)
 	name, usual := family.Name, map[string]string{}
@@ -151,12 +149,12 @@ func KernelName(k kernel.Options) string {
 	return name
 }
 
-// kernelOf is a kernel with what the search knows of it.
+// kernelOf is a kernel with the properties that the search uses.
 type kernelOf struct {
 	options  kernel.Options
 	family   string
 	distance kernel.Distance // of its width
-	// smooth tells that gradients of its features are good for a metric: frequencies have a second moment.
+	// smooth says that gradients of its features are good for a metric: frequencies have a finite second moment.
 	smooth bool
 }
 

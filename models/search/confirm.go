@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 )
 
-// Candidates with widths outside these limits, in median distances, are confirmed: their kernel matrices are so close
-// to a unit matrix, or to a constant, that random features do not follow the difference.
+// Candidates with widths outside these limits, in median distances, are confirmed with random features. Their kernel
+// matrices are nearly the identity or nearly constant, and random features do not approximate the difference.
 const (
 	narrow = 1. / 3
 	wide   = 6.
@@ -18,12 +18,13 @@ const (
 	drawnBlock = 512
 )
 
+// unusual reports whether a width is outside the limits.
 func unusual(width float64) bool { return width < narrow || width > wide }
 
-// confirm returns chosen, or another candidate that does better with as many random features as the model has. With
-// few rows, kernels are tried without features; a chosen kernel of unusual width is then compared with the best
-// candidate of a usual width and with the default, by the same rule as before. The default's trial becomes the one
-// with these features, so that both trials of the result are of one kind.
+// confirm returns chosen, or another candidate that does better with as many random features as the model has.
+// With few rows, candidates are tried with exact kernels. If the width of chosen is unusual, confirm compares it
+// with the best candidate of a usual width and with the default, all with random features and by the rule of
+// simplest. The trial of the default is replaced too, so that the two trials of the result are comparable.
 func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *level) (*entry, error) {
 	if !l.exact || chosen.judged == nil || !unusual(chosen.Width) {
 		return chosen, nil
@@ -55,7 +56,7 @@ func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *
 	return r.simplest(all), nil
 }
 
-// drawMatrix makes the kernel matrix of the features of a recipe from rows x.
+// drawMatrix sets the kernel matrix of e to the inner products of the recipe's features of the rows of x.
 func (e *entry) drawMatrix(l *level, recipe features.Recipe, x *scaled, s *scratch, threads int) error {
 	made, err := recipe.New()
 	if err != nil {
@@ -78,5 +79,5 @@ func (e *entry) drawMatrix(l *level, recipe features.Recipe, x *scaled, s *scrat
 	return nil
 }
 
-// drawnBytes bounds the memory that a kernel matrix of features takes besides its numbers, for n rows.
+// drawnBytes bounds the memory of drawMatrix for n rows, without the matrix itself.
 func drawnBytes(n int64) int64 { return n * (4*(mostDrawn+mostHats) + 12*drawnBlock + 8*productRows) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// clusters returns a pilot of 60 clusters of 20 columns, each with a target of its own.
+// clusters returns a pilot of 60 clusters in 20 columns. Each cluster has its own target.
 func clusters(n int) *Pilot {
 	const d, count = 20, 60
 	r := rand.New(rand.NewPCG(1, 2))
@@ -28,8 +28,8 @@ func clusters(n int) *Pilot {
 	return p
 }
 
-// A kernel of 0.3 median distances tells clusters apart best without features, but 512 features do not follow its small
-// values. Of a wave of one column, they follow it.
+// Without features, a kernel of 0.3 median distances separates clusters best, but 512 features
+// cannot represent its small values. They can represent a wave of one column.
 func TestUnusualWidthsAreConfirmedWithFeatures(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// board returns a pilot of places on a board of 8 squares a side, two columns of another unit, and a label of
-// what of returns for them and noise.
+// board returns a pilot of positions on a board with 8 squares a side and two columns in another
+// unit. The label is of(x) plus noise.
 func board(n int, seed uint64, of func(x []float32) float64) *Pilot {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := &Pilot{N: n, D: 6}
@@ -23,7 +23,7 @@ func board(n int, seed uint64, of func(x []float32) float64) *Pilot {
 	return p
 }
 
-// differencesOf returns a search with the differences that a search of the pilot has found.
+// differencesOf returns the runner of a search of the pilot, and the differences that it found.
 func differencesOf(t *testing.T, p *Pilot) (*runner, []preprocess.Difference) {
 	t.Helper()
 	o := withLevels(p)
@@ -89,7 +89,8 @@ func TestSearchTakesDifferences(t *testing.T) {
 	}
 }
 
-// Random labels, sums of functions of single columns and products have no differences, in 40 tables with 6 pairs each.
+// Random labels, sums of functions of single columns, and products have no differences, in 40
+// tables with 6 pairs each.
 func TestNoDifferencesByChance(t *testing.T) {
 	for seed := range uint64(40) {
 		p := board(900, seed, func(x []float32) float64 {

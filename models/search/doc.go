@@ -1,21 +1,26 @@
-// Package search finds how rows should become features, from a pilot: a sample of the training
-// rows with their labels.
+// Package search chooses features for a table: how columns are prepared, the kernel, its width, and a learned
+// metric. It works on a Pilot, a sample of the training rows with their labels. Run takes a Pilot and Options,
+// and returns a Result with the preparation steps and the kernel of the best Candidate.
 //
-// A Candidate says how columns are viewed (standardised, clipped, some of them as levels, …), which
-// kernel is used, at which multiple of the median distance, in which metric and beside which other
-// terms. It is tried with few features on some of the pilot's rows, and judged by its loss on pilot
-// rows that it was not fitted to. Candidates that do well are tried again with more rows and more
-// features (successive halving, Jamieson and Talwalkar 2016), and their metric is learned from the
-// training rows of the pilot (package agop). Then functions of single columns, and a narrow kernel
-// of two of them, are put beside the best ones. If a narrow kernel does not help, residuals may show
-// two columns that strong terms of others hide (package pairs). Of candidates whose losses differ by
-// less than half a standard error of the difference, row by row, the simpler one is chosen.
+// A Candidate names a View (fixed steps on the columns, such as standardisation), a kernel, its width as a
+// multiple of the median distance, a metric, and additional features. The pilot has five parts. A trial fits
+// ridge regression to the rows outside one part and measures the loss on that part, for one or more parts.
 //
-// Everything is a function of the pilot and the options: unless Options.Enough ends it, no clock is
-// read, and threads do not change a bit. The losses are of the best of many candidates, so they are
-// optimistic; errors to be published must come from rows outside of the pilot.
+// The search is successive halving (Jamieson and Talwalkar 2016): one to three rungs, each with more rows and
+// fewer candidates (type level, unrelated to the levels of a column). With few rows, kernels are tried without
+// features, as exact kernel ridge regression on a KernelMatrix. The steps are:
 //
-// Labels of numbers that name things jump from each value to the next, labels of numbers that measure
-// mostly do not. A KernelMatrix is of a kernel that is a function of the distance of two rows: few rows
-// allow kernel methods without features.
+//  1. screen tries the kernels in the first view, and the best of them in the other views. In some views, the
+//     values of numeric columns are levels, like the values of a category.
+//  2. metrics learns metrics from average gradient outer products (package agop); products learns them from pairs
+//     of columns that matter only together (package pairs).
+//  3. rougher and widths vary the kernel and the width of the best candidate.
+//  4. beside adds a narrow kernel of two columns, and piecewise-linear functions of single columns. It also looks
+//     for pairs in the residuals of the best candidate, where strong terms of other columns do not hide them.
+//  5. simplest chooses among candidates whose losses differ by at most half a standard error of the difference,
+//     row by row. confirm tries its choice with random features, landmarks with kernel values at rows as features.
+//
+// The result is a function of the pilot and the options: it does not depend on threads, and no clock is read
+// unless Options.Enough does so. A reported loss is the smallest of many, hence optimistic: published errors must
+// come from rows outside the pilot.
 package search

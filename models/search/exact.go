@@ -6,14 +6,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// scratch is memory that trials use one after the other: the pages of a new matrix cost as much as
-// its numbers.
+// scratch is memory that trials reuse: allocating a new matrix costs as much time as filling it.
 type scratch struct {
 	all, beside, k, cross, square []float64
 	scores                        []float32 // of the judged rows
 }
 
-// grow returns n numbers of any value in the place of *s.
+// grow returns *s with length n, reallocated if it is too small. Its elements are undefined.
 func grow(s *[]float64, n int) []float64 {
 	if cap(*s) < n {
 		*s = blas.Make[float64](n)
@@ -21,12 +20,12 @@ func grow(s *[]float64, n int) []float64 {
 	return (*s)[:n]
 }
 
-// exact is kernel ridge regression without features, which few rows allow: with the rows' weights w
-// and means weighted by them,
+// exact is kernel ridge regression without features, for few rows. With weights w of the rows, weighted means, H
+// for centring, K the kernel matrix and K_x the kernel between judged and training rows,
 //
 //	scores = (K_x − means) α + ȳ,   α = (HKHᵀ + λ Σw diag(1/w))⁻¹ (Y − ȳ)
 //
-// It is what features tend to as their number grows.
+// Ridge regression on random features tends to it as their number grows.
 type exact struct {
 	labels  *labels
 	train   []int
@@ -40,7 +39,7 @@ type exact struct {
 	threads int
 }
 
-// newExact prepares a fit to the rows of train, which ascend, in memory of s.
+// newExact prepares a fit to the rows train, in ascending order. s is memory.
 func newExact(all *KernelMatrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
 	n, m, k := len(train), len(judge), l.outputs
 	e := &exact{labels: l, train: train, judged: m, threads: threads, k: grow(&s.k, n*n), cross: grow(&s.cross, m*n),
@@ -102,7 +101,8 @@ func newExact(all *KernelMatrix, train, judge []int, l *labels, s *scratch, thre
 	return e
 }
 
-// code returns the target of output c of row i.
+// code returns the target of row i, scaled by the range of all targets; for classes 1 if c is the class of the
+// row, otherwise −1.
 func (l *labels) code(i, c int) float64 {
 	switch {
 	case l.grid != nil:
@@ -115,7 +115,7 @@ func (l *labels) code(i, c int) float64 {
 
 var errNotDefinite = errors.New("search: the kernel matrix is not positive definite")
 
-// scores stores the scores of the judged rows for λ.
+// scores stores the scores of the judged rows for λ. errNotDefinite means that the matrix cannot be factored.
 func (e *exact) scores(lambda float64, scores []float32) error {
 	n, k := len(e.train), e.labels.outputs
 	a := e.square

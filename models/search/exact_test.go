@@ -8,10 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 )
 
-// whole is all rows of a pilot.
+// whole returns all rows of a pilot.
 func whole(p *Pilot) *RadialRows { return newRadialRows(p.N, func(int) bool { return true }) }
 
-// The fit without features is what fits with features tend to.
+// Fits with features tend to the exact fit as the number of features grows.
 func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 	for _, classes := range []bool{false, true} {
 		p := made(120, 2, 0.1, classes, ridgeLine)
@@ -61,7 +61,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 	}
 }
 
-// A row of weight 2 is two rows.
+// A row of weight 2 counts as two rows.
 func TestWeightsOfExactFitsCountRows(t *testing.T) {
 	p := made(30, 2, 0.1, true, ridgeLine)
 	p.Weights = make([]float64, p.N)

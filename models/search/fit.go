@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// fit is a map with the sum of its training rows.
+// fit is ridge regression with a feature map, on the sums of its training rows.
 type fit struct {
 	m       features.Gridded
 	out     int
@@ -23,7 +23,7 @@ var (
 	errNoLambda  = errors.New("search: no lambda can be solved for")
 )
 
-// newFit sums the features of those rows of x, which has d columns.
+// newFit adds up the features of the rows train of x, of d numbers each. It fails if a feature is not finite.
 func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, threads int) (*fit, error) {
 	made, err := recipe.New()
 	if err != nil {
@@ -62,7 +62,7 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	return f, nil
 }
 
-// solve returns the weights for λ.
+// solve returns the linear model for λ.
 func (f *fit) solve(lambda float64) (*linear.Model, error) {
 	f.options.Lambda = []float64{lambda}
 	s, err := ridge.Solve(f.options)
@@ -72,7 +72,7 @@ func (f *fit) solve(lambda float64) (*linear.Model, error) {
 	return &linear.Model{W: s.Weights, B: s.Intercept, K: f.labels.outputs, D: f.out}, nil
 }
 
-// features returns the features of those rows of x.
+// features returns the features of the rows of x with the indices of, row-major.
 func (f *fit) features(x []float32, d int, of []int) []float32 {
 	phi := make([]float32, len(of)*f.out)
 	block := make([]float32, rows.MaxRows*d)
@@ -86,7 +86,7 @@ func (f *fit) features(x []float32, d int, of []int) []float32 {
 	return phi
 }
 
-// scores stores the scores for λ of rows with those features.
+// scores stores the scores of n rows with features phi for λ.
 func (f *fit) scores(lambda float64, phi []float32, n int, scores []float32) error {
 	m, err := f.solve(lambda)
 	if err == nil {
@@ -95,7 +95,7 @@ func (f *fit) scores(lambda float64, phi []float32, n int, scores []float32) err
 	return err
 }
 
-// solved are the losses of a fit for one λ.
+// solved has the losses of a fit for one λ.
 type solved struct {
 	lambda float64
 	*judged
@@ -107,11 +107,11 @@ const (
 	mostLambda  = 1
 )
 
-// coarse are the values of λ that are tried where nothing is known of it.
+// coarse are the λ to try first, if no earlier trial suggests one.
 var coarse = []float64{1e-5, 1e-3, 1e-7, 1e-1}
 
-// path finds the λ with the least loss: from the values to start from, it goes to neighbours by a
-// factor as long as that helps. It is nil if no λ can be solved for.
+// path returns the λ with the smallest loss. From the best of the start values it moves by a factor, at most
+// steps times, while the loss falls. best is nil if no λ could be solved for; solves counts the solutions.
 func path(start []float64, factor float64, steps int, solve func(lambda float64) *solved) (best *solved, solves int) {
 	tried := map[float64]bool{}
 	try := func(lambda float64) bool {

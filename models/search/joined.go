@@ -12,18 +12,18 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
-// Joined are the options of a kernel whose width is a number, with other features beside it. It is a
-// kernel for models/search and what it returns to; it has no name, and no options but features.
+// Joined has the options of a kernel of fixed width together with additional features. Package search and its
+// callers use it; it has no name and no options except features.
 type Joined struct {
 	Kernel   kernel.Options
 	Features int `flag:"features,common"` // of all parts together, at most
-	// Metric are steps before the kernel alone.
+	// Metric are steps before Kernel. They do not apply to Pair and Hats.
 	Metric []features.Recipe
-	// Pair returns the recipe of features of two columns; nil for none. It has half of the features that
-	// Hats leave.
+	// Pair returns the recipe of out features of two columns; nil for none. Pair and Kernel each get half of the
+	// features that Hats leave.
 	Pair func(out int, seed uint64) features.Recipe
 	Hats *preprocess.Bins // nil for none
-	// Landmarks replace random features of Kernel, whose recipe becomes their Of; nil for random features.
+	// Landmarks replace random features of Kernel, whose recipe becomes Landmarks.Of; nil for random features.
 	Landmarks *landmarks.Recipe
 }
 
@@ -37,11 +37,11 @@ func (o *Joined) Validate() error {
 	return o.Kernel.Validate()
 }
 
-// leastMain is the least number of features of a kernel with others beside it: maps write multiples of it
-// to their place.
+// leastMain is the smallest number of features of a kernel with additional ones. Kernels have a multiple of it,
+// as maps need.
 const leastMain = 16
 
-// main returns the number of features of the kernel.
+// main returns the number of features of Kernel.
 func (o *Joined) main() int {
 	n := o.Features
 	if o.Hats != nil {
@@ -61,7 +61,7 @@ func (o *Joined) Size(in int) kernel.Size {
 	return s
 }
 
-// Choose makes the recipe.
+// Choose makes the recipe, with at most Features features.
 func (o *Joined) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -88,10 +88,10 @@ func (o *Joined) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	return c, nil
 }
 
-// landmarks returns how many landmarks there are for that many features.
+// landmarks returns the number of landmarks if Kernel has that many features.
 func (o *Joined) landmarks(features int) int { return min(features, o.Landmarks.Out) }
 
-// join puts the others beside a kernel with that many features.
+// join returns the recipe of a kernel with out features, joined with the additional ones.
 func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recipe {
 	if o.Landmarks != nil {
 		main = landmarks.Recipe{Of: main, Out: o.landmarks(out), SHA256: o.Landmarks.SHA256}
@@ -109,8 +109,7 @@ func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recip
 	return preprocess.Join{Parts: parts}
 }
 
-// options returns the options of an entry's features for a part; of the kernel alone if there is nothing
-// beside it.
+// joinedOf returns the additional features of a candidate for a part. Kernel and Features are not set.
 func (r *runner) joinedOf(e *entry, part int) (*Joined, error) {
 	o := &Joined{}
 	if e.metric != nil {
@@ -131,7 +130,7 @@ func (r *runner) joinedOf(e *entry, part int) (*Joined, error) {
 	return o, nil
 }
 
-// joined returns the recipe of a kernel with that many features, with the kernels of e beside it, from rows of
+// joined returns the recipe of a kernel with out features, joined with the additional features of e, for rows of
 // the view.
 func (r *runner) joined(e *entry, part int, main features.Recipe, out int) (features.Recipe, error) {
 	o, err := r.joinedOf(e, part)
@@ -141,7 +140,7 @@ func (r *runner) joined(e *entry, part int, main features.Recipe, out int) (feat
 	return o.join(main, out, r.options.Seed), nil
 }
 
-// addBeside adds the kernels beside e's own to its matrix, in memory of s.
+// addBeside adds the kernels of the additional features to the matrix of e. s is memory.
 func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 	m := e.matrix
 	if e.Pair > 0 {

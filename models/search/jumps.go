@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// maxLevels is the largest number of levels of all columns together, of a third as many rows or
-	// more; of any number of rows there may be someLevels.
+	// The largest number of levels of all columns together is a third of the rows, but at least someLevels and at
+	// most maxLevels.
 	maxLevels  = 1024
 	someLevels = 256
-	// RowsPerLevel is the least mean number of rows of a level, fewLevels the least number of levels.
+	// RowsPerLevel is the smallest mean number of rows per level, fewLevels the smallest number of levels.
 	RowsPerLevel = 2
 	fewLevels    = 3
-	// linearSteps and linearRidge are of the fit whose residuals jump.
+	// linearSteps and linearRidge are the steps and the ridge of the linear fit whose residuals may jump.
 	linearSteps = 20
 	linearRidge = 1e-3
 )
 
-// mostJumpLevels is the largest number of levels of all columns of n rows together.
+// mostJumpLevels returns the largest number of levels of all columns together, for n rows.
 func mostJumpLevels(n int) int { return min(maxLevels, max(someLevels, n/3)) }
 
-// jumpLevels returns column j of rows of d numbers with a cut below each of its values but the
-// least; false if they are too few, too many, or have too few rows.
+// jumpLevels returns column j of rows of d numbers, with a cut at each of its values except the smallest. The
+// second result is false if it has too few or too many levels, or too few rows per level.
 func jumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 	n := len(x) / d
 	values := make([]float32, n)
@@ -46,8 +46,8 @@ func jumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 	return preprocess.BinColumn{Index: j, Cuts: values[1:]}, true
 }
 
-// jumpResiduals returns, for each output, what a linear fit to the first rows of x, of d numbers,
-// leaves of their codes, and which share of their variance that is.
+// jumpResiduals returns, for each output, the residuals of a linear fit of codes to the first rows of x (d
+// numbers each), and their share of the variance of the codes.
 func jumpResiduals(codes [][]float64, x []float32, d, threads int) (out [][]float64, share float64) {
 	n, width := len(codes[0]), d
 	row := func(i int) []float32 { return x[i*width:][:width] }
@@ -117,7 +117,7 @@ func jumpResiduals(codes [][]float64, x []float32, d, threads int) (out [][]floa
 	return out, rest / all
 }
 
-// squares returns the sum of the squared distances from the mean.
+// squares returns the sum of the squared differences from the mean.
 func squares(of []float64) (sum float64) {
 	var mean float64
 	for _, v := range of {
@@ -131,10 +131,10 @@ func squares(of []float64) (sum float64) {
 	return sum
 }
 
-// jumpShare returns which share of the variance of the residuals their means have on the
-// levels of a column, as far as a line between the means of the levels beside them does not tell
-// them, and by how many standard errors that is above what chance makes. Of numbers that measure,
-// neighbours are alike; of those that name things, they are not.
+// jumpShare measures jumps between the levels of a column: by how much the mean residual of a level differs from
+// a line between the means of the two neighbouring levels. It returns their share of the variance of the
+// residuals, and by how many standard errors they exceed chance. Numbers that measure something have similar
+// means at neighbouring values; numbers that name things do not.
 func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
 	n, most := len(left[0]), len(column.Cuts)+1
 	level := make([]int, n)

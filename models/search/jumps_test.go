@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// table returns rows of a whole number below 30 and a number, and labels of them.
+// table returns rows of two columns, a whole number below 30 and a real number, and codes of their
+// labels.
 func table(n int, label func(place int, x float64) float64) (rows []float32, codes [][]float64) {
 	r := rand.New(rand.NewPCG(4, 2))
 	codes = make([][]float64, 1)
@@ -18,7 +19,7 @@ func table(n int, label func(place int, x float64) float64) (rows []float32, cod
 	return rows, codes
 }
 
-// A linear fit leaves the noise of a line, and all of what is not a line.
+// A linear fit leaves only the noise of a line, and everything that is not linear.
 func TestResidualsMatchLeastSquares(t *testing.T) {
 	rows, codes := table(600, func(place int, x float64) float64 { return 3 + float64(place)/8 - 2*x })
 	left, share := jumpResiduals(codes, rows, 2, 2)
@@ -34,7 +35,8 @@ func TestResidualsMatchLeastSquares(t *testing.T) {
 	}
 }
 
-// Labels jump between the values of numbers that name, and not of those that measure or say nothing.
+// Labels jump between the values of a column of names. They do not if the column measures something
+// or is irrelevant.
 func TestJumpsAreOfNumbersThatName(t *testing.T) {
 	for name, c := range map[string]struct {
 		label func(place int, x float64) float64
@@ -61,7 +63,8 @@ func TestJumpsAreOfNumbersThatName(t *testing.T) {
 	}
 }
 
-// Levels are as many as may be, with as many rows as they have to have, wherever the rows of a value are.
+// The limits on levels and on rows per level hold whether or not rows with equal values are
+// neighbours.
 func TestLevelsAreFewEnough(t *testing.T) {
 	for _, c := range []struct {
 		rows, values, most int

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// landmarkFeatures is the largest number of features at which landmarks are compared with random features if
-	// there are too many rows for exact kernels. With half as many, they are not chosen on tables that they improve.
+	// landmarkFeatures is the largest number of features for comparing landmarks with random features if there are too
+	// many rows for exact kernels. With half as many, tables that landmarks would improve do not get them.
 	landmarkFeatures = 2048
-	// landmarkWidths is the number of widths, each half of the one before, of a kernel at landmarks: inner products
-	// of its values are smoother than the kernel.
+	// landmarkWidths is the number of widths to try with landmarks, each half of the one before: inner products of
+	// kernel values are smoother than the kernel.
 	landmarkWidths = 3
 	// landmarkShare bounds the number of landmarks, as a share of the rows that they are drawn from. With more, λ is
 	// hard to choose: a fit to four fifths of all rows has as many rows as landmarks, where test errors peak (double
@@ -24,9 +24,9 @@ const (
 	landmarkColumns = 256
 )
 
-// landmarks returns chosen, or its best variant at landmarks (package landmarks) if the loss of that variant is more
-// than half a standard error below the loss of as many random features. Random features approximate a narrow kernel
-// badly unless there are many more of them than rows.
+// landmarks returns the best variant of chosen with landmarks (package landmarks) if its loss is more than half a
+// standard error below the loss of as many random features; otherwise chosen. Random features approximate a
+// narrow kernel badly unless there are many more of them than rows.
 func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry, error) {
 	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewest || r.views[chosen.View].d > landmarkColumns {
 		return chosen, nil
@@ -56,8 +56,8 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 	return chosen, nil
 }
 
-// atLandmarks returns the best variant of chosen at landmarks, with its width or a smaller one. It stops when
-// a smaller width does not lower the loss, and returns nil if the first cannot be fitted.
+// atLandmarks returns the best variant of chosen with landmarks, with its width or a smaller one. It stops when a
+// smaller width does not lower the loss. best is nil if the first variant cannot be fitted.
 func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (best *entry, err error) {
 	start := coarse[:3]
 	for i, width := 0, chosen.Width; i < landmarkWidths; i, width = i+1, width/2 {
@@ -79,8 +79,8 @@ func mostLandmarks(features, rows int) int {
 	return max(1, min(features, int(landmarkShare*float64(rows))))
 }
 
-// at returns a recipe of landmarks for a kernel, and a function that releases them. The landmarks are the first
-// distinct ones of the given rows of x, at most as many as the kernel has features.
+// at returns the recipe of a kernel at landmarks, and a function that releases them. The landmarks are the first
+// distinct ones of the given rows, at most as many as the kernel has features.
 func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
 	_, out, err := features.Dims(kernel)
 	if err != nil {
@@ -91,7 +91,8 @@ func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, re
 	return landmarks.Recipe{Of: kernel, Out: of.Count, SHA256: sum}, release, err
 }
 
-// finishLandmarks stores landmarks in the result, drawn from all rows of the pilot, and their recipe without a kernel.
+// finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
+// in the result.
 func (r *runner) finishLandmarks(to *Result, x *scaled) error {
 	of := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.Count(r.options.Features), r.pilot.N))
 	var err error

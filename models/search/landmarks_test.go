@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/features/landmarks"
 )
 
-// Of clusters, 512 landmarks are much better than as many random features. Of a wave of one column, which a few
-// features follow, they are not, and random features stay.
+// For clusters, 512 landmarks are much better than 512 random features. For a wave of one column,
+// which a few random features represent, they are not, and random features stay.
 func TestLandmarksAreChosenWhereRandomFeaturesAreTooFew(t *testing.T) {
 	wave := made(1000, 1, 0, false, func(x []float32) float64 { return math.Sin(3 * float64(x[0])) })
 	for name, p := range map[string]*Pilot{"clusters": clusters(1000), "a wave": wave} {
@@ -54,7 +54,8 @@ func TestLandmarksAreChosenWhereRandomFeaturesAreTooFew(t *testing.T) {
 	}
 }
 
-// A pair of columns stands next to any number of landmarks, and has as many features as next to random ones.
+// A pair is possible next to any number of landmarks. It has as many features as next to random
+// ones.
 func TestPairsStandNextToLandmarks(t *testing.T) {
 	odd := false
 	for _, n := range []int{400, 401, 402} {

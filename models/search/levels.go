@@ -13,39 +13,34 @@ import (
 const (
 	// standardView is the name of the view of standardised columns.
 	standardView = "standard"
-	// mostOutputs is the largest number of classes with which columns may be levels.
+	// mostOutputs is the largest number of classes for which levels are tried.
 	mostOutputs = 100
 	// levelsView is the name of the view in which some columns are levels.
 	levelsView = "levels"
-	// wholeView, bothView and differencesView are the names of views in which all columns of small whole numbers are
-	// levels. In bothView the numbers stay next to the levels, and differencesView adds distances of two columns. Each
-	// column has at most mostWhole levels. These views are for pilots of wholeRows or more, because with few rows more
-	// candidates make the choice worse.
+	// In wholeView, bothView and differencesView all columns of small whole numbers are levels, at most mostWhole per
+	// column. bothView keeps the numbers next to the levels, and differencesView adds distances of two columns. These
+	// views need wholeRows rows, because with few rows more candidates make the choice worse.
 	wholeView       = "whole numbers as levels"
 	bothView        = "whole numbers and levels"
 	differencesView = "whole numbers, levels and differences"
 	mostWhole       = 32
 	wholeRows       = 800
-	// levelWeight is the number that stands for a level among a few columns, as for a
-	// category. Among more than fewColumns the number grows as distances do; otherwise levels
-	// would hardly count before a metric is learned.
+	// levelWeight is the value of a level's indicator if there are few columns, as for a category. Among more than
+	// fewColumns the value grows as distances do; otherwise levels would hardly count before a metric is learned.
 	levelWeight = 0.7
 	fewColumns  = 16
-	// Jumps between levels count if they are at least a share leastJumps of the variance of the
-	// residuals of a linear fit, and a share leastShare of the variance of the labels, and at least
-	// sureJumps standard errors above chance.
+	// Jumps between levels must explain at least the share leastJumps of the variance of the residuals of a linear fit
+	// and the share leastShare of the variance of the labels, and be at least sureJumps standard errors above chance.
 	leastJumps = 0.05
 	leastShare = 0.01
 	sureJumps  = 5
-	// jumpRows is the largest number of rows in which jumps are counted. jumpNumbers bounds the numbers in these rows
-	// times the outputs.
+	// jumpRows is the largest number of rows used to measure jumps; jumpNumbers bounds their numbers times the outputs.
 	jumpRows    = 4000
 	jumpNumbers = 10_000_000
 )
 
-// addLevels adds the views in which columns are levels, if there are any. In one, these are the columns that seem to
-// name things; in the others, all columns of small whole numbers, without the numbers or with them and their
-// differences.
+// addLevels adds views in which columns are levels, if there are any: one with the columns that seem to name
+// things, and others with all columns of small whole numbers, without or with the numbers and their differences.
 func (r *runner) addLevels(views *[]View) error {
 	if r.options.Levels == nil || (*views)[0].Name != standardView || r.pilot.N < fewest || r.outputs > mostOutputs {
 		return nil
@@ -85,7 +80,7 @@ func (r *runner) addLevels(views *[]View) error {
 	return add(differencesView, of, whole)
 }
 
-// whole returns the levels of all columns of small whole numbers; none if there are none, or too many.
+// whole returns the levels of all columns of small whole numbers; no columns if these are too many levels.
 func (r *runner) whole(s *scaled) preprocess.BinLevels {
 	most := mostJumpLevels(r.pilot.N)
 	to, total := newLevels(s.d), 0
@@ -104,8 +99,8 @@ func (r *runner) whole(s *scaled) preprocess.BinLevels {
 	return to
 }
 
-// isWhole tells whether all numbers of a column of the pilot are whole, except for one value: the mean that
-// stands for missing numbers.
+// isWhole reports whether all values of a column of the pilot are whole numbers. One other value is allowed: the
+// mean that replaces missing values.
 func (r *runner) isWhole(j int) bool {
 	other := float32(math.NaN())
 	for i := range r.pilot.N {
@@ -121,14 +116,14 @@ func (r *runner) isWhole(j int) bool {
 	return true
 }
 
-// newLevels returns a recipe without columns yet, for rows of d numbers.
+// newLevels returns a recipe of levels without columns, for rows of d numbers.
 func newLevels(d int) preprocess.BinLevels {
 	return preprocess.BinLevels{In: d, Weight: levelWeight * float32(math.Sqrt(max(1, float64(d)/fewColumns)))}
 }
 
-// levels returns the levels of the columns that seem to name things rather than measure them, such as
-// the numbers of states; none if there are none. All rows of the pilot decide which columns these are,
-// by far more than chance. The view is then judged like others, on rows that candidates have not seen.
+// levels returns the levels of the columns that seem to name things rather than to measure them, such as numbers
+// of states. All rows of the pilot, also those to judge, decide which columns these are, so they must exceed
+// chance by far. The view is then judged like any other, on rows that candidates were not fitted to.
 func (r *runner) levels(s *scaled) preprocess.BinLevels {
 	type found struct {
 		column preprocess.BinColumn
@@ -176,14 +171,14 @@ func (r *runner) levels(s *scaled) preprocess.BinLevels {
 	return to
 }
 
-// MoreColumns bounds how many numbers a view of levels adds to each row, in a pilot of n rows of d
-// numbers.
+// MoreColumns returns an upper bound on the numbers that a view with levels adds to each row, for a pilot of n
+// rows of d numbers.
 func MoreColumns(n, d int) int {
 	return min(mostJumpLevels(n), d*(n/RowsPerLevel)) + differences.Most(d)
 }
 
-// levelsFor returns the view of levels in which metrics are learned, in addition to the view of the best candidate.
-// It is the view of numbers that name things, or else the better view of whole numbers; "" if there is none.
+// levelsFor returns the view with levels in which metrics are learned, in addition to the view of the best
+// candidate: levelsView, or else the best of the other views with levels, or else "".
 func (r *runner) levelsFor(field []*entry) string {
 	if r.views[levelsView] != nil {
 		return levelsView

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// places returns a pilot whose first column is one of 30 whole numbers: what of returns for it is the slope of
-// the labels in the second.
+// places returns a pilot whose first column is one of 30 whole numbers. of(number) is the slope of
+// the labels in the second column.
 func places(n int, classes bool, of func(place int) float64) *Pilot {
 	p := made(n, 3, 0.3, classes, func(x []float32) float64 {
 		place := int(math.Abs(float64(x[0]))*1e4) % 30
@@ -21,7 +21,7 @@ func places(n int, classes bool, of func(place int) float64) *Pilot {
 	return p
 }
 
-// named are numbers that say nothing of those beside them.
+// named is a function of place that says nothing about neighbouring places.
 func named(place int) float64 { return float64(place*place*7%13)/3 - 2 }
 
 func withLevels(p *Pilot) Options {
@@ -51,7 +51,7 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 	}
 }
 
-// Numbers that count things and those that are codes are tried as levels alike, if they are whole and few.
+// Columns of few whole numbers are tried as levels, whether they are counts or codes.
 func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
 	campaign.Long(t)
 	p := made(800, 4, 0.1, false, func(x []float32) float64 {
@@ -76,7 +76,7 @@ func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
 	}
 }
 
-// Among many columns that do not matter, levels predict no better than numbers until a metric is learned.
+// Among many irrelevant columns, levels predict no better than numbers until a metric is learned.
 func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
 	campaign.Long(t)
 	d, things := campaign.Of(40, 100), campaign.Of(50, 150)
@@ -99,7 +99,7 @@ func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
 	}
 }
 
-// of numbers that measure something, and of those that labels do not depend on, no candidate makes levels.
+// No candidate uses levels of columns that measure something or that labels do not depend on.
 func TestNumbersThatMeasureStayNumbers(t *testing.T) {
 	for name, of := range map[string]func(place int) float64{
 		"a line":  func(place int) float64 { return float64(place) / 5 },

@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// factors multiply scores before their softmax: see package score.
+// factors are the multiples of scores that are tried in the softmax; see package score.
 var factors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
 
 // judged has the losses of a fit on rows that it was not fitted to.
@@ -16,7 +16,7 @@ type judged struct {
 	wrong  float64   // weight of the rows with another class
 }
 
-// mean returns the mean loss, +Inf without rows.
+// mean returns the weighted mean loss, +Inf without rows.
 func (j *judged) mean() float64 {
 	if len(j.loss) == 0 {
 		return math.Inf(1)
@@ -35,8 +35,8 @@ func (j *judged) add(k *judged) {
 	j.wrong += k.wrong
 }
 
-// judge returns the losses of rows with those scores (row-major, one per output): squared errors
-// of targets as fractions of their range, or log losses of classes at the best of the factors.
+// judge returns the losses of rows with those scores (row-major, one per output): squared errors of targets as
+// fractions of their range, or log losses of classes with the best of the factors.
 func (l *labels) judge(rows []int, scores []float32) *judged {
 	j := &judged{loss: make([]float64, len(rows))}
 	for _, i := range rows {
@@ -84,7 +84,7 @@ func (l *labels) judge(rows []int, scores []float32) *judged {
 	return j
 }
 
-// logLoss returns −log of the softmax of the scores times beta at the class.
+// logLoss returns −log p of the class, where p is the softmax of the scores times beta.
 func logLoss(scores []float32, class int, beta float64) float64 {
 	most := float64(scores[0])
 	for _, s := range scores {
@@ -93,8 +93,8 @@ func logLoss(scores []float32, class int, beta float64) float64 {
 	return loss.Log(loss.SumExp(scores, most, beta)) - float64(beta*(float64(scores[class])-most))
 }
 
-// worse returns by how much the mean loss of a exceeds b's, which judge the same rows, and
-// the standard error of that difference.
+// worse returns the mean loss of a minus the mean loss of b, for the same judged rows, and the standard error of
+// the difference.
 func worse(a, b *judged) (by, se float64) {
 	n := float64(len(a.loss))
 	var sum, squares float64

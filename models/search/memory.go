@@ -6,14 +6,14 @@ import (
 	"github.com/bochner-ml/bochner/models/search/pairs"
 )
 
-// oneJudges is the number of rows from which on one part of a pilot has fewJudged rows, by far.
+// oneJudges is a number of rows from which on, with a wide margin, a single part of the pilot has fewJudged rows.
 const oneJudges = parts * fewJudged * 4 / 3
 
-// levelViews is the largest number of views with levels, which come on top of the others.
+// levelViews is the largest number of views with levels, in addition to the given views.
 const levelViews = 3
 
-// Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, that many
-// more in views with levels, with that many outputs, other views and threads.
+// Memory returns an upper bound on the bytes that a search needs for a pilot of n rows of d numbers. In views
+// with levels, rows are longer by up to more numbers. views is the number of given views.
 func Memory(n, d, more, outputs, views, threads int) int64 {
 	plain := 4 * int64(n) * int64(d) * int64(1+views)
 	d += more
@@ -22,8 +22,8 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 	for _, i := range levelsOf(n) {
 		size := sizes[i]
 		if size.exact {
-			// Kernels without features: of all rows that have a part, mostly one, in few rows
-			// two or more, with what is beside them, of the training rows twice, and to the others.
+			// Exact kernels: matrices of all rows of the trial with the additional features, twice of
+			// the training rows, and between these and the judged rows. Of few rows more than one part judges.
 			train := min(int64(size.train), int64(n))
 			all := train + int64(size.judge)
 			if n < oneJudges {
@@ -36,7 +36,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 			// Rows in two metrics of each part, with distances in two norms.
 			parts := min(parts, parts*fewJudged/int64(max(n, 1))+2)
 			shared = 2 * parts * (rows + 2*near)
-			// The fits that metrics are learned from.
+			// Fits to learn metrics from.
 			fit = max(fit, fitBytes(n, d, min(mostFeatures, max(leastFeatures, n)), 0, outputs))
 			continue
 		}
@@ -51,7 +51,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 		shared + max(pairs.Memory(n, d-more), pairs.Memory(n, d))
 }
 
-// fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.
+// fitBytes bounds the memory of a fit: its sum, equations, features of judged rows, and rows in a metric.
 func fitBytes(n, d, features, judge, outputs int) int64 {
 	shape := ridge.Shape{Dim: features, Outputs: outputs, Regression: outputs == 1}
 	return ridge.Memory(shape, 0, 1, 1, false) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) +

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// Largest numbers of rounds in which a metric is learned, from many rows and from few.
+	// Largest numbers of rounds of learning a metric, on many rows and on few.
 	mostRounds = 8
 	fewRounds  = 2
-	// someRounds are made while each is worth it, more only while the loss falls steeply.
+	// someRounds is the round from which on steep applies instead of worth.
 	someRounds = 4
-	// worth is the share of the loss below which a metric has to come for another round.
+	// A further round needs a loss below this multiple of the loss before.
 	worth = 0.995
 	steep = 0.95
 	// fullColumns is the largest row length of full metrics.
@@ -29,10 +29,11 @@ const (
 	mostFeatures  = 1024
 )
 
-// root is how a metric follows from gradients.
+// root says how a metric follows from the average outer product of gradients.
 var root = agop.Root{Floor: 0.001, Power: 1}
 
-// learned is a metric learned from the rows without one part, or, in the last place, from all.
+// learned is a metric. A candidate has one per part, learned from the rows outside it, and a last one for all
+// rows.
 type learned struct {
 	recipe features.Recipe
 	file   []byte // that the recipe names; nil for a diagonal one
@@ -41,7 +42,7 @@ type learned struct {
 	later  func() (*learned, error) // learns it when it is needed; nil once it is learned
 }
 
-// ready learns a metric that was left for later.
+// ready learns the metric if that was put off (later).
 func (m *learned) ready() error {
 	if m.later == nil {
 		return nil
@@ -53,8 +54,8 @@ func (m *learned) ready() error {
 	return err
 }
 
-// within returns the rows of a view in a metric that is learned from it. Trials of few rows share them with
-// their distances.
+// within returns the rows of a view in a metric. On rungs with exact kernels it keeps them, with their distances,
+// for other trials.
 func (r *runner) within(m *learned, s *scaled, l *level) (*scaled, error) {
 	if !l.exact {
 		return m.apply(s)
@@ -72,7 +73,7 @@ func (r *runner) within(m *learned, s *scaled, l *level) (*scaled, error) {
 	return m.rows, err
 }
 
-// release drops the rows in metrics that no candidate of the field has.
+// release drops the kept rows of metrics that no candidate of the field uses.
 func (r *runner) release(field []*entry) {
 	r.shared = slices.DeleteFunc(r.shared, func(m *learned) bool {
 		used := slices.ContainsFunc(field, func(e *entry) bool { return slices.Contains(e.metric, m) })
@@ -95,12 +96,12 @@ func (m *learned) apply(s *scaled) (*scaled, error) {
 	return t, nil
 }
 
-// smooth tells whether metrics are learned from the candidate's kernel.
+// smooth reports whether metrics can be learned from the candidate's kernel.
 func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].smooth }
 
-// metrics tries metrics that are learned in the views of the best candidate and of the best smooth
-// one, which gains more from them, and of levels: among many columns that do not matter, levels
-// help once a metric tells which do.
+// metrics tries learned metrics in the view of the best candidate, in the view of the best smooth one, which
+// gains more from them, and in a view with levels. Among many irrelevant columns, levels help only once a metric
+// has found the relevant ones.
 func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	views := []string{field[0].View}
 	smooth := slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && r.smooth(e) })
@@ -120,9 +121,9 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 	return r.metricsIn(ctx, levels, kinds[:1], field, l)
 }
 
-// metricsIn tries metrics of these kinds that are learned from the best smooth candidate in a view,
-// and again from the best one that has such a metric, as long as that helps; full ones unless a
-// metric in another view does better.
+// metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from
+// the best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does
+// better.
 func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, field []*entry,
 	l *level) ([]*entry, error) {
 	first, leader := r.plain(field, view), view == field[0].View && field[0].Metric == NoMetric
@@ -157,8 +158,8 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, fie
 	return field, nil
 }
 
-// rounds tries metrics that are learned from a candidate, and again from the best smooth one with such a metric, as
-// long as that helps. It adds all of them to the field.
+// rounds tries metrics learned from the candidate parent, then from the best smooth one that has such a metric,
+// while the loss falls. It returns the field with all of them added.
 func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, field []*entry,
 	l *level) ([]*entry, error) {
 	most, least := mostRounds, least(field)
@@ -189,12 +190,11 @@ func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels
 	return field, nil
 }
 
-// behind is the multiple of the least loss from which on a view, a kernel or a candidate is not
-// tried further.
+// behind: a candidate, kernel or view whose loss is more than behind times the smallest is not tried further.
 const behind = 1.1
 
-// leading returns the kernels of the parent and of the best candidate, and smooth ones that are not
-// far behind: the next metric may come from them.
+// leading returns the kernels for the next metric: the parent's, the best candidate's, and smooth ones with
+// losses not far from the best.
 func (r *runner) leading(field []*entry, parent string) []string {
 	names, least := []string{parent}, least(field)
 	for _, e := range field {
@@ -206,7 +206,7 @@ func (r *runner) leading(field []*entry, parent string) []string {
 	return names
 }
 
-// least returns the least loss of candidates.
+// least returns the smallest loss of the candidates, +Inf if all failed.
 func least(field []*entry) float64 {
 	least := math.Inf(1)
 	for _, e := range field {
@@ -217,13 +217,13 @@ func least(field []*entry) float64 {
 	return least
 }
 
-// withoutHelper drops candidates whose kernel is not one to choose.
+// withoutHelper returns the candidates without those whose kernel only serves to learn metrics.
 func (r *runner) withoutHelper(field []*entry) []*entry {
 	return slices.DeleteFunc(slices.Clone(field), func(e *entry) bool { return r.helper != "" && e.Kernel == r.helper })
 }
 
-// kernelsFor returns the kernels to try metrics with: the best of each family, because few rows
-// favour smooth kernels; if few are wanted, the kernels of these two candidates.
+// kernelsFor returns the kernels to try with a metric: the best of each family, because few rows favour smooth
+// kernels. If few is true, it returns only the kernels of first and of the best candidate.
 func (r *runner) kernelsFor(field []*entry, first *entry, few bool) []string {
 	names, families := []string{first.Kernel}, []string{r.kernels[first.Kernel].family}
 	for _, e := range field {
@@ -235,7 +235,7 @@ func (r *runner) kernelsFor(field []*entry, first *entry, few bool) []string {
 	return names
 }
 
-// plain returns the best smooth candidate in a view that has no metric; nil if there is none.
+// plain returns the best smooth candidate without a metric in a view; nil if there is none.
 func (r *runner) plain(field []*entry, view string) *entry {
 	for _, e := range field {
 		if e.judged != nil && e.View == view && e.Metric == NoMetric && r.smooth(e) {
@@ -245,7 +245,8 @@ func (r *runner) plain(field []*entry, view string) *entry {
 	return nil
 }
 
-// refine tries candidates with a metric that is learned from the fits of the parent.
+// refine learns a metric from the fits of parent, one for each part, and tries the kernels with it. It returns
+// the tried candidates; none if no metric can be learned.
 func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string,
 	l *level) ([]*entry, error) {
 	found := make([]*learned, len(l.train)+1)
@@ -294,8 +295,8 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 	})
 }
 
-// learn learns a metric from a fit to the rows without one part; to the rows of all parts for the one after
-// the last.
+// learn learns a metric from a fit of parent to the rows outside one part; the part after the last means all
+// rows.
 func (r *runner) learn(parent *entry, kind string, part int, l *level, threads int) (*learned, error) {
 	x, steps := r.views[parent.View], []features.Recipe(nil)
 	if parent.metric != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 )
 
-// Where a rough kernel leads in a view in which no smooth one was tried, metrics are learned in this view and in that
-// of the best smooth one.
+// If a rough kernel leads in a view in which no smooth one was tried, metrics are learned in this
+// view and in the view of the best smooth candidate.
 func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 	p := made(250, 4, 0.1, false, ridgeLine)
 	r, all, err := newRunner(p, options(p))
@@ -40,7 +40,8 @@ func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 	}
 }
 
-// Frequencies of rough kernels have no second moment, so their metrics are learned from a Gaussian, which is not chosen.
+// Frequencies of rough kernels have no second moment. Metrics are then learned from a Gaussian,
+// which is not chosen.
 func TestRoughKernelsAloneGetAMetric(t *testing.T) {
 	for _, k := range []kernel.Options{&fourier.LaplaceOptions{}, &fourier.ExponentialOptions{Exponent: 1.4}} {
 		p := made(400, 5, 0.05, false, func(x []float32) float64 { return math.Sin(2 * float64(x[1])) })
@@ -54,7 +55,7 @@ func TestRoughKernelsAloneGetAMetric(t *testing.T) {
 	}
 }
 
-// Rougher kernels are tried beside the best one as long as that helps.
+// Rougher kernels than the best one are tried while the loss falls.
 func TestTheRoughnessOfTheKernelIsFound(t *testing.T) {
 	p := made(400, 1, 0.01, false, func(x []float32) (sum float64) { // Weierstrass (1872)
 		for k := range 12 {

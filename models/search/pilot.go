@@ -13,8 +13,8 @@ import (
 // MaxRows is the largest number of rows of a pilot.
 const MaxRows = 10000
 
-// Pilot is a sample of the training rows, in the order of their content hashes, so that its first
-// rows are a sample too.
+// Pilot is a sample of the training rows, in the order of the hashes of their content, so that its first rows are
+// a sample, too.
 type Pilot struct {
 	X    []float32 // N×D, row-major: columns as plain numbers, before any scaling
 	N, D int
@@ -25,13 +25,13 @@ type Pilot struct {
 
 	Weights []float64 // of the rows, > 0; nil if they are all 1
 
-	// Part has the part of each row, below Parts; nil if the numbers of the rows decide it.
+	// Part has the part of each row, less than Parts; nil if the hash of a row decides it.
 	Part []uint8
-	// Ordered says that a part is judged by fits to later parts alone, which are earlier in time.
+	// Ordered says that a part is judged by fits to later parts only, whose rows are earlier in time.
 	Ordered bool
 }
 
-// Constant tells that all labels are equal, so that there is nothing to predict.
+// Constant reports whether all labels are equal, so that there is nothing to predict.
 func (p *Pilot) Constant() bool {
 	return !slices.ContainsFunc(p.Y, func(y float64) bool { return y != p.Y[0] })
 }
@@ -56,7 +56,7 @@ func (p *Pilot) validate() error {
 	return nil
 }
 
-// Parts is the number of parts of a pilot, of which a candidate is fitted to all but one.
+// Parts is the number of parts of a pilot. A candidate is fitted to all but one.
 const Parts = 5
 
 const parts = Parts
@@ -64,7 +64,7 @@ const parts = Parts
 // salt separates the parts of a pilot from the folds of the data and from samples.
 const salt = 0x70696c6f74 // "pilot"
 
-// split assigns the rows to the parts: as Part says, or by their numbers, so that equal rows share a part.
+// split returns the part of each row: Part, or from the hash of its numbers, so that equal rows share a part.
 func (p *Pilot) split() []uint8 {
 	if p.Part != nil {
 		return p.Part
@@ -77,7 +77,7 @@ func (p *Pilot) split() []uint8 {
 	return part
 }
 
-// labels are the labels of a pilot as a fit takes them.
+// labels are the labels of a pilot in the form that fits use.
 type labels struct {
 	y       []float64
 	scaled  []float32          // targets as fractions of the grid's range
@@ -112,7 +112,7 @@ func (p *Pilot) labels() (*labels, error) {
 	return l, nil
 }
 
-// grids returns the grid of the targets as sums take it; nil for classes.
+// grids returns the grid of the targets, for package ridge; nil for classes.
 func (l *labels) grids() linear.Grids {
 	if l.grid == nil {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"github.com/bochner-ml/bochner/models/search/pairs"
 )
 
-// unexplained is the share of the loss without features from which pairs are looked for.
+// unexplained is the share of the loss without features above which products looks for pairs.
 const unexplained = 0.2
 
-// pairRoot is how a metric follows from the products: other columns keep more weight than in learned metrics.
+// pairRoot says how a metric follows from the pairs. Other columns keep more weight than in a learned metric.
 var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 
-// products tries metrics of columns that matter together, if the best candidate does not explain the labels,
-// and metrics that are learned from these.
+// products tries metrics of columns that matter only together, and then metrics learned from these, if the best
+// candidate leaves much of the labels unexplained.
 func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	view := r.options.Views[0].Name
 	best, smooth := field[0], r.plain(field, view)
@@ -58,7 +58,7 @@ func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*ent
 	return field, err
 }
 
-// nullLoss is the loss without features, as a share of l.scale: 1, or the entropy of the classes.
+// nullLoss returns the loss without features, divided by l.scale: 1, or the entropy of the classes in nats.
 func (r *runner) nullLoss(l *level) float64 {
 	if r.grid != nil {
 		return 1
@@ -77,8 +77,8 @@ func (r *runner) nullLoss(l *level) float64 {
 	return h
 }
 
-// weighs tells whether a metric that was learned in a view, and does better than none, already stretches the
-// columns with most of the weights.
+// weighs reports whether the best diagonal metric in a view, if it does better than no metric, already stretches
+// the columns that have most of the weights.
 func (r *runner) weighs(field []*entry, view string, weights []float64) bool {
 	best := func(metric string) int {
 		return slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && e.View == view && e.Metric == metric })
@@ -101,10 +101,11 @@ func (r *runner) weighs(field []*entry, view string, weights []float64) bool {
 	return known >= float64(0.8*all)
 }
 
-// mostCodes is the number of combinations of classes that products are aligned with.
+// mostCodes is the largest number of codes of the classes.
 const mostCodes = 3
 
-// codes returns what products are aligned with: targets, or some combinations of the classes.
+// codes returns what products are aligned with: targets, codes ±1 of classes, or hashed codes 0, 1 of many
+// classes.
 func (r *runner) codes(train []int) [][]float32 {
 	var out [][]float32
 	number := 1
@@ -128,7 +129,7 @@ func (r *runner) codes(train []int) [][]float32 {
 	return out
 }
 
-// pairWeights returns the weights of the columns of a view, by the rows of train; nil for none.
+// pairWeights returns the weights of a view's columns from pairs, on the rows train; nil if there are none.
 func (r *runner) pairWeights(s *scaled, train []int) []float64 {
 	train = train[:min(len(train), pairs.MaxRows)]
 	return pairs.Weights(pairs.Rows{X: s.x, D: s.d, Of: train}, r.codes(train), r.options.Threads)

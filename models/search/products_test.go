@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// hidden returns a pilot of d columns of which only 3 and 11 matter, and only together.
+// hidden returns a pilot of d columns. Only columns 3 and 11 matter, and only together.
 func hidden(n, d, classes int, seed uint64, y func(a, b float64) float64) *Pilot {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	p := &Pilot{N: n, D: d, Classes: classes}
@@ -31,8 +31,7 @@ func hidden(n, d, classes int, seed uint64, y func(a, b float64) float64) *Pilot
 func product(a, b float64) float64 { return a * b }
 func parity(a, b float64) float64  { return float64((int(a) + int(b)) % 2) }
 
-// A pair of columns that matter only together has the weights, and with labels that are
-// noise there are none.
+// Two columns that matter only together have the largest weights. Shuffled labels rarely give any.
 func TestProductsFindPairs(t *testing.T) {
 	seeds := campaign.Of(4, 8)
 	for _, c := range []struct {
@@ -79,7 +78,7 @@ func pairWeights(t *testing.T, p *Pilot) []float64 {
 	return w
 }
 
-// The search learns from such a pair what no kernel of all columns sees.
+// The search learns from such a pair what a kernel of all columns does not see.
 func TestASearchFindsPairs(t *testing.T) {
 	campaign.Long(t)
 	p := hidden(campaign.Of(1000, 1500), 40, 0, 1, func(a, b float64) float64 { return math.Sin(9*a) * b })

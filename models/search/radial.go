@@ -2,14 +2,15 @@ package search
 
 import "github.com/bochner-ml/bochner/internal/blas"
 
-// KernelMatrix is a kernel matrix.
+// KernelMatrix is a symmetric kernel matrix of some rows.
 type KernelMatrix struct {
 	*RadialRows
 	N int       // rows
 	K []float64 // lower triangle
 }
 
-// newKernelMatrix computes a kernel (see fourier.Radial) of rows at a width, in k, which has Triangle(d.N) numbers.
+// newKernelMatrix computes the matrix of a kernel (see fourier.Radial) at a width, from the distances d. It
+// stores it in k, which has triangle(d.N) numbers.
 func newKernelMatrix(at func(t []float64), d *Distances, width float64, k []float64) *KernelMatrix {
 	m := &KernelMatrix{d.RadialRows, d.N, k}
 	inverse := 1 / width
@@ -24,10 +25,10 @@ func newKernelMatrix(at func(t []float64), d *Distances, width float64, k []floa
 	return m
 }
 
-// productRows is the number of rows whose products are computed at a time.
+// productRows is the number of rows whose products are computed at the same time.
 const productRows = 256
 
-// addProducts adds the inner products of the rows of phi, of d numbers each.
+// addProducts adds the inner products of the rows of phi (N×d) to the matrix.
 func (m *KernelMatrix) addProducts(phi []float32, d, threads int) {
 	const block = productRows
 	rows, sums := make([]float64, len(phi)), make([]float64, block*m.N)

@@ -8,13 +8,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// RadialRows are some of the rows of a matrix.
+// RadialRows are the rows of a pilot that a rung uses.
 type RadialRows struct {
 	rows []int // ascending
 	At   []int // where each row of the matrix is among them; 0 of others
 }
 
-// newRadialRows returns the rows among n for which has is true.
+// newRadialRows returns the rows, of n, for which has is true.
 func newRadialRows(n int, has func(row int) bool) *RadialRows {
 	r := &RadialRows{At: make([]int, n)}
 	for i := range n {
@@ -26,7 +26,7 @@ func newRadialRows(n int, has func(row int) bool) *RadialRows {
 	return r
 }
 
-// of returns those rows of x, of d numbers each.
+// of returns these rows of x, which has d numbers in each row.
 func (r *RadialRows) of(x []float32, d int) []float32 {
 	dst := make([]float32, 0, len(r.rows)*d)
 	for _, i := range r.rows {
@@ -35,18 +35,17 @@ func (r *RadialRows) of(x []float32, d int) []float32 {
 	return dst
 }
 
-// triangle returns where row i of a lower triangle begins, whose rows lie one after the other; of n
-// rows it is their size.
+// triangle returns where row i of a packed lower triangle begins; triangle(n) is the size for n rows.
 func triangle(i int) int { return i * (i + 1) / 2 }
 
-// Distances are those between rows.
+// Distances are the distances between rows.
 type Distances struct {
 	*RadialRows
 	N       int       // rows
 	between []float32 // lower triangle
 }
 
-// newDistances computes the distances of some rows of x, of dim numbers each.
+// newDistances computes the distances between some rows of x, of dim numbers each.
 func newDistances(x []float32, dim int, rows *RadialRows, of kernel.Distance, threads int) *Distances {
 	n := len(rows.rows)
 	d := &Distances{RadialRows: rows, N: n, between: make([]float32, triangle(n))}

@@ -10,13 +10,15 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 )
 
-// Matrices of some rows are those of the kernels of recipes, plus inner products.
+// Kernel matrices of some rows agree with the kernels of recipes. Inner products of features are
+// added to them.
 func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 	const n, d = 30, 3
 	random := rand.New(rand.NewPCG(1, n))
 	x := make([]float32, n*d)
 	for i := range x {
-		if x[i] = float32(random.NormFloat64()); i%4 == 0 {
+		x[i] = float32(random.NormFloat64())
+		if i%4 == 0 {
 			x[i] = 0
 		}
 	}

@@ -6,8 +6,9 @@ import (
 	"github.com/bochner-ml/bochner/models/search/pairs"
 )
 
-// pairOfResiduals looks for two columns that matter only together in the residuals of the best candidate, where strong terms
-// of other columns do not hide them, and tries a Gaussian of these two beside the candidate. It needs a code per class.
+// pairOfResiduals looks for two columns that matter only together in the residuals of the best candidate, where
+// strong terms of other columns do not hide them. It tries the candidate with a Gaussian of these two. It does
+// nothing if there are more than mostCodes+1 classes.
 func (r *runner) pairOfResiduals(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	best, found := field[0], make([]*pair, len(l.train)+1)
 	v := r.views[best.View]
@@ -43,8 +44,8 @@ func (r *runner) pairOfResiduals(ctx context.Context, field []*entry, l *level) 
 	})
 }
 
-// residuals returns the codes of rows minus their predictions by a candidate with the metric of a part, fitted to every
-// other row.
+// residuals returns the codes of rows minus predictions by the candidate e, with the metric of a part. Each half
+// of the rows, every other one, is predicted by a fit to the other half.
 func (r *runner) residuals(e *entry, part int, rows []int, l *level) ([][]float32, error) {
 	of := &entry{Candidate: e.Candidate}
 	if e.metric != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// masked returns a pilot of d columns. Two of them matter only together, next to strong terms of two others; with classes,
-// the label is the sign.
+// masked returns a pilot of d columns. Two of them matter only together, next to strong terms of
+// two others. With classes, the label is the sign.
 func masked(n, d int, classes bool, seed uint64) *Pilot {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	p := &Pilot{N: n, D: d}
@@ -26,7 +26,8 @@ func masked(n, d int, classes bool, seed uint64) *Pilot {
 	return p
 }
 
-// screened returns a runner for a pilot with one view and one kernel, its last level, and candidates tried there.
+// screened returns a runner for a pilot with one view and one kernel, its last rung, and candidates
+// that were tried there.
 func screened(t *testing.T, p *Pilot) (*runner, *level, []*entry) {
 	t.Helper()
 	o := options(p)
@@ -43,8 +44,8 @@ func screened(t *testing.T, p *Pilot) (*runner, *level, []*entry) {
 	return r, l, field
 }
 
-// Two columns that strong terms of others hide are found in residuals, by fits with features and without. What is
-// returned is what was tried.
+// Two columns that strong terms of others hide are found in residuals, by exact fits and by fits
+// with features. The result agrees with the trial.
 func TestResidualsShowHiddenPairs(t *testing.T) {
 	for _, n := range []int{1000, 2200} {
 		r, l, field := screened(t, masked(n, 12, false, 1))
@@ -80,7 +81,8 @@ func TestResidualsShowHiddenPairs(t *testing.T) {
 	}
 }
 
-// Residuals of a row come from fits to other rows: labels that nobody can know stay as large as they are.
+// Residuals of a row come from fits to other rows: the residuals of random labels stay as large as
+// the labels.
 func TestResidualsAreOfOtherRows(t *testing.T) {
 	for _, classes := range []int{0, 2, 4} {
 		rng := rand.New(rand.NewPCG(3, 1))
@@ -114,7 +116,7 @@ func TestResidualsAreOfOtherRows(t *testing.T) {
 	}
 }
 
-// A pair that is only noise is not found.
+// Pairs are not found in noise more often than by chance.
 func TestNoiseHasNoMissedPairs(t *testing.T) {
 	found := 0
 	for seed := range uint64(6) {

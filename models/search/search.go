@@ -15,42 +15,39 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Options say what to search.
+// Options of a search.
 type Options struct {
-	// Views and Kernels to choose from; the first of each, at the median width, is the default
-	// that others have to beat. Kernels have the options width and features, which are set.
+	// Views and Kernels to choose from. The default candidate has the first of each, at the median width. Kernels
+	// have the options width and features, which the search sets.
 	Views   []View
 	Kernels []kernel.Options
 
-	// Levels tells which columns of numbers may become levels, as a further view of standardised
-	// ones; nil for none.
+	// Levels reports whether the values of a column of numbers may become levels, as categories are, in
+	// additional views of standardised columns; nil if none may.
 	Levels func(column int) bool
 
 	Seed     uint64 // of the features
 	Features int    // number of features of the model; 0 is kernel.DefaultFeatures
-	// Landmarks tells that features may be kernel values at rows of the pilot: for ridge regression on few rows.
+	// Landmarks allows kernel values at rows of the pilot as features: for ridge regression on few rows.
 	Landmarks bool
 	Threads   int // to compute with; at least 1 is used; the result does not depend on it
-	// Enough is asked before each trial: once it is true the search ends, with the best candidate
-	// until then. Nil is never. The first trials, of the kernels in the first view, are made
-	// in any case.
+	// Enough is called before each trial. Once it returns true, the search ends with the best candidate so far;
+	// nil never ends it. The first trials, of the kernels in the first view, are made in any case.
 	Enough func() bool
-	// Progress is called with a readable line after each round of trials; may be nil.
-	Progress func(string)
 }
 
-// Result is what a search found.
+// Result is the result of a search.
 type Result struct {
-	// Default is the last trial of the default candidate, Chosen of the chosen one.
+	// Default is the last trial of the default candidate, Chosen the last one of the chosen candidate.
 	Default Trial   `json:"default"`
 	Chosen  Trial   `json:"chosen"`
 	Tried   int     `json:"tried"` // candidates
 	Trials  []Trial `json:"trials"`
-	// Stopped says that Enough has ended the search.
+	// Stopped is true if Enough ended the search.
 	Stopped bool `json:"stopped,omitempty"`
 
-	// Kernel has the chosen width, in units of the rows after Steps and Beside.Metric, which follow
-	// the numbers of the pilot. All are nil if nothing could be tried.
+	// Kernel has the chosen width, for rows after Steps and Beside.Metric, which apply to rows of the pilot.
+	// Kernel and the fields below are zero if nothing could be tried.
 	Kernel    kernel.Options    `json:"-"`
 	Beside    *Joined           `json:"-"` // the kernel with what is beside it; nil without anything
 	Steps     []features.Recipe `json:"-"`
@@ -60,7 +57,7 @@ type Result struct {
 	Levels    []int             `json:"-"` // columns of the pilot, from 0, that the steps make levels of
 }
 
-// Run searches.
+// Run searches. The error says that the pilot or the options are invalid, or that the context has ended.
 func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	r, levels, err := newRunner(p, o)
 	if err != nil {
@@ -69,7 +66,7 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	return r.run(ctx, levels)
 }
 
-// newRunner prepares a search, and the sizes of its trials.
+// newRunner checks the pilot, computes its views, and returns the search with its rungs.
 func newRunner(p *Pilot, o Options) (r *runner, all []*level, err error) {
 	if err := p.validate(); err != nil {
 		return nil, nil, err
@@ -106,7 +103,7 @@ func newRunner(p *Pilot, o Options) (r *runner, all []*level, err error) {
 	return r, all, nil
 }
 
-// addKernels adds the kernels to choose from, and, if none is smooth, a Gaussian to learn metrics from.
+// addKernels adds the kernels to choose from. If none is smooth, it adds a Gaussian, only to learn metrics from.
 func (r *runner) addKernels() error {
 	smooth := false
 	add := func(name string, k kernel.Options) (err error) {
@@ -128,7 +125,7 @@ func (r *runner) addKernels() error {
 	return add(r.helper, &fourier.GaussianOptions{})
 }
 
-// known tells whether the rows are equal in another view.
+// known reports whether another view has equal rows.
 func (r *runner) known(s *scaled) bool {
 	for _, v := range r.views {
 		if v.d == s.d && slices.Equal(v.x, s.x) {
@@ -138,7 +135,7 @@ func (r *runner) known(s *scaled) bool {
 	return false
 }
 
-// run is Run at those levels.
+// run is Run with the given rungs.
 func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	field, err := r.screen(ctx, all[0])
 	for i := 0; i < len(all) && err == nil; i++ {
@@ -177,8 +174,8 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	return result, err
 }
 
-// nextRung tries the best of the field at a level, and what may do better there. With an error, it
-// returns what the field was before the trials that were not finished.
+// nextRung tries the best candidates of the field on rung i, and new ones derived from them. With an error, it
+// returns the field as it was before the unfinished trials.
 func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i int) ([]*entry, error) {
 	l := all[i]
 	if i > 0 {
@@ -220,7 +217,7 @@ func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i i
 	return r.beside(ctx, field, l)
 }
 
-// names tells whether a step names the metric with that hash.
+// names reports whether a step refers to the metric with that hash.
 func (r *runner) names(steps []features.Recipe, sum string) bool {
 	return slices.ContainsFunc(steps, func(s features.Recipe) bool {
 		full, ok := s.(preprocess.FullMetric)
@@ -228,11 +225,11 @@ func (r *runner) names(steps []features.Recipe, sum string) bool {
 	})
 }
 
-// firstWidths are the multiples of the median distance that are tried first.
+// firstWidths are the first widths to try, as multiples of the median distance.
 var firstWidths = []float64{1, 0.5}
 
-// screen tries kernels in the first view, and then those that do best in the other views. Rough
-// kernels of the Euclidean distance wait for rougher.
+// screen tries kernels in the first view, and the best of them in the other views. Rough kernels of the Euclidean
+// distance are left to rougher.
 func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 	var field []*entry
 	add := func(view, kernel string) {
@@ -271,8 +268,7 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 	return field, nil
 }
 
-// widths tries the width of the best candidate divided and multiplied by a factor as long as that helps,
-// that many times at most.
+// widths divides and multiplies the best candidate's width by a factor, at most that often, while the loss falls.
 func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor float64, most int) ([]*entry, error) {
 	return r.climb(ctx, field, l, most, func(best Candidate) (next []Candidate) {
 		for _, w := range []float64{best.Width / factor, best.Width * factor} {
@@ -283,8 +279,8 @@ func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor fl
 	})
 }
 
-// rougher tries the best candidate with the kernels beside its own, as long as that helps. Widths
-// of rougher kernels are larger.
+// rougher tries the kernels just before and after the best candidate's in the list, while the loss falls. Rougher
+// kernels have larger widths.
 func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	return r.climb(ctx, field, l, len(r.choices), func(best Candidate) (next []Candidate) {
 		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
@@ -305,7 +301,7 @@ func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entr
 	})
 }
 
-// climb tries what is beside the best candidate as long as that helps, that many times at most.
+// climb tries candidates that beside derives from the best one, at most that often, while the loss falls.
 func (r *runner) climb(ctx context.Context, field []*entry, l *level, most int,
 	beside func(best Candidate) []Candidate) ([]*entry, error) {
 	for range most {
@@ -330,7 +326,7 @@ func (r *runner) climb(ctx context.Context, field []*entry, l *level, most int,
 	return field, nil
 }
 
-// tried returns how many candidates were tried.
+// tried returns the number of different candidates that were tried.
 func (r *runner) tried() int {
 	seen := map[Candidate]bool{}
 	for _, t := range r.trials {
@@ -339,7 +335,7 @@ func (r *runner) tried() int {
 	return len(seen)
 }
 
-// finish makes the recipe of the chosen candidate.
+// finish stores the recipe of the chosen candidate in the result.
 func (r *runner) finish(to *Result, chosen *entry) error {
 	if chosen.judged == nil {
 		return nil
@@ -389,14 +385,14 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	return r.finishLandmarks(to, x)
 }
 
-// maxWorkers is the largest number of trials at a time.
+// maxWorkers is the largest number of trials that run at the same time.
 const maxWorkers = 4
 
-// errEnough says that a search was ended.
+// errEnough is returned once Options.Enough has ended the search.
 var errEnough = errors.New("the search was ended")
 
-// tryAll tries candidates at a level, some of them at a time, and those that would leave processors
-// idle at the end with the threads of all. With errEnough none of them is changed.
+// tryAll tries the candidates on a rung, several at the same time. The last few, which would leave threads idle,
+// get all threads. If it returns errEnough, no candidate has changed.
 func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
 	enough := func() bool { return r.trials != nil && r.options.Enough != nil && r.options.Enough() }
 	before := make([]entry, len(field))

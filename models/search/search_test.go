@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// made returns a pilot of normal numbers with targets of f plus noise, or classes by their sign.
+// made returns a pilot of normal numbers. The targets are f plus noise, the classes their signs.
 func made(n, d int, noise float64, classes bool, f func(x []float32) float64) *Pilot {
 	r := rand.New(rand.NewPCG(uint64(n), 3))
 	p := &Pilot{N: n, D: d, X: make([]float32, n*d), Y: make([]float64, n)}
@@ -26,7 +26,8 @@ func made(n, d int, noise float64, classes bool, f func(x []float32) float64) *P
 	}
 	for i := range n {
 		y := f(p.X[i*d:(i+1)*d]) + noise*r.NormFloat64()
-		if p.Y[i] = y; classes {
+		p.Y[i] = y
+		if classes {
 			p.Classes, p.Y[i] = 2, 0
 			if y > 0 {
 				p.Y[i] = 1
@@ -59,7 +60,7 @@ func run(t *testing.T, p *Pilot, o Options) *Result {
 	return r
 }
 
-// A metric finds the one direction of five that matters.
+// A metric finds the one of five directions that matters.
 func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
 	for _, classes := range []bool{false, true} {
 		r := run(t, made(400, 5, 0.05, classes, ridgeLine), options(&Pilot{D: 5}))
@@ -73,8 +74,8 @@ func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
 	}
 }
 
-// Labels of a coin: no candidate does better than chance on rows that it was not fitted to, by more
-// than what choosing among many explains.
+// Labels are coin flips: the best of many candidates is not better than chance by more than such a
+// choice explains.
 func TestLossesOfCoinFlipsMatchChance(t *testing.T) {
 	p := made(400, 4, 1, true, func([]float32) float64 { return 0 })
 	r := run(t, p, options(p))
@@ -88,7 +89,7 @@ func TestLossesOfCoinFlipsMatchChance(t *testing.T) {
 	}
 }
 
-// of few rows of noise the default is chosen, not whatever fits their noise.
+// With few rows of noise the search chooses the default, not a candidate that fits the noise.
 func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 	changed := 0
 	for seed := range 6 {
@@ -102,7 +103,8 @@ func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 	}
 }
 
-// Wherever a search ends, it has made trials that the whole search makes, and chooses among those of one size.
+// A search that ends early has made the first trials of the whole search, and chooses among trials
+// of one size.
 func TestASearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
 	p := made(campaign.Of(300, 800), 3, 0.1, false, ridgeLine)
 	o := options(p)
@@ -172,8 +174,8 @@ func TestASearchIsAFunctionOfThePilot(t *testing.T) {
 	}
 }
 
-// Rows that judge a candidate are not among those that it, or its metric, was fitted to; nor are
-// equal ones, unless their copies are told apart.
+// A candidate and its metric are not fitted to rows that judge it, or to equal rows, unless
+// Pilot.Part separates these.
 func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 	for _, n := range []int{50, 300, 900, 3000, 9000} {
 		p := made(n, 2, 1, false, ridgeLine)
@@ -202,8 +204,8 @@ func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 	}
 }
 
-// Losses are shares of the variance of the rows that are judged: nothing explains noise, also where one row that
-// is not judged has nearly all of the variance.
+// Losses are divided by the variance of the judged rows. So nothing explains noise, even if one row
+// that is not judged has nearly all of the variance.
 func TestNothingExplainsNoise(t *testing.T) {
 	p := made(campaign.Of(600, 1500), 2, 1, false, func([]float32) float64 { return 0 })
 	for i := range p.N {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Numbers of candidates that are tried with more rows, besides the default.
+// Numbers of candidates that are tried on the next rung, in addition to the default.
 const (
 	mostSurvivors = 4
 	mostFinalists = 3
 )
 
-// finalists returns candidates for the last level: the best ones, which differ in more than widths
-// and rounds and are not far behind, and the default.
+// finalists returns the candidates for the last rung: the default, and the best ones that differ in more than
+// widths and rounds and are not far behind.
 func (r *runner) finalists(field []*entry) []*entry {
 	var out []*entry
 	kind := func(e *entry) Candidate {
@@ -32,9 +32,9 @@ func (r *runner) finalists(field []*entry) []*entry {
 	return out
 }
 
-// survivors returns candidates to learn metrics from: the best, the best of each family, the best
-// smooth one in the view of the best, and others, no more than two of one view, kernel and metric,
-// until there are enough; and the default.
+// survivors returns the candidates for the second rung: the default, the best, the best of each family, the best
+// smooth one in the view of the best, and then others by their loss until there are mostSurvivors. At most two
+// differ only in width.
 func (r *runner) survivors(field []*entry) []*entry {
 	var out []*entry
 	count := map[Candidate]int{}
@@ -72,7 +72,7 @@ func (r *runner) survivors(field []*entry) []*entry {
 	return out
 }
 
-// order sorts candidates by their losses; those that failed are last.
+// order sorts candidates by their losses; failed ones come last.
 func order(field []*entry) {
 	slices.SortStableFunc(field, byLoss)
 }
@@ -92,16 +92,16 @@ func boolInt(b bool) int {
 }
 
 const (
-	// simpler is the number of standard errors by which a simpler candidate may be worse.
+	// simpler is the number of standard errors by which a simpler candidate may be worse than the best.
 	simpler = 0.5
-	// fewest is the number of rows of a pilot below which only kernels and widths are tried, and others than
-	// the default have to be better than it by more than two standard errors.
+	// With fewer than fewest rows only kernels and widths are tried, and a candidate replaces the default only if it
+	// is better by more than two standard errors.
 	fewest = 200
 )
 
-// simplest returns the simplest candidate whose loss is within half a standard error of the least;
-// of equally simple ones, that with the least loss. The field is ordered. Of few rows, the best of many
-// candidates is good by chance.
+// simplest returns the simplest candidate of the ordered field whose loss is within half a standard error of the
+// smallest; of equally simple ones, the best. With few rows it prefers the default (see fewest), because the best
+// of many candidates is good by chance.
 func (r *runner) simplest(field []*entry) *entry {
 	best := field[0]
 	if r.pilot.N < fewest && r.standard.judged != nil && best.judged != nil {
@@ -121,9 +121,9 @@ func (r *runner) simplest(field []*entry) *entry {
 	return chosen
 }
 
-// narrowest returns the candidate with the smallest width, at least half of chosen's and within a
-// standard error of it, that differs in nothing else: where there are more rows than a pilot has, the
-// best width is smaller.
+// narrowest returns the candidate with the smallest width among those that differ from chosen only in width, are
+// at least half as wide, and are within a standard error of its loss: with more rows than a pilot has, the best
+// width is smaller.
 func (r *runner) narrowest(field []*entry, chosen *entry) *entry {
 	best := chosen
 	for _, e := range field {

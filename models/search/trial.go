@@ -14,33 +14,32 @@ import (
 // Trial is the result of trying a candidate.
 type Trial struct {
 	Candidate
-	Rows     int     `json:"rows"`     // that it was fitted to
-	Features int     `json:"features"` // of the kernel
-	Judged   int     `json:"judged"`   // rows that its loss is of
+	Rows     int     `json:"rows"`     // number of rows of a fit
+	Features int     `json:"features"` // number of features of the kernel
+	Judged   int     `json:"judged"`   // number of rows that the loss is measured on
 	Lambda   float64 `json:"lambda"`
-	// Loss is the mean log loss of classes, or the mean squared error of targets as a share of
-	// their variance.
+	// Loss is the mean log loss of classes, or the mean squared error of targets divided by their variance.
 	Loss   float64 `json:"loss"`
-	Error  float64 `json:"error"` // share of the judged rows with another class
+	Error  float64 `json:"error"` // share of the judged rows that are classified incorrectly
 	Solves int     `json:"solves"`
-	Failed string  `json:"failed,omitempty"` // why it has no loss
+	Failed string  `json:"failed,omitempty"` // the reason if there is no loss
 }
 
-// level is a size of trials.
+// level is a rung of the search: which rows its trials fit and judge, and with how many features.
 type level struct {
-	train    [][]int // for each part that judges, the rows to fit to
-	judge    [][]int // and those to judge
-	whole    []int   // rows of all parts to fit to, for what nothing judges
+	train    [][]int // for each judging part, the rows to fit
+	judge    [][]int // for each judging part, the rows to judge
+	whole    []int   // rows of all parts, for fits that no part judges
 	features int
-	exact    bool        // kernels are used without features where they can
-	drawn    bool        // kernel matrices are products of that many features
-	rows     *RadialRows // that have a part in it
-	factor   float64     // by which λ is varied
-	scale    float64     // the mean squared error, on the rows to judge, of the mean of their targets; 1 for classes
-	steps    int
+	exact    bool        // exact kernels instead of features, if the kernel is radial
+	drawn    bool        // exact kernel matrices are products of that many features
+	rows     *RadialRows // all rows that are fitted or judged
+	factor   float64     // factor between neighbouring λ
+	scale    float64     // variance of the targets of the judged rows, which divides losses; 1 for classes
+	steps    int         // how often path multiplies or divides λ by factor
 }
 
-// size returns how many rows a fit has and how many are judged.
+// size returns the number of rows of a fit, and the number of judged rows of all parts.
 func (l *level) size() (train, judged int) {
 	for _, j := range l.judge {
 		judged += len(j)
@@ -48,26 +47,26 @@ func (l *level) size() (train, judged int) {
 	return len(l.train[0]), judged
 }
 
-// entry is a candidate with its trials.
+// entry is a candidate with its last trial.
 type entry struct {
 	Candidate
-	start  []float64     // values of λ to begin with
-	lambda []float64     // of the last trial, by part
-	matrix *KernelMatrix // of the kernel during a trial; equal for all parts without a metric
+	start  []float64     // values of λ to try first
+	lambda []float64     // chosen in the last trial, by part
+	matrix *KernelMatrix // during a trial; without metric, pairs and landmarks all parts share it
 	metric []*learned    // by part; nil without one
 	pairs  []*pair       // by part; nil without one
 	*judged
 	trial Trial
 }
 
-// with returns a candidate that differs by that, to be tried from the λ of e on.
+// with returns a changed copy of the candidate, not yet tried. Its trial starts from the λ of e.
 func (e *entry) with(change func(c *Candidate)) *entry {
 	next := &entry{Candidate: e.Candidate, start: e.start, metric: e.metric, pairs: e.pairs}
 	change(&next.Candidate)
 	return next
 }
 
-// runner has what all trials share.
+// runner is the state of a search.
 type runner struct {
 	*labels
 	pilot    *Pilot
@@ -75,16 +74,17 @@ type runner struct {
 	views    map[string]*scaled
 	kernels  map[string]kernelOf
 	choices  []string // the kernels to choose from
-	helper   string   // a kernel that metrics are learned from, if none of these is smooth
+	helper   string   // kernel to learn metrics from, if no choice is smooth; otherwise ""
 	trials   []Trial
-	standard *entry // the default
+	standard *entry // the default candidate
 	mu       sync.Mutex
-	spare    []*scratch // that no trial uses
+	spare    []*scratch // memory that no trial uses
 	shared   []*learned // metrics whose rows are kept
-	files    []string   // hashes of metrics that were provided
+	files    []string   // hashes of the full metrics that were provided
 }
 
-// scaled are the pilot's rows in a view.
+// scaled has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
+// demand.
 type scaled struct {
 	x       []float32
 	d       int
@@ -101,7 +101,7 @@ func emptyScaled(d int) *scaled {
 	return &scaled{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*Distances{}}
 }
 
-// viewRows is how many rows of a view a thread makes at a time.
+// viewRows is the number of rows that a thread maps at a time.
 const viewRows = 64
 
 func newScaled(p *Pilot, v View, most, threads int) (*scaled, error) {
@@ -121,11 +121,11 @@ func newScaled(p *Pilot, v View, most, threads int) (*scaled, error) {
 	return s, nil
 }
 
-// medianRows is the number of rows whose distances have the median.
+// medianRows is the number of rows whose median distance is computed.
 const medianRows = 500
 
-// median returns the median distance of the first rows of a view. Labels have no part in it, so
-// rows to judge may be among them.
+// median returns the median distance of the first rows of a view, which may include rows to judge: it uses no
+// labels.
 func (s *scaled) median(of kernel.Distance) (float64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,8 @@ func (s *scaled) median(of kernel.Distance) (float64, error) {
 	return m, err
 }
 
-// between returns the distances of rows, which the next level's replace.
+// between returns the distances between rows. It keeps the distances for one set of rows until another is asked
+// for.
 func (s *scaled) between(of kernel.Distance, rows *RadialRows, threads int) *Distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +150,7 @@ func (s *scaled) between(of kernel.Distance, rows *RadialRows, threads int) *Dis
 	return s.near[of]
 }
 
-// take returns memory for a trial, which give takes back.
+// take returns memory for a trial, which must be given back (give).
 func (r *runner) take() *scratch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +168,7 @@ func (r *runner) give(s *scratch) {
 	r.spare = append(r.spare, s)
 }
 
-// try tries a candidate at a level, with that many threads.
+// try tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
 func (r *runner) try(e *entry, l *level, threads int) {
 	train, judgedRows := l.size()
 	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: l.features, Judged: judgedRows}
@@ -198,8 +199,9 @@ func (r *runner) try(e *entry, l *level, threads int) {
 	}
 }
 
-// part fits a candidate to the rows without one part, in memory of s, and judges that part. The scores of s are of
-// the last fit.
+// part fits a candidate to the rows outside one part and judges that part, for several λ from start on. It
+// returns the best. s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be
+// solved for.
 func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch, threads int) (*solved, error) {
 	v, k := r.views[e.View], r.kernels[e.Kernel]
 	x := v
@@ -279,8 +281,8 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	return best, nil
 }
 
-// variance returns the mean squared error of the mean of the targets of those rows, as fractions of the
-// range of all; 1 for classes, and for targets that are equal.
+// variance returns the weighted variance of the targets of those rows, scaled by the range of all targets. It is
+// 1 for classes, and for equal targets.
 func (l *labels) variance(rows []int) float64 {
 	if l.grid == nil {
 		return 1
@@ -302,8 +304,8 @@ func (l *labels) variance(rows []int) float64 {
 	return 1
 }
 
-// Sizes of trials: rows to fit to, rows to judge in each part, and features. The small ones are of
-// kernels without features, as if there were very many.
+// sizes are the sizes of trials: rows to fit, rows to judge in each part, and features. Small ones use exact
+// kernels, which correspond to infinitely many features.
 var sizes = []struct {
 	train, judge, features int
 	exact                  bool
@@ -314,14 +316,14 @@ var sizes = []struct {
 	{8000, 2000, 2048, false},
 }
 
-// Rows that are enough to judge at the first level, and at others.
+// Numbers of judged rows that are enough on the first rung, and on later ones.
 const (
 	fewJudged  = 300
 	moreJudged = 400
 )
 
-// levelsOf returns the indices of the sizes of trials of that many rows: a first one of few rows, and one or
-// two of more, if there are more.
+// levelsOf returns the indices in sizes of the rungs for a pilot of n rows: few rows first, then one or two
+// larger ones if there are more.
 func levelsOf(n int) []int {
 	switch n = n * (parts - 1) / parts; {
 	case n > 5000:
@@ -334,8 +336,8 @@ func levelsOf(n int) []int {
 	return []int{0}
 }
 
-// levels returns the sizes of trials of rows in those parts, where each is judged by a fit to the
-// others, or, if they are ordered, to those after it. Some part and another must have rows.
+// levels returns the rungs for rows of these parts. A part is judged by a fit to the other parts or, if ordered
+// is true, to later parts only. At least two parts must have rows.
 func levels(part []uint8, ordered bool) []*level {
 	var out []*level
 	for _, i := range levelsOf(len(part)) {

@@ -78,7 +78,8 @@ func (w *worker) Fold(b iterative.Block) error {
 		n := min(b.N-row, w.Batch-w.batch)
 		w.sum(b, row, row+n)
 		w.batch += n
-		if row += n; w.batch == w.Batch {
+		row += n
+		if w.batch == w.Batch {
 			w.step()
 		}
 	}

@@ -21,7 +21,8 @@ func newRule(n int) rule {
 			}
 			slope = float64(n) * (float64(x*p) - before) / (float64(x*x) - 1)
 			step := p / slope
-			if x -= step; math.Abs(step) < 1e-16 {
+			x -= step
+			if math.Abs(step) < 1e-16 {
 				break
 			}
 		}

@@ -467,7 +467,8 @@ func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 	hashes := make([]uint64, b.N)
 	for i := range b.N {
 		v := float32(i * 7 % b.N)
-		if hashes[i] = uint64(i); i%64 == 0 {
+		hashes[i] = uint64(i)
+		if i%64 == 0 {
 			v = nan
 		}
 		b.X = append(b.X, v, 1, float32(i*3%b.N), -float32(i*3%b.N))

@@ -332,7 +332,8 @@ func TestDecilesAreNamedAsBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	rare := func(share float64) *rows.Block {
 		return drawn(r, 20_000, func(row []float32) {
-			if row[3] = 9; r.Float64() < share {
+			row[3] = 9
+			if r.Float64() < share {
 				row[3] = 10
 			}
 		})

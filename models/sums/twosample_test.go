@@ -36,7 +36,8 @@ var twoTables = []struct {
 		}
 	}},
 	{"one rare level", 1, 100, 200, func(r *rand.Rand, x []float32) {
-		if x[0] = 0; r.Float64() < 0.1 {
+		x[0] = 0
+		if r.Float64() < 0.1 {
 			x[0] = 1
 		}
 	}},
@@ -248,7 +249,8 @@ func TestTwoSampleDistancesAreCertain(t *testing.T) {
 		x := make([]float32, (a+b)*2)
 		normals(r, x)
 		for i := range x {
-			if x[i] *= 0.2; i >= 2*a {
+			x[i] *= 0.2
+			if i >= 2*a {
 				x[i] *= wide
 			}
 		}

@@ -35,7 +35,8 @@ func TestWeightsOfSums(t *testing.T) {
 			t.Errorf("%s: grid %+v, want a total of %d", c.name, own, c.total)
 		}
 		if own != nil {
-			if own.Total = c.rule.Weights.Total; !reflect.DeepEqual(own, c.rule.Weights) {
+			own.Total = c.rule.Weights.Total
+			if !reflect.DeepEqual(own, c.rule.Weights) {
 				t.Errorf("%s: grid %+v, want that of the rule but for its total", c.name, own)
 			}
 		}

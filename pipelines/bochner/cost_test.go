@@ -72,7 +72,8 @@ func (p place) measure(t *testing.T, dir string, args ...string) (c cost) {
 	for running := true; running; {
 		select {
 		case r := <-done:
-			if running = false; r.code != 0 {
+			running = false
+			if r.code != 0 {
 				t.Fatalf("%s: exit code %d\n%s", p.name, r.code, r.stderr)
 			}
 			c.wall, c.short = time.Since(begun).Seconds(), shortage()-waited

@@ -111,7 +111,8 @@ func timeValues(text, layout string) []float64 {
 	hour, minute := number(parts[4]), number(parts[5])
 	seconds, _ := strconv.ParseFloat(parts[6], 64)
 	if half := strings.ToLower(parts[7]); half != "" {
-		if hour %= 12; half == "p" {
+		hour %= 12
+		if half == "p" {
 			hour += 12
 		}
 	}
@@ -156,7 +157,8 @@ func slots(list []slotOf, x []float64) []float64 {
 			if missing {
 				v, flag = float64(s.Number.Fill), float64(s.Number.Missing)
 			}
-			if numbers = append(numbers, v); s.Number.Missing != 0 {
+			numbers = append(numbers, v)
+			if s.Number.Missing != 0 {
 				numbers = append(numbers, flag)
 			}
 		case s.OneHot != nil:

@@ -263,7 +263,8 @@ func (g *graphOf) reduce(p *productOf, got map[int][]int) {
 			powers = []int{sum % 2}
 		case sp.Categorical > 0:
 			sum %= sp.Categorical
-			if powers = []int{sum}; sum > 0 {
+			powers = []int{sum}
+			if sum > 0 {
 				turn = sp.Categorical - 2*sum
 			}
 		case sp.Sphere == "pairs":
@@ -285,7 +286,8 @@ func (g *graphOf) reduce(p *productOf, got map[int][]int) {
 			p.nodes, p.powers = append(p.nodes, v), append(p.powers, powers)
 		}
 	}
-	if p.complex = sign != 0 || waves; sign < 0 && !waves {
+	p.complex = sign != 0 || waves
+	if sign < 0 && !waves {
 		for i, v := range p.nodes {
 			sp, powers := g.Nodes[v].Space, p.powers[i]
 			for k, a := range powers {

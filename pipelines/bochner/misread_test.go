@@ -112,7 +112,8 @@ func TestTablesThatInviteMisreadingAreReadAsMeant(t *testing.T) {
 				all := rest
 				for word := range strings.SplitSeq(s.says, " … ") {
 					_, after, found := strings.Cut(rest, word)
-					if rest = after; !found {
+					rest = after
+					if !found {
 						t.Errorf("%s: %q is not in\n%s", s.command, word, all)
 						break
 					}

@@ -179,7 +179,8 @@ func TestProbabilitiesAddUpToOne(t *testing.T) {
 					if err != nil || !(p >= 0 && p <= 1) || row.Probabilities[strconv.Itoa(c+1)].String() != record[4+c] {
 						t.Fatalf("row %d: %v, %s", i, record, lines[i])
 					}
-					if sum += p; class == "" || p > best || p == best && score > bestScore {
+					sum += p
+					if class == "" || p > best || p == best && score > bestScore {
 						best, bestScore, class = p, score, strconv.Itoa(c+1)
 					}
 				}

@@ -180,7 +180,8 @@ func TestReportRefusesWhatItCannotDo(t *testing.T) {
 		"must end in .html in e": {"evaluate", "--model", "m", "--data", "train.csv", "--report", "x.txt"},
 	} {
 		r := run(t, dir, args...)
-		if want = strings.TrimSuffix(strings.TrimSuffix(want, " in e"), " "); r.code == 0 {
+		want = strings.TrimSuffix(strings.TrimSuffix(want, " in e"), " ")
+		if r.code == 0 {
 			t.Errorf("%v: exit code 0", args)
 		} else if want != "no manifest.json" && !strings.Contains(r.stderr, want) {
 			t.Errorf("%v: %s, want %q", args, r.stderr, want)

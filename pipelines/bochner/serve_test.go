@@ -65,7 +65,8 @@ func (s *served) waits(t *testing.T, words string) string {
 	t.Helper()
 	var all []string
 	for s.stderr.Scan() {
-		if all = append(all, s.stderr.Text()); strings.Contains(s.stderr.Text(), words) {
+		all = append(all, s.stderr.Text())
+		if strings.Contains(s.stderr.Text(), words) {
 			return s.stderr.Text()
 		}
 	}

@@ -93,7 +93,8 @@ func TestSeveralTargetsGiveOneModelHoweverTheyAreRead(t *testing.T) {
 		}
 		delete(m["input"].(map[string]any), "options") // which have the order of the columns
 		text, _ := json.MarshalIndent(m, "", " ")
-		if got = string(text) + read(t, dir, model, "weights.safetensors"); want == "" {
+		got = string(text) + read(t, dir, model, "weights.safetensors")
+		if want == "" {
 			want = got
 		}
 		if got != want {

@@ -52,7 +52,8 @@ func readConfig(cmd *cobra.Command) error {
 		given := f.Value
 		f.Value = frozenValue{given}
 		err := fs.Set(key, "") // notes that the flag is set, for Visit
-		if f.Value = given; err != nil {
+		f.Value = given
+		if err != nil {
 			return err
 		}
 	}

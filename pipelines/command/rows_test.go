@@ -220,7 +220,8 @@ func writtenRows(t *testing.T, m *models.Model, probabilities bool, n int, got m
 	for i := range n {
 		switch p := got[fmt.Sprint(i)].(type) {
 		case rows.Rejected:
-			if b.Bad = append(b.Bad, i); p.Reason == "" {
+			b.Bad = append(b.Bad, i)
+			if p.Reason == "" {
 				t.Errorf("row %d is rejected without a reason", i)
 			}
 		case rows.Prediction:

@@ -98,7 +98,8 @@ func parseTest(given []string) (t pipelines.TestOptions, err error) {
 			t.Files = append(t.Files, text)
 			continue
 		}
-		if t.Share = share; !(share > 0 && share < 1) {
+		t.Share = share
+		if !(share > 0 && share < 1) {
 			return t, exit.Usage("--test %s: want a share of the rows above 0 and below 1; a file of this name is ./%[1]s", text)
 		}
 	}
@@ -195,7 +196,8 @@ func trainCommandLine(cmd *cobra.Command, fromStdin bool) string {
 func withoutDirectories(files []string) []string {
 	names, common := slices.Clone(files), ""
 	for i, name := range names {
-		if names[i] = filepath.ToSlash(name); !strings.Contains(name, "://") {
+		names[i] = filepath.ToSlash(name)
+		if !strings.Contains(name, "://") {
 			names[i] = path.Clean(names[i])
 		}
 		if dir, _ := path.Split(names[i]); i == 0 {

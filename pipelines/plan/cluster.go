@@ -226,7 +226,8 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 		if e.WorkerBytes == 0 {
 			given.WorkerBytes = usable/int64(n) + job.ProgramBytes + job.SlackBytes
 		}
-		if c.Rates = assumedRates; !e.About().Machines {
+		c.Rates = assumedRates
+		if !e.About().Machines {
 			c.Rates.Start = clusterStart
 		}
 		_, w := s.needs(given)
@@ -264,7 +265,8 @@ func (c *Cluster) share(s solution, w work, lanes int, given bool) {
 		lanes = min((needed+lanes-1)/lanes*lanes, maxPlanLanes)
 	}
 	shards := max(1, s.shards)
-	if c.Lanes = min(lanes, shards); w.maps == 0 {
+	c.Lanes = min(lanes, shards)
+	if w.maps == 0 {
 		return
 	}
 	each := float64((shards+c.Lanes-1)/c.Lanes) / float64(shards)

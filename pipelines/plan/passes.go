@@ -103,7 +103,8 @@ func (p *Plan) iterative(o training.Options) {
 	l := o.Iterative()
 	r := l.Common()
 	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
-	if p.fits = len(lambda); iterative.DefinitionOf(l).Joint {
+	p.fits = len(lambda)
+	if iterative.DefinitionOf(l).Joint {
 		p.fits = 1
 	}
 	if len(lambda) > 1 || o.HoldsOut() {

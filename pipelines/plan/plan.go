@@ -20,6 +20,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
+// Memory has upper bounds on the memory of a training run, in bytes.
+type Memory = spec.Memory
+
 // Plan is an estimate of what a training run will need.
 type Plan struct {
 	PlanData

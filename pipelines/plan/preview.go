@@ -162,7 +162,8 @@ func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearc
 		preprocess.NeedsTargets(d.Schema.Table, o.Encode))
 	switch {
 	case unsearched != "":
-		if o.Search = tuning.NoSearch; undo != nil {
+		o.Search = tuning.NoSearch
+		if undo != nil {
 			undo()
 			g.encoded(*o, d.Schema.Table)
 		}
@@ -210,7 +211,8 @@ func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surv
 
 // target decides on the task from the labels in the preview.
 func (g *preview) target(o training.Options, d *dataset.Dataset, seen schema.LabelSummary) error {
-	if g.Outputs = 1; g.Components > 0 {
+	g.Outputs = 1
+	if g.Components > 0 {
 		return nil
 	}
 	if n := len(d.Targets); n > 0 {

@@ -24,20 +24,20 @@ func (*Audit) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 	return transforms.Sum(s.Scope("gram.Audit"), sc, "audit")
 }
 
-// Audited is the result of an Audit: for each fold, level by level, what an audit computes from the
-// rows, and for each level the frequent rows that are counted separately.
+// Audited is the result of an Audit: the values that package audit computes from the rows of each
+// fold (Left, level by level), and for each level the frequent rows that are counted separately.
 type Audited struct {
 	Left   []uint64
 	Copies [][]profile.Content
 }
 
-// Merge adds the rows of b.
+// Merge adds the result for other rows.
 func (a *Audited) Merge(b *Audited) {
 	for j, v := range b.Left {
 		a.Left[j] = exact.AddResidues(a.Left[j], v)
 	}
 	for i, c := range b.Copies {
-		a.Copies[i], _ = profile.AddContents(a.Copies[i], c, 1) // fails only where copies are subtracted
+		a.Copies[i], _ = profile.AddContents(a.Copies[i], c, 1) // fails only if copies are subtracted
 	}
 }
 
@@ -59,6 +59,8 @@ func (a *Audited) Code(c *wire.Coder) {
 	})
 }
 
+// beginAudit returns the sum of one lane of an Audit. It uses a Summer whose folders audit instead
+// of summing.
 func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Summing, error) {
 	s, err := NewSummer(l, &p.Pass)
 	if err != nil {

@@ -41,18 +41,18 @@ func AddCopies(all []profile.Content, encoded []byte) ([]profile.Content, error)
 	return profile.AddContents(all, some, 1)
 }
 
-// copies holds frequent rows with the numbers of their copies in each fold.
+// copies holds frequent rows, and in which folds their copies are.
 type copies struct {
 	encoder  *preprocess.TargetEncoder
 	contents []profile.Content
-	of       [][]group // groups of each content
+	groups   [][]group // groups of each content
 }
 
-// group is a set of copies of one content in one fold for which the map has the same features.
+// group is a set of copies of one row in one fold that have equal features.
 type group struct {
 	fold int
-	hash uint64 // hash of one of the copies
-	n    int64
+	hash uint64 // hash of any of these copies, which target encoding depends on
+	n    int64  // number of copies
 }
 
 // readCopies reads the separately counted rows in the reports of a pass, and assigns their copies to folds.
@@ -97,7 +97,7 @@ func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 			}
 			groups[at].n++
 		}
-		c.of = append(c.of, groups)
+		c.groups = append(c.groups, groups)
 	}
 	return c, nil
 }
@@ -118,7 +118,7 @@ func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, cont
 	return c.add(to, fold, m, p, threads)
 }
 
-// add adds the copies in a fold to its sum. A nil copies has none.
+// add adds the copies in a fold to the sum of the fold. It does nothing if c is nil.
 func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, threads int) error {
 	if c == nil {
 		return nil
@@ -149,7 +149,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 		if len(content.X) != in {
 			return fmt.Errorf("gram: a frequent row has %d values, want %d", len(content.X), in)
 		}
-		for _, g := range c.of[i] {
+		for _, g := range c.groups[i] {
 			if g.fold != fold {
 				continue
 			}
@@ -168,7 +168,8 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 	return flush()
 }
 
-// meanShare returns the mean share of all rows that the copies of one frequent row make up.
+// meanShare returns the share of all rows that are copies of one frequent row, averaged over the
+// frequent rows.
 func (p *Pass) meanShare() float64 {
 	if p.Fold.Apart != nil {
 		return p.Fold.Apart.Mean

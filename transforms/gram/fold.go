@@ -1,10 +1,19 @@
-// Package gram holds the pass that sums the Gram matrices of features, and the solve that makes a
-// model of the sums. Sums reads all rows once and stores the ridge sums of each lane, fold by fold,
-// in files of parts. Merge adds the parts of all lanes, Index writes the list of the merged parts,
-// and Solve chooses λ and computes the weights on one worker. A State names the files between these
-// steps. For few rows, lanes store the rows themselves instead of sums (Spec.Rows).
+// Package gram sums the Gram matrices of features in Beam pipelines, and solves for the weights of
+// a model. A Pass describes the work (its Spec: recipe, folds, grid), and a State names the files
+// that lead from the rows to the weights. The steps are:
 //
-// A Summer sums rows from any source without Beam. An Audit checks stored sums against the rows.
+//  1. Sums reads all rows once. Each lane (a parallel reader) maps its rows to features, adds them
+//     to one ridge.Sum per fold, and stores these sums in files, cut into parts.
+//  2. Merge adds the parts with the same key from all lanes. This is exact, so the order does not
+//     matter.
+//  3. Index writes the list of the merged parts and the reports of the shards. The sum is then
+//     complete.
+//  4. Solve chooses λ and computes the weights on one worker.
+//
+// For few rows, lanes store the rows themselves instead of sums (Spec.Rows).
+//
+// A Summer sums rows from any source, without Beam. Stored reads merged parts, and a SumsWriter
+// writes them. An Audit reads the rows again, to check stored sums.
 package gram
 
 import (
@@ -26,19 +35,20 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*foldFn)(nil)))
 }
 
-// Pass is a pass that computes the sums that a solve needs.
+// Pass is a pass over the data that computes the sums for a solve.
 type Pass struct {
 	transforms.Pass
 	Fold Spec `json:"fold"`
 }
 
-// Spec is the state of a Pass.
+// Spec describes the sums of a Pass, and how Solve uses them.
 type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
 	ridge.FoldPlan
 	Choice
-	// Components, if not 0, is the number of principal components to compute, for which rows need no labels.
+	// Components is the number of principal components to compute; rows then need no labels. 0
+	// means a model with labels.
 	Components int `json:"components,omitempty"`
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *profile.WeightGrid `json:"weights,omitempty"`
@@ -47,14 +57,15 @@ type Spec struct {
 	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
 	Apart *profile.Frequency `json:"apart,omitempty"`
 	Listing
-	// Levels is used if rows of different levels are summed separately. It holds, for each set of
-	// folds, the names of its levels. A last set without names has the rows of all other levels.
+	// Levels is not empty if the rows of different levels of a column are summed separately, each
+	// in a set of folds of its own. Levels[i] has the names of the levels in set i. If the last set
+	// has no names, it has the rows of all other levels.
 	Levels [][]string `json:"levels,omitempty"`
-	// Alone says that no pass over the data follows, so that the solve makes no trials for one.
+	// Alone says that no later pass reads the data, so the solve need not store trials for it.
 	Alone bool `json:"alone,omitempty"`
-	// Rows says to store the rows for the solve instead of their sums, because they are few; see ridge.StoresRows.
+	// Rows says to store the few rows instead of their sums; see ridge.StoresRows.
 	Rows bool `json:"rows,omitempty"`
-	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
+	// Steps is the number of steps of the features' grid from 0 to their bound: 127 for 8 bits.
 	Steps int `json:"steps"`
 	// Random holds the random numbers of an Audit; nil in other passes.
 	Random []uint64 `json:"random,omitempty"`
@@ -69,13 +80,13 @@ type Choice struct {
 	// Start is where the choice of λ begins, as ridge.Options.Start.
 	Start float64 `json:"start,omitempty"`
 	// Again says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
-	// best λ is not larger than the λ that is equivalent to rounding the features.
+	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.
 	Again bool `json:"again,omitempty"`
 	// Spread says which spreads are computed.
 	Spread Spreads `json:"spread,omitempty"`
 }
 
-// Spreads says which spreads a solve computes.
+// Spreads says which ridge.Spreads a solve computes.
 type Spreads string
 
 const (
@@ -86,7 +97,8 @@ const (
 
 // Listing says what reports contain about each row.
 type Listing struct {
-	// Contents says to report the hashes of the rows, and Positions also their positions; see Report.
+	// Contents says to report the hashes of the rows, and Positions their positions in the files;
+	// see Report.
 	Contents  bool `json:"contents,omitempty"`
 	Positions bool `json:"positions,omitempty"`
 }

@@ -16,18 +16,19 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// laneSums holds the sums of the rows of a lane, fold by fold. It is the Saver of the lane.
+// laneSums holds the sums of one lane, fold by fold, and saves them as checkpoints. It implements
+// transforms.Saver.
 type laneSums struct {
 	*Summer
-	lane    *transforms.Lane
-	dir     string
-	lines   []int64 // of the rows of the shard that is read
-	reports []Report
-	open    int // the first report since then
+	lane      *transforms.Lane
+	dir       string
+	lines     []int64 // lines of the rows of the current shard
+	reports   []Report
+	firstOpen int // index of the first report since the last checkpoint
 	checkpoints
-	complete []stored // runs with all rows of the lane; nil if they are not stored yet
-	full     []stored // full files, if rows are stored instead of sums; all later checkpoints share them
-	some     int      // rows in a full file
+	complete []stored // runs with all rows of the lane; nil until these are stored
+	full     []stored // if rows are stored instead of sums: full files, which all later checkpoints share
+	fileRows int      // number of rows in a full file
 }
 
 // checkpoints are the parts that a lane has stored.
@@ -44,7 +45,7 @@ func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 		return nil, err
 	}
 	return &laneSums{Summer: s, lane: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
-		some: ridge.GridRowsOfPart(s.shape)}, nil
+		fileRows: ridge.GridRowsOfPart(s.shape)}, nil
 }
 
 // add adds a block of rows.
@@ -59,7 +60,7 @@ func (s *laneSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block)
 	return s.fullFiles(ctx)
 }
 
-// done takes the report of a shard that has been read.
+// done takes the report of a shard after its last row.
 func (s *laneSums) done(r *dataset.Report) error {
 	s.reports = append(s.reports, Report{Report: *r, Contents: s.TakeContents(), Positions: s.lines,
 		Levels: s.levels.take()})
@@ -67,11 +68,12 @@ func (s *laneSums) done(r *dataset.Report) error {
 	return nil
 }
 
-// flush adds all rows that were collected to the sums, and describes them in the reports.
+// flush adds all collected rows to the sums. It adds the number of features beyond the grid and the
+// separately counted rows to the first open report.
 func (s *laneSums) flush() {
 	saturated := s.Summer.flush()
-	if s.open < len(s.reports) {
-		r := &s.reports[s.open]
+	if s.firstOpen < len(s.reports) {
+		r := &s.reports[s.firstOpen]
 		r.Saturated = saturated
 		if s.all.apart != nil && s.lane.Stripe == 0 {
 			r.Copies = profile.AppendContents(nil, s.all.apart.Contents())
@@ -81,9 +83,9 @@ func (s *laneSums) flush() {
 	s.begin()
 }
 
-// begin resets what reports contain in addition to counts of rows.
+// begin starts to collect for the reports after a checkpoint.
 func (s *laneSums) begin() {
-	s.open = len(s.reports)
+	s.firstOpen = len(s.reports)
 	s.countApart()
 }
 

@@ -48,7 +48,7 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 	}
 	l.Saver = s
 	if some > 0 {
-		s.some = some
+		s.fileRows = some
 	}
 	shards := 0
 	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, b *rows.Block) error {

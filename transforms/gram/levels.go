@@ -16,9 +16,9 @@ type LevelReport struct {
 	Contents []byte  `json:"contents,omitempty"`
 }
 
-// byLevel divides rows by their levels.
+// byLevel divides the rows of a block by their levels; see Spec.Levels.
 type byLevel struct {
-	of      []levelRows
+	rows    []levelRows
 	index   map[string]int
 	classes int
 	counts  bool    // count rows; only one stripe does
@@ -35,7 +35,7 @@ type levelRows struct {
 }
 
 func newByLevel(p *Pass, counts bool) *byLevel {
-	l := &byLevel{of: make([]levelRows, len(p.Fold.Levels)), index: map[string]int{}, counts: counts,
+	l := &byLevel{rows: make([]levelRows, len(p.Fold.Levels)), index: map[string]int{}, counts: counts,
 		at: make([][]int, len(p.Fold.Levels))}
 	if p.Target != nil && p.Target.Grid == nil {
 		l.classes = p.Fold.Outputs
@@ -57,9 +57,9 @@ func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows
 	for i := range b.N {
 		level, known := l.index[b.Levels[i]]
 		if !known && l.others {
-			level = len(l.of) - 1
+			level = len(l.rows) - 1
 		} else if !known {
-			return fmt.Errorf("gram: the level %q was not there when rows were counted; were files replaced?", b.Levels[i])
+			return fmt.Errorf("gram: level %q did not occur when rows were counted; were files replaced?", b.Levels[i])
 		}
 		l.at[level] = append(l.at[level], i)
 	}
@@ -67,7 +67,7 @@ func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows
 		if len(at) == 0 {
 			continue
 		}
-		of := &l.of[level]
+		of := &l.rows[level]
 		some := selectRows(&l.part, b, at)
 		if l.counts {
 			of.count(some, l.classes)
@@ -97,8 +97,8 @@ func (l *byLevel) take() (reports []LevelReport) {
 	if l == nil || !l.counts {
 		return nil
 	}
-	for i := range l.of {
-		of := &l.of[i]
+	for i := range l.rows {
+		of := &l.rows[i]
 		if of.rows == 0 {
 			continue
 		}
@@ -113,8 +113,8 @@ func (l *byLevel) copies() (reports []LevelReport) {
 	if l == nil || !l.counts {
 		return nil
 	}
-	for i := range l.of {
-		if a := l.of[i].apart; a != nil {
+	for i := range l.rows {
+		if a := l.rows[i].apart; a != nil {
 			if all := a.Contents(); len(all) > 0 {
 				reports = append(reports, LevelReport{Level: i, Copies: profile.AppendContents(nil, all)})
 			}

@@ -18,7 +18,7 @@ const floats = 8
 
 // widthOf returns how many bytes each of the numbers takes.
 func widthOf(values []float64) int {
-	var any uint64 // bits that differ from the sign
+	var any uint64 // bits that differ from the sign bit in any number
 	for len(values) >= 4 {
 		v := (*[4]float64)(values)
 		i0, i1, i2, i3 := int64(v[0]), int64(v[1]), int64(v[2]), int64(v[3])
@@ -48,7 +48,7 @@ func appendPart(buf []byte, values []float64) []byte {
 	out := slices.Grow(buf, size+8)[:begin+size+8] // numbers are written 8 bytes at a time
 	out[begin] = byte(width)
 	at := out[begin+1:]
-	if width == 4 { // of most sums of some thousand rows
+	if width == 4 { // the usual width, of sums over some thousand rows
 		for len(values) >= 4 && len(at) >= 16 {
 			v, to := (*[4]float64)(values), (*[16]byte)(at)
 			binary.LittleEndian.PutUint32(to[:4], uint32(int64(v[0])))
@@ -96,7 +96,7 @@ func eachValue(data []byte, f func(i int, v float64)) {
 	}
 }
 
-// addValues adds the numbers of a part to dst, which has as many.
+// addValues adds the numbers of a part to dst, which must have the same length.
 func addValues(dst []float64, data []byte) {
 	if data[0] != 4 {
 		eachValue(data, func(i int, v float64) { dst[i] += v })

@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// Report is the dataset.Report of a shard, with the number of features outside the grid of the sums
-// and more. Rows of several shards share a block, so the first report of a lane, or the first after
-// a checkpoint, counts features for all of them.
+// Report is the dataset.Report of a shard, with further counts. Rows of several shards share a
+// block, so only the first report of a lane, or the first after a checkpoint, counts features
+// beyond the grid, for all shards up to the next checkpoint.
 type Report struct {
 	dataset.Report
 	Saturated int64 `json:"saturated,omitempty"`

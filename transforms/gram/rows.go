@@ -19,7 +19,7 @@ import (
 
 // fullFiles stores the rows that fill files.
 func (s *laneSums) fullFiles(ctx context.Context) error {
-	full := func(rows *ridge.GridRows) int { return rows.N() / s.some * s.some }
+	full := func(rows *ridge.GridRows) int { return rows.N() / s.fileRows * s.fileRows }
 	parts, err := s.storeSome(ctx, partName, full)
 	if err != nil {
 		return err
@@ -55,8 +55,8 @@ func (s *laneSums) storeSome(ctx context.Context, name string,
 			continue
 		}
 		n := count(f.carried)
-		for first := 0; first < n; first += s.some {
-			files = append(files, file{fold, first, min(first+s.some, n)})
+		for first := 0; first < n; first += s.fileRows {
+			files = append(files, file{fold, first, min(first+s.fileRows, n)})
 		}
 	}
 	parts = make([]stored, len(files))
@@ -74,7 +74,7 @@ func (s *laneSums) storeSome(ctx context.Context, name string,
 	return parts, g.Wait()
 }
 
-// setRows replaces the rows by those of a checkpoint.
+// setRows replaces the rows by the rows of a checkpoint.
 func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 	var rest []stored
 	for _, part := range parts {
@@ -102,7 +102,7 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 	return nil
 }
 
-// readRows returns the rows of each fold, an empty set if the fold has none.
+// readRows returns the rows of each fold, as an empty set if a fold has none.
 func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape,
 	threads int) ([][]*ridge.GridRows, error) {
 	sets := make([][]*ridge.GridRows, folds)

@@ -71,11 +71,12 @@ type FitReport struct {
 	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
 }
 
-// Spread describes a ridge.Spread, which measures how far features are from the features of rows.
+// Spread describes a ridge.Spread, which measures how far features are from the features of the
+// training rows.
 type Spread struct {
-	Probes   int     `json:"probes"` // outputs
+	Probes   int     `json:"probes"` // number of outputs of the Spread
 	Leverage float64 `json:"leverage"`
-	Within   bool    `json:"within,omitempty"` // the rows that it judges are among the rows it was computed from
+	Within   bool    `json:"within,omitempty"` // it judges rows that it was computed from
 }
 
 func spreadOf(s *ridge.Spread, within bool) *Spread { return &Spread{s.Linear.K, s.Leverage, within} }
@@ -179,12 +180,12 @@ type weightsFile struct {
 	sha256 *string
 }
 
-// further returns the files of weights other than State.Weights: held-out weights, trials and spread.
+// further returns the files of weights besides State.Weights: held-out weights, trials and spread.
 func (st State) further(w *Written) [3]weightsFile {
 	return [3]weightsFile{{st.HeldOut, &w.HeldOutSHA256}, {st.Trials, &w.TrialsSHA256}, {st.Spread, &w.SpreadSHA256}}
 }
 
-// Check returns an error unless all files of weights are as a solve has written them.
+// Check returns an error unless all files of weights are as the solve wrote them.
 func (st State) Check(ctx context.Context, w Written) error {
 	err := transforms.CheckWeights(ctx, st.Weights, w.WeightsSHA256)
 	for _, file := range st.further(&w) {

@@ -28,12 +28,11 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*indexFn)(nil)))
 }
 
-// State names the files of the work directory that lead from a ridge pass to its model.
+// State names the files of the work directory that a Pass and its Solve write.
 type State struct {
 	Dir     string // directory of the merged parts
 	Reports string // reports of the pass, as WriteLines writes them
-	// Sum is the index of the merged parts: if it exists, the sum is complete and the
-	// reports exist.
+	// Sum is the index of the merged parts. If it exists, the sum and the reports are complete.
 	Sum string
 	Fit string // the result: λ, the table of the path
 	// Weights is a safetensors file of the fit.
@@ -45,13 +44,14 @@ type State struct {
 	Trials string
 	// Spread holds the outputs of FitReport.Spread.
 	Spread string
-	// Chosen, unless empty, holds the λ that the trials chose, the only ones to solve for; folds then serve only HeldOut.
+	// Chosen, unless empty, has the values of λ that were chosen from the trials. Solve then uses only
+	// these, and folds only for HeldOut.
 	Chosen []float64
 }
 
 // stored describes a run of parts with consecutive keys in a file, each followed by its checksum.
 type stored struct {
-	Key  int     `json:"key"` // of the first part
+	Key  int     `json:"key"` // key of the first part
 	File string  `json:"file"`
 	At   []int64 `json:"at"`             // offset of each part in the file, and of the end of the last one
 	Rows bool    `json:"rows,omitempty"` // the file holds rows, and Key is their fold
@@ -186,8 +186,8 @@ func addTo(dst []float64, part []byte) error {
 	return nil
 }
 
-// addAll adds the parts of runs to numbers, several runs at a time, without allocating decoded parts. to
-// returns the numbers to which the part of a key is added.
+// addAll adds the parts of runs to numbers, several runs at a time, without allocating decoded
+// parts. to(key) returns the numbers to which the part with that key is added.
 func addAll(ctx context.Context, dir string, runs []stored, threads int, to func(key int) []float64) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, threads))

@@ -23,7 +23,7 @@ type Stored struct {
 	runs []stored
 }
 
-// OpenSums reads the index of the parts of that many folds.
+// OpenSums reads the index of the merged parts of the given number of folds.
 func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*Stored, error) {
 	index, err := storage.ReadState(ctx, st.Sum, transforms.MaxState)
 	if err != nil {
@@ -46,12 +46,13 @@ func (s *Stored) Check(ctx context.Context) error {
 	return nil
 }
 
-// Load returns the numbers of a part, in the order of the folds and of ridge.Sum.Part.
+// Load returns the numbers of a part. Keys count the parts of the first fold, then of the second,
+// and so on.
 func (s *Stored) Load(ctx context.Context, key int) ([]float64, error) {
 	return loadPart(ctx, s.dir, s.runs, key)
 }
 
-// Head returns the first part of the sum of all folds.
+// Head returns the first part of the sum over all folds.
 func (s *Stored) Head(ctx context.Context, folds int, shape ridge.Shape) (head []float64, err error) {
 	for f := range folds {
 		part, err := s.Load(ctx, f*ridge.NumParts(shape))

@@ -21,7 +21,8 @@ func SpecOf(r *sums.Recipe, classes int) Spec {
 	}
 }
 
-// Summer sums rows from any source, for a Pass without Pass.Copies. It is not safe for concurrent use.
+// Summer sums rows from any source: call NewSummer, then Add, then Parts. The Pass must not have
+// Pass.Copies. A Summer is not safe for concurrent use.
 type Summer struct {
 	pass     *Pass
 	shape    ridge.Shape
@@ -37,13 +38,13 @@ type Summer struct {
 	lists    bool // list the hashes of the rows
 }
 
-// rowsApart holds what is collected about rows in addition to their sums.
+// rowsApart holds what is collected about rows besides their sums.
 type rowsApart struct {
 	apart    *profile.CopyCounter // nil if no rows are counted separately
 	contents []byte               // see TakeContents
 }
 
-// NewSummer returns a Summer of no rows. It sums the stripe of the lane, and counts its work there.
+// NewSummer returns a Summer without rows, for one stripe of the sums of a lane.
 func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	m, err := l.Worker.Gridded(p.Fold.Recipe)
 	if err != nil {
@@ -85,7 +86,7 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	return s, nil
 }
 
-// countApart begins to count frequent rows separately, if the pass says so.
+// countApart starts counting frequent rows separately, from 0, if the pass says so.
 func (s *Summer) countApart() {
 	f := s.pass.Fold.Apart
 	if f == nil {
@@ -101,8 +102,8 @@ func (s *Summer) sets() (all []*rowsApart) {
 	if s.levels == nil {
 		return []*rowsApart{&s.all}
 	}
-	for i := range s.levels.of {
-		all = append(all, &s.levels.of[i].rowsApart)
+	for i := range s.levels.rows {
+		all = append(all, &s.levels.rows[i].rowsApart)
 	}
 	return all
 }
@@ -120,7 +121,7 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
 	})
 }
 
-// addTo adds rows of a shard to the folds from first on.
+// addTo adds rows of a shard to the set of folds that begins with fold first.
 func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.Block) (err error) {
 	if s.lists {
 		of.contents = s.assigner.Contents(of.contents, b)

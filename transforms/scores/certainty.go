@@ -30,9 +30,9 @@ func (c Certainty) open(a *applier) (level models.Level, err error) {
 		if level, err = a.Model.Level(c.Interval); err != nil {
 			return level, err
 		}
-		a.Spreads = a.Model.Manifest.Intervals.Scaled
+		a.Novelty = a.Model.Manifest.Intervals.Scaled
 	}
-	a.Spreads = a.Spreads || c.Novelty
+	a.Novelty = a.Novelty || c.Novelty
 	return level, nil
 }
 

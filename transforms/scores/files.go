@@ -352,13 +352,13 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 		if report.Bad == 0 {
 			return nil
 		}
-		first := "" // model of the first rows
+		example := ""
 		if len(report.SetAside) > 0 {
-			first = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
+			example = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
 		}
 		if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
 			return transforms.NewFault(transforms.DataFault,
-				fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, first))
+				fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, example))
 		}
 		// Write the letter before the predictions are complete: then the file counts as done.
 		return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad,

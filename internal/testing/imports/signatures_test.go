@@ -65,15 +65,18 @@ func exported(t *testing.T) []*types.Package {
 
 // signatures looks for internal types in what a package exports.
 type signatures struct {
-	pkg   *types.Package
-	seen  map[types.Type]bool
-	found []string
+	pkg     *types.Package
+	aliased map[*types.TypeName]bool // types that an exported alias names
+	seen    map[types.Type]bool
+	found   []string
 }
 
 // object looks at an exported name and, of a type, at its exported fields and methods.
 func (s *signatures) object(o types.Object) {
-	if name, ok := o.(*types.TypeName); ok && !name.IsAlias() {
-		s.parts(name.Type(), name.Name())
+	if name, ok := o.(*types.TypeName); ok {
+		if !name.IsAlias() {
+			s.parts(name.Type(), name.Name())
+		}
 		return
 	}
 	s.look(o.Type(), o.Name())
@@ -100,7 +103,7 @@ func (s *signatures) look(t types.Type, at string) {
 		s.look(types.Unalias(t), at)
 	case *types.Named:
 		p := t.Obj().Pkg()
-		if p != nil && strings.HasPrefix(p.Path(), module+"internal/") {
+		if p != nil && strings.Contains(p.Path(), "/internal/") && !s.aliased[t.Origin().Obj()] {
 			s.found = append(s.found, at+": "+t.String())
 		}
 		for i := range t.TypeArgs().Len() {
@@ -157,9 +160,18 @@ func (s *signatures) look(t types.Type, at string) {
 // this module can name.
 func TestExportedSignaturesNameNoInternalTypes(t *testing.T) {
 	all := exported(t)
-	names := 0
+	names, aliased := 0, map[*types.TypeName]bool{}
 	for _, p := range all {
-		s := signatures{pkg: p, seen: map[types.Type]bool{}}
+		for _, name := range p.Scope().Names() {
+			if o, ok := p.Scope().Lookup(name).(*types.TypeName); ok && o.Exported() && o.IsAlias() {
+				if t, ok := types.Unalias(o.Type()).(*types.Named); ok {
+					aliased[t.Origin().Obj()] = true
+				}
+			}
+		}
+	}
+	for _, p := range all {
+		s := signatures{pkg: p, aliased: aliased, seen: map[types.Type]bool{}}
 		for _, name := range p.Scope().Names() {
 			if o := p.Scope().Lookup(name); o.Exported() {
 				names++

@@ -85,7 +85,8 @@ func Check(t *testing.T, data []byte) string {
 			if len(open) == 0 || open[len(open)-1] != e.Name.Local {
 				t.Fatalf("</%s> ends %v", e.Name.Local, open)
 			}
-			if open = open[:len(open)-1]; e.Name.Local == "figure" {
+			open = open[:len(open)-1]
+			if e.Name.Local == "figure" {
 				of.check(t)
 			}
 		case xml.CharData:

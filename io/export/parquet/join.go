@@ -60,7 +60,8 @@ func (f *file) copy(p export.Part, n int64) error {
 	}
 	defer r.Close()
 	copied, err := io.Copy(f.out, r)
-	if f.at += copied; err == nil && copied != n {
+	f.at += copied
+	if err == nil && copied != n {
 		err = errPart
 	}
 	return err

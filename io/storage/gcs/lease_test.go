@@ -124,7 +124,8 @@ func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 	} {
 		leave(c.by)
 		begun := time.Now()
-		if cloud.Leases.Stale = time.Hour; c.waits {
+		cloud.Leases.Stale = time.Hour
+		if c.waits {
 			cloud.Leases.Stale = 100 * time.Millisecond
 		}
 		unlock, err := storage.Lock(ctx, bucket+"lock")

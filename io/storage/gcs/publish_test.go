@@ -238,7 +238,8 @@ func TestLeftoversOfAKilledPublisherAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		by := disk.Me()
-		if by.ID = dead(t); !gone {
+		by.ID = dead(t)
+		if !gone {
 			by = disk.Process{Host: "elsewhere", ID: 1}
 		}
 		text, _ := json.Marshal(by)

@@ -84,7 +84,8 @@ func (c *config) address(bucket, name, query string) string {
 	case strings.Contains(bucket, "."): // which certificates of hosts do not cover
 		base, path = "https://s3."+c.region+".amazonaws.com", "/"+escape(bucket, true)
 	}
-	if path += "/" + escape(name, false); query != "" {
+	path += "/" + escape(name, false)
+	if query != "" {
 		path += "?" + query
 	}
 	return base + path

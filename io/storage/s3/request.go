@@ -113,7 +113,8 @@ func (s *s3) ask(ctx context.Context, q request, into any) (h http.Header, err e
 	err = s.send(ctx, q, func(r *http.Response) error {
 		defer r.Body.Close()
 		data, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
-		if h = r.Header; err != nil || into == nil {
+		h = r.Header
+		if err != nil || into == nil {
 			return err
 		}
 		f := &failure{Status: http.StatusInternalServerError} // may come with a status of success

@@ -203,7 +203,8 @@ func (r *reader) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		n, err := r.body.Read(p[:min(int64(len(p)), r.end-r.at)])
-		if r.at += int64(n); n > 0 {
+		r.at += int64(n)
+		if n > 0 {
 			r.tries = 0
 			return n, nil
 		}

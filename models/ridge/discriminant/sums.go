@@ -2,6 +2,12 @@ package discriminant
 
 import "github.com/bochner-ml/bochner/models/ridge/internal/solver"
 
+// HeldOutSums are sums over the rows of a fold.
+type HeldOutSums = solver.HeldOutSums
+
+// HeldOutFit describes the rows that weights were fitted to.
+type HeldOutFit = solver.HeldOutFit
+
 // Fold has sums over the rows of a fold, and the weights of the classes in them.
 type Fold struct {
 	solver.HeldOutSums           // Targets holds the number of rows of each class, or the sum of their weights
@@ -16,7 +22,7 @@ type Fold struct {
 // Means and class shares leave out the weights of classes. The variance includes them, because products of
 // features are not known by class. Each distance of means is shrunk toward the mean distance over the
 // classes, as if one more row had that distance, so that a class with few rows or none has a distance too.
-func Of(fit solver.HeldOutFit, fold Fold, vt []float64, threads int) []Discriminant {
+func Of(fit HeldOutFit, fold Fold, vt []float64, threads int) []Discriminant {
 	d, k, w, n := len(fold.Columns), len(fold.Weights), fold.Width, fold.N
 	if n == 0 {
 		return nil
@@ -25,7 +31,7 @@ func Of(fit solver.HeldOutFit, fold Fold, vt []float64, threads int) []Discrimin
 	around := fold.HeldOutSums
 	around.Targets, around.Squares, around.Cross, around.Width = []float64{0}, []float64{0}, make([]float64, d), 1
 	squares := solver.NewHeldOutErrors(d, 1, threads).Squares(
-		solver.HeldOutFit{N: fit.N, Columns: fit.Columns, Targets: []float64{0}, Each: []float64{1}}, around, vt)
+		HeldOutFit{N: fit.N, Columns: fit.Columns, Targets: []float64{0}, Each: []float64{1}}, around, vt)
 
 	class, rows, plain := make([]float64, k), 0.0, make([]float64, d) // without the weights of classes
 	for c, weight := range fold.Weights {

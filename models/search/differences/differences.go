@@ -1,5 +1,6 @@
-// Package differences finds pairs of columns of whole numbers, in the same units, where labels depend on the distance
-// between the two.
+// Package differences finds pairs of columns of whole numbers in the same units, such as coordinates on a board,
+// for which the labels depend on the distance between the two. Fill a Pilot and call Find; the result is a
+// preprocess.Differences step for the standardised rows.
 package differences
 
 import (
@@ -16,39 +17,42 @@ const (
 	// least fewDifferences and at most mostDifferences.
 	mostDifferences = 32
 	fewDifferences  = 16
-	// sureAbove is the least number of standard errors above chance. leastSure is the least share of the number of the
-	// surest difference.
+	// A difference must be at least sureAbove standard errors above chance, and at least leastSure times as many as the
+	// most significant one.
 	sureAbove = 5
 	leastSure = 0.25
-	// surer is how many times as many standard errors the surest difference needs as the sum of its columns.
+	// The most significant difference must be surer times as many standard errors above chance as its columns' sum.
 	surer = 1.2
-	// longest is the largest range of a column that has differences. shortest is the least number of whole numbers in
-	// the longer range of two columns: columns of only a few values are more likely to be codes.
+	// longest is the largest range (largest minus smallest value) of a column. shortest is the smallest number of whole
+	// numbers in the longer range of two columns: columns with only a few values are more likely to be codes.
 	longest  = 127
 	shortest = 6
-	// At least fewestRows are needed, and at most mostRows are used; mostWork limits them further for many columns.
-	// sweeps is the number of rounds that fit functions of single columns.
+	// At least fewestRows rows are needed, and at most mostRows are used; fewer of many columns (mostWork). sweeps is
+	// the number of backfitting rounds.
 	fewestRows = 200
 	mostRows   = 4000
 	mostWork   = 20_000_000
 	sweeps     = 5
 )
 
-// Pilot has rows of D numbers before standardisation and In numbers after it. Each column keeps its place.
+// Pilot has rows of D numbers before standardisation (X) and In numbers after it (Scaled), both row-major. The
+// columns of X keep their indices.
 type Pilot struct {
 	X       []float32
 	D       int
 	Scaled  []float32
 	In      int
-	Code    func(row, output int) float64 // of the label
+	Code    func(row, output int) float64 // the label as a number for each output
 	Outputs int
 	Threads int
 }
 
-// Find returns the differences on which labels depend, among these columns of whole numbers in the same units.
-// The residuals of the labels after functions of single columns must have different means at different distances, by
-// far more than by chance. The sum of the columns of the surest difference must show less, because any interaction of
-// two columns shows in their sum.
+// Find returns the differences that labels depend on, among these columns of whole numbers; no pairs if there are
+// none. Two columns have the same units if their ranges overlap enough.
+//
+// Find first subtracts functions of single columns from the labels. The residuals must have different means at
+// different distances, far more than by chance. They must differ less at different sums of the two columns,
+// because any interaction of two columns shows in their sum.
 func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	type difference struct {
 		of   preprocess.Difference
@@ -102,13 +106,13 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 // Most returns the largest number of differences of d columns.
 func Most(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
 
-// wholeColumn is a column of whole numbers: number·slope + shift in the rows of the standardised view.
+// wholeColumn is a column of whole numbers between low and high. Its standardised value is number·slope + shift.
 type wholeColumn struct {
 	column                  int
 	low, high, slope, shift float64
 }
 
-// wholeOf returns column j.
+// wholeOf returns the range and the standardisation of column j.
 func (r *Pilot) wholeOf(j int) wholeColumn {
 	number := func(i int) float64 { return float64(r.X[i*r.D+j]) }
 	least, most := 0, 0
@@ -127,15 +131,16 @@ func (r *Pilot) wholeOf(j int) wholeColumn {
 	return w
 }
 
-// minus returns the difference of two columns, in units of their mean deviation.
+// minus returns the difference of two columns as a step on standardised values, in units of the mean deviation of
+// the two.
 func (w wholeColumn) minus(v wholeColumn) preprocess.Difference {
 	a, b := 2*v.slope/(w.slope+v.slope), 2*w.slope/(w.slope+v.slope)
 	return preprocess.Difference{First: w.column, Second: v.column, A: float32(a), B: float32(b),
 		C: float32(float64(b*v.shift) - float64(a*w.shift))}
 }
 
-// interactions returns, for each output, the residuals of the codes of the first n rows after functions of single
-// columns: for one column after the other, the mean for each of its values is subtracted (backfitting).
+// interactions returns, for each output, the labels' residuals for the first n rows after functions of single
+// columns are subtracted: column by column, the mean for each of its values (backfitting).
 func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
 	var groups [][]uint8
 	for _, w := range columns {
@@ -159,8 +164,7 @@ func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
 	return left
 }
 
-// groups returns the result of the function of for each of the first n rows: a whole number up to twice the longest
-// range.
+// groups returns of(x) for each of the first n rows x: whole numbers up to 2·longest.
 func (r *Pilot) groups(n int, of func(x []float32) float32) []uint8 {
 	group := make([]uint8, n)
 	for i := range group {
@@ -169,7 +173,7 @@ func (r *Pilot) groups(n int, of func(x []float32) float32) []uint8 {
 	return group
 }
 
-// meansOf returns the mean of y and the number of rows of each group.
+// meansOf returns the mean of y and the number of rows for each group.
 func meansOf(y []float64, group []uint8) (means, rows [2*longest + 1]float64) {
 	for i, g := range group {
 		rows[g]++
@@ -181,8 +185,9 @@ func meansOf(y []float64, group []uint8) (means, rows [2*longest + 1]float64) {
 	return means, rows
 }
 
-// groupsDiffer groups rows by the function of, and returns by how many standard errors above chance the mean residuals
-// of the groups differ: χ² as a normal number (Wilson and Hilferty 1931).
+// groupsDiffer groups the rows by of and returns by how many standard errors above chance the mean residuals of
+// the groups differ. It is χ² transformed to a normal number (Wilson and Hilferty 1931); 0 if residuals or groups
+// do not vary.
 func (r *Pilot) groupsDiffer(left [][]float64, of func(x []float32) float32) float64 {
 	group := r.groups(len(left[0]), of)
 	var chi, freedom float64

@@ -1,5 +1,6 @@
-// Package entities finds columns that seem to name what rows belong to, such as a patient or a machine: rows with the
-// same value are alike.
+// Package entities finds columns that seem to name the entity a row belongs to, such as a patient or a machine:
+// rows with the same value are similar (Columns). Held-out rows are then too easy to predict unless whole
+// entities are held out.
 package entities
 
 import (
@@ -8,22 +9,22 @@ import (
 	"slices"
 )
 
-// What makes a column name entities.
+// Thresholds for a column that names entities.
 const (
-	fewestValues = 20  // different values
-	repeating    = 0.5 // share of the rows whose value other rows have too
-	alike        = 0.5 // intraclass correlation from which on a column is alike within values
-	sameLabel    = 0.9 // likewise, of the label, which other columns may explain, too
-	mostColumns  = 64  // other columns that are looked at
-	// share of the correlation that pairs of neighbouring values keep from which on the order of
-	// values matters
+	fewestValues = 20  // smallest number of values that several rows have
+	repeating    = 0.5 // smallest share of rows with such a value
+	alike        = 0.5 // intraclass correlation above which another column is similar within values
+	sameLabel    = 0.9 // the same for the label; higher, because other columns may explain the label
+	mostColumns  = 64  // largest number of other columns to look at
+	// If values are joined with their neighbours and the correlation stays above this share, the order
+	// of the values matters, so they are quantities.
 	ordered = 0.75
 )
 
-// Columns returns those columns of n rows of d numbers, with a label each, that seem to name
-// entities. Values that are not whole numbers name nothing, nor do numbers whose neighbouring
-// values are alike too, as with counts; NaN is a missing value. The label of classes is the
-// number of the class.
+// Columns returns the indices of the columns that seem to name entities. x (n×d, row-major) are the rows and
+// label their labels; for classes, label is the number of the class. NaN is a missing value. number reports
+// whether a column has numbers, not categories. A column with a value that is not whole names nothing. Nor does a
+// column of numbers if rows with neighbouring values are similar, too, as with counts.
 func Columns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
 	for j := range d {
 		if group, groups := valuesOf(x, n, d, j); groups >= fewestValues &&
@@ -34,8 +35,9 @@ func Columns(x []float32, n, d int, label []float64, number func(column int) boo
 	return found
 }
 
-// valuesOf numbers the values of a column that several rows have, in ascending order: the group of
-// each row, −1 for others. Without enough of them groups is 0.
+// valuesOf numbers the values of a column that several rows have, in ascending order. It returns the number of
+// each row's value, −1 for other rows, and how many such values there are. groups is 0 if too few rows have one,
+// or if a value is not whole.
 func valuesOf(x []float32, n, d, column int) (group []int, groups int) {
 	rows := map[float32]int{}
 	for i := range n {
@@ -65,8 +67,8 @@ func valuesOf(x []float32, n, d, column int) (group []int, groups int) {
 	return group, len(values)
 }
 
-// names reports whether rows of a group are alike, in their label or in most other columns. Numbers
-// do not name anything if rows of neighbouring groups are alike too.
+// names reports whether the rows of a group are similar, in their label or in most of the other columns. If
+// number is true, rows of neighbouring groups must not be similar, too.
 func names(x []float32, n, d, column int, group []int, groups int, label []float64, number bool) bool {
 	pair := slices.Clone(group)
 	for i, g := range group {
@@ -96,8 +98,8 @@ func names(x []float32, n, d, column int, group []int, groups int, label []float
 	return looked >= 2 && 2*similar > looked
 }
 
-// correlation returns the intraclass correlation of values (Fisher 1925): 1 less the variance
-// within groups as a share of the variance of all; NaN if all are equal.
+// correlation returns the intraclass correlation of values (Fisher 1925): 1 minus the variance within groups
+// divided by the total variance. It is NaN if all values are equal or no group has two of them.
 func correlation(value func(row int) float64, group []int, groups int) float64 {
 	rows, sums := make([]float64, groups), make([]float64, groups)
 	var n, sum float64

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// Frequencies returns the frequencies of one and of two columns whose waves are aligned with the labels beyond chance
-// (rows of D numbers, in turns), those with the largest z first; at most so many. It overwrites the labels.
+// Frequencies returns the frequencies of one or two columns that are aligned with the labels beyond chance, in
+// turns (row-major, r.D numbers each). Those with the largest z come first; there are at most most. It returns
+// nil if there are too many columns, and overwrites labels.
 func Frequencies(r Rows, labels [][]float32, most, threads int) (out []float32) {
 	f, r, _ := ofTwo(r, labels, threads, true)
 	if f == nil {
@@ -39,7 +40,8 @@ func Frequencies(r Rows, labels [][]float32, most, threads int) (out []float32) 
 	return out
 }
 
-// findSingle looks at wave a of m alone, whose products with n labels are in every m-th place of weighted.
+// findSingle tests wave a of m alone, for n rows. weighted starts at its product with the label of the first row;
+// the next row follows m elements later.
 func (f *finder) findSingle(weighted []float32, a, m, n int) {
 	var sum float64
 	for i := range n {

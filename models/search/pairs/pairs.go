@@ -1,15 +1,19 @@
-// Package pairs finds columns that matter only together, such as the two of sin(9a)·b, or two or three of a parity. A
-// kernel of many columns does not see them, so no metric is learned from it.
+// Package pairs finds columns that matter only together, such as the two of sin(9a)·b, or two or three of a
+// parity. A kernel of many columns hardly sees them, so no metric is learned from it.
 //
-// With standardised waves u = cos(ωt), sin(ωt) of the standardised columns t, the products of two columns
-// are aligned with the labels y:
+// Let u be the standardised waves cos(ωt) and sin(ωt) of the standardised columns t. The products of waves of two
+// columns are tested for alignment with the labels y:
 //
-//	z = n·corr²(y, u_j·u_k)
+//	z = n·corr²(y, u_j·u_k),   for n rows
 //
-// It is the kernel alignment of Bullins et al. ("Not-So-Random Features", ICLR 2018, section 4) with frequencies of two
-// columns. Where y does not depend on the columns, z is about χ² with one degree of freedom, so the largest z of
-// m products exceeds 2 ln m + 4 by chance with a probability of 14% at most. One matrix product computes all
-// products of one y. If no z exceeds this bound, products of three columns follow, unless there are too many columns.
+// This is the kernel alignment of Bullins, Zhang & Zhang ("Not-So-Random Features", ICLR 2018, Section 2.2) for
+// frequencies of two columns. If y does not depend on the columns, z is about χ² distributed with one degree of
+// freedom, and the largest z of m products exceeds 2 ln m + 4 by chance with a probability of at most 14%. For
+// one y, a single matrix product computes the sums of all products. If no z exceeds the bound, products of three
+// columns follow, unless there are too many columns.
+//
+// Weights returns how much each column matters, Best the best pair, and Frequencies the aligned frequencies
+// themselves. All take Rows and the labels of these rows.
 package pairs
 
 import (
@@ -20,31 +24,32 @@ import (
 )
 
 const (
-	// MaxRows is the largest number of rows that Weights takes.
+	// MaxRows is the largest number of rows that callers should pass; Memory assumes it.
 	MaxRows = 4000
-	// mostWaves bounds the waves of all columns, mostWork the multiplications for pairs, mostTriples those for triples.
+	// Bounds on the waves of all columns, on the multiplications for pairs, and on the triples of waves times rows.
 	mostWaves   = 2048
 	mostWork    = 4e9
 	mostTriples = 7e8
-	// leastRows is the number of rows that is enough if there are many columns.
+	// leastRows is the smallest number of rows to use if there are many columns.
 	leastRows = 500
-	// clip bounds standardised waves and labels, whose squares would otherwise have heavy tails.
+	// clip bounds the magnitude of standardised columns, waves and labels, so that single rows do not dominate.
 	clip = 3
 )
 
-// frequencies of standardised columns, for as many as there is time for.
+// frequencies has sets of ω for standardised columns. The first set for which there is time is used; see
+// frequenciesFor.
 var frequencies = [][]float32{{0.75, 1.5, 3, 6}, {1, 3}, {1.5}}
 
-// Rows are some of the rows of X, row-major with D numbers each.
+// Rows are the rows Of (indices) of the matrix X, which is row-major with D numbers in each row.
 type Rows struct {
 	X  []float32
 	D  int
 	Of []int
 }
 
-// Weights returns for each column the sum of z over the products with this column that exceed chance. It returns nil
-// if there are no such products, or too many columns. Each slice of labels has a number for each of the rows, and is
-// overwritten. The result does not depend on threads.
+// Weights returns for each column the sum of z over the products with this column whose z exceeds chance. It
+// returns nil if there are none, or if there are too many columns. Each slice of labels has one number for each
+// of the rows, and is overwritten. The result does not depend on threads.
 func Weights(r Rows, labels [][]float32, threads int) []float64 {
 	f, r, labels := ofTwo(r, labels, threads, false)
 	m := float64(2 * r.D)
@@ -60,7 +65,8 @@ func Weights(r Rows, labels [][]float32, threads int) []float64 {
 	return f.weights
 }
 
-// Best returns the two columns of the product with the largest z, and whether one exceeds chance. It overwrites labels.
+// Best returns the two columns of the product with the largest z, and whether any z exceeds chance. It overwrites
+// labels.
 func Best(r Rows, labels [][]float32, threads int) (columns [2]int, found bool) {
 	if f, _, _ := ofTwo(r, labels, threads, false); f != nil {
 		return f.best, f.some
@@ -68,8 +74,9 @@ func Best(r Rows, labels [][]float32, threads int) (columns [2]int, found bool) 
 	return columns, false
 }
 
-// ofTwo looks for products of two columns, and for waves of single columns if frequencies are wanted. It returns nil if
-// that is not possible, and the rows and standardised labels that there was time for.
+// ofTwo tests products of two columns and, if frequencies is true, waves of single columns. It returns nil if
+// there are too many columns or no labels that vary, and otherwise a finder with the rows and the standardised
+// labels that were used.
 func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, Rows, [][]float32) {
 	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
 	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return standardise(y[:n]) == 0 })
@@ -90,26 +97,27 @@ func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, 
 	return f, r, labels
 }
 
-// bound returns the number that the largest z of so many products exceeds by chance with a probability of 14% at most.
+// bound returns the number that the largest z of that many products exceeds by chance with a probability of at
+// most 14%.
 func bound(products float64) float64 { return 2*math.Log(products) + 4 }
 
-// finder adds z of products above the bound to the weights of their columns.
+// finder collects the products whose z exceeds the bound.
 type finder struct {
 	weights []float64
 	bound   float64
 	some    bool // whether any z is above the bound
 	largest float64
 	best    [2]int // columns of the product with the largest z
-	// sums of the z above the bound for each two frequencies, of which each column has those in of, and for each frequency
-	// alone on the diagonal; nil if not wanted
+	// sums has the sum of the z above the bound for any two frequencies of columns, for single ones on the diagonal.
+	// Frequency k of column j has index j·len(of)+k. sums is nil unless Frequencies needs it.
 	sums       []float64
 	of         []float32
 	deviations []float64 // of the columns
 	threads    int
 }
 
-// find looks for products of y with waves of two of the last columns, which have per waves each. Products that it finds
-// also count for the columns in others.
+// find tests products of y with two waves of different columns. waves (n×m) has per waves for each of the last
+// columns. Products above the bound also count for the columns in others.
 func (f *finder) find(y, waves []float32, per int, others ...int) {
 	n := len(y)
 	m := len(waves) / n
@@ -144,7 +152,7 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 	}
 }
 
-// triples looks for products of waves of three columns, of one frequency.
+// triples tests products of the waves of three columns, with one frequency each.
 func (f *finder) triples(r Rows, labels [][]float32) {
 	n := len(r.Of)
 	waves, _ := r.waves(frequencies[len(frequencies)-1])
@@ -166,8 +174,8 @@ func (f *finder) triples(r Rows, labels [][]float32) {
 	}
 }
 
-// frequenciesFor returns the frequencies that there is time for with n rows, or else a single frequency and fewer rows.
-// It returns nil and 0 if there is no time for this either.
+// frequenciesFor returns the first set of frequencies for which there is time with n rows of d columns; or else
+// the smallest set and fewer rows; or nil and 0 if there is no time for this either.
 func frequenciesFor(n, d, labels int) (of []float32, rows int) {
 	for _, of := range frequencies {
 		m := 2 * len(of) * d
@@ -181,14 +189,16 @@ func frequenciesFor(n, d, labels int) (of []float32, rows int) {
 	return frequencies[len(frequencies)-1], rows
 }
 
-// Memory bounds the bytes that Weights and Best take for n rows of d numbers. Frequencies takes half as many on top.
+// Memory bounds the bytes that Weights and Best need for n rows of d numbers. Frequencies needs half as many in
+// addition.
 func Memory(n, d int) int64 {
 	of, n := frequenciesFor(min(n, MaxRows), d, 1)
 	m := int64(2 * len(of) * d)
 	return 4 * (2*int64(n)*m + m*m)
 }
 
-// waves returns the standardised cosines and sines of the columns, 2·len(of) for each, and the deviations of the columns.
+// waves returns the standardised cosines and sines of the columns (row-major, 2·len(of) for each column) and the
+// standard deviations of the columns.
 func (r Rows) waves(of []float32) (out []float32, deviations []float64) {
 	n, per := len(r.Of), 2*len(of)
 	m := r.D * per
@@ -219,8 +229,8 @@ func (r Rows) waves(of []float32) (out []float32, deviations []float64) {
 	return out, deviations
 }
 
-// standardise gives the numbers mean 0 and variance 1, bounds them, and makes their mean 0 again. It returns their
-// standard deviation; 0 if they are all equal.
+// standardise changes x to mean 0 and variance 1, clips it, and subtracts the mean once more. It returns the
+// standard deviation that x had; 0, with x unchanged, if the numbers are nearly equal.
 func standardise(x []float32) float64 {
 	n := float64(len(x))
 	var sum, squares float64

@@ -9,7 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// needle returns n rows of d columns with a label that depends on the last two or three of them, only together.
+// needle returns n rows of d columns. The label depends on the last two or three of them, and only
+// together.
 func needle(n, d int, seed uint64, kind string) (Rows, []float32) {
 	rng := rand.New(rand.NewPCG(seed, uint64(d)))
 	r, y := Rows{D: d}, make([]float32, n)
@@ -33,8 +34,8 @@ func needle(n, d int, seed uint64, kind string) (Rows, []float32) {
 	return r, y
 }
 
-// How often the columns of a needle have the largest weights. With BOCHNER_LONG=1 and -v it prints the table of
-// docs/decisions/52-differences-of-columns.md.
+// The columns of a needle usually have the largest weights. With BOCHNER_LONG=1 and -v it prints
+// how often, the table of docs/decisions/52-differences-of-columns.md.
 func TestNeedlesAreFound(t *testing.T) {
 	type size struct{ n, d, least int } // least is the least number of 10
 	sizes := map[string][]size{
@@ -76,7 +77,8 @@ func TestNeedlesAreFound(t *testing.T) {
 	}
 }
 
-// Labels that are noise have no weights, except where chance makes the largest of all products exceed the bound.
+// Labels that are noise have no weights, except if the largest of all products exceeds the bound by
+// chance.
 func TestNoiseHasNoNeedles(t *testing.T) {
 	found := 0
 	for seed := range uint64(20) {
@@ -90,8 +92,8 @@ func TestNoiseHasNoNeedles(t *testing.T) {
 	}
 }
 
-// The best pair is the two columns of a needle, and frequencies of these come first: sums and differences of two waves, or
-// the frequency of a single column.
+// Best returns the two columns of a needle. Frequencies returns their frequencies first: the sum
+// and the difference of two waves, or the frequency of a single column.
 func TestFrequenciesOfNeedles(t *testing.T) {
 	const n, d = 1000, 20
 	for seed := range uint64(3) {

@@ -267,7 +267,8 @@ func TestBisectFindsTheBadDayInNineFits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 4))
 	d := made(t, 375, 1, 10, func(day, _ int) (x, y []float64) { return draw(r, n(day), 1) })
 	for _, least := range []float64{0, 0.3} {
-		if d.MinR2 = least; d.bisect().Found != nil {
+		d.MinR2 = least
+		if d.bisect().Found != nil {
 			t.Errorf("R² %g: found a bad day among good ones", least)
 		}
 	}

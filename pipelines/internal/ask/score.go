@@ -74,7 +74,8 @@ func (d *data) score(all []tally) (s Score) {
 		s.Rows += t.head[0]
 		s.Error += t.squares
 	}
-	if s.Error /= max(s.Rows, 1); d.units.Grid == nil {
+	s.Error /= max(s.Rows, 1)
+	if d.units.Grid == nil {
 		s.Error /= 4 // from codes −1 and 1 to shares
 	}
 	s.Interval = d.interval(len(all), func(times []float64) float64 { return d.r2(all, times) })
@@ -137,7 +138,8 @@ func (d *data) fitAndJudge(train, judged []unit, lambda float64) Row {
 	fits := d.Fit(s, []float64{lambda})
 	for _, u := range judged {
 		t := tally{d.judge(fits, u, 1)[0], d.head(u)}
-		if row.tallies = append(row.tallies, t); math.IsInf(t.squares, 1) {
+		row.tallies = append(row.tallies, t)
+		if math.IsInf(t.squares, 1) {
 			d.fail(exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda", row.Trained,
 				lambda))
 		}

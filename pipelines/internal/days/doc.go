@@ -1,7 +1,7 @@
-// Package days keeps models up to date with data that arrives in parts, such as a directory a day.
+// Package days keeps models up to date with data that arrives in parts, such as a directory per day.
 //
-// Sum writes a directory with the exact sums of some rows by the recipe of a model. Fit adds and
-// subtracts such directories and fits a model to the result. Forget subtracts rows from a model.
+// Sum creates a directory with the exact sums of some rows, by the recipe of a model. Fit adds and
+// subtracts such directories and fits a model. Forget removes rows from a model, Prune old sums.
 //
 // Retrain makes the model of a day from the partitions that changed, and decides whether it becomes
 // champion. Each step creates a directory, complete or not at all, whose name has a hash of its

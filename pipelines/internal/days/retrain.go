@@ -177,7 +177,7 @@ func (o *RetrainOptions) validate() error {
 	return nil
 }
 
-// night is the state of a run.
+// night is the state of a run of Retrain.
 type night struct {
 	RetrainOptions
 	Jobs
@@ -232,8 +232,7 @@ func (n *night) run(ctx context.Context) error {
 		n.first = n.since(n.Window.Days)
 	}
 	if err := n.timed("list", func() (err error) {
-		n.all,
-			err = n.pattern.Partitions(ctx, n.first, n.Day)
+		n.all, err = n.pattern.Partitions(ctx, n.first, n.Day)
 		return err
 	}); err != nil {
 		return err
@@ -246,7 +245,7 @@ func (n *night) run(ctx context.Context) error {
 	}
 	if n.lineage == nil || n.lineage.Day == "" { // the champion was trained and promoted by hand
 		n.lineage = nil
-		return n.drawNew(ctx, fmt.Sprintf("nothing tells on which days %s was trained", n.champion))
+		return n.drawNew(ctx, fmt.Sprintf("it is not known on which days %s was trained", n.champion))
 	}
 	done, err := n.decided(ctx)
 	if err != nil || done {
@@ -304,9 +303,9 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 		return n.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another "+
 			"day, or name files that judge with --held_out", judge.name))
 	case judge == nil:
-		return n.endWithoutModel("no model can be judged: every partition is one that the champion was trained on")
+		return n.endWithoutModel("no model can be judged: the champion was trained on every partition")
 	case n.unchanged(train):
-		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
+		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
 			n.champion, judge.name))
 	}
 	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)
@@ -316,7 +315,7 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 		Command: n.Command, Seen: key(n.all, n.Settings)}
 	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
 	err := n.timed("train", func() error {
-		return n.make(ctx, model, l, func(dir string) error {
+		return n.makeOnce(ctx, model, l, func(dir string) error {
 			err := n.Train(ctx, dir, uris(train))
 			if err == nil {
 				if err = unchanged(ctx, train...); err != nil { // the files do not match the model's name
@@ -332,8 +331,8 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 	return n.judge(ctx, model, judge)
 }
 
-// make creates a model unless an earlier run has created it, and stores its lineage.
-func (n *night) make(ctx context.Context, model string, l *registry.Lineage, create func(dir string) error) error {
+// makeOnce creates a model unless an earlier run has created it, and stores its lineage.
+func (n *night) makeOnce(ctx context.Context, model string, l *registry.Lineage, create func(dir string) error) error {
 	dir := n.registry.Place(model)
 	there, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile))
 	if err != nil {

@@ -34,13 +34,12 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	}
 	var accepted []Partition
 	if err := n.timed("sum", func() (err error) {
-		accepted,
-			err = n.sumAll(ctx, recipe, n.drawnParts())
+		accepted, err = n.sumAll(ctx, recipe, n.drawnParts())
 		return err
 	}); err != nil {
 		return err
 	}
-	if done, err := n.refused(ctx); done || err != nil {
+	if done, err := n.endIfRefused(ctx); done || err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(n.all, func(p Partition) bool { return p.Day == n.Day }) {
@@ -54,9 +53,9 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	}
 	switch {
 	case judge == nil:
-		return n.endWithoutModel("no new rows can judge a model: the champion was trained on every partition that is there")
+		return n.endWithoutModel("no new rows can judge a model: the champion was trained on every partition")
 	case n.unchanged(train):
-		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions that are there before %s",
+		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
 			n.champion, judge.name))
 	case len(train) == 0:
 		return n.endWithoutModel("there are no rows to train on")
@@ -65,8 +64,7 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if n.Redraw > 0 && n.index.Drawn {
 		var d *Drift
 		if err := n.timed("drift", func() (err error) {
-			d,
-				err = n.Drift(ctx, n.index.place(drawnSums), f.Parts)
+			d, err = n.Drift(ctx, n.index.place(drawnSums), f.Parts)
 			return err
 		}); err != nil {
 			return err
@@ -266,12 +264,12 @@ func (n *night) reportChanges() {
 
 // unchanged reports whether the champion was trained on exactly these partitions.
 func (n *night) unchanged(train []Partition) bool {
-	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.is)
+	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.matches)
 }
 
-// refused ends a run if the partition of its day was refused, and returns whether it did. If there is a
+// endIfRefused ends a run if the partition of its day was refused, and returns whether it did. If there is a
 // lineage, it first adds changes and drifts to the report.
-func (n *night) refused(ctx context.Context) (bool, error) {
+func (n *night) endIfRefused(ctx context.Context) (bool, error) {
 	if n.lineage != nil {
 		n.reportChanges()
 		n.reportDrifts()
@@ -311,7 +309,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 		Parts:   lineageParts(train, sums), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
 	}
 	err := n.timed("fit", func() error {
-		return n.make(ctx, model, l, func(dir string) error {
+		return n.makeOnce(ctx, model, l, func(dir string) error {
 			if f.SaveSums != "" {
 				there, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile)) // the file that is written last
 				if err != nil {

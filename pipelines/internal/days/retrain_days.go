@@ -21,7 +21,7 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 	if err != nil || n.report.Outcome != "" {
 		return err
 	}
-	if done, err := n.refused(ctx); done || err != nil {
+	if done, err := n.endIfRefused(ctx); done || err != nil {
 		return err
 	}
 	if n.Window.Auto {
@@ -218,8 +218,8 @@ func (n *night) beforeWindow(day string) bool {
 
 // trusted reports whether the champion was trained on this version of a partition.
 func (n *night) trusted(p Partition) bool {
-	return n.lineage != nil && slices.ContainsFunc(n.lineage.Parts, p.is)
+	return n.lineage != nil && slices.ContainsFunc(n.lineage.Parts, p.matches)
 }
 
-// is reports whether q, a part that a model was trained on, is this version of the partition.
-func (p Partition) is(q registry.Part) bool { return p.Day == q.Name && p.Digest == q.Digest }
+// matches reports whether q, a part that a model was trained on, is this version of the partition.
+func (p Partition) matches(q registry.Part) bool { return p.Day == q.Name && p.Digest == q.Digest }

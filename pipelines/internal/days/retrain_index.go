@@ -97,14 +97,8 @@ func (x *index) write(ctx context.Context) error {
 // place returns the directory of the sums with that name.
 func (x *index) place(name string) string { return storage.Join(x.dir, name) }
 
-// total returns the directory of the total of parts.
-func (x *index) total(of []string) string {
-	var parts []Partition
-	for _, name := range of {
-		parts = append(parts, Partition{Day: name})
-	}
-	return x.place("total-" + key(parts))
-}
+// total returns the directory of the total of the sums with those names.
+func (x *index) total(names []string) string { return x.place("total-" + key(nil, names...)) }
 
 // plan returns options that compute the total of partitions: from the stored total, or from the
 // sums of all partitions if that is less work.

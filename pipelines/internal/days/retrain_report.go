@@ -35,7 +35,7 @@ type Refused struct {
 	Why string `json:"why"`
 }
 
-// Moved has the drift of the rows of a day from the rows of the recipe.
+// Moved is the drift of the rows of a day from the rows of the recipe.
 type Moved struct {
 	Day      string             `json:"day"`
 	Columns  []sums.ColumnDrift `json:"columns,omitempty"`  // with significant drift, the largest first
@@ -88,7 +88,7 @@ type ReportedRows struct {
 type ReportedDays struct {
 	Summed    []string  `json:"summed,omitempty"`   // days that were read
 	New       []string  `json:"new,omitempty"`      // days that the champion was not trained on
-	Late      []string  `json:"late,omitempty"`     // of these, those before its newest day
+	Late      []string  `json:"late,omitempty"`     // the new days that are before its newest day
 	Replaced  []string  `json:"replaced,omitempty"` // days whose files changed since the champion was trained
 	Withdrawn []string  `json:"withdrawn,omitempty"`
 	Refused   []Refused `json:"refused,omitempty"`

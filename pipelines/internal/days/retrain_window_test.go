@@ -37,7 +37,7 @@ func TestTheWindowIsChosenEveryNight(t *testing.T) {
 	s.o.Day = date(9)
 	s.withdraw(t, 9)
 	s.put(4, "m4 n4 o4") // replaced, outside of the window
-	s.night(t, 10, Nothing, "the champion was trained on every partition that is there")
+	s.night(t, 10, Nothing, "the champion was trained on every partition")
 
 	s.put(6, modelRows(6)+" c")
 	s.put(10, modelRows(10)+" break")

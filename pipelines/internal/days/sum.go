@@ -198,7 +198,7 @@ func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []data
 	return sums.NewLeaf(name, r.Digest, label, o.Data.Weight, files), d.Files, nil
 }
 
-// existing returns the result of an existing directory with the sums of the same rows, or nil.
+// existing returns the result of an existing directory with sums of the same rows; nil if none.
 func (o SumOptions) existing(ctx context.Context, r *sums.Recipe, leaf sums.Leaf) (*SumResult, error) {
 	if o.Job.Resume {
 		return nil, nil // the job continues, and publishing compares its result with the directory
@@ -213,7 +213,7 @@ func (o SumOptions) existing(ctx context.Context, r *sums.Recipe, leaf sums.Leaf
 	switch {
 	case p.Recipe != r.Digest:
 		return nil, exit.Refuse(
-			"pipelines: %s has sums by another recipe than that of %s; remove it, or name another directory with --out", o.Out, o.Recipe)
+			"pipelines: %s has sums by another recipe than %s; remove it, or name another directory with --out", o.Out, o.Recipe)
 	case !slices.Equal(p.LevelColumns, o.By) || p.MinRows != o.MinRows:
 		return nil, exit.Refuse("pipelines: %s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
 			"name another directory with --out",

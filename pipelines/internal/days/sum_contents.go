@@ -19,7 +19,7 @@ import (
 )
 
 // unlisted is a note on sums without contents.
-const unlisted = "the new sums are of more than 16,777,216 rows, or of sums that do not list their rows, so they do not list theirs: " +
+const unlisted = "the new sums do not list their rows, because there are more than 16,777,216 or because added sums do not list theirs: " +
 	"no rows can be forgotten from them; keep the sums of smaller parts of the data if that may be needed"
 
 // row is a row to forget.
@@ -51,7 +51,7 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 	for _, d := range terms {
 		if d.Part.Contents == nil {
 			return nil, "", exit.Refuse("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
-				"it has more than %s rows, or an older version made it; sum the data again, in parts of fewer rows, and fit the model to these",
+				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
 				d.Place, report.Groups(sums.MostContents))
 		}
 		listed, err := d.Listed(ctx)
@@ -84,7 +84,7 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 		}
 	}
 	if absent > 0 {
-		why = fmt.Sprintf("%s: the row is not in the sums, or not as often as it is to be forgotten (%s in all): it was never there, "+
+		why = fmt.Sprintf("%s: the row is not in the sums, or not as often as it is to be forgotten (%s in all): it was never in them, "+
 			"was forgotten before, or differs in a value, label, weight or group; leave it out, or give the sums that it is in",
 			dataset.SetAside{File: first.file, Line: first.line}.Place(), report.Counted64(int64(absent), "such row"))
 	}

@@ -112,7 +112,7 @@ func (o FitOptions) checkChoices() error {
 	}
 	switch l := o.Lambda; {
 	case l.Folds != 0:
-		return exit.Usage("--folds cannot be used with sums: their folds are those of the recipe")
+		return exit.Usage("--folds cannot be used with sums: the recipe determines their folds")
 	case o.Model != "" && o.Model == o.SaveSums:
 		return exit.Usage("--model and --save_sums name the same directory, %s; name two", o.Model)
 	case o.Each != "" && o.Calibrate == score.Platt:

@@ -203,7 +203,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
 }
 
-// ids reads the list of ids, nil if there is none.
+// ids reads the list of ids. It returns nil if there is none.
 func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.IDs, error) {
 	if o.IDs == "" {
 		return nil, nil
@@ -228,14 +228,14 @@ func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.I
 	return l, nil
 }
 
-// terms opens the sums and checks that they have the recipe of the model.
+// terms opens the sums and checks that their recipe is the model's.
 func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Recipe) ([]parts.Term, error) {
 	terms, err := o.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if terms[0].Recipe.Digest != recipe.Digest {
-		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; sum the data with --recipe %[2]s",
+		return nil, exit.Refuse("pipelines: %s has sums by another recipe than %s; sum the data with --recipe %[2]s",
 			terms[0].Place, model)
 	}
 	return terms, nil

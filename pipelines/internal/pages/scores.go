@@ -133,7 +133,8 @@ func (r scored) addScores(p *page.Page) {
 		if r.Classes != nil {
 			what, width = "sets of classes", "mean size"
 		}
-		if what = fmt.Sprintf("%g%% %s", 100*one.Level, what); one.Target != "" {
+		what = fmt.Sprintf("%g%% %s", 100*one.Level, what)
+		if one.Target != "" {
 			what += " of " + report.Word(one.Target, 40)
 		}
 		add("coverage of "+what+", %", share, &one.Coverage, &one.Interval)

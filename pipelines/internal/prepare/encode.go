@@ -48,7 +48,8 @@ func (l *Prepared) choose(o Spec) (err error) {
 // folds, because counts of new rows are not known either. With held 0, the counts of the profile over all rows
 // are used.
 func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
-	if s.counts = nil; held > 0 {
+	s.counts = nil
+	if held > 0 {
 		if s.counts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func (r Recipe) Least(from, most int) int {
 	return most
 }
 
-// sealed returns r with Sealed, Dim, Width and Name set from r.Choice.
+// sealed returns r with Sealed and Dim set from r.Choice. Name and Width stay as they are.
 func (r Recipe) sealed() (Recipe, error) {
 	whole := r.Scaled(r.Choice.Recipe)
 	var err error
@@ -120,7 +120,7 @@ type RecipeOrigin struct {
 	Name, SHA256 string // of the directory of features, and of its description
 	HeldOut      int    // number of folds; the first was not used; 0 if all rows were used
 	Seed         uint64 // of the folds
-	Rows         string // digest of the rows, independent of the seed; "" in older versions
+	Rows         string // digest of the rows, independent of the seed
 
 	Fingerprint string // of the rows with that seed
 }

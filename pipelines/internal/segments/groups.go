@@ -103,7 +103,8 @@ func newCoder(r *sums.Recipe, column string) (*coder, error) {
 		return nil, exit.Usage("--each %s: the model has no input column of that name", column)
 	}
 	c := &coder{Decoder: schema.NewDecoder(t, r.Schema.Centre), column: i, typed: &t.Columns[i]}
-	if c.row, c.slot = make([]float32, c.Width()), c.Slot(i); c.typed.Width() > 1 || c.typed.Buckets > 0 {
+	c.row, c.slot = make([]float32, c.Width()), c.Slot(i)
+	if c.typed.Width() > 1 || c.typed.Buckets > 0 {
 		return nil, exit.Usage("--each %s: cannot be a time or a category that is hashed; use a category or a number", column)
 	}
 	return c, nil

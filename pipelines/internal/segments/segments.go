@@ -114,7 +114,8 @@ func judging(t *parts.Total) (all []fold) {
 	r := &t.Recipe.Rule
 	folds, step := r.Folds, 0
 	if r.Split.Ordered() { // folds follow in time, the latest first
-		if step = 1; r.Split.Gap {
+		step = 1
+		if r.Split.Gap {
 			step = 2
 		}
 	}
@@ -194,7 +195,8 @@ func (f *fitter) choose(all []*ridge.Sum, groups []group, folds []fold) (note st
 			}
 		}
 		shrunk += errors[g][least]
-		if groups[g].strength = math.Inf(1); least < len(strengths) {
+		groups[g].strength = math.Inf(1)
+		if least < len(strengths) {
 			groups[g].strength = strengths[least]
 			kept++
 		}

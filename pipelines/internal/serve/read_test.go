@@ -135,7 +135,8 @@ func FuzzRowsOfABody(f *testing.F) {
 			t.Fatalf("%q is not JSON, and was taken", body)
 		}
 		if m, is := twin.(map[string]any); is {
-			if twin = m["rows"]; from.Line() == 1 {
+			twin = m["rows"]
+			if from.Line() == 1 {
 				return // one object, as it is
 			}
 		}

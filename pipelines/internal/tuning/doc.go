@@ -1,12 +1,20 @@
-// Package tuning chooses the features of a training.
+// Package tuning chooses the features of a training run, after the rows were profiled and before
+// they are summed. It has three independent parts; package training decides which of them a run
+// uses.
 //
-// Search runs package models/search on a pilot of a session's rows. A Game learns the features of the
-// kernels learned and harmonic from labelled rows: it runs package models/align over the data of a session.
+//   - Search looks for better features. It takes a pilot, a sample of the training rows, runs
+//     package models/search on it, and replaces the recipe of the training session
+//     (prepare.Session). Kernels, Features, Unsearchable and Memory tell beforehand what a search
+//     will do.
+//   - Game learns the features of the kernels "learned" and "harmonic" from labelled rows:
+//     Game.Learn, with GameOptions, runs package models/align over the data of a session.
+//   - SizeSearch chooses the number of features: SizeSearch.Run doubles it as long as the held-out
+//     error falls (SizeOptions.Worth), or takes the number that the given time allows
+//     (SizeOptions.Time).
 //
-// A SizeSearch chooses the number of features: it doubles the number as long as
-// held-out errors fall, or takes the number that the given time allows.
-// Each size is a training of its own, so the model is byte for byte what a training with the chosen
-// number makes. Sums of products grow with the square of the number, so all smaller sizes together
-// cost about a third of the last. The sums of one pass with the largest number would hold the sums
-// of the smaller, but it may be many times what is needed.
+// Each size that SizeSearch tries is a complete fit, so the model is byte for byte the model of a
+// run with the chosen number. The time for sums of products grows with the square of the number, so
+// all smaller sizes together take about a third of the time of the last. A single pass with the
+// largest number would contain the sums of all smaller ones, but the largest number may be many
+// times what is needed.
 package tuning

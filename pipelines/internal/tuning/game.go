@@ -24,15 +24,17 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// Game learns features from the data of a session.
+// Game learns features from the rows of a session.
 type Game struct {
 	*prepare.Session
 	Kernel kernel.LearnedKernel // learned or harmonic
-	Game   []align.Report       // reports of the game, one per round
+	Game   []align.Report       // one per round, after Learn; nil without rounds
 }
 
-// Learn learns the features of the kernel learned or harmonic, which replace the features of the
-// Gaussian kernel that the profile chose.
+// Learn learns the features of Kernel and makes the session use them, instead of the features of
+// the Gaussian kernel that followed from the profile. It returns their description, with the files
+// in s.Recipe.Files. The error is an exit.UsageError if the task, the weights or the options do not
+// allow it.
 func (s *Game) Learn(ctx context.Context, a GameOptions) (*prepare.Learned, error) {
 	if s.Target == nil || s.Target.Classes == nil {
 		return nil, exit.Usage("features are learned for classification; the labels are numbers (see --task)")
@@ -84,8 +86,8 @@ func (s *Game) Learn(ctx context.Context, a GameOptions) (*prepare.Learned, erro
 	return found, nil
 }
 
-// alignRows returns the scaled rows of a sample with their classes, and the number of rows
-// to learn from. Held-out rows are excluded.
+// alignRows returns a sample of scaled rows x with their classes, and the number of rows that
+// features are learned from. Both leave out the first of a.HeldOut folds.
 func (s *Game) alignRows(ctx context.Context, a GameOptions) (x []float32, class []int32, learned int64, err error) {
 	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
 	dim, n := s.Recipe.Scaling.Dim, a.Sample
@@ -120,7 +122,8 @@ func (s *Game) alignRows(ctx context.Context, a GameOptions) (x []float32, class
 	return x, class, learned, err
 }
 
-// playGame learns frequencies by rounds of the game over all rows.
+// playGame learns frequencies by rounds of the game over all rows, with the sample x and class for
+// the search. It returns their recipe.
 func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options, x []float32,
 	class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
@@ -174,8 +177,8 @@ func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a GameOptio
 	return s.provide(ctx, round.Frequencies(), k.Form)
 }
 
-// alignPass is the pass of the game; the learner's sample is in the work directory. The
-// first fold, if there are folds, is held out.
+// alignPass returns the pass over the rows that rounds of the learner repeat. It stores the
+// learner's sample in the work directory. If folds is not 0, the pass leaves out the first fold.
 func (s *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
 	uri, err := s.KeepSample(ctx, l.EncodeSample())
 	if err != nil {
@@ -190,8 +193,10 @@ func (s *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epo
 	return pass, err
 }
 
-// sampleBound returns the number of rows that Theorem 4.4 of the paper requires for every
-// potential on the sample to be within 0.1, over frequencies that chains start from.
+// sampleBound returns the sample size that guarantees, with probability 95%, that every potential
+// is within 0.1 of its value for the distribution of the rows (align.SampleSize). It applies to
+// frequencies up to the typical length of those that chains start from. It is 0 if all rows are
+// zero.
 func sampleBound(dim int, x []float32, o align.Options) float64 {
 	var norm float64
 	for i := 0; i < len(x); i += dim {
@@ -208,7 +213,8 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 	return n
 }
 
-// weighFrequencies draws frequencies of the Gaussian kernel and keeps the ones with large weights.
+// weighFrequencies draws frequencies of the Gaussian kernel, keeps those with the largest weights
+// or draws by weight (method lkrf), and returns their recipe.
 func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options,
 	x []float32, class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
@@ -241,11 +247,12 @@ func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a G
 	if err != nil {
 		return nil, err
 	}
-	found.Lambda = 0 // lkrf has none
+	found.Lambda = 0 // lkrf has no λ
 	return s.provide(ctx, f, k.Form)
 }
 
-// chooseHarmonics selects from the first spherical harmonics by the game, on the sample alone.
+// chooseHarmonics plays the game on the sample, to choose count times among the first a.Harmonics
+// spherical harmonics. It returns their recipe.
 func (s *Game) chooseHarmonics(found *prepare.Learned, a GameOptions, count int, x []float32,
 	class []int32) (features.Recipe, error) {
 	dim := s.Recipe.Scaling.Dim
@@ -271,7 +278,8 @@ func (s *Game) chooseHarmonics(found *prepare.Learned, a GameOptions, count int,
 	return recipe, nil
 }
 
-// provide makes the recipe of the frequencies and shares them with later passes.
+// provide returns the recipe of the frequencies. It stores their file in the session and makes it
+// available to the workers of later passes.
 func (s *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier.Form) (features.Recipe, error) {
 	data, err := learned.Encode(f)
 	if err != nil {
@@ -285,7 +293,8 @@ func (s *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 	return r, s.Job.Share(ctx, s.Recipe.Files[0], r.SHA256)
 }
 
-// adopt makes the job use the learned features.
+// adopt makes the session use the learned features, and adds the files that describe them: the
+// reports of the game, if any, and f as JSON.
 func (s *Game) adopt(f *prepare.Learned) error {
 	recipe, err := f.Recipe.Open()
 	if err != nil {

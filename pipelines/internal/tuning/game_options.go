@@ -14,11 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// GameOptions says how the features of the kernels learned and harmonic are learned from
-// labelled rows.
+// GameOptions are the options of Game.Learn.
 type GameOptions struct {
-	// By is the method: game (default; package align), or lkrf, which weights drawn
-	// frequencies. Harmonics are always learned by the game.
+	// By is the method for the kernel "learned": "game" (package align; default), or "lkrf", which
+	// weights drawn frequencies. Harmonics are always learned by the game.
 	By     string `flag:"align" default:"game" values:"game,lkrf" help:"How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies. Both include frequencies of one or two columns that agree with the labels far better than random ones."`
 	Preset string `flag:"preset" default:"paper" values:"paper,demo" help:"Constants of the game: paper, or demo (from the authors' demonstration, which takes one frequency per round)."`
 
@@ -30,13 +29,14 @@ type GameOptions struct {
 	Take   int     `flag:"take" help:"Frequencies that each round adds, the best that its chains found; 0 is 10 for the preset paper, 1 for demo."`
 	Rate   float64 `flag:"align_rate" help:"Step size of the dual variables; 0 is 1 for the preset paper, 0.1 for demo, 3 for harmonics. With many rounds a larger step can do better."`
 	Sample int     `flag:"sample" help:"Rows that the chains search on; 0 is 10000, or fewer if rows are long."`
-	// Exact searches on all rows. Equal rows of one class count once.
+	// Exact makes the chains search on all rows instead of a sample. Equal rows of one class count
+	// once.
 	Exact bool `flag:"exact_chains" help:"Search on all rows; the limit is 65536 rows."`
 
 	LKRF
 
-	// HeldOut is the number of folds of the rows. The first fold is not used, so that it can
-	// measure held-out errors; 0 learns from all rows.
+	// HeldOut is the number of folds. Features are not learned from the first fold, which can then
+	// measure held-out errors; with 0 they are learned from all rows.
 	HeldOut int
 
 	Harmonics int `flag:"harmonics" help:"For --kernel harmonic: number of harmonics to choose from, lowest degree first; 0 is 1000."`
@@ -44,7 +44,8 @@ type GameOptions struct {
 	iterative.Running `group:"Iterative learners"` // Partitions 0 is defaultPartitions
 }
 
-// LKRF has the options of the method lkrf, which weights drawn frequencies.
+// LKRF are the options of the method lkrf ("learning kernels with random features", Sinha & Duchi
+// 2016), which weights drawn frequencies.
 type LKRF struct {
 	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each frequency that is kept."`
 	Rho       float64 `flag:"rho" help:"For lkrf: radius of the ball of weights; 0 is 10."`
@@ -53,26 +54,28 @@ type LKRF struct {
 
 // Limits of the sample.
 const (
-	// defaultSample is the largest default; the paper's experiments use as many rows.
+	// defaultSample is the default number of rows, unless rows are long. The paper's tasks have
+	// about as many.
 	defaultSample = 10_000
-	maxSample     = 1 << 16
-	maxSampled    = 1 << 27 // numbers
-	chosenSampled = 1 << 24 // numbers, if the size is chosen
+	maxSample     = 1 << 16 // rows
+	maxSampled    = 1 << 27 // numbers in all rows
+	chosenSampled = 1 << 24 // numbers in all rows by default
 )
 
 // defaultPartitions is the default number of partitions.
 const defaultPartitions = 8
 
-// Passes of one round of the game; see align.Learner.
+// One round of the game takes RoundsOfAGame rounds of package iterative. ReadsOfAGame of them read
+// the rows. See align.Learner.
 const (
-	RoundsOfAGame = 5 // rounds of package iterative
-	ReadsOfAGame  = 2 // those that read the rows
+	RoundsOfAGame = 5
+	ReadsOfAGame  = 2
 )
 
-// chosenSample returns the default number of rows of dim numbers to search on.
+// chosenSample returns the default number of rows to search on, for rows of dim numbers.
 func chosenSample(dim int) int { return max(1, min(defaultSample, chosenSampled/dim)) }
 
-// WithDefaults fills in the defaults.
+// WithDefaults returns the options with defaults for zero values.
 func (a GameOptions) WithDefaults() GameOptions {
 	if a.By == "" {
 		a.By = "game"
@@ -101,12 +104,13 @@ func (a GameOptions) WithDefaults() GameOptions {
 	return a
 }
 
-// presets maps the values of --preset to the options of the game.
+// presets has the function of package align for each value of --preset.
 var presets = map[string]func(lambda, width float64, frequencies int, seed uint64) align.Options{
 	"paper": align.Paper, "demo": align.Demo,
 }
 
-// Game returns the options of a game for that many frequencies.
+// Game returns the options of a game that learns that many frequencies, from the preset and the
+// options that are set. width is the typical distance of two rows.
 func (a GameOptions) Game(lambda, width float64, frequencies int, seed uint64) align.Options {
 	o := presets[a.Preset](lambda, width, frequencies, seed)
 	o.Alternations = 0 // align.Learner projects exactly
@@ -115,8 +119,8 @@ func (a GameOptions) Game(lambda, width float64, frequencies int, seed uint64) a
 	return o
 }
 
-// Validate returns an error if the options are invalid for any data. k is the kernel whose
-// features are learned.
+// Validate returns an exit.UsageError that names the flag if an option is invalid for any data. k
+// is the kernel whose features are learned.
 func (a GameOptions) Validate(k kernel.LearnedKernel) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
@@ -159,8 +163,8 @@ func (a GameOptions) Validate(k kernel.LearnedKernel) error {
 	return nil
 }
 
-// Plays returns how many frequencies are learned by rounds of the game over all rows; 0 if
-// features are learned on the sample alone.
+// Plays returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
+// features are learned from the sample only, as by lkrf and for harmonics.
 func (a GameOptions) Plays(k kernel.LearnedKernel) int {
 	if k, ok := k.(*learned.Options); ok && a.By == "game" {
 		return k.Count()
@@ -168,8 +172,8 @@ func (a GameOptions) Plays(k kernel.LearnedKernel) int {
 	return 0
 }
 
-// SampleRows returns how many of the rows, of dim numbers each, the search uses. rows is 0 if
-// unknown.
+// SampleRows returns the number of rows that the search uses, for rows of dim numbers. rows is the
+// number of all rows, or 0 if unknown.
 func (a GameOptions) SampleRows(rows int64, dim int) int64 {
 	n := int64(a.Sample)
 	switch {

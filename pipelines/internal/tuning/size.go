@@ -9,26 +9,27 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// SizeOptions say how a size is chosen. The zero value says that it is not.
+// SizeOptions are the options for choosing the number of features. The zero value leaves the number
+// as given.
 type SizeOptions struct {
-	// Worth is the least share by which twice the features must reduce the held-out error; 0 means
-	// that it does not matter.
+	// Worth is the smallest share by which doubling the number of features must reduce the held-out
+	// squared error. 0 sets no such limit.
 	Worth Share `flag:"worth" placeholder:"SHARE" help:"Choose the number of features: train with 512, 1024, … up to --features (16384 if that is not given) as long as doubling them reduces the held-out squared error by this share, such as 0.1% or 0.001, and by more than chance does. The model is the same as from training with the chosen --features and otherwise the same recipe. Ridge only."`
-	// Time is how long the job may take; 0 means any time. Which size it allows depends on the
+	// Time is the time for the whole job; 0 means any. How many features it allows depends on the
 	// machine.
 	Time time.Duration `flag:"time" help:"Time for the whole training, such as 60s or 10m. A search for features ends with its best candidate after two thirds of this time. For ridge, small trainings predict how many features the time allows, up to --features (16384 if that is not given); iterative learners get the time that is left for their rounds (see --max_time). The model then depends on the machine, and is the same as from training with the printed flags and otherwise the same recipe."`
 }
 
 // Sizes of a search.
 const (
-	LeastFeatures = 512   // the first
-	MostFeatures  = 16384 // the largest if none is given
+	LeastFeatures = 512   // the first size
+	MostFeatures  = 16384 // the largest size by default
 )
 
-// Chooses tells whether a size is to be chosen.
+// Chooses reports whether the number of features is to be chosen.
 func (o SizeOptions) Chooses() bool { return o.Worth > 0 || o.Time > 0 }
 
-// Validate returns an error that names the option.
+// Validate returns an error that names the invalid option.
 func (o SizeOptions) Validate() error {
 	if !(o.Worth >= 0 && o.Worth < 1) {
 		return option.Errorf("worth", "must be at least 0 and below 1 (have %g)", float64(o.Worth))
@@ -39,56 +40,57 @@ func (o SizeOptions) Validate() error {
 	return nil
 }
 
-// SizeTrial is a training of some size.
+// SizeTrial describes a fit with some number of features.
 type SizeTrial struct {
 	Features int `json:"features"`
-	// Once says that rows are summed on 8 bits, and not again on 16 where the chosen λ is small,
-	// because there is no time for that.
+	// Once says that rows are summed on 8 bits only. Otherwise they are summed again on 16 bits if
+	// the chosen λ is small.
 	Once   bool    `json:"once,omitempty"`
 	Lambda float64 `json:"lambda"`
-	// Loss is the held-out mean squared error, and Folds has the error of each fold; 0 and nil
-	// without held-out rows, of which there are Rows.
+	// Loss is the mean squared error on the held-out rows, Folds the error on each fold, and Rows
+	// the number of held-out rows. All are zero without held-out rows.
 	Loss  float64   `json:"loss,omitempty"`
 	Folds []float64 `json:"fold_losses,omitempty"`
 	Rows  int64     `json:"held_rows,omitempty"`
-	// Gain is the share by which the loss is smaller than at the size before, and StdErr its
-	// standard error.
+	// Gain is the share by which Loss is smaller than in the trial before, and StdErr its standard
+	// error. Both are 0 in the first trial.
 	Gain    float64 `json:"gain,omitempty"`
 	StdErr  float64 `json:"gain_std_err,omitempty"`
 	Seconds float64 `json:"seconds"`
 	Cost    Cost    `json:"cost_seconds"`
 }
 
-// SizeResult is a choice.
+// SizeResult is the result of SizeSearch.Run.
 type SizeResult struct {
 	SizeOptions `json:"-"`
-	Features    int         `json:"features"`       // chosen
-	Once        bool        `json:"once,omitempty"` // see Trial
+	Features    int         `json:"features"`       // the chosen number
+	Once        bool        `json:"once,omitempty"` // see SizeTrial
 	Trials      []SizeTrial `json:"trials"`
-	Why         string      `json:"why"` // no other size was tried, or chosen
+	Why         string      `json:"why"` // reason for the choice, for the user
 }
 
-// SizeSearch chooses a size.
+// SizeSearch chooses the number of features. Expect is needed only with a Time; all other fields
+// must be set.
 type SizeSearch struct {
 	SizeOptions
-	// Least and Most are the first and the largest size that may be tried.
+	// Least and Most are the smallest and the largest number of features that may be tried.
 	Least, Most int
-	// Train trains with that many features, and once if it is told to and that makes a difference: see Trial.
-	// The clock measures its time.
+	// Train fits a model with that many features and returns its trial. once asks for sums on 8
+	// bits only; see SizeTrial.Once. Run measures the time itself.
 	Train func(ctx context.Context, features int, once bool) (SizeTrial, error)
-	// Expect returns what the stages of a training cost, as far as its number of features, whether
-	// rows are summed once, and the λ that it is likely to choose, tell. The unit of each stage is
-	// any: what a trial took is multiplied by the ratio of two expectations. It is needed with a
-	// Time.
+	// Expect returns the relative cost of each stage of a trial, as far as it follows from the
+	// trial's number of features, Once and Lambda. Each stage can have its own unit, because only
+	// ratios of two expectations are used.
 	Expect func(SizeTrial) Cost
 	// Clock returns the time since the job began.
 	Clock func() time.Duration
 }
 
-// unit divides the sizes that a time allows.
+// unit divides the numbers of features that a Time allows.
 const unit = 64
 
-// Run tries sizes and chooses one.
+// Run tries numbers of features, from Least upwards, and chooses one. It returns the errors of
+// Train.
 func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 	r := &SizeResult{SizeOptions: s.SizeOptions}
 	size, once := min(s.Least, s.Most), false
@@ -116,7 +118,7 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 		}
 		next := min(2*size, s.Most)
 		if s.Time > 0 {
-			// A size that is little larger hardly helps.
+			// A number that is less than a quarter larger hardly helps.
 			little := func(can int) bool { return 4*can < 5*size && can < s.Most }
 			can := s.affordable(r.Trials, once)
 			if !once && little(can) {
@@ -132,8 +134,8 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 				}
 				return r, nil
 			}
-			// Errors of the prediction grow with the distance, but after the next size too little
-			// time would be left for one that is not much larger.
+			// Doubling once more keeps predictions accurate. But if that would leave too little time
+			// for a much larger number, use all of the time now.
 			if can < 4*size {
 				next = can
 			}
@@ -142,7 +144,8 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 	}
 }
 
-// choose chooses the size of the least loss, or the last without losses.
+// choose takes the trial with the smallest loss, or the last one without losses. why is the reason
+// to stop.
 func (r *SizeResult) choose(why string) {
 	best := r.Trials[len(r.Trials)-1]
 	for _, t := range r.Trials {
@@ -157,11 +160,11 @@ func (r *SizeResult) choose(why string) {
 	r.Why = why
 }
 
-// take makes a trial the chosen one.
+// take makes t the chosen trial.
 func (r *SizeResult) take(t *SizeTrial) { r.Features, r.Once = t.Features, t.Once }
 
-// gain returns by which share the loss of b is smaller than the loss of a on the same rows, and the
-// standard error of that.
+// gain returns the share by which the loss of b is smaller than the loss of a on the same rows, and
+// the standard error of this share. Both are 0 if a has no loss.
 func gain(a, b *SizeTrial) (share, stdErr float64) {
 	if !(a.Loss > 0) {
 		return 0, 0
@@ -182,17 +185,18 @@ func gain(a, b *SizeTrial) (share, stdErr float64) {
 	return share, math.Sqrt(squares/float64(n-1)/float64(n)) / a.Loss
 }
 
-// oneFold divided by the root of the number of rows is about the standard deviation of the
-// relative difference of two errors on the same rows. It is used where only one fold is held out.
+// oneFold divided by the square root of the number of rows approximates the standard error of the
+// relative difference of two errors on the same rows. It serves if only one fold is held out.
 const oneFold = 0.3
 
-// pays tells whether a gain is worth it, and more than chance at a level of 5 %.
+// pays reports whether the gain is at least worth, and significantly above 0 at the level of 5%
+// (one-sided t-test over the folds).
 func (t *SizeTrial) pays(worth float64) bool {
 	return t.Gain >= worth && t.Gain > student(len(t.Folds)-1)*t.StdErr
 }
 
-// student is the 95% point of Student's distribution, by degrees of freedom; the normal one
-// without any.
+// student returns the 95% quantile of Student's t distribution with that many degrees of freedom,
+// rounded. With 0 or fewer it is the quantile of the normal distribution.
 func student(freedom int) float64 {
 	table := []float64{1.645, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833}
 	switch {

@@ -2,16 +2,17 @@ package tuning
 
 import "math"
 
-// Cost is what a training took, in seconds.
+// Cost is the time of a trial by stage, in seconds.
 type Cost struct {
-	Map   float64 `json:"map"`   // rows to features
-	Sum   float64 `json:"sum"`   // products of features
-	Solve float64 `json:"solve"` // and choosing lambda
-	Rest  float64 `json:"rest"`  // does not depend on the size
+	Map   float64 `json:"map"`   // computing features from rows
+	Sum   float64 `json:"sum"`   // adding products of features
+	Solve float64 `json:"solve"` // solving, and choosing λ
+	Rest  float64 `json:"rest"`  // everything else, which does not depend on the number of features
 }
 
-// SplitCost splits the seconds of a training by what its workers report, which may be more in total
-// where several of them ran at the same time.
+// SplitCost divides the seconds of a trial into stages. mapped, summed and solved are the seconds
+// that workers report for each stage. If workers ran in parallel their total can exceed seconds; it
+// is then scaled down.
 func SplitCost(seconds, mapped, summed, solved float64) Cost {
 	if all := mapped + summed + solved; all > seconds {
 		by := seconds / all
@@ -20,9 +21,9 @@ func SplitCost(seconds, mapped, summed, solved float64) Cost {
 	return Cost{Map: mapped, Sum: summed, Solve: solved, Rest: seconds - mapped - summed - solved}
 }
 
-// predict returns the seconds of a training of a size, once or not, by the last trial and what the stages of
-// both are expected to cost. If that trial took longer than the one before had let expect, so will
-// the next.
+// predict returns the expected seconds of a trial with the given number of features. It scales the
+// last trial by the ratio of the costs that Expect returns. If the last trial took longer than
+// predicted from the one before it, predict assumes the same delay for each further doubling.
 func (s *SizeSearch) predict(trials []SizeTrial, features int, once bool) float64 {
 	last := len(trials) - 1
 	t := trials[last]
@@ -38,21 +39,23 @@ func (s *SizeSearch) predict(trials []SizeTrial, features int, once bool) float6
 	return t.Cost.Rest + seconds
 }
 
-// mostLate is how much more each doubling of the size is at most assumed to cost.
+// mostLate bounds the factor of that delay for each doubling.
 const mostLate = 1.6
 
-// sized is the part of the cost that depends on the size.
+// sized returns the part of the cost that depends on the number of features.
 func (c Cost) sized() float64 { return c.Map + c.Sum + c.Solve }
 
-// scaled returns what a trial took, as far as that depends on the size, for another size.
+// scaled returns the part of the cost that depends on the number of features, in seconds, scaled
+// from the trial t to another number of features.
 func (s *SizeSearch) scaled(t SizeTrial, features int, once bool) float64 {
 	was, will := s.Expect(t), s.Expect(SizeTrial{Features: features, Once: once, Lambda: t.Lambda})
 	by := func(took, was, will float64) float64 { return took * will / max(was, math.SmallestNonzeroFloat64) }
 	return by(t.Cost.Map, was.Map, will.Map) + by(t.Cost.Sum, was.Sum, will.Sum) + by(t.Cost.Solve, was.Solve, will.Solve)
 }
 
-// affordable returns the largest size, up to Most, for which the time that is left is enough, in
-// whole units; the last trial's size if there is none.
+// affordable returns the largest number of features, at most Most, that the remaining time allows:
+// a multiple of unit, or Most. It returns the last trial's number if the time is too short for
+// more.
 func (s *SizeSearch) affordable(trials []SizeTrial, once bool) int {
 	left := (s.Time - s.Clock()).Seconds()
 	low := trials[len(trials)-1].Features

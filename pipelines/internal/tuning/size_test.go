@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// simulated is a training whose clock is its cost.
+// simulated stands for training runs. Its clock advances by their cost.
 type simulated struct {
 	now     time.Duration
 	cost    func(features float64) Cost
 	loss    func(features float64) float64
 	noise   float64 // of folds, relative
-	again   float64 // how many times as much is expected of a training that may not be once; 0 is 1
+	again   float64 // factor of the expected cost if rows may have to be summed again; 0 means 1
 	trained []int
 	once    []bool
 }
@@ -49,7 +49,7 @@ func (m *simulated) train(_ context.Context, features int, once bool) (t SizeTri
 	return t, nil
 }
 
-// cost of a training of many rows.
+// cost returns the cost of a fit with d features to many rows.
 func cost(d float64) Cost {
 	return Cost{Map: 0.1 * d / 512, Sum: 0.3 * d / 512 * d / 512, Solve: 0.05 * math.Pow(d/512, 2.6), Rest: 0.4}
 }
@@ -66,12 +66,12 @@ func run(t *testing.T, s *SizeSearch) *SizeResult {
 func TestDoublingStopsWhereTheErrorDoes(t *testing.T) {
 	for _, c := range []struct {
 		floor, noise float64
-		want, tried  int // the size, and the last that was tried
+		want, tried  int // the chosen size, and the last one that was tried
 	}{
-		{math.Inf(1), 0, 8192, 8192}, // falls without end
+		{math.Inf(1), 0, 8192, 8192}, // the error falls without end
 		{2048, 0, 2048, 4096},
 		{512, 0, 512, 1024},
-		{math.Inf(1), 2, 512, 1024}, // chance hides any gain
+		{math.Inf(1), 2, 512, 1024}, // noise hides any gain
 	} {
 		m := &simulated{cost: cost, noise: c.noise, loss: func(d float64) float64 { return 1 / min(d, c.floor) }}
 		r := run(t, m.search(SizeOptions{Worth: 0.001}, 8192))
@@ -84,14 +84,14 @@ func TestDoublingStopsWhereTheErrorDoes(t *testing.T) {
 			t.Errorf("%s", text.String())
 		}
 	}
-	// The gain is real, and too small to be worth it.
+	// The gain is significant, but too small to be worth it.
 	m := &simulated{cost: cost, loss: func(d float64) float64 { return 1 + 1e-4*math.Exp2(-d/512) }}
 	if r := run(t, m.search(SizeOptions{Worth: 0.001}, 8192)); r.Features != 512 || r.Trials[1].Gain <= 0 {
 		t.Errorf("%+v", r)
 	}
 }
 
-// One fold alone is judged by its number of rows.
+// With a single fold, its number of rows decides which gain is significant.
 func TestOneFoldNeedsAGainBeyondItsRows(t *testing.T) {
 	for rows, want := range map[int64]bool{100: false, 100000: true} {
 		a, b := SizeTrial{Loss: 1, Folds: []float64{1}, Rows: rows}, SizeTrial{Loss: 0.98, Folds: []float64{0.98}, Rows: rows}
@@ -101,8 +101,8 @@ func TestOneFoldNeedsAGainBeyondItsRows(t *testing.T) {
 	}
 }
 
-// The time is used, and kept: by the injected clock, though solves cost other powers than
-// expected.
+// By the injected clock, most of the time is used and it is not exceeded, even if solves cost
+// another power of the number of features than expected.
 func TestTheTimeIsKept(t *testing.T) {
 	for _, power := range []float64{1, 2, 2.5, 2.9} {
 		for _, rest := range []float64{0.1, 3} {
@@ -123,7 +123,7 @@ func TestTheTimeIsKept(t *testing.T) {
 	}
 }
 
-// Where rows may have to be summed again, for which the time is not enough, more features are tried without that.
+// If the time is too short to sum rows again, more features are tried without a second sum.
 func TestRowsAreSummedOnceWhereTheTimeIsShort(t *testing.T) {
 	for _, seconds := range []float64{5, 20, 60, 300} {
 		m := &simulated{again: 5, cost: cost, loss: func(d float64) float64 { return 1 / d }}
@@ -158,7 +158,7 @@ func TestTimeEndsAtTheMostFeaturesAndWithTheFirst(t *testing.T) {
 	}
 }
 
-// With both, whichever comes first.
+// With both Worth and Time, whichever is reached first ends the search.
 func TestWorthEndsBeforeTheTime(t *testing.T) {
 	m := &simulated{cost: cost, loss: func(d float64) float64 { return 1 / min(d, 1024) }}
 	if r := run(t, m.search(SizeOptions{Time: time.Hour, Worth: 0.01}, 1<<14)); r.Features != 1024 || m.now > time.Minute {
@@ -166,7 +166,7 @@ func TestWorthEndsBeforeTheTime(t *testing.T) {
 	}
 }
 
-// A larger size that does worse is not chosen.
+// A larger number of features with a larger error is not chosen.
 func TestTimeChoosesTheLeastError(t *testing.T) {
 	m := &simulated{cost: cost, loss: func(d float64) float64 { return math.Abs(d-1024) + 1 }}
 	r := run(t, m.search(SizeOptions{Time: time.Hour}, 4096))

@@ -12,13 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// Share is a part of one, which a text may give in percent.
+// Share is a fraction, 0.01 for 1%. Its text may be a percentage.
 type Share float64
 
-// String is the share in percent.
+// String returns the share as a percentage with two digits.
 func (s Share) String() string { return percent(float64(s)) }
 
-// MarshalText returns the share in percent; "" for 0.
+// MarshalText returns the share as a percentage; "" for 0.
 func (s Share) MarshalText() ([]byte, error) {
 	if s == 0 {
 		return nil, nil
@@ -26,7 +26,7 @@ func (s Share) MarshalText() ([]byte, error) {
 	return []byte(strconv.FormatFloat(100*float64(s), 'g', 12, 64) + "%"), nil
 }
 
-// UnmarshalText reads 0.1%, 0.1% or 0.001.
+// UnmarshalText reads a percentage or a fraction: "0.1%", "0.1 %" or "0.001". An empty text is 0.
 func (s *Share) UnmarshalText(text []byte) error {
 	word, by := strings.TrimSpace(string(text)), 1.0
 	if word == "" {
@@ -44,9 +44,10 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// percent returns a fraction as a percentage with two digits.
 func percent(share float64) string { return fmt.Sprintf("%.2g%%", 100*share) }
 
-// Sizes are the trials without their times.
+// Sizes returns the trials without their times, for the registry.
 func (r *SizeResult) Sizes() (all []registry.Size) {
 	for _, t := range r.Trials {
 		all = append(all, registry.Size{Features: t.Features, Chosen: t.Features == r.Features, Lambda: t.Lambda,
@@ -56,7 +57,8 @@ func (r *SizeResult) Sizes() (all []registry.Size) {
 	return all
 }
 
-// SizeTable has the errors by the number of features; root says that losses are shown as their roots.
+// SizeTable returns a table of errors by the number of features. If root is true it shows the
+// square roots of the losses.
 func SizeTable(all []registry.Size, root bool) report.Table {
 	t := report.Table{Head: []string{"features", "lambda", "held-out MSE", "improvement of MSE, %", "± standard error"}}
 	if root {
@@ -78,7 +80,7 @@ func SizeTable(all []registry.Size, root bool) report.Table {
 	return t
 }
 
-// Write prints the trials for people; root says that losses are printed as their roots.
+// Write prints the trials for the user. If root is true it prints the square roots of the losses.
 func (r *SizeResult) Write(w io.Writer, root bool) {
 	fmt.Fprintf(w, "size      %d features: %s\n", r.Features, r.Why)
 	table := SizeTable(r.Sizes(), root)

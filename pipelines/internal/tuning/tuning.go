@@ -32,40 +32,40 @@ const (
 	AutoSearch = "auto"
 )
 
-// SearchFile is the name of the file of a model directory with all trials, a Result.
+// SearchFile is the name of the file with all trials, a Result as JSON, in a model directory.
 const SearchFile = "search.json"
 
 const (
-	// values limits the numbers of a pilot: fewer rows if they are long.
-	values = 8 << 20
-	// longest is the largest row length that is searched: 32×32 pixels in colours.
+	// pilotNumbers is the largest number of numbers in a pilot: long rows make it shorter.
+	pilotNumbers = 8 << 20
+	// longest is the largest row length for which there is a search: 32×32 pixels in colour.
 	longest = 3072
-	// fewest is the least number of rows that is searched.
+	// fewest is the smallest number of rows for which there is a search.
 	fewest = 40
 )
 
-// PilotRows is the largest number of rows of a pilot of rows of length d, of that many rows; 0 if
-// they are not searched.
+// PilotRows returns the largest number of rows in the pilot of a data set with the given number of
+// rows, each of d numbers. It is 0 if rows are too long to be searched.
 func PilotRows(rows int64, d int) int {
 	if d > longest {
 		return 0
 	}
-	return int(min(rows, search.MaxRows, int64(values/max(d, 1))))
+	return int(min(rows, search.MaxRows, int64(pilotNumbers/max(d, 1))))
 }
 
-// landmarkRows tells whether features may be landmarks with that many rows. Fewer rows have so many random
-// features for each that these are as good as the kernel itself; with more rows landmarks gain little, and their
-// sums on 16 bits take long.
+// landmarkRows reports whether features may be landmarks with that many rows. With fewer rows there
+// are so many random features for each row that they are as good as the kernel itself. With more
+// rows landmarks gain little, and their sums on 16 bits take long.
 func landmarkRows(rows int64, features int) bool {
 	return 4*rows >= int64(features) && rows <= 2*int64(features)
 }
 
-// Kernels returns the kernels that a search chooses from: of those given, all that have a width that
-// is not set; nil if the first is not among them.
+// Kernels returns the kernels that a search may choose from: the given ones whose width is not set.
+// It returns nil if the width of the first is set.
 func Kernels(given []kernel.Options) []kernel.Options {
 	var out []kernel.Options
 	for i, k := range given {
-		if free(k) {
+		if widthUnset(k) {
 			out = append(out, k)
 		} else if i == 0 {
 			return nil
@@ -74,19 +74,20 @@ func Kernels(given []kernel.Options) []kernel.Options {
 	return out
 }
 
-// free tells whether the kernel has a width that is not set.
-func free(k kernel.Options) bool {
+// widthUnset reports whether the width of the kernel is for the program to choose.
+func widthUnset(k kernel.Options) bool {
 	if _, learned := k.(kernel.LearnedKernel); learned {
 		return false
 	}
-	is := map[string]string{}
+	value := map[string]string{}
 	for _, o := range option.List(k) {
-		is[o.Name] = o.Default
+		value[o.Name] = o.Default
 	}
-	return is["width"] == "median" && (is["gamma"] == "" || is["gamma"] == "0")
+	return value["width"] == "median" && (value["gamma"] == "" || value["gamma"] == "0")
 }
 
-// Families returns the kernels that a search chooses from if none is given, the smooth ones first.
+// Families returns the kernels that a search chooses from if the user gives none, from the
+// smoothest to the roughest.
 func Families() []kernel.Options {
 	var out []kernel.Options
 	for _, name := range []string{"gaussian", "matern", "exponential 1.4", "exponential 1", "laplace", "exponential 0.7"} {
@@ -106,18 +107,19 @@ func Families() []kernel.Options {
 	return out
 }
 
-// Unsized returns the options of a kernel without a number of features: 0, if the kernel takes that for the
-// number that it has. A search may then take fewer for few rows.
+// Unsized returns the options of a kernel with the number of features unset (0), if that means the
+// number that k has. A search may then use fewer features for few rows. Otherwise it returns k.
 func Unsized(k kernel.Options) kernel.Options {
-	free, err := kernel.With(k, "features", "0")
-	if err != nil || free.Validate() != nil || free.Size(1).Features != k.Size(1).Features {
+	unset, err := kernel.With(k, "features", "0")
+	if err != nil || unset.Validate() != nil || unset.Size(1).Features != k.Size(1).Features {
 		return k
 	}
-	return free
+	return unset
 }
 
-// Features returns how many features the model of a search among these kernels has, of at most size: with
-// few rows, and no number given, fewer. Rows are 0 if they are unknown.
+// Features returns the number of features of a model whose kernel is searched among these kernels.
+// It is size, or less if there are few rows and no kernel has its number of features set. rows is 0
+// if unknown.
 func Features(kernels []kernel.Options, rows int64, size int) int {
 	for _, k := range kernels {
 		if slices.ContainsFunc(option.List(k), func(o *option.Option) bool {
@@ -133,28 +135,28 @@ func Features(kernels []kernel.Options, rows int64, size int) int {
 	return size
 }
 
-// Up to fewRows, fewFeatures are enough: on samples of 100 rows of California houses, Adult and
-// letter, test errors are the same as with twice as many but for chance, and a training takes a
-// quarter of the time. With 300 rows they are 1% larger.
+// Up to fewRows rows, fewFeatures features are enough. On samples of 100 rows of California houses,
+// Adult and letter, test errors differ from those with twice as many features only by chance, and a
+// training run takes a quarter of the time. With 300 rows the errors are 1% larger.
 const (
 	fewRows     = 128
 	fewFeatures = 2048
 )
 
-// Result is what a search found.
+// Result is the result of Search.
 type Result struct {
 	search.Result
-	Pilot   int    `json:"pilot"`   // rows
-	Classes bool   `json:"classes"` // losses are log losses, not squared errors as a share of the variance
-	Kernel  string `json:"kernel"`  // in words
-	// Categories are the columns of numbers whose values are levels, as the values of categories
-	// are.
+	Pilot   int    `json:"pilot"`   // number of rows of the pilot
+	Classes bool   `json:"classes"` // losses are log losses; otherwise squared errors divided by the variance
+	Kernel  string `json:"kernel"`  // name of the chosen kernel, with its width
+	// Categories are the names of columns of numbers that the features treat as categories.
 	Categories []string `json:"categories,omitempty"`
 }
 
-// Unsearchable says why the features of that many rows are not searched, whose length is the larger
-// of the lengths in the files and of encodings; "" if they can be. Few is the number of different
-// rows, 0 if there are many. Recoded rows have categories that are encoded by labels.
+// Unsearchable returns the reason why there is no search for better features, or "" if there can be
+// one. rows is the number of rows. length is the row length: the larger of the length in the files
+// and the length after encoding. targets is the number of targets. few is the number of distinct
+// rows, or 0 if there are many. recoded says that labels are used to encode categories.
 func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	switch n := PilotRows(rows, length); {
 	case few > 0:
@@ -171,10 +173,14 @@ func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	return ""
 }
 
-// Shorten makes counts the encoding of categories that would make rows long and hardly tell which
-// of them are alike: texts that share buckets, if rows are too long to be searched otherwise, and
-// levels with fewer than two rows in the mean. What options or the table say of encodings is kept.
-// It returns the names of those columns, and a function that undoes it; nil if there are none.
+// Shorten sets the encoding of some categories to preprocess.Counts, because their default encoding
+// would make rows long and say little about which values are similar:
+//
+//   - values in hash buckets, if rows are otherwise too long to be searched (length > longest),
+//   - categories with fewer than two rows per value on average.
+//
+// It leaves alone what the options or the schema say about encodings. It returns the names of the
+// columns that it changed, and a function that undoes the change; both are nil if there are none.
 func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int) (names []string, undo func()) {
 	if t == nil || o.Encode != "" {
 		return nil, nil
@@ -198,13 +204,15 @@ func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int
 	}
 }
 
-// tooFew is why a pilot without held-out rows is not searched.
+// tooFew is the reason for no search if a pilot without the held-out rows has too few rows.
 const tooFew = "too few rows are left besides the held-out ones"
 
-// Search replaces the recipe of the session by one that does better on held-out rows of a pilot.
-// The rows of the first of held folds are not in it; with 0 all rows may be. It ends early once
-// enough, which may be nil, is true. With atRows, features may be landmarks where rows are few. If nothing was
-// searched the result is nil, and why says so.
+// Search looks for features that predict held-out rows of a pilot better than the session's recipe,
+// and replaces the recipe by the best it finds. The pilot has no rows of the first of held folds;
+// with held = 0 it may have any rows. The search ends early as soon as enough, which may be nil,
+// returns true. atRows allows landmarks as features, if the number of rows suits them.
+//
+// If nothing was searched, r is nil and why is the reason, for the user.
 func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, atRows bool,
 	enough func() bool) (r *Result, why string, err error) {
 	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)),
@@ -245,20 +253,18 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	found, err := search.Run(ctx, p, search.Options{
 		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
 		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Landmarks: atRows && landmarkRows(s.Counts.Used, s.Recipe.Dim),
-		Threads: s.Engine.Threads, Enough: enough, Progress: func(line string) {
-			s.Progress.Note("%s", line)
-		},
+		Threads: s.Engine.Threads, Enough: enough,
 	})
 	switch {
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
-	case err != nil: // what a pilot cannot tell, training on all rows may
+	case err != nil: // training on all rows may still work
 		return nil, transforms.FaultText(err), nil
 	case found.Kernel == nil:
 		return nil, "no candidate could be fitted", nil
 	}
 	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
-	r.Categories = categories(s, found.Levels)
+	r.Categories = columnNames(s, found.Levels)
 	name := nameOf(s, found)
 	size := s.Recipe.Dim
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
@@ -268,7 +274,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	if found.Beside != nil {
 		found.Beside.Features, chosen = size, found.Beside
 	}
-	files, err := share(ctx, s, found)
+	files, err := shareFiles(ctx, s, found)
 	if err != nil {
 		return nil, "", err
 	}
@@ -284,7 +290,8 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	return r, "", nil
 }
 
-// nameOf returns the name of the features that a search found. It adds a note if they are landmarks.
+// nameOf returns the name of the features that a search found. If they are landmarks, it adds a
+// note to the session.
 func nameOf(s *prepare.Session, found *search.Result) string {
 	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(found.Kernel), found.Width)
 	if found.Landmarks != nil {
@@ -295,8 +302,8 @@ func nameOf(s *prepare.Session, found *search.Result) string {
 	return name
 }
 
-// share makes the files that the recipe names available to all workers, and returns them.
-func share(ctx context.Context, s *prepare.Session, found *search.Result) (files []storage.File, err error) {
+// shareFiles makes the files that the recipe needs available to all workers, and returns them.
+func shareFiles(ctx context.Context, s *prepare.Session, found *search.Result) (files []storage.File, err error) {
 	for _, f := range []storage.File{{Name: preprocess.MetricFile, Data: found.Metric},
 		{Name: landmarks.FileName, Data: found.Landmarks}} {
 		if f.Data == nil {
@@ -310,8 +317,9 @@ func share(ctx context.Context, s *prepare.Session, found *search.Result) (files
 	return files, nil
 }
 
-// mayBeLevels tells which of the numbers that kernels take may become levels: none with a schema or
-// without columns that --numeric could name, and not those that it names.
+// mayBeLevels returns a function that reports whether a column of numbers may become levels, as
+// categories are. Columns that --numeric names may not. The function is nil if no column may: with
+// a schema, or if columns have no names that --numeric could give.
 func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
 	if s.Spec.Types.Schema != "" || !s.Data.Schema.Traits().Columns {
 		return nil, nil
@@ -321,16 +329,16 @@ func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
 		return nil, &exit.UsageError{Err: err}
 	}
 	described := dataset.DescribedBy(s.Data)
-	var kept []string
+	var numeric []string
 	for _, i := range given {
-		kept = append(kept, described[i].Name)
+		numeric = append(numeric, described[i].Name)
 	}
-	return func(column int) bool { return !slices.Contains(kept, categories(s, []int{column})[0]) }, nil
+	return func(column int) bool { return !slices.Contains(numeric, columnNames(s, []int{column})[0]) }, nil
 }
 
-// categories returns the names of the numbers that kernels take, at the indices in of; positions
-// where columns have none.
-func categories(s *prepare.Session, of []int) (names []string) {
+// columnNames returns the names of the columns of encoded rows at these indices. A column without a
+// name is called by its number, from 1.
+func columnNames(s *prepare.Session, indices []int) (names []string) {
 	all := s.Data.Schema.Columns
 	if t := s.Data.Schema.Table; t != nil {
 		all = nil
@@ -338,7 +346,7 @@ func categories(s *prepare.Session, of []int) (names []string) {
 			all = encoding.Names(t)
 		}
 	}
-	for _, j := range of {
+	for _, j := range indices {
 		if j < len(all) {
 			names = append(names, all[j])
 		} else {
@@ -348,10 +356,12 @@ func categories(s *prepare.Session, of []int) (names []string) {
 	return names
 }
 
-// pilot makes the pilot of a sample of rows, each with its label, its weight and its part behind
-// it. Rows that are equal in all of that are one row, whose weight is the sum of theirs.
+// pilot makes the pilot from a sample of rows, in which label, weight and part follow the numbers
+// of each row. Rows that are equal in all of these become one row, whose weight is the sum of
+// theirs.
 //
-// Naming are the columns that seem to name what rows belong to, unless the rows are split by a rule.
+// naming has the columns that seem to name the entities that rows belong to (package entities). It
+// is empty if the session has a rule that splits the rows.
 func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []string, err error) {
 	all, n, width := sum.Sample()
 	copies := sum.Copies()
@@ -391,13 +401,14 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 			}
 		}
 	}
-	// Steps may write to the rows that they read, and rows are in one form or the other.
+	// Encode may overwrite x, which is not used after it.
 	p.X, err = s.Recipe.Scaling.Encode(x, n)
-	p.D = len(p.X) / n // steps of views may change it again
+	p.D = len(p.X) / n // row length after encoding; views may change it again
 	return p, naming, err
 }
 
-// slotName returns the name of the category or number in a slot of a row; "" if it has none.
+// slotName returns the name of the category or number at an index of a row before encoding, or ""
+// if it has none.
 func slotName(s *prepare.Session, slot int) string {
 	t := s.Data.Schema.Table
 	if t == nil {
@@ -418,9 +429,10 @@ func slotName(s *prepare.Session, slot int) string {
 	return ""
 }
 
-// Memory returns the most bytes that a search takes beside the program: of that many rows of a file's
-// length, of the length that encodings make them, and that many numbers longer with levels or, of
-// images, as patches.
+// Memory returns an upper bound on the bytes that a search needs. rows is the number of rows, or 0
+// if unknown. length is their length in the files and encoded their length after encoding. more is
+// how many numbers longer they become with levels or, for images, as patches. outputs is the number
+// of classes, or 1.
 func Memory(rows int64, length, encoded, more, outputs int, images bool, threads int) int64 {
 	if rows == 0 {
 		rows = search.MaxRows
@@ -429,7 +441,7 @@ func Memory(rows int64, length, encoded, more, outputs int, images bool, threads
 	if n == 0 {
 		return 0
 	}
-	// The sample, as it is merged, and dense; then the views.
+	// The sample while it is merged and when it is dense; then the views.
 	sample := 4 * n * int64(length+3) * 4
 	views := mostViews
 	if images {
@@ -469,8 +481,8 @@ func Measured(s *profile.Sum) (columns int) {
 	return columns
 }
 
-// MoreColumns bounds the numbers by which a search of that many rows may make rows longer in which d numbers
-// may become levels; 0 rows are unknown.
+// MoreColumns returns an upper bound on how many numbers longer a search makes rows in which d numbers may
+// become levels. rows is 0 if unknown.
 func MoreColumns(rows int64, d int) int {
 	if rows == 0 {
 		rows = search.MaxRows
@@ -478,10 +490,10 @@ func MoreColumns(rows int64, d int) int {
 	return search.MoreColumns(int(min(rows, search.MaxRows)), d)
 }
 
-// mostViews is the largest number of views of columns.
+// mostViews is the largest number of views (search.View) of a search.
 const mostViews = 4
 
-// Write prints a search for people.
+// Write prints a summary of a search for the user.
 func Write(w io.Writer, s *models.Search) {
 	share := func(t models.SearchTrial) string {
 		if s.Classes {
@@ -504,7 +516,7 @@ func Write(w io.Writer, s *models.Search) {
 	fmt.Fprintf(w, "          (best of %d, hence optimistic; see the held-out error below)\n", s.Tried)
 }
 
-// Summary describes the search for a manifest.
+// Summary returns the description of the search for the manifest of a model.
 func (r *Result) Summary() *models.Search {
 	trial := func(t search.Trial) models.SearchTrial {
 		return models.SearchTrial{Features: t.Candidate.String(), Loss: t.Loss, Error: t.Error}

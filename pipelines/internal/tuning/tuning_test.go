@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Texts that few rows share are counted where they would make rows long, and what is set stays.
+// Categories whose values few rows share are encoded by counts if they would make rows long.
+// Encodings that are set stay.
 func TestTextsThatFewRowsShareAreCounted(t *testing.T) {
 	levels := func(n int) (out []string) {
 		for i := range n {
@@ -64,7 +65,7 @@ func TestTextsThatFewRowsShareAreCounted(t *testing.T) {
 	}
 }
 
-// Few rows get fewer features, unless their number is given.
+// With few rows there are fewer features, unless their number is given.
 func TestFewRowsGetFewerFeatures(t *testing.T) {
 	for _, c := range []struct {
 		kernels    []kernel.Options

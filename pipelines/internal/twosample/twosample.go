@@ -82,7 +82,8 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	result.A, result.B, result.Kernel, result.Dim = a.Counts, b.Counts, recipe.Kernel, recipe.Dim
-	if result.DriftReport = b.Drift; b.Drift == nil { // there are too many columns
+	result.DriftReport = b.Drift
+	if b.Drift == nil { // there are too many columns
 		result.DriftReport = &sums.DriftReport{Rows: b.Counts.Used, Reference: a.Counts.Used}
 	}
 	f := sums.TwoSampleOf(ofA, ofB, o.Job.Engine.WithDefaults().Threads)
