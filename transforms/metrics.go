@@ -58,7 +58,13 @@ var counters = func() (c [metrics]beam.Counter) {
 type totals [metrics]atomic.Int64
 
 // Rows returns how many rows the job's DoFns in this process have processed, or found in checkpoints.
-func (w *Worker) Rows() int64 { return w.totals[RowsRead].Load() + w.totals[RowsCached].Load() }
+func (w *Worker) Rows() int64 {
+	return w.totals[RowsRead].Load() + w.totals[RowsCached].Load() + w.ahead.Load()
+}
+
+// Ahead adds n to Rows, for rows that are done before their block is. When the block ends, which counts them
+// again, the caller subtracts them.
+func (w *Worker) Ahead(n int) { w.ahead.Add(int64(n)) }
 
 // Seconds returns the time that the job's DoFns in this process have spent, by stage:
 // read, map, fold, learn, merge, store and solve.

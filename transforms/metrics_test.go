@@ -58,7 +58,6 @@ func committed(r beam.PipelineResult) map[string]int64 {
 // stripes read them several times.
 func TestCountersAccountForRows(t *testing.T) {
 	const n, bad = 20_000, 37
-	ctx := context.Background()
 	d, size := tableWithBadRows(t, n, bad)
 	recipe, err := features.Seal(fourier.Gaussian{In: 2, Out: 256, Width: 2, Seed: 1})
 	if err != nil {
@@ -68,67 +67,100 @@ func TestCountersAccountForRows(t *testing.T) {
 		Data: *d, Shards: d.Shards(40_000), Mode: dataset.SkipRow, Seed: 1,
 		Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})},
 	}
+	fold := &gram.Pass{Pass: common, Spec: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
+		Steps: 127, Solving: gram.Solving{Choice: ridge.Choice{Lambda: []float64{1e-3}}}}}
 	for name, execute := range prismtest.Runners {
-		lanes := 3
+		lanes, tries, sums := 3, 20, "read map fold merge store solve"
 		if name == "direct" {
-			lanes = 1 // of steps of one name its result has the counters of the last alone
+			lanes, tries, sums = 1, 1, "read map fold store solve" // of steps of one name its result has the counters of the last alone
 		}
-		fold := &gram.Pass{Pass: common, Spec: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
-			Steps: 127, Solving: gram.Solving{Choice: ridge.Choice{Lambda: []float64{1e-3}}}}}
 		for what, c := range map[string]struct {
 			pass    transforms.Kind
 			stripes int
-		}{"profile": {&survey.Profile{Pass: common}, 1}, "gram": {fold, 1}, "gram in stripes": {fold, 3}} {
-			pass := c.pass
-			dir := t.TempDir()
-			worker := transforms.NewWorker(dir)
-			uri, err := transforms.Store(ctx, dir, pass, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			at := func(name string) string { return filepath.Join(dir, name) }
-			sc := transforms.Scan{Pass: uri, Lanes: lanes, Stripes: c.stripes, Threads: 1}
-			p, s := beam.NewPipelineWithRoot()
-			stages := []string{"read", "fold"}
-			if profile, ok := pass.(*survey.Profile); ok {
-				sum, reports := profile.Sum(s, sc)
-				transforms.Write(s, at("sum"), sum)
-				transforms.WriteLines(s, at("reports"), reports)
-			} else {
-				stages = append(stages, "map", "store", "solve")
-				if lanes > 1 {
-					stages = append(stages, "merge")
-				}
-				st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
-					Trials: at("trials"), Sketch: at("spread")}
-				parts, reports := gram.Sums(s, sc, st)
-				transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)))
-			}
-			result, err := execute(ctx, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := committed(result)
-			for metric, want := range map[transforms.Metric]int64{
+			stages  string // stages that take time
+		}{"profile": {&survey.Profile{Pass: common}, 1, "read fold"}, "gram": {fold, 1, sums}, "gram in stripes": {fold, 3, sums}} {
+			want := map[transforms.Metric]int64{
 				transforms.RowsRead: n + bad, transforms.RowsUsed: n, transforms.RowsSetAside: bad,
 				transforms.BytesRead: int64(c.stripes) * size, transforms.RowsCached: 0, transforms.FeaturesSaturated: 0,
-			} {
-				if got[metric.String()] != want {
-					t.Errorf("%s, %s: %s is %d, want %d", name, what, metric, got[metric.String()], want)
+			}
+			// Prism loses the counters of a bundle if another one ends before it has asked for their names (its
+			// unprocessedPayloads has room for one), as happens on a busy machine. Then they are too small.
+			for try := 1; ; try++ {
+				got, worker := countedRun(t, execute, c.pass, lanes, c.stripes)
+				lost, wrong := differences(got, worker, want)
+				if all := int64(c.stripes) * (n + bad); worker.Rows() != all {
+					wrong = append(wrong, fmt.Sprintf("the worker has gone through %d rows, want %d", worker.Rows(), all))
 				}
-			}
-			if all := int64(c.stripes) * (n + bad); worker.Rows() != all {
-				t.Errorf("%s, %s: the worker has gone through %d rows, want %d", name, what, worker.Rows(), all)
-			}
-			// Counters are in whole milliseconds: each element may lose one.
-			for _, stage := range stages {
-				const most = 100
-				spent := worker.Seconds()[stage]
-				if msec := float64(got[stage+"_msec"]); spent <= 0 || msec > 1000*spent || msec < 1000*spent-most {
-					t.Errorf("%s, %s: %g s to %s, its counter has %g ms", name, what, spent, stage, msec)
+				for _, stage := range strings.Fields(c.stages) {
+					if worker.Seconds()[stage] <= 0 {
+						wrong = append(wrong, "no time to "+stage)
+					}
 				}
+				if len(wrong) == 0 && len(lost) > 0 && try < tries {
+					continue
+				}
+				for _, text := range append(wrong, lost...) {
+					t.Errorf("%s, %s, try %d: %s", name, what, try, text)
+				}
+				break
 			}
-			worker.Close()
 		}
 	}
+}
+
+// countedRun runs a pass and returns its counters and its worker.
+func countedRun(t *testing.T, execute func(context.Context, *beam.Pipeline) (beam.PipelineResult, error),
+	pass transforms.Kind, lanes, stripes int) (map[string]int64, *transforms.Worker) {
+	t.Helper()
+	ctx, dir := t.Context(), t.TempDir()
+	worker := transforms.NewWorker(dir)
+	defer worker.Close()
+	uri, err := transforms.Store(ctx, dir, pass, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	sc := transforms.Scan{Pass: uri, Lanes: lanes, Stripes: stripes, Threads: 1}
+	p, s := beam.NewPipelineWithRoot()
+	if profile, ok := pass.(*survey.Profile); ok {
+		sum, reports := profile.Sum(s, sc)
+		transforms.Write(s, at("sum"), sum)
+		transforms.WriteLines(s, at("reports"), reports)
+	} else {
+		st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"),
+			Trials: at("trials"), Sketch: at("spread")}
+		parts, reports := gram.Sums(s, sc, st)
+		transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)))
+	}
+	result, err := execute(ctx, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return committed(result), worker
+}
+
+// differences compares counters with what they should be, and times of stages with the worker's. It returns what is
+// too small, and what is otherwise wrong.
+func differences(got map[string]int64, worker *transforms.Worker, want map[transforms.Metric]int64) (lost, wrong []string) {
+	for metric, want := range want {
+		text := fmt.Sprintf("%s is %d, want %d", metric, got[metric.String()], want)
+		switch have := got[metric.String()]; {
+		case have < want:
+			lost = append(lost, text)
+		case have > want:
+			wrong = append(wrong, text)
+		}
+	}
+	// Counters are in whole milliseconds: each element may lose one.
+	const most = 100
+	for stage, spent := range worker.Seconds() {
+		text := fmt.Sprintf("%g s to %s, its counter has %d ms", spent, stage, got[stage+"_msec"])
+		switch msec := float64(got[stage+"_msec"]); {
+		case msec > 1000*spent:
+			wrong = append(wrong, text)
+		case msec < 1000*spent-most:
+			lost = append(lost, text)
+		}
+	}
+	return lost, wrong
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Worker is what the DoFns of one job share in one process: loaded passes and drawn maps,
@@ -14,6 +15,7 @@ import (
 type Worker struct {
 	job    string
 	totals totals
+	ahead  atomic.Int64 // rows that are done in blocks that are not
 
 	mu     sync.Mutex
 	shared map[reflect.Type]any

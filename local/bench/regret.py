@@ -132,6 +132,8 @@ def main():
     p.add_argument("--features", type=int)
     p.add_argument("tables", nargs="*", default=[*CLASSES, *TARGETS])
     o = p.parse_intermixed_args()
+    if o.splits < 2:
+        p.error("--splits must be 2 or more: kernels are also chosen by the errors on other splits")
     with open(o.program, "rb") as f:
         o.defaults = "defaults " + hashlib.sha256(f.read()).hexdigest()[:12]
     os.makedirs(o.folder, exist_ok=True)

@@ -58,6 +58,6 @@ func (s *Search) FindStarts(x []float32, d int, class []int32, classes, threads 
 // needle is a frequency of one or two columns of the field's rows x whose potential, with all dual
 // weights 1, is more than twice the largest of v (see Alignment).
 func AddNeedles(f *Field, w []float32, v []float64, x []float32, class []int32, classes, threads int) ([]float32, []float64) {
-	more, of := f.needles(x, newDual(class, classes, 1), threads, func([]float32) float64 { return slices.Max(v) })
+	more, of := f.needles(x, newCodes(class, classes), threads, func([]float32) float64 { return slices.Max(v) })
 	return slices.Concat(w, more), slices.Concat(v, of)
 }

@@ -143,6 +143,21 @@ func TestNeedlesAreProposed(t *testing.T) {
 	}
 }
 
+// Of five classes, each is rarer than all others together, which must not hide a needle.
+func TestNeedlesOfFiveClassesAreProposed(t *testing.T) {
+	const n, d, m = 2000, 20, 200
+	x, class := normals(n*d, 1, 3), make([]int32, n)
+	for i := range class {
+		class[i] = int32(min(4, 2.5*(1+math.Sin(6*float64(x[i*d])))))
+	}
+	f, w := NewField(x, n, d), Propose(m, d, math.Sqrt(2*d), 1)
+	v := Alignment(f, w, m, class, 5, 1)
+	more, of := AddNeedles(f, w, v, x, class, 5, 1)
+	if len(of) == m || more[m*d] == 0 {
+		t.Errorf("%d needles, want some on the first column", len(of)-m)
+	}
+}
+
 // Every second chain has a start, and each round continues in the list of starts where the last
 // round stopped.
 func TestRoundsTakeStartsInTurn(t *testing.T) {

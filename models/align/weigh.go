@@ -161,12 +161,23 @@ func Propose(m, d int, width float64, seed uint64) []float32 {
 	return w
 }
 
+// newCodes returns dual weights of 1 for two classes. For more, it projects them, so that the labels of each
+// class against all others have the mean 0. Otherwise their mean, which is negative, gives waves that
+// hardly vary over the rows the largest potentials.
+func newCodes(class []int32, classes int) *Dual {
+	d := newDual(class, classes, 1)
+	if classes > 2 {
+		d.project()
+	}
+	return d
+}
+
 // Alignment returns the potentials of the m frequencies w (m×d, in turns) over the rows of the
-// field, with dual weights of 1: how well each frequency agrees with the labels (Sinha & Duchi
+// field, with the weights of newCodes: how well each frequency agrees with the labels (Sinha & Duchi
 // 2016, eq. 4). With more than two classes it is the sum over the classes, each against all others.
 // class has the class of each row of the field.
 func Alignment(f *Field, w []float32, m int, class []int32, classes, threads int) []float64 {
-	d := newDual(class, classes, 1)
+	d := newCodes(class, classes)
 	a := make([]float32, len(d.Y))
 	d.Signed(a)
 	return f.potentials(w, m, a, d.K, threads)

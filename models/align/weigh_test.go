@@ -151,14 +151,14 @@ func TestDrawsFollowTheWeights(t *testing.T) {
 	}
 }
 
-func TestAlignmentIsThePotentialOfEqualWeights(t *testing.T) {
+func TestAlignmentIsThePotentialOfBalancedCodes(t *testing.T) {
 	const n, d, m = 200, 3, 7
 	x, w := normals(n*d, 1, 1), Propose(m, d, 2, 5)
 	class := make([]int32, n)
 	for i := range class {
-		class[i] = int32(i*i) % 3
+		class[i] = int32(i*i) % 7 % 3
 	}
-	for _, classes := range []int{2, 3} {
+	for _, classes := range []int{3, 2} {
 		for i := range class {
 			class[i] %= int32(classes)
 		}
@@ -169,11 +169,21 @@ func TestAlignmentIsThePotentialOfEqualWeights(t *testing.T) {
 				if classes == 2 && k == 0 {
 					continue
 				}
+				own, other := 1.0, -1.0
+				if classes > 2 { // the larger of the two sides has smaller weights
+					rows := 0.0 // of the class
+					for _, of := range class {
+						if int(of) == k {
+							rows++
+						}
+					}
+					own, other = min(1, (n-rows)/rows), -min(1, rows/(n-rows))
+				}
 				var c, s float64
 				for i, of := range class {
-					y := -1.0
+					y := other
 					if int(of) == k {
-						y = 1
+						y = own
 					}
 					var turns float64
 					for l := range d {

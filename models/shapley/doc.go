@@ -3,7 +3,8 @@
 // approach to interpreting model predictions", NIPS 2017).
 //
 // ReadBackground returns the values that columns are compared with. NewExact returns an Explainer for
-// Fourier features and for features of single columns; NewSampled returns one for any other model.
+// Fourier features, Gaussian and Laplace kernels at landmarks, and features of single columns; NewSampled
+// returns one for any other model.
 //
 // # The game
 //
@@ -33,6 +34,13 @@
 // The integrand is a polynomial of degree d−1 in t, so Gauss–Legendre quadrature with ⌈d/2⌉ points is
 // exact. A row takes about 3·m·d·⌈d/2⌉ complex products for m frequencies. The integrals of all columns
 // must sum to Π a − Π b, so their error is known: with more than 64 columns, 32 points are tried first.
+//
+// # Kernels at landmarks
+//
+// A Gaussian or Laplace kernel at a landmark z is a product over columns, too, as long as no metric mixes
+// numbers of several columns. Its factors are real:
+//
+//	k(x, z) = Π_g a_g,   a_g = e^{−‖x_g − z_g‖²/2σ²} or e^{−‖x_g − z_g‖₁/σ},   b_g = E a_g(Z_g)
 //
 // Features that are not products, such as maxout, need Sampled.
 //

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/agop"
@@ -34,11 +35,11 @@ type Explainer interface {
 
 // Exact computes Shapley values exactly.
 type Exact struct {
-	columns []Column
-	base    []float64 // v(∅) of each output
-	waves   []*waves
-	sums    []*additive
-	scratch sync.Pool // of *scratch
+	columns  []Column
+	base     []float64 // v(∅) of each output
+	products []*products
+	sums     []*additive
+	scratch  sync.Pool // of *scratch
 }
 
 // ErrMixed is returned for features that are neither products nor sums of functions of the columns.
@@ -98,21 +99,35 @@ type part struct {
 func (e *Exact) add(p part, steps []features.Recipe, of []int) error {
 	w, err := agop.WavesAfter(steps)
 	switch {
-	case errors.Is(err, agop.ErrNoWaves):
-		if of, err = owners(steps, of); err != nil {
+	case err == nil:
+		return e.addProducts(p, newWaves(w), w.Before, of)
+	case !errors.Is(err, agop.ErrNoWaves):
+		return err
+	}
+	end := len(steps) - 1
+	if at, ok := steps[end].(landmarks.Recipe); ok {
+		k, err := newKernelValues(at)
+		if err != nil {
 			return err
 		}
-		s, err := newAdditive(p, steps, of, e.base)
-		e.sums = append(e.sums, s)
-		return err
-	case err != nil:
+		return e.addProducts(p, k, steps[:end], of)
+	}
+	if of, err = owners(steps, of); err != nil {
 		return err
 	}
-	if of, err = owners(w.Before, of); err != nil {
+	s, err := newAdditive(p, steps, of, e.base)
+	e.sums = append(e.sums, s)
+	return err
+}
+
+// addProducts adds products of the rows after the steps.
+func (e *Exact) addProducts(p part, w product, steps []features.Recipe, of []int) error {
+	of, err := owners(steps, of)
+	if err != nil {
 		return err
 	}
-	own, err := newWaves(p, w, of, e.base)
-	e.waves = append(e.waves, own)
+	own, err := newProducts(p, w, steps, of, e.base)
+	e.products = append(e.products, own)
 	return err
 }
 
@@ -179,7 +194,7 @@ func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer)
 	for _, a := range e.sums {
 		a.effects(dst, x, scores, s)
 	}
-	for _, w := range e.waves {
+	for _, w := range e.products {
 		w.effects(dst, x, scores, s)
 	}
 	return 0
@@ -204,12 +219,12 @@ func Level(effects []float64, total float64) {
 
 // scratch is the memory of one call.
 type scratch struct {
-	y          []float32
-	turns, own []float64
-	a          []phasor
-	factors    []phasor
-	partial    []phasor
-	parts      []phasor
+	y       []float32
+	at, own []float64
+	a       []phasor
+	factors []phasor
+	partial []phasor
+	parts   []phasor
 }
 
 // phasor is a complex number. Its products are rounded before they are added; with complex128 that depends

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
@@ -188,6 +189,9 @@ func cases(t *testing.T) map[string]*game {
 		{Index: 3, Cuts: features.Floats{-1, 0, 1}}, {Index: 0, Cuts: features.Floats{-0.5, 2}}}}
 	chain := func(steps ...features.Recipe) features.Recipe { return features.Chain{Steps: steps} }
 	add("linear", linear.Identity{In: 5, Bound: 1})
+	add("gaussian at landmarks", chain(standard, diagonal, landmarksOf(t, fourier.Gaussian{In: 5, Out: 2, Width: 1.5})))
+	add("laplace at landmarks next to a kernel", chain(standard, preprocess.Join{Parts: []features.Recipe{
+		gaussian, landmarksOf(t, fourier.Laplace{In: 5, Out: 2, Width: 3})}}))
 	add("diagonal metric", chain(standard, diagonal, gaussian))
 	add("full metric", chain(standard, full, diagonal, gaussian))
 	add("bins alone", chain(standard, hats))
@@ -201,8 +205,29 @@ func cases(t *testing.T) map[string]*game {
 	}
 	wide := fourier.Gaussian{In: d, Out: 16, Width: 1.5, Seed: 2}
 	all["typed"] = newGame(t, chain(append(steps, wide)...), 2, columns, background)
+	all["typed, at landmarks"] = newGame(t, chain(append(steps, landmarksOf(t, fourier.Gaussian{In: d, Out: 2, Width: 2}))...),
+		2, columns, background)
 	all["typed, linear"] = newGame(t, chain(append(steps, linear.Identity{In: d, Bound: 4})...), 2, columns, background)
 	return all
+}
+
+// landmarksOf returns the recipe of a kernel at seven landmarks.
+func landmarksOf(t *testing.T, kernel features.Recipe) features.Recipe {
+	t.Helper()
+	in, _, err := features.Dims(kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := &landmarks.Rows{Count: 7, In: in}
+	for i := range 7 * in {
+		z.X = append(z.X, float32(math.Sin(float64(i*i))))
+	}
+	sum, release, err := landmarks.Hold(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	return landmarks.Recipe{Of: kernel, Out: 7, SHA256: sum}
 }
 
 // rowOf returns a row that is not in the background.
@@ -310,7 +335,7 @@ func TestManyColumnsAreExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := e.waves[0]
+		w := e.products[0]
 		if n := len(w.nodes); n != 2 || len(w.nodes[0].at) != 32 || len(w.nodes[1].at) != 75 {
 			t.Fatalf("%d rules", n)
 		}

@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // What is stored is of the lanes that the plan itself advises.
@@ -35,6 +40,30 @@ func TestThePlannedSumsAreOfThePlansLanes(t *testing.T) {
 	o.Job.Engine.Lanes = 0
 	if free := plan(t, o); free.Stored != int64(free.Cluster.Lanes)*three.Stored/3 {
 		t.Errorf("%d lanes: %d bytes, of three %d", free.Cluster.Lanes, free.Stored, three.Stored)
+	}
+}
+
+// A search makes no levels of columns whose values hardly repeat, and the plan has no memory for them.
+func TestPlansHaveNoLevelsOfMeasurements(t *testing.T) {
+	peak := func(unit float64) int64 {
+		random := rand.New(rand.NewPCG(1, 2))
+		var b strings.Builder
+		fmt.Fprintln(&b, "y,"+strings.Join(slices.Repeat([]string{"x"}, 40), ","))
+		for range 4000 {
+			fmt.Fprint(&b, random.IntN(2))
+			for range 40 {
+				fmt.Fprintf(&b, ",%.6g", math.Round(random.NormFloat64()/unit)*unit)
+			}
+			fmt.Fprintln(&b)
+		}
+		o := training.Options{}
+		o.Search, o.Data.Label = tuning.AutoSearch, "y"
+		o.Data.Data = []string{jobtest.Write(t, t.TempDir(), "d.csv", b.String())}
+		o.Kernel = &fourier.GaussianOptions{Features: 256}
+		return plan(t, o).Peak
+	}
+	if measured, repeated := peak(1e-6), peak(0.5); measured > repeated-30<<20 {
+		t.Errorf("%d bytes with values that repeat, %d without", repeated, measured)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -51,6 +52,8 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	}
 	var stored, values, nonzero int64
 	var b rows.Block
+	var hashes []uint64
+	seen := profile.New(profile.Options{})
 	for _, shard := range o.Job.Shards(d) {
 		if stored >= previewBytes || values >= previewValues {
 			g.whole = false
@@ -62,6 +65,10 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 			g.read += int64(b.N)
 			g.Dim = max(g.Dim, b.D)
 			values += int64(b.N) * int64(b.D)
+			if o.Searching() && !g.Unnamed && tuning.PilotRows(1, b.D) > 0 {
+				hashes = rows.HashBlock(hashes, o.Seed, &b)
+				seen.AddBlock(&b, hashes)
+			}
 			if g.Grows {
 				for _, x := range b.X[:b.N*b.D] {
 					if x != 0 {
@@ -101,6 +108,9 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	}
 	if err := g.target(o, d, labels.Summary()); err != nil {
 		return nil, err
+	}
+	if g.whole { // later rows may repeat values
+		g.Measured = tuning.Measured(seen)
 	}
 	return g, g.estimate(ctx, o, d, nonzero)
 }

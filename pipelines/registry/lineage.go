@@ -19,9 +19,10 @@ const LineageFile = "lineage.json"
 // maxLineage is the largest lineage that is read, in bytes.
 const maxLineage = 64 << 20
 
-// Lineage says what a model was made from. Training jobs write it without times and without directories of
-// files on disk, so that it is equal for equal files. A retraining adds the day, and the fields about the
-// directory of models.
+// Lineage says what a model was made from. Training jobs write neither the time of the run nor directories of
+// files on disk, so that lineages of equal files are equal. If the files on disk have more than 1 GiB in all,
+// their versions have the times at which they changed, so that lineages of copies differ. A retraining adds the
+// day, and the fields about the directory of models.
 type Lineage struct {
 	Program string `json:"program"`       // version of the program that made it
 	Day     string `json:"day,omitempty"` // day of a retraining; "" for other models
@@ -80,7 +81,8 @@ type Part struct {
 type File struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
-	// Version is the generation on gs://, and elsewhere the SHA-256 of the content, or its size and time.
+	// Version is the URI and generation of an object. Of a file on disk it is the SHA-256 of the content, or its
+	// size and the times at which content and file changed, if the files are larger than maxHashed.
 	Version string `json:"version"`
 }
 

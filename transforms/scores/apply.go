@@ -59,6 +59,13 @@ func (a *applier) threads() int {
 	return a.lane.Scan.Threads
 }
 
+// ahead shows n rows of the block as processed; see transforms.Worker.Ahead.
+func (a *applier) ahead(n int) {
+	if a.lane != nil {
+		a.lane.Worker.Ahead(n)
+	}
+}
+
 // applier returns an applier of the model, which is loaded once per job and process.
 func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error) {
 	return m.applierFrom(ctx, l, &transforms.Shared(l.Worker, newLoaded).Cache)

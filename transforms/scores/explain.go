@@ -46,8 +46,10 @@ func newExplained(m *models.Model) (*explained, error) {
 	return &explained{Explainer: e, columns: make([]any, 3*e.Outputs())}, nil
 }
 
-// rows explains n rows of x and returns the values of the columns, until its next call.
-func (e *explained) rows(ctx context.Context, said models.Applied, x []float32, n, threads int) ([]any, error) {
+// rows explains n rows of x and returns the values of the columns, until its next call. It tells done how many
+// rows are explained, each time that some are.
+func (e *explained) rows(ctx context.Context, said models.Applied, x []float32, n, threads int,
+	done func(rows int)) ([]any, error) {
 	d, k, outputs, effects := len(x)/max(n, 1), len(said.Scores)/max(n, 1), e.Outputs(), len(e.Names())
 	clear(e.columns)
 	column := func(i int) []float64 { v, _ := e.columns[i].([]float64); return v }
@@ -70,6 +72,7 @@ func (e *explained) rows(ctx context.Context, said models.Applied, x []float32, 
 			e.columns[3*o+1] = append(column(3*o+1), e.out.Effects[i*effects:(i+1)*effects]...)
 			e.columns[3*o+2] = append(column(3*o+2), e.out.StdErr[i])
 		}
+		done(rows)
 	}
 	return e.columns, nil
 }

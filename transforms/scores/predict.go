@@ -315,7 +315,8 @@ func (t *predictions) block(ctx context.Context, b *rows.Block, a *applier) (*ex
 		t.out.Values = append(t.out.Values, said.Novelty)
 	}
 	if t.explained != nil {
-		columns, err := t.explained.rows(ctx, said, b.X[:b.N*b.D], b.N, a.threads())
+		columns, err := t.explained.rows(ctx, said, b.X[:b.N*b.D], b.N, a.threads(), a.ahead)
+		a.ahead(-b.N)
 		if err != nil {
 			return nil, err
 		}

@@ -274,6 +274,18 @@ func TestBisectFindsTheBadDayInNineFits(t *testing.T) {
 	}
 }
 
+// A slow decline has no bad day, so any date may be the answer that crosses the least R², but one must.
+func TestBisectOfADeclineCrossesTheLeastR2(t *testing.T) {
+	for seed := range 40 {
+		r := rand.New(rand.NewPCG(uint64(seed), 8))
+		d := made(t, 36, 1, 4, func(day, _ int) (x, y []float64) { return draw(r, 20, 1-0.005*float64(day)) })
+		if a := d.bisect(); a.Found != nil && (a.Found.With >= a.Found.MinR2 || a.Found.Before < a.Found.MinR2) {
+			t.Errorf("seed %d: adding %s lowers R² from %g to %g, which does not cross %g", seed, a.Found.Name,
+				a.Found.Before, a.Found.With, a.Found.MinR2)
+		}
+	}
+}
+
 // The interval of R² covers the R² of days without end in about 95% of samples of 30 days that differ.
 func TestIntervalsCover(t *testing.T) {
 	covered, samples := 0, 200

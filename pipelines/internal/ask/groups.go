@@ -276,7 +276,9 @@ func (d *data) bisect() *Answer {
 		for n := len(steps); n > 1 && bad > len(steps); n /= 2 {
 			half := model(n / 2)
 			if i := fall(half, all); half.R2 > all.R2+0.01 && (i.Low == nil || *i.Low > 0) {
-				good, bad, least = n/2, n, (half.R2+all.R2)/2
+				if good, bad, least = n/2, n, (half.R2+all.R2)/2; model(n).R2 >= least {
+					good, bad = n, len(steps)
+				}
 			}
 		}
 		if bad > len(steps) {

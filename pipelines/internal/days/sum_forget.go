@@ -76,10 +76,10 @@ type BeforeAndAfter struct {
 }
 
 // remains is the text of Certificate.Remains.
-const remains = "The recipe is that of before: scaling, width of the kernel, statistics of the profile, levels of " +
-	"categories and the choice of the grid were made from rows that may include the forgotten ones, and landmarks, if " +
-	"the features are kernel values at training rows, are such rows themselves. Train a new recipe to be rid of that. " +
-	"The sums of the days, other copies of the data, and predictions made earlier are not changed."
+const remains = "The new model has the recipe of the old one. Its scaling, kernel width, profile statistics, category " +
+	"values and grid were chosen from rows that may include the forgotten ones. If its features are kernel values at " +
+	"training rows (landmarks), it may contain forgotten rows themselves. To remove these traces, train a new recipe " +
+	"without the forgotten rows. The sums of the days, other copies of the data, and earlier predictions are not changed."
 
 // Encode returns the content of the file and sets SHA256.
 func (c *Certificate) Encode() ([]byte, error) { return models.Seal(c, &c.SHA256) }

@@ -45,6 +45,7 @@ type RowFacts struct {
 	Values   float64 // non-zero numbers per row; Dim if unknown
 	Short    int     // numbers per scaled row in its short form; 0 if it has none
 	Unnamed  bool    // columns have no names, so that none become categories
+	Measured int     // number of columns that have too many values to become levels in a search
 	Patches  int     // length of rows after the layer of patches that a search tries; 0 for none
 	Grows    bool    // the row length is found in the profile pass
 	Prepared bool    // rows are scaled before they are mapped
@@ -111,7 +112,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	if o.Searching() {
 		more := max(0, f.Patches-f.Scaled)
 		if !f.Unnamed {
-			more = tuning.MoreColumns(f.Rows, f.Scaled)
+			more = tuning.MoreColumns(f.Rows, max(0, f.Scaled-f.Measured))
 		}
 		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, f.Patches > 0, engine.Threads)
 		f.Scaled += more

@@ -5,6 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // Memory estimates the memory from the results of the profile pass. components is the number of components of
@@ -20,6 +21,9 @@ func (t *Training) Memory(components int) spec.Memory {
 			Patches: prepare.PatchNumbers(t.opts.Scale, t.Data.Schema)},
 		Features: t.Recipe.Dim, Outputs: 1, Components: components, Stored: t.stored,
 		Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil && !t.EqualWeights(),
+	}
+	if t.Sum != nil && t.opts.Searching() && tuning.PilotRows(1, f.Dim) > 0 { // otherwise rows may be very long
+		f.Measured = tuning.Measured(t.Sum)
 	}
 	if s := t.Recipe.Scaling; s != nil { // nil if the recipe was read from a model
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0

@@ -451,8 +451,39 @@ func Memory(rows int64, length, encoded, more, outputs int, images bool, threads
 	return sample + search.Memory(int(n), encoded, more, outputs, views, threads)
 }
 
-// MoreColumns returns an upper bound on how many numbers longer a search makes rows of d numbers.
-// rows is 0 if unknown.
+// Measured returns the number of columns that have too many values to become levels in a search. It judges by
+// the sample of the rows in s; if this is small, the number is 0.
+func Measured(s *profile.Sum) (columns int) {
+	const (
+		least   = 800 // rows of a sample that is large enough
+		percent = 75  // more values than this in 100 rows are too many: levels have 64 or fewer
+	)
+	x, n, d := s.Sample()
+	if n < least {
+		return 0
+	}
+	rows := n
+	for _, copies := range s.Copies() {
+		rows += int(copies) - 1
+	}
+	values := make([]float32, 0, n)
+	for j := range d {
+		values = values[:0]
+		for i := range n {
+			if v := x[i*d+j]; v == v {
+				values = append(values, v)
+			}
+		}
+		slices.Sort(values)
+		if 100*len(slices.Compact(values)) > percent*rows {
+			columns++
+		}
+	}
+	return columns
+}
+
+// MoreColumns returns an upper bound on how many numbers longer a search makes rows in which d numbers may
+// become levels. rows is 0 if unknown.
 func MoreColumns(rows int64, d int) int {
 	if rows == 0 {
 		rows = search.MaxRows

@@ -1,0 +1,45 @@
+package scores
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// asked is a context that reports when it is asked whether it has ended.
+type asked struct {
+	context.Context
+	see func()
+}
+
+func (a asked) Err() error { a.see(); return a.Context.Err() }
+
+func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
+	m := modelOf()
+	recipe, err := features.Seal(linear.Identity{In: 1, Bound: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Manifest.Recipe, m.Manifest.Input.Dim = recipe, 1
+	m.Kept = []storage.File{{Name: models.ProfileFile, Data: []byte(`{"rows": {}}`)}}
+	p := &Predict{Explain: true}
+	table := &predictions{Predict: p, columns: p.Columns(m), model: m}
+	if table.explained, err = newExplained(m); err != nil {
+		t.Fatal(err)
+	}
+	a := newApplier(someLane(t), m)
+	var seen []int64
+	ctx := asked{t.Context(), func() { seen = append(seen, a.lane.Worker.Rows()) }}
+	if _, err := table.block(ctx, &rows.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}, a); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(seen, []int64{0, 2, 4}) || a.lane.Worker.Rows() != 0 {
+		t.Errorf("progress was at %v rows, and after the block at %d, want [0 2 4] and 0", seen, a.lane.Worker.Rows())
+	}
+}
