@@ -16,9 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Format is the newest version of the model directory that this program reads. It writes the oldest version
+// newestFormat is the newest version of the model directory that this program reads. It writes the oldest version
 // that can hold the model: 1, 2 or 3 with a Threshold, 4 with Segments.
-const Format = 4
+const newestFormat = 4
 
 const segmentsFormat = 4
 
@@ -346,8 +346,9 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 	if version.Kind == "sums" {
 		return nil, nil, errors.New("is a directory of sums, not a model; bochner fit makes a model of sums")
 	}
-	if version.Format > Format {
-		return nil, nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", version.Format, Format)
+	if version.Format > newestFormat {
+		return nil, nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", version.Format,
+			newestFormat)
 	}
 	if !Sealed(data) {
 		return nil, nil, errors.New(ManifestFile +
