@@ -121,7 +121,7 @@ func joinTables(judged []*Solution) (table []Row, errors [][]float64, trials []*
 		}
 		if out.Failed != "" {
 			out, trial = Row{Lambda: row.Lambda, Failed: out.Failed}, nil
-		} else if out.StdErr = StandardError(own); row.R2 != 0 && variance > 0 && !math.IsInf(variance, 0) {
+		} else if out.StdErr = standardError(own); row.R2 != 0 && variance > 0 && !math.IsInf(variance, 0) {
 			out.R2 = 1 - out.MSE/variance
 		}
 		table, errors, trials = append(table, out), append(errors, own), append(trials, trial)
