@@ -26,16 +26,16 @@ type CalibrationCurve struct {
 	Probability []float64 `json:"probability,omitempty"`
 }
 
-// MaxOutputs is the largest number of outputs.
-const MaxOutputs = loss.MaxOutputs
+// maxOutputs is the largest number of outputs.
+const maxOutputs = loss.MaxOutputs
 
 // Validate returns an error that names the invalid curve.
 func (c *Calibration) Validate() error {
 	if c.Method != Platt && c.Method != Isotonic {
 		return fmt.Errorf("calibrate: unknown method %.40q; have %s, %s", c.Method, Platt, Isotonic)
 	}
-	if len(c.Curves) < 2 || len(c.Curves) > MaxOutputs {
-		return fmt.Errorf("calibrate: %d curves, want 2 to %d", len(c.Curves), MaxOutputs)
+	if len(c.Curves) < 2 || len(c.Curves) > maxOutputs {
+		return fmt.Errorf("calibrate: %d curves, want 2 to %d", len(c.Curves), maxOutputs)
 	}
 	for o := range c.Curves {
 		if err := c.Curves[o].validate(c.Method); err != nil {
