@@ -16,11 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// newestFormat is the newest version of the model directory that this program reads. It writes the oldest version
-// that can hold the model: 1, 2 or 3 with a Threshold, 4 with Segments.
-const newestFormat = 4
-
-const segmentsFormat = 4
+// manifestFormat is the version of the model directory.
+const manifestFormat = 1
 
 // Names of the files of a model directory.
 const (
@@ -82,8 +79,8 @@ type Manifest struct {
 // BeyondScores holds the parts of a model that predict more than the scores of its outputs.
 type BeyondScores struct {
 	Probabilities *Probabilities `json:"probabilities,omitempty"` // of a classification; nil if the model has scores only
-	// Positive is the class, of two, to which a threshold, precision, recall and F1 refer. It is "" in
-	// models of older versions, which means the second class.
+	// Positive is the class, of two, to which a threshold, precision, recall and F1 refer. "" means
+	// the second class.
 	Positive string `json:"positive,omitempty"`
 	// Threshold, unless nil, decides between two classes.
 	Threshold *Threshold `json:"threshold,omitempty"`
@@ -142,7 +139,7 @@ type Learner struct {
 	// its class weights in its options.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 	// Steps is the number of grid steps from 0 to the bound of the features, if sums were made on a grid:
-	// 127 for 8 bits. 0 in older models means 127.
+	// 127 for 8 bits.
 	Steps int `json:"steps,omitempty"`
 
 	Components []Component `json:"components,omitempty"` // of an embedding, in the order of the outputs
@@ -206,7 +203,7 @@ type Optimality struct {
 	// recomputed from the rows, for learners that solve equations. cg rounds features to 16 bits; the
 	// equations have the rounded features.
 	Residual *float64 `json:"residual,omitempty"`
-	// Converged reports whether Gap or Above is small; nil in models of older versions.
+	// Converged reports whether Gap or Above is small.
 	Converged *bool `json:"converged,omitempty"`
 }
 
@@ -240,8 +237,6 @@ type Rows struct {
 type Profile struct {
 	ClassCounts []int64 `json:"class_counts,omitempty"` // in the order of the vocabulary
 	Width       float64 `json:"width,omitempty"`        // of the kernel, if it has one
-	// Saturated, in older models, counts features that were clipped to the bound of their grid.
-	Saturated int64 `json:"saturated,omitempty"`
 }
 
 // FileSum identifies the content of a file of the directory.
@@ -316,13 +311,7 @@ func Sealed(data []byte) bool {
 // Encode returns the content of manifest.json and sets Format and SHA256. It fails if Load would refuse the
 // manifest, or if JSON cannot represent a number.
 func (m *Manifest) Encode() ([]byte, error) {
-	m.Format = 1
-	if m.Threshold != nil {
-		m.Format = 3 - m.PositiveClass()
-	}
-	if m.Segments != nil {
-		m.Format = segmentsFormat
-	}
+	m.Format = manifestFormat
 	if _, err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
 	}
@@ -346,9 +335,9 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 	if version.Kind == "sums" {
 		return nil, nil, errors.New("is a directory of sums, not a model; bochner fit makes a model of sums")
 	}
-	if version.Format > newestFormat {
-		return nil, nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", version.Format,
-			newestFormat)
+	if version.Format > manifestFormat {
+		return nil, nil, fmt.Errorf("format version %d, this program reads %d; upgrade bochner", version.Format,
+			manifestFormat)
 	}
 	if !Sealed(data) {
 		return nil, nil, errors.New(ManifestFile +

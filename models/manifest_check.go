@@ -18,10 +18,7 @@ func (m *Manifest) check() (features.Recipe, error) {
 		return nil, err
 	}
 	if m.Format < 1 {
-		return nil, fmt.Errorf("format version %d, want 1 to %d", m.Format, newestFormat)
-	}
-	if least := 3 - m.PositiveClass(); m.Threshold != nil && m.Format < least {
-		return nil, fmt.Errorf("format version %d with a threshold of class %d; want %d", m.Format, m.PositiveClass(), least)
+		return nil, fmt.Errorf("format version %d, want %d", m.Format, manifestFormat)
 	}
 	if m.Features < 1 || m.Features > loss.MaxDim {
 		return nil, fmt.Errorf("%d features, want 1 to %d", m.Features, loss.MaxDim)

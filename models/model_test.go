@@ -164,9 +164,9 @@ func TestLoadRefusesInASentence(t *testing.T) {
 		want string
 	}{
 		{"newer version", refusal(t, file(ManifestFile, seal(edit(`"format": 1`, `"format": 5`)))),
-			"models: DIR: format version 5, this program reads up to 4; upgrade bochner"},
+			"models: DIR: format version 5, this program reads 1; upgrade bochner"},
 		{"no version", refusal(t, file(ManifestFile, seal(edit(`"format": 1`, `"format": 0`)))),
-			"models: DIR: manifest.json: format version 0, want 1 to 4"},
+			"models: DIR: manifest.json: format version 0, want 1"},
 		{"no manifest", refusal(t, file(WeightsFile, weights)),
 			"models: DIR: manifest.json is missing; is this the directory of a model?"},
 		{"no weights", refusal(t, file(ManifestFile, manifest)),

@@ -163,8 +163,8 @@ func (p *Profile) check(used int64) error {
 	if len(p.ClassCounts) > 0 && sum != used {
 		return fmt.Errorf("profile: classes have %d rows, want %d", sum, used)
 	}
-	if !(p.Width >= 0) || p.Saturated < 0 {
-		return fmt.Errorf("profile: width %g, %d features cut; want 0 or more", p.Width, p.Saturated)
+	if !(p.Width >= 0) {
+		return fmt.Errorf("profile: width %g; want 0 or more", p.Width)
 	}
 	return nil
 }

@@ -46,8 +46,6 @@ func (s *Segments) check(m *Manifest) error {
 	switch {
 	case s == nil:
 		return nil
-	case m.Format < segmentsFormat:
-		return fmt.Errorf("format version %d with segments; want %d", m.Format, segmentsFormat)
 	case len(s.Of) == 0 || len(s.Of) > MaxSegments || len(s.Of)*m.Outputs > ridge.MaxOutputs:
 		return fmt.Errorf("%d segments of %d outputs", len(s.Of), m.Outputs)
 	case s.Slot < 0 || s.Slot >= m.Input.Dim:

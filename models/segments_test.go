@@ -56,10 +56,6 @@ func TestRowsOfASegmentHaveItsWeights(t *testing.T) {
 			t.Errorf("score %d is %g, want %g", i, got[i], want[i])
 		}
 	}
-	// A program that knows no segments must not predict by the weights of all rows.
-	if m.Manifest.Format != 4 {
-		t.Errorf("format %d", m.Manifest.Format)
-	}
 }
 
 func TestSegmentsThatCannotBeAreRefused(t *testing.T) {
@@ -70,7 +66,6 @@ func TestSegmentsThatCannotBeAreRefused(t *testing.T) {
 	for _, edit := range []struct{ file, from, to, want string }{
 		{ManifestFile, `"slot": 1`, `"slot": 2`, "segments by number 2 of 2"},
 		{ManifestFile, `"value": -1`, `"value": 5`, "values must ascend"},
-		{ManifestFile, `"format": 4`, `"format": 1`, "format version 1 with segments"},
 		{SegmentsFile, "weights", "weighty", "damaged"},
 	} {
 		dir := fstest.MapFS{}

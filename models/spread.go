@@ -12,7 +12,7 @@ import (
 // SpreadFile is the file of a model directory with the weights of a Spread, like WeightsFile.
 const SpreadFile = "spread.safetensors"
 
-// ErrNoNovelty is returned by models of other learners than ridge, of older versions, and trained with
+// ErrNoNovelty is returned by models of other learners than ridge, and by models trained with
 // --intervals none.
 var ErrNoNovelty = errors.New("models: the model has no novelty; train with learner ridge, without --intervals none")
 

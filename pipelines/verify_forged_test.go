@@ -146,7 +146,6 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		"folds":                   func(m *models.Manifest) { m.Learner.Folds += 2 },
 		"seed":                    func(m *models.Manifest) { m.Seed++ },
 		"width":                   func(m *models.Manifest) { m.Profile.Width *= 2 },
-		"features cut":            func(m *models.Manifest) { m.Profile.Saturated++ },
 		"scores":                  func(m *models.Manifest) { m.Scores = map[string]float64{"accuracy": 1} },
 		"fingerprint":             func(m *models.Manifest) { m.Fingerprint = strings.Repeat("0", 64) },
 		"checksum of the weights": func(m *models.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) },

@@ -171,8 +171,8 @@ class Model:
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
         self.manifest = m = json.loads((self.directory / "manifest.json").read_text("utf-8"))
-        if m["format"] > 4:
-            raise ValueError(f"format version {m['format']}; this program reads up to 4")
+        if m["format"] != 1:
+            raise ValueError(f"format version {m['format']}; this program reads 1")
         self.sums = {f["name"]: f["sha256"] for f in m["files"]}
         self.recipes = Recipes(self.file)
         self.classes = np.array(m.get("vocabulary", {}).get("classes"))

@@ -77,7 +77,6 @@ func (v *Vocabulary) index() {
 	for i, c := range v.Classes {
 		v.tokens[c] = i
 		if v.Numeric {
-			v.tokens[canonicalLabel([]byte(c))] = i // models of earlier versions have 1e+16
 			x, _ := labelNumber([]byte(c))
 			v.values[x] = i
 		}

@@ -34,8 +34,6 @@ type Options struct {
 	// Enough is called before each trial. Once it returns true, the search ends with the best candidate so far;
 	// nil never ends it. The first trials, of the kernels in the first view, are made in any case.
 	Enough func() bool
-	// Progress is unused: a search reports no progress.
-	Progress func(string)
 }
 
 // Result is the result of a search.

@@ -69,13 +69,10 @@ func ReadBackground(data []byte, columns []Column) ([]Values, error) {
 }
 
 // background returns the background of training rows with those statistics: for numbers, the values of
-// Statistics.Points (in older models Deciles) with equal probabilities; for categories, the levels with
-// their frequencies; missing values with theirs.
+// Statistics.Points with equal probabilities; for categories, the levels with their frequencies; missing
+// values with theirs.
 func background(s *profile.Statistics, columns []Column) ([]Values, error) {
 	points := s.Points
-	if points == nil {
-		points = s.Deciles
-	}
 	all := make([]Values, len(columns))
 	for g, c := range columns {
 		if c.From >= s.Dim { // beyond the end of sparse training rows

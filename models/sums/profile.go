@@ -165,11 +165,10 @@ func decodeProfile(data []byte) (*Profile, error) {
 }
 
 // ReadProfile returns the profile in a model directory with manifest m. The error is a models.ErrBadModel
-// if the model has none, as with models of older versions.
+// if the model has none.
 func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile, error) {
 	if _, ok := m.File(ProfileFile); !ok {
-		return nil, models.Bad(dir, fmt.Errorf("has no %s, because an older version of bochner trained it; train it again",
-			ProfileFile))
+		return nil, models.Bad(dir, fmt.Errorf("has no %s; train it again", ProfileFile))
 	}
 	data, err := models.ReadFile(ctx, dir, m, ProfileFile)
 	if err != nil {

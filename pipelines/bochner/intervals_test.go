@@ -185,7 +185,7 @@ func TestIntervalsThatAModelDoesNotHave(t *testing.T) {
 		{"m", "--interval=1.2", "above 0 and below 1"},
 		{"one", "--interval=0.9", "several --lambda or with --folds"},
 		{"none", "--interval=0.9", "--intervals none"},
-		{"none", "--novelty", "older version, or was trained with --intervals none; train again with this version, without"},
+		{"none", "--novelty", "it was trained with --intervals none; train again without"},
 		{"sgd", "--novelty", "learner sgd"},
 		{"classes", "--interval=0.9", "probabilities"},
 	} {

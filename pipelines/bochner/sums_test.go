@@ -278,7 +278,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	if err := os.WriteFile(fold, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	// Sums of an older version have no list of their rows.
+	// Sums of very many rows have no list of them.
 	for _, name := range []string{"unlisted", "mislisted"} {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(dir, "twice"))); err != nil {
 			t.Fatal(err)

@@ -41,9 +41,8 @@ func NeedCertainty(c scores.Certainty, m *models.Manifest, dash, model string) e
 	case err == nil:
 		return nil
 	case errors.Is(err, models.ErrNoNovelty) && m.Learner.Kind == "ridge":
-		return fmt.Errorf("%snovelty: %s does not store what measures how far rows are from its training rows: it is of "+
-			"an older version, or was trained with --intervals none; train again with this version, without "+
-			"--intervals none", dash, model)
+		return fmt.Errorf("%snovelty: %s does not store what measures how far rows are from its training rows: it was "+
+			"trained with --intervals none; train again without --intervals none", dash, model)
 	case errors.Is(err, models.ErrNoNovelty):
 		return fmt.Errorf("%snovelty: %s (learner %s) cannot measure how far rows are from its training rows; "+
 			"train with --learner ridge and without --intervals none", dash, model, m.Learner.Kind)

@@ -21,8 +21,8 @@ type driftCheck struct {
 	cluster    float64 // number of rows that count as one independent row
 }
 
-// newDriftCheck begins a comparison of rows with the training rows of the model. Models of older versions have
-// no statistics, which is an error only if there is a bound.
+// newDriftCheck begins a comparison of rows with the training rows of the model. A model
+// without statistics is an error only if there is a bound.
 func newDriftCheck(ctx context.Context, model string, m *models.Manifest, d *dataset.Dataset,
 	bound float64) (*driftCheck, error) {
 	if err := prepare.ValidDrift(bound); err != nil {

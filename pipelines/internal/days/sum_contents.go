@@ -51,7 +51,7 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 	for _, d := range terms {
 		if d.Part.Contents == nil {
 			return nil, "", exit.Refuse("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
-				"it has more than %s rows, or an older version made it; sum the data again, in parts of fewer rows, and fit the model to these",
+				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
 				d.Place, report.Groups(sums.MostContents))
 		}
 		listed, err := d.Listed(ctx)

@@ -188,8 +188,8 @@ func (n *neededSums) add(ctx context.Context, dir string) error {
 		return err
 	}
 	if l == nil {
-		return exit.Refuse("pipelines: %s has no %s, which says which sums it needs: an older version made it, or "+
-			"it was copied without; fit it again, and promote that", dir, registry.LineageFile)
+		return exit.Refuse("pipelines: %s has no %s, which says which sums it needs: it was copied without; "+
+			"fit it again, and promote that", dir, registry.LineageFile)
 	}
 	for _, p := range l.Parts {
 		if p.Digest != "" {

@@ -135,8 +135,8 @@ func ownWork(ctx context.Context, name, dir string, empty bool) error {
 	case err != nil || ours:
 		return err
 	case strings.HasPrefix(path.Base(name), ".bochner-"):
-		return exit.Refuse("pipelines: %s has files that no job of this version wrote; if an older version did, remove it "+
-			"(rm -r %[1]s), or give another directory with --work", name)
+		return exit.Refuse("pipelines: %s has files that no job of this version wrote; remove it (rm -r %[1]s), "+
+			"or give another directory with --work", name)
 	}
 	return exit.Refuse("pipelines: --work %s: the directory has other files; give a new or an empty one", name)
 }

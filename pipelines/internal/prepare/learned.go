@@ -61,7 +61,7 @@ type LearnedRows struct {
 	// measure held-out errors. 0 means that all rows were used.
 	HeldOut     int    `json:"held,omitempty"`
 	Fingerprint string `json:"data_fingerprint"` // equal for equal rows and seeds
-	// Data is equal for equal rows, whatever the seed; "" in directories of older versions.
+	// Data is equal for equal rows, whatever the seed.
 	Data string `json:"data,omitempty"`
 }
 

@@ -120,7 +120,7 @@ type RecipeOrigin struct {
 	Name, SHA256 string // of the directory of features, and of its description
 	HeldOut      int    // number of folds; the first was not used; 0 if all rows were used
 	Seed         uint64 // of the folds
-	Rows         string // digest of the rows, independent of the seed; "" in older versions
+	Rows         string // digest of the rows, independent of the seed
 
 	Fingerprint string // of the rows with that seed
 }

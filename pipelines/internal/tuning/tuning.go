@@ -253,9 +253,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	found, err := search.Run(ctx, p, search.Options{
 		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
 		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Landmarks: atRows && landmarkRows(s.Counts.Used, s.Recipe.Dim),
-		Threads: s.Engine.Threads, Enough: enough, Progress: func(line string) {
-			s.Progress.Note("%s", line)
-		},
+		Threads: s.Engine.Threads, Enough: enough,
 	})
 	switch {
 	case ctx.Err() != nil:
