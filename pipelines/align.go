@@ -79,18 +79,19 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 			return nil, err
 		}
 	}
-	if err := t.Timed(ctx, "align", t.FindFeatures); err != nil {
+	learned, game, err := t.LearnFeatures(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if err := t.Job.Publish(ctx, o.Out, append(t.Recipe.Files, t.Counts.Files()...)); err != nil {
 		return nil, err
 	}
 	if o.Curve != "" {
-		if err := report.WritePicture(ctx, o.Curve, gameCurve(t.Game), 14, 10); err != nil {
+		if err := report.WritePicture(ctx, o.Curve, gameCurve(game), 14, 10); err != nil {
 			return nil, exit.AfterPublish(o.Out, err)
 		}
 	}
-	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: t.Learned, Curve: t.Game, Notes: t.Notes,
+	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: learned, Curve: game, Notes: t.Notes,
 		Seconds: t.Seconds}, nil
 }
 

@@ -10,17 +10,13 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // EmbedOptions says which data to embed, and how.
@@ -68,34 +64,28 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	case o.Picture != "" && (t.Target.Classes == nil || len(t.Target.Classes.Classes) > mostClouds):
 		return nil, exit.Usage("--picture: labels must be classes, at most %d of them (see --task)", mostClouds)
 	}
-	if err := t.Fits(t.Memory(o.Components)); err != nil {
+	if err := t.Reserve(t.Memory(o.Components)); err != nil {
 		return nil, err
 	}
-	err = t.Timed(ctx, "train", func(ctx context.Context) error {
-		if err := t.Weigh(nil); err != nil {
-			return err
-		}
-		steps := t.Steps(o.Grid, pca.FewProducts)
-		fit, err := t.FitSums(ctx, nil, gram.Spec{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps},
-			spec.Folding{FoldPlan: ridge.FoldPlan{Folds: 1}, Components: o.Components})
-		t.Learner = models.Learner{Kind: iterative.DefinitionOf(&o.Training).Name, Folds: 1, Components: fit.Components,
-			Steps: steps}
+	m := &training.Model{Training: t}
+	err = t.Timed(ctx, "train", func(ctx context.Context) (err error) {
+		m.Fit, err = t.Embed(ctx, &o.Training)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
+	if err := t.Timed(ctx, "publish", m.Publish); err != nil {
 		return nil, err
 	}
 	if o.Picture != "" {
-		if err := t.DrawEmbedding(ctx, o.Picture); err != nil {
+		if err := t.DrawEmbedding(ctx, m.Fit, o.Picture); err != nil {
 			return nil, exit.AfterPublish(o.Model, err)
 		}
 	}
 	return &EmbedResult{
 		Model: o.Model, Rows: t.Counts, Columns: t.Profile.Dim, Kernel: t.Recipe.Name, Recipe: t.Recipe.Sealed,
-		Components: t.Learner.Components, Seconds: t.Seconds, Steps: t.Learner.Steps, dim: t.Recipe.Dim,
+		Components: m.Learner.Components, Seconds: t.Seconds, Steps: m.Learner.Steps, dim: t.Recipe.Dim,
 	}, nil
 }
 

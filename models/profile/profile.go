@@ -82,7 +82,7 @@ type column struct {
 // New returns an empty Sum. It panics if the options are out of range.
 func New(opts Options) *Sum {
 	if opts.Sample == 0 {
-		opts.Sample = 1000
+		opts.Sample = usualSample
 	}
 	if opts.Sample < 0 || opts.Sample > maxSample {
 		panic("profile: size of the sample out of range")

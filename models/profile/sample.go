@@ -9,6 +9,7 @@ import (
 )
 
 const (
+	usualSample  = 1000    // Options.Sample if it is 0
 	maxSample    = 1 << 20 // largest Options.Sample
 	minSample    = 50      // least number of rows in a sample, however long they are
 	sampleValues = 4 << 20 // most values in a larger sample
@@ -21,8 +22,14 @@ func (s *Sum) sampleSize() int {
 	if s.opts.Long {
 		return s.opts.Sample
 	}
-	n := min(s.opts.Sample, sampleValues/max(1, len(s.columns)))
-	return max(n, min(s.opts.Sample, minSample))
+	return sampleRows(s.opts.Sample, len(s.columns))
+}
+
+// SampleRows returns the number of rows in the sample of a Sum with default Options, for rows of that length.
+func SampleRows(dim int) int { return sampleRows(usualSample, dim) }
+
+func sampleRows(most, dim int) int {
+	return max(min(most, sampleValues/max(1, dim)), min(most, minSample))
 }
 
 // sample holds the first of all distinct rows, ordered by hash, then content, with the number of copies of

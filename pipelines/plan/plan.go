@@ -186,7 +186,7 @@ func (p *Plan) resources(o training.Options, d *dataset.Dataset, seen *preview) 
 	if engine.InProcess() {
 		p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
 		var err error
-		if p.memoryNote, err = p.Memory.Fits(o); err != nil {
+		if p.memoryNote, err = p.Memory.CheckMachine(o); err != nil {
 			p.memoryNote = err.Error() // a plan reports this, so it is no error
 		}
 	} else {
@@ -194,7 +194,7 @@ func (p *Plan) resources(o training.Options, d *dataset.Dataset, seen *preview) 
 		p.Memory, p.Lanes = p.Cluster.memory, max(1, p.Cluster.Lanes)
 		o.Job.Engine.Lanes = p.Lanes
 	}
-	p.unbounded = p.Memory.Bounded(engine)
+	p.unbounded = p.Memory.ExceedsWorker(engine)
 	if p.Rounds > 0 {
 		p.Parts = o.Spread(len(d.Shards(job.ShardBytes))).Iterative().Common().Partitions
 	} else {

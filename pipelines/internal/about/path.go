@@ -34,7 +34,7 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 	}
 	switch {
 	case len(path) < 2:
-	case chosen == low && chosen <= least: // training.GridNotes has a note on it
+	case chosen == low && chosen <= least: // training.gridNotes has a note on it
 	case chosen == low && chosen/10 < least:
 		return fmt.Sprintf("%g is the smallest lambda that was tried: below it, the rounding of features matters; --lambda "+
 			"accepts smaller ones", chosen)

@@ -153,16 +153,16 @@ func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []str
 		if o.Each != "" {
 			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Engine.Threads))
 		}
-		if err := t.Fits(m); err != nil {
+		if err := t.Reserve(m); err != nil {
 			return nil, nil, err
 		}
 	}
 	t.Lineage = all.Lineage()
-	p, err = o.fit(ctx, t, all)
+	p, fit, err := o.fit(ctx, t, all)
 	if err != nil || o.Model == "" {
 		return p, nil, err
 	}
-	result, err = t.Finish(ctx)
+	result, err = t.Finish(ctx, fit)
 	if err == nil {
 		result.Sums = len(all.Leaves)
 	}
@@ -170,7 +170,8 @@ func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []str
 }
 
 // fit adds up the sums and, if there is a model to create, solves for its weights.
-func (o FitOptions) fit(ctx context.Context, t *training.Training, all *parts.Total) (p *sums.Part, err error) {
+func (o FitOptions) fit(ctx context.Context, t *training.RecipeJob, all *parts.Total) (p *sums.Part, fit *training.Fit,
+	err error) {
 	var (
 		summed *training.Summed
 		files  []storage.File
@@ -210,32 +211,32 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *parts.To
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p.Leaves, p.Forgotten, p.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
 	if o.Model != "" {
-		err = t.Timed(ctx, "solve", func(ctx context.Context) error {
-			if err := t.SolveSums(ctx, summed, p.Sums); err != nil || o.Each == "" {
+		err = t.Timed(ctx, "solve", func(ctx context.Context) (err error) {
+			if fit, err = t.SolveSums(ctx, summed, p.Sums); err != nil || o.Each == "" {
 				return err
 			}
-			s, err := segments.Fit(ctx, all, o.Each, t.Learner.Lambda, t.Engine.Threads)
+			s, err := segments.Fit(ctx, all, o.Each, fit.Learner.Lambda, t.Engine.Threads)
 			if err == nil {
-				t.Segments, t.Notes = s.Segments, append(t.Notes, s.Notes...)
+				fit.Segments, t.Notes = s.Segments, append(t.Notes, s.Notes...)
 			}
 			return err
 		})
 	}
 	if err != nil || o.SaveSums == "" {
-		return p, err
+		return p, fit, err
 	}
-	return p, t.Timed(ctx, "add", func(ctx context.Context) error { return o.save(ctx, t, all, p, files) })
+	return p, fit, t.Timed(ctx, "add", func(ctx context.Context) error { return o.save(ctx, t, all, p, files) })
 }
 
 // partBytes is the approximate size of a part of sums in memory, with its encoded form.
 const partBytes = 3 * ridge.MaxPartBytes
 
 // save publishes the sums.
-func (o FitOptions) save(ctx context.Context, t *training.Training, all *parts.Total, p *sums.Part,
+func (o FitOptions) save(ctx context.Context, t *training.RecipeJob, all *parts.Total, p *sums.Part,
 	files []storage.File) error {
 	files, err := p.Files(all.Recipe, files)
 	if err != nil {

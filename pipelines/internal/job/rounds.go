@@ -42,6 +42,9 @@ type Iteration struct {
 // Report returns the report on the chosen state.
 func (c *Iteration) Report() iterative.Report { return c.History[c.Taken] }
 
+// Chosen returns the reports on the states up to the chosen one.
+func (c *Iteration) Chosen() []iterative.Report { return c.History[:c.Taken+1] }
+
 // Rounds runs the learner of a pass from the state first until a stopping rule of o applies. It chooses the
 // last state or, if patience ended the rounds, the state with the least held-out error. Rounds that an earlier
 // run has completed are not repeated.

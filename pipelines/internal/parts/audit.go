@@ -100,7 +100,7 @@ func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 // auditState is the state of an audit.
 type auditState struct {
 	*AuditResult
-	t     *training.Training
+	t     *training.RecipeJob
 	all   *Total
 	pass  *gram.Audit
 	found gram.Audited // fingerprints of the rows, minus those of the levels so far

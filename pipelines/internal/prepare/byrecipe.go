@@ -2,8 +2,6 @@ package prepare
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -75,10 +73,9 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	if err != nil {
 		return nil, err
 	}
-	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: p.Sum.Result(), Sum: &p.Sum,
-			Distinct: &p.Distinct, Levels: p.Levels, Digest: hex.EncodeToString(digest[:]), Statistics: statisticsOf(d, &p.Sum)},
+			Distinct: &p.Distinct, Levels: p.Levels, Digest: p.Digest(), Statistics: statisticsOf(d, &p.Sum)},
 		Rule: r.Rule.Split,
 	}
 	refuse := func(err error) error {

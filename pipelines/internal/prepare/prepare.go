@@ -70,8 +70,8 @@ func (o *Spec) LoadKernel(ctx context.Context) (err error) {
 	return err
 }
 
-// learnedDir returns the directory of features learned earlier, if the kernel names one.
-func (o Spec) learnedDir() string {
+// LearnedDir returns the directory of features learned earlier, if the kernel names one, and otherwise "".
+func (o Spec) LearnedDir() string {
 	if f, ok := o.Kernel.(kernel.LearnedKernel); ok {
 		return f.Directory()
 	}
@@ -103,11 +103,11 @@ func (o Spec) Validate() error {
 	if err := o.Split.validate(o.Data); err != nil {
 		return err
 	}
-	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.learnedDir() == "" {
+	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.LearnedDir() == "" {
 		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created",
 			kernel.FamilyOf(o.Kernel).Name)
 	}
-	if o.learnedDir() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
+	if o.LearnedDir() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
 		return exit.Usage("--scale cannot be used with --frequencies: learned features have the scaling with which they " +
 			"were learned; leave it out")
 	}
@@ -217,10 +217,9 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 			found = p.Sum.Result()
 		}
 	}
-	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: found, Sum: &p.Sum, Distinct: &p.Distinct,
-			Digest: hex.EncodeToString(digest[:])},
+			Digest: p.Digest()},
 		Doubts: schema.Sentences(notes),
 	}
 	if note := l.Counts.LabelNote(); note != "" {
@@ -254,7 +253,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if note := o.InTime(d); note != "" && l.Rule == nil {
 		l.Doubts = append(l.Doubts, note)
 	}
-	if dir := o.learnedDir(); dir != "" {
+	if dir := o.LearnedDir(); dir != "" {
 		l.Recipe, err = takeLearned(ctx, j, dir, l.Profile.Dim)
 	} else {
 		err = l.chooseRecipe(o)
@@ -317,6 +316,12 @@ type Profiled struct {
 	Encoded  []byte               // the sum
 	Counts   job.Counts
 	Shards   []dataset.Shard // with exact bounds and line numbers
+}
+
+// Digest returns the digest of the profile in hexadecimal digits: the fingerprint of the data.
+func (p *Profiled) Digest() string {
+	sum := sha256.Sum256(p.Encoded)
+	return hex.EncodeToString(sum[:])
 }
 
 // ProfileRows runs the profile pass. target says which labels are accepted. numbers is false if the rows were

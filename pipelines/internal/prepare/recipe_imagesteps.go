@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -139,7 +140,7 @@ func PatchNumbers(chain []string, schema dataset.Schema) int {
 // of the n encoded rows of x. It returns false if the patches have no contrast.
 func (sc *Scaling) patchView(chain string, x []float32, n int) (search.View, bool) {
 	size, steps := viewSize(sc.image), sc.Steps[sc.encoded:]
-	n = min(n, SampleRows(sc.Dim))
+	n = min(n, profile.SampleRows(sc.Dim))
 	x, err := apply(steps, x, n)
 	if err != nil {
 		return search.View{}, false

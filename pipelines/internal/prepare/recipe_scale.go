@@ -87,7 +87,7 @@ func chooseScale(chain []string, encode Encoding, seed uint64, schema dataset.Sc
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {
-			n = min(n, SampleRows(sc.Dim)) // encoded rows are longer than the rows of the profile
+			n = min(n, profile.SampleRows(sc.Dim)) // encoded rows are longer than the rows of the profile
 		}
 		x, err := sc.Apply(x[:n*d], n)
 		return x, n, err
@@ -109,9 +109,6 @@ func chooseScale(chain []string, encode Encoding, seed uint64, schema dataset.Sc
 	}
 	return sc, nil
 }
-
-// SampleRows returns the largest number of rows of a length in a sample, the same as in a profile of such rows.
-func SampleRows(length int) int { return max(50, min(1000, (4<<20)/length)) }
 
 // grow sets the capacity of the statistics to n columns.
 func (sc *Scaling) grow(n int) {

@@ -2,6 +2,7 @@ package prepare
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -24,6 +25,13 @@ type Session struct {
 	Notes     []string
 }
 
+// AddNote adds a note for the user, unless its text is "".
+func (s *Session) AddNote(format string, args ...any) {
+	if note := fmt.Sprintf(format, args...); note != "" {
+		s.Notes = append(s.Notes, note)
+	}
+}
+
 // CountCopies calls Prepared.CountCopies before the first pass with folds, and adds a note if many rows repeat.
 func (s *Session) CountCopies(ctx context.Context) error {
 	if s.counted {
@@ -32,9 +40,7 @@ func (s *Session) CountCopies(ctx context.Context) error {
 	if err := s.Prepared.CountCopies(ctx, s.Job, s.Spec.Seed, s.Spec.MaxBadFraction, s.Iterative); err != nil {
 		return err
 	}
-	if note := s.repeated(); note != "" {
-		s.Notes = append(s.Notes, note)
-	}
+	s.AddNote("%s", s.repeated())
 	return nil
 }
 

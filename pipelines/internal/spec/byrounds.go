@@ -115,7 +115,8 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	case len(l.Path) > 0:
 		lambda = slices.Clone(l.Path)
 	default:
-		if lambda = autoLambdas(); b.Joint() {
+		lambda = autoLambdas()
+		if b.Joint() {
 			lambda = append(lambda, 1e-7)
 		}
 	}

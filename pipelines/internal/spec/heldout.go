@@ -6,14 +6,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // Parts returns the number of folds if rows are held out to choose λ, to stop rounds, to fit the curves of
@@ -46,19 +47,11 @@ func (o Options) validateSplit() error {
 		return exit.Usage("--folds cannot be used with --fold_column, which says how many folds there are")
 	case o.Split.Gap != "" && learner:
 		return exit.Usage("--time_gap is for learner ridge with features that are not learned by rounds")
-	case by != "" && o.Kernel != nil && o.learnedDir() != "":
+	case by != "" && o.LearnedDir() != "":
 		return exit.Usage("--frequencies cannot be used with %s: align held out rows by their content; train with "+
 			"--kernel learned", o.Split.Flag())
 	}
 	return nil
-}
-
-// learnedDir returns the directory of learned features that the kernel names, "" for none.
-func (o Options) learnedDir() string {
-	if f, ok := o.Kernel.(kernel.LearnedKernel); ok {
-		return f.Directory()
-	}
-	return ""
 }
 
 // validateThreshold checks Threshold as far as possible without data.
@@ -102,6 +95,30 @@ func (o Options) CheckTargets(d *dataset.Dataset) error {
 			"with --frequencies, or use another --kernel", labels)
 	case o.Iterative() != nil:
 		return exit.Usage("%s, and learner %s takes one; learner ridge takes several", labels, o.LearnerName())
+	}
+	return nil
+}
+
+// CheckLabels returns an error if an option does not suit labels of that many classes, 0 for numbers, with that many
+// features.
+func (o Options) CheckLabels(classes, features int) error {
+	l := o.Lambda
+	lambda, _ := l.Values(1)
+	trials := ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes}, len(lambda)+len(ridge.SmallerLambda()))
+	switch {
+	case o.Calibrates() && classes == 0:
+		return exit.Usage("--calibrate %s is for classification; the labels are numbers (see --task)", o.Calibrate)
+	case o.Calibrates() && classes > MaxCalibrated:
+		return exit.Usage("--calibrate %s supports up to %d classes; the data has %d", o.Calibrate, MaxCalibrated, classes)
+	case o.Threshold != "" && classes == 0:
+		return exit.Usage("--threshold decides between two classes; the labels are numbers (see --task)")
+	case o.Threshold != "" && classes != 2:
+		return exit.Usage("--threshold decides between two classes; the data has %d", classes)
+	case l.Selects() && classes == 0:
+		return exit.Usage("--select %s is for classification; the labels are numbers (see --task)", l.Select)
+	case l.Selects() && o.Ridge() != nil && trials > ridge.MaxTrialBytes:
+		return exit.Usage("--select %s keeps the weights of all values of lambda, which take %s, more than %s; use fewer "+
+			"features, or --select mse", l.Select, report.Bytes(trials), report.Bytes(ridge.MaxTrialBytes))
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	bits "github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/models/falkon"
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -60,21 +60,21 @@ func gradients(l *ridge.Training) ByRounds {
 // fewFeatures is the number of features up to which auto always uses the Gram matrix.
 const fewFeatures = 30000
 
-// Solved returns the options with the solver that ridge uses for that many rows and features, unless the solver
+// Solved returns the options with the solver that ridge uses for that many rows and dim features, unless the solver
 // is given or another option needs exact sums. It must not depend on the machine, because the model depends on
 // the solver.
-func (o Options) Solved(rows int64, features, outputs int, regression bool) Options {
+func (o Options) Solved(rows int64, dim, outputs int, regression bool) Options {
 	l, _ := o.Learner.(*ridge.Training)
 	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
-	given := l == nil || raw || l.Solver == iterative.Gram || l.Grid != "" && l.Grid != bits.AutoBits ||
+	given := l == nil || raw || l.Solver == iterative.Gram || l.Grid != "" && l.Grid != features.AutoBits ||
 		o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
 	if given || o.Room > 0 || o.Size.Chooses() || o.LearnsFeatures() || regression && outputs > 1 ||
-		features <= fewFeatures {
+		dim <= fewFeatures {
 		return o
 	}
 	g := gradients(l)
 	lambda, _ := g.Values(o, float64(rows))
-	n, d, factors, columns := float64(rows), float64(features), 1.0, float64(outputs*len(lambda))
+	n, d, factors, columns := float64(rows), float64(dim), 1.0, float64(outputs*len(lambda))
 	if len(lambda) > 1 {
 		factors += float64(len(lambda))
 	}
@@ -103,7 +103,7 @@ func (u unsupported) validate(Options) error {
 		return exit.Usage("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
 	}
 	return exit.Usage("learner %s is not supported: one-pass learners other than ridge have no solver in this program; "+
-		"implement learner.Iterative", l.Name)
+		"implement iterative.Iterative", l.Name)
 }
 
 // Ridge returns the options of ridge, nil if it is not fitted by sums.

@@ -5,10 +5,13 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/search/pairs"
@@ -90,7 +93,18 @@ type Memory struct {
 	Row int64 `json:"bytes_row"`
 }
 
-// Memory estimates the memory of a training.
+// terms are parts of a bound on memory in bytes, without the process itself.
+type terms struct {
+	sampled  int64 // rows in the sample of the profile
+	content  int64 // the encoded sample
+	block    int64 // a block of rows
+	scratch  int64 // of a lane: rows between the steps of preprocessing, and its reader
+	mapped   int64 // the feature map
+	standing int64 // statistics of columns after the decisions
+	weights  int64 // of the model
+}
+
+// Memory estimates the memory of a training run: the largest of phases that follow each other.
 func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	var m Memory
 	var searched int64
@@ -102,71 +116,101 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, f.Patches > 0, engine.Threads)
 		f.Scaled += more
 	}
-	dim := int64(f.Dim)
-	block := f.blockBytes(f.Dim)
-	sampled := f.atMostRows(max(min(profileSample, profileValues/dim), profileLeast))
-	values := min(f.Values, float64(dim))
-	// a sampled value takes 4 bytes, and a run of values 3
-	content := int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(sampled))
-	encoded := content + 24*dim
-	// the last term is for hashes of repeated rows
-	m.Profile = max(2*block, 3*encoded) + job.ColumnBytes*dim + content + f.labels() + 128*f.atMostRows(1<<13)
-	if f.Grows {
-		m.Profile += job.ColumnBytes * dim // columns are copied as rows grow longer
-	}
-	// Decisions need the sample, dense and scaled, and all pairs of its rows.
-	decide := (job.ColumnBytes+job.PartialBytes+job.DecisionBytes)*dim + content + 4*dim*sampled + 4*sampled*sampled
-	standing := job.PartialBytes * dim // in use after the decisions
-	size := o.size(f)
-	mapped := o.mapBytes(f)
-	var scratch int64
-	switch {
-	case f.Levels > 0: // there is a block between encoding and scaling, too
-		scratch = 2 * 4 * int64(f.mappedRow(size)) * f.atMostRows(int64(rows.Rows(f.Dim)))
-		decide += 2 * 4 * int64(f.Scaled) * f.atMostRows(min(sampled, int64(prepare.SampleRows(f.Scaled))))
-		m.Profile += 3 * 8 * int64(f.Levels) // counts of levels, and their encoding
-		m.Profile += 3 * 8 * prepare.TargetSums(f.Summed, f.Outputs)
-		standing += 2 * job.PartialBytes * int64(f.Scaled)
-	case f.Prepared:
-		scratch = f.blockBytes(f.Scaled)
-		decide += 4 * int64(f.Scaled) * sampled
-	}
-	if size.Sampled {
-		decide += 2 * mapped // the map is drawn to estimate its bound on the sample
-	}
-	// Each lane has a survey, and another one is encoded and read. The garbage collector allows a quarter more.
-	m.Profile = max(m.Profile, int64(lanes+1)*f.Surveyed/4*5) + int64(lanes)*f.Reading
-	scratch += f.Reading
-	weights := 4 * int64(f.Outputs) * int64(f.Features)
-	publish := 5 * weights
-	m.Worker = 2*block + scratch + mapped
+	t := o.terms(f)
+	m.Profile = t.profile(f, lanes)
+	m.Worker = 2*t.block + t.scratch + t.mapped
 	o.fitter().memory(o, &m, f, engine, lanes)
-	// While the map is drawn, there are two copies of its numbers, and nothing else.
-	m.Worker = max(2*mapped, m.Worker)
-	var curves int64 // memory to fit the curves of probabilities
-	if !f.Regression && o.CalibrationPass(f.Outputs, f.Features) {
-		// Each lane has two copies of its counts while it encodes them. Two more are needed where they are added and
-		// read.
-		counts := int64(f.Outputs) * 2 * 8 * score.CalibrationCells
-		curves = 3*block + scratch + mapped + f.featureBlockBytes() + 2*weights + int64(2*lanes+2)*counts + int64(f.Outputs)*8*1024
-	}
-	if o.ChoosesThreshold() {
-		counts := 2 * 72 * f.atMostRows(score.HalfCells)
-		curves = max(curves, 3*block+scratch+mapped+f.featureBlockBytes()+2*weights+int64(2*lanes+2)*counts)
-	}
+	m.Worker = max(2*t.mapped, m.Worker) // while the map is drawn, there are two copies of its numbers, and nothing else
 	if o.LearnsFeatures() {
 		o.learningMemory(&m, f)
 	}
 	trials, more := o.trialMemory(f, engine.Threads, lanes)
 	m.Solve += more
+	decide, publish := o.decisions(f, t), 5*t.weights
 	if engine.InProcess() {
-		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, curves, trials, searched))
-		m.Peak = peakOf(most)
+		m.Peak = peakOf(max(m.Profile, decide, t.standing+max(int64(lanes)*m.Worker, m.Solve, publish,
+			o.judgeMemory(f, t, lanes), trials, searched)))
 	} else {
-		m.Peak = peakOf(max(2*job.ColumnBytes*dim+content, decide, publish, searched))
+		m.Peak = peakOf(max(2*job.ColumnBytes*int64(f.Dim)+t.content, decide, publish, searched))
 		m.Worker, m.Solve = m.Worker+m.Worker/8, m.Solve+m.Solve/8
 	}
 	return m
+}
+
+// terms returns the terms that several phases share.
+func (o Options) terms(f Facts) terms {
+	dim := int64(f.Dim)
+	t := terms{sampled: f.atMostRows(int64(profile.SampleRows(f.Dim))), block: f.blockBytes(f.Dim), mapped: o.mapBytes(f),
+		standing: job.PartialBytes * dim, weights: 4 * int64(f.Outputs) * int64(f.Features)}
+	values := min(f.Values, float64(dim))
+	// A sampled value takes 4 bytes, and a run of values 3.
+	t.content = int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(t.sampled))
+	switch {
+	case f.Levels > 0: // there is a block between encoding and scaling, too
+		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rows.Rows(f.Dim)))
+		t.standing += 2 * job.PartialBytes * int64(f.Scaled)
+	case f.Prepared:
+		t.scratch = f.blockBytes(f.Scaled)
+	}
+	t.scratch += f.Reading
+	return t
+}
+
+// profile returns the memory of the profile pass, or of the survey of columns before it.
+func (t terms) profile(f Facts, lanes int) int64 {
+	dim := int64(f.Dim)
+	encoded, hashes := t.content+24*dim, 128*f.atMostRows(1<<13) // hashes of repeated rows
+	bytes := max(2*t.block, 3*encoded) + job.ColumnBytes*dim + t.content + f.labels() + hashes
+	if f.Grows {
+		bytes += job.ColumnBytes * dim // columns are copied as rows grow longer
+	}
+	if f.Levels > 0 { // counts of levels or sums of their labels, and their encoding
+		bytes += 3 * 8 * (int64(f.Levels) + prepare.TargetSums(f.Summed, f.Outputs))
+	}
+	// Each lane has a survey, and another one is encoded and read. The garbage collector allows a quarter more.
+	return max(bytes, int64(lanes+1)*f.Surveyed/4*5) + int64(lanes)*f.Reading
+}
+
+// decisions returns the memory of the choices by the profile. They need the sample, dense and scaled, and all pairs
+// of its rows.
+func (o Options) decisions(f Facts, t terms) int64 {
+	dim, scaled := int64(f.Dim), int64(f.Scaled)
+	bytes := (job.ColumnBytes+job.PartialBytes+job.DecisionBytes)*dim + t.content + 4*dim*t.sampled + 4*t.sampled*t.sampled
+	switch {
+	case f.Levels > 0:
+		bytes += 2 * 4 * scaled * f.atMostRows(min(t.sampled, int64(profile.SampleRows(f.Scaled))))
+	case f.Prepared:
+		bytes += 4 * scaled * t.sampled
+	}
+	if o.size(f).Sampled {
+		bytes += 2 * t.mapped // the map is drawn to estimate its bound on the sample
+	}
+	return bytes
+}
+
+// judgeMemory returns the memory of the passes that fit the curves of probabilities and choose the threshold.
+func (o Options) judgeMemory(f Facts, t terms, lanes int) (bytes int64) {
+	pass := 3*t.block + t.scratch + t.mapped + f.featureBlockBytes() + 2*t.weights
+	// Each lane has two copies of its counts while it encodes them. Two more are needed where they are added and read.
+	copies := int64(2*lanes + 2)
+	if !f.Regression && o.CalibrationPass(f.Outputs, f.Features) {
+		counts := int64(f.Outputs) * 2 * 8 * score.CalibrationCells
+		bytes = pass + copies*counts + int64(f.Outputs)*8*1024
+	}
+	if o.ChoosesThreshold() {
+		bytes = max(bytes, pass+copies*2*72*f.atMostRows(score.HalfCells))
+	}
+	return bytes
+}
+
+// ProfileMemory returns the memory of the profile pass in bytes, 0 if the length of rows is unknown.
+func ProfileMemory(d *dataset.Dataset, e engine.Engine) int64 {
+	n := d.Schema.Dim
+	if n == 0 {
+		return 0
+	}
+	return Options{}.Memory(Facts{RowFacts: RowFacts{Dim: n, Scaled: n, Values: float64(n), Prepared: true}, Features: 1,
+		Outputs: 1, Reading: d.Memory()}, e, 1).Peak
 }
 
 // laneLimit returns the memory that a lane may take, 0 for no limit. If workers are in this process, all lanes
@@ -202,13 +246,6 @@ func workerBytesForLane(e engine.Engine, lanes int, bytes int64) int64 {
 // the garbage collector.
 func peakOf(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held + held/16 }
 
-// Sizes of the sample of a profile: see package profile.
-const (
-	profileSample = 1000
-	profileValues = 4 << 20
-	profileLeast  = 50
-)
-
 // mappedRow returns the length of rows as the feature map takes them.
 func (f *Facts) mappedRow(size kernel.Size) int {
 	if size.Gathers && f.Short > 0 {
@@ -226,8 +263,12 @@ func (f *Facts) labels() int64 {
 	return 160 * n
 }
 
-// size returns the size of the features.
+// size returns the size of the features. Without a kernel they are those of a recipe, and it returns the size of
+// Fourier features.
 func (o Options) size(f Facts) kernel.Size {
+	if o.Kernel == nil {
+		return (&fourier.GaussianOptions{Features: f.Features, Form: fourier.Offset}).Size(f.Scaled)
+	}
 	size := o.Kernel.Size(f.Scaled)
 	if size.Features != f.Features { // the features were learned
 		if k, err := kernel.With(o.Kernel, "features", strconv.Itoa(f.Features)); err == nil {
@@ -259,8 +300,8 @@ func (o Options) learningMemory(m *Memory, f Facts) {
 	m.Row = max(m.Row, 12*int64(f.Outputs)) // dual variables and labels
 }
 
-// Bounded returns a note if a worker needs more memory than it may take.
-func (m Memory) Bounded(e engine.Engine) (note string) {
+// ExceedsWorker returns a note if a worker needs more memory than it may take, and otherwise "".
+func (m Memory) ExceedsWorker(e engine.Engine) (note string) {
 	if m.Least == 0 {
 		return ""
 	}
@@ -268,8 +309,8 @@ func (m Memory) Bounded(e engine.Engine) (note string) {
 		"use fewer --features", e.WorkerBytes, m.Least)
 }
 
-// Fits compares the peak with the memory of this machine: see compareTo.
-func (m Memory) Fits(o Options) (note string, err error) {
+// CheckMachine compares the peak with the memory of this machine: see compareTo.
+func (m Memory) CheckMachine(o Options) (note string, err error) {
 	return m.compareTo(machine.ReadMemory(), o)
 }
 

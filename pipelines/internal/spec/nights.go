@@ -28,12 +28,14 @@ func (w Window) MarshalText() ([]byte, error) {
 // UnmarshalText reads what MarshalText writes.
 func (w *Window) UnmarshalText(text []byte) error {
 	days, auto := strings.CutPrefix(string(text), "auto")
-	if *w = (Window{Auto: auto}); days == "" {
+	*w = Window{Auto: auto}
+	if days == "" {
 		return nil
 	}
 	days, bound := strings.CutPrefix(days, " up to ")
 	n, err := strconv.Atoi(strings.TrimSuffix(days, "d"))
-	if w.Days = n; err != nil || n < 1 || auto != bound {
+	w.Days = n
+	if err != nil || n < 1 || auto != bound {
 		return fmt.Errorf("%q is not a number of days such as 90d, auto, or auto up to 365d", text)
 	}
 	return nil

@@ -6,6 +6,7 @@ package spec
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/models"
@@ -87,6 +88,18 @@ func (o Options) Divided(r *profile.FoldRule) Options {
 		o.Learned.HeldOut = o.Parts()
 	}
 	return o
+}
+
+// Complete returns the options of a training run, with the files that its kernel names and with defaults. It
+// returns an error if options are invalid whatever the data.
+func (o Options) Complete(ctx context.Context) (Options, error) {
+	o = o.WithKernels() // before LoadKernel, which sets a kernel
+	if err := o.LoadKernel(ctx); err != nil {
+		return o, err
+	}
+	o = o.WithDefaults()
+	o.Trains = true
+	return o, o.Validate()
 }
 
 // WithDefaults returns the options with defaults for fields that are not set.

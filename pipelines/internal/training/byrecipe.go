@@ -7,10 +7,10 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
@@ -57,17 +58,80 @@ func (a ByRecipe) options(model string) Options {
 	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
 	return Options{
 		Reporting: a.Reporting,
-		Spec: prepare.Spec{
-			Data: a.Data, Kernel: &fourier.GaussianOptions{Features: a.Recipe.Dim, Form: fourier.Offset}, Seed: a.Recipe.Seed,
-			MaxBadFraction: a.MaxBadFraction, Job: a.Job,
-		},
-		Model: model, Learner: ridge.NewTraining(), Lambda: l,
+		Spec:      prepare.Spec{Data: a.Data, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job},
+		Model:     model, Learner: ridge.NewTraining(), Lambda: l,
 	}
+}
+
+// trainByRecipe implements Run for options with a Recipe.
+func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
+	if err := validateByRecipe(o); err != nil {
+		return nil, err
+	}
+	if o.Recipe, err = job.FindModel(ctx, o.Recipe, o.Job.Log); err != nil {
+		return nil, err
+	}
+	recipe, err := ReadRecipe(ctx, o.Recipe, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, parent := storage.Split(strings.TrimRight(o.Recipe, "/"))
+	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, Calibrate: o.Calibrate,
+		Reporting: o.Reporting, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
+	t, err := a.Begin(ctx, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = t.Close(ctx, err) }()
+	var fit *Fit
+	err = t.Timed(ctx, "train", func(ctx context.Context) error {
+		s, err := t.SumRows(ctx)
+		if err != nil {
+			return err
+		}
+		p, _, err := t.Part(ctx, s, false)
+		if err != nil {
+			return err
+		}
+		fit, err = t.SolveSums(ctx, s, p.Sums)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.Finish(ctx, fit)
+}
+
+func validateByRecipe(o Options) error {
+	if o.Model == "" {
+		return exit.Usage("--model is missing: name the directory to create")
+	}
+	if o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
+		return exit.Usage("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
+			"sums alone: its folds are those of the recipe, and no row is scored")
+	}
+	if err := o.Lambda.Validate(); err != nil {
+		return err
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return err
+	}
+	return o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
+		job.Place{Flag: "recipe", Name: o.Recipe})
+}
+
+// RecipeJob is an open job with a given recipe: it sums rows, or adds up sums, and fits models to sums.
+type RecipeJob struct {
+	*Training
+	by      ByRecipe
+	grid    *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
+	levels  [][]sums.Member     // levels with separate sums; nil for none
+	Lineage *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
 }
 
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
 // closes the job.
-func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
+func (a ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err := a.Job.Vacant(ctx, out); err != nil {
 		return nil, err
 	}
@@ -75,7 +139,7 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.session(ctx, out)
+	t, err := a.begin(ctx, out)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +152,7 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 		t.levels, err = a.levels(t.Prepared)
 	}
 	if err == nil {
+		t.stored.Levels = len(t.levels)
 		m := t.Memory(a.Recipe.Rule.Components)
 		switch {
 		case a.Positions:
@@ -95,7 +160,7 @@ func (a ByRecipe) Begin(ctx context.Context, out string) (*Training, error) {
 		case a.listsContents(t.Counts.Used):
 			m.Peak += 72 * t.Counts.Used // hashes in reports, as text and sorted
 		}
-		err = t.Fits(m)
+		err = t.Reserve(m)
 	}
 	if err != nil {
 		return nil, t.Close(ctx, err)
@@ -122,8 +187,8 @@ func (a ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 	return levels, nil
 }
 
-// session begins a job, before any data is read.
-func (a ByRecipe) session(ctx context.Context, out string) (*Training, error) {
+// begin begins a job, before any data is read.
+func (a ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err := spec.CheckSummed(a.Calibrate, a.Recipe); err != nil {
 		return nil, err
 	}
@@ -134,9 +199,9 @@ func (a ByRecipe) session(ctx context.Context, out string) (*Training, error) {
 	if err := j.ShareFiles(ctx, a.Recipe.Kept); err != nil {
 		return nil, j.Close(ctx, err)
 	}
-	o := a.options(out)
-	session := &prepare.Session{Job: j, Spec: o.Spec}
-	return &Training{Session: session, opts: o, given: &a, Fitted: Fitted{grid: a.Recipe.Rule.Weights}}, nil
+	o, stored := a.options(out), spec.FoldingOf(&a.Recipe.Rule)
+	return &RecipeJob{Training: &Training{Session: &prepare.Session{Job: j, Spec: o.Spec}, opts: o, stored: &stored},
+		by: a}, nil
 }
 
 // Added describes the rows of sums that earlier jobs have made.
@@ -147,25 +212,25 @@ type Added struct {
 	Copies      []profile.Content // frequent rows, which are counted instead of summed
 }
 
-// BeginAdded begins a job that creates the directory out from sums of the rows of. The caller closes the job.
-func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Training, error) {
+// BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
+func (a ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
 	if err := a.Job.Vacant(ctx, out); err != nil {
 		return nil, err
 	}
-	t, err := a.session(ctx, out)
+	t, err := a.begin(ctx, out)
 	if err != nil {
 		return nil, err
 	}
 	r := a.Recipe
 	t.Prepared = &prepare.Prepared{
 		Data:     &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
-		Counts:   job.Counts{Read: of.Rows.Read, Used: of.Rows.Used, SetAside: of.Rows.SetAside},
-		Profiles: prepare.Profiles{Profile: profile.Profile{Rows: of.Rows.Used, Dim: r.Input.Dim}}, Rule: r.Rule.Split,
+		Counts:   job.Counts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
+		Profiles: prepare.Profiles{Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim}}, Rule: r.Rule.Split,
 	}
 	var others []string
-	if of.Classes != nil {
-		others = of.Classes.Classes
-		t.Profile.Labels = &schema.LabelSummary{Rows: of.Rows.Used, Vocabulary: of.Classes, Counts: of.ClassCounts}
+	if added.Classes != nil {
+		others = added.Classes.Classes
+		t.Profile.Labels = &schema.LabelSummary{Rows: added.Rows.Used, Vocabulary: added.Classes, Counts: added.ClassCounts}
 	}
 	if err := t.Prepared.Take(r, others); err != nil {
 		return nil, t.Close(ctx, exit.Refuse("pipelines: %w", err))
@@ -174,19 +239,12 @@ func (a ByRecipe) BeginAdded(ctx context.Context, out string, of Added) (*Traini
 }
 
 // foldOf returns the specification of the sums of the recipe, without values of λ.
-func (t *Training) foldOf() gram.Spec {
-	s := gram.SpecOf(t.given.Recipe, t.classes())
+func (t *RecipeJob) foldOf() gram.Spec {
+	s := gram.SpecOf(t.by.Recipe, len(t.classes()))
 	for _, members := range t.levels {
 		s.Levels = append(s.Levels, sums.NamesOf(members))
 	}
 	return s
-}
-
-func (t *Training) classes() int {
-	if t.Target == nil || t.Target.Classes == nil {
-		return 0
-	}
-	return len(t.Target.Classes.Classes)
 }
 
 // Summed describes sums in the work directory of a job.
@@ -200,23 +258,24 @@ type Summed struct {
 }
 
 // SumRows sums the rows in one pass.
-func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
+func (t *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
-	pass.Fold.Contents, pass.Fold.Positions = t.given.listsContents(t.Counts.Used), t.given.Positions
+	pass.Fold.Contents, pass.Fold.Positions = t.by.listsContents(t.Counts.Used), t.by.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
-	pass.EqualWeights = t.given.Recipe.Rule.Weights == nil && t.Profile.Weights != nil
+	pass.EqualWeights = t.by.Recipe.Rule.Weights == nil && t.Profile.Weights != nil
 	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Refuse("pipelines: %w", err)
 	}
-	if err := t.tooMany(s.Shape, pass.Fold.Steps); err != nil {
+	if err := t.tooMany(t.grid, s.Shape, pass.Fold.Steps); err != nil {
 		return nil, err
 	}
+	pass.Stripes = t.stripesOf(pass, s.Shape)
 	t.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
 		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		about.GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
+		about.GridText(pass.Fold.Steps), t.sumsText(pass, s.Shape))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err
@@ -233,9 +292,8 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 }
 
 // sum runs a pass that sums rows without a solve, unless its sums exist.
-func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
-	if err := job.ForgetFaults(ctx, t.Job, st.Reports,
-		func(r gram.Report) dataset.Report { return r.Report }); err != nil {
+func (t *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
+	if err := job.ForgetFaults(ctx, t.Job, st.Reports, readReport); err != nil {
 		return err
 	}
 	summed, err := t.Intact(ctx, st.Sum, st.Reports)
@@ -268,97 +326,92 @@ func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) erro
 }
 
 // NewSummed returns the names of files for the total of other sums, which have that digest.
-func (t *Training) NewSummed(digest string) *Summed {
+func (t *RecipeJob) NewSummed(digest string) *Summed {
 	pass := t.passOf(digest)
 	return &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
 }
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
-func (t *Training) passOf(digest string) *gram.Pass {
+func (t *RecipeJob) passOf(digest string) *gram.Pass {
 	fold := t.foldOf()
 	fold.Alone = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
-	return &gram.Pass{Pass: transforms.Pass{Seed: t.given.Recipe.Seed, Target: t.Target, Rule: t.given.Recipe.Rule.Split,
-		Data: dataset.Dataset{Schema: dataset.Schema{Format: t.given.Recipe.Schema.Format, Columns: []string{digest}}}},
+	return &gram.Pass{Pass: transforms.Pass{Seed: t.by.Recipe.Seed, Target: t.Target, Rule: t.by.Recipe.Rule.Split,
+		Data: dataset.Dataset{Schema: dataset.Schema{Format: t.by.Recipe.Schema.Format, Columns: []string{digest}}}},
 		Fold: fold}
 }
 
-// SolveSums fits the model to the sums with that digest.
-func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) error {
+// SolveSums fits a model to the sums with that digest.
+func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*Fit, error) {
 	t.Digest = digest
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	head, err := stored.Head(ctx, s.Folds, s.Shape)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t.weightSum, t.grid = t.given.Recipe.Rule.Weigh(head, s.Copies, s.Shape.Regression)
+	rule := &t.by.Recipe.Rule
+	weight, grid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
-	pass.Fold.HeldOut = t.given.Calibrate == score.Platt
+	pass.Fold.HeldOut = t.by.Calibrate == score.Platt
 	if fold := &pass.Fold; fold.Components == 0 {
-		fold.Lambda, _ = t.opts.Lambda.Values(t.weightSum)
-		fold.Start = t.startLambda()
-		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
+		fold.Lambda, _ = t.opts.Lambda.Values(weight)
+		fold.Start = t.startLambda(nil)
+		if t.opts.Lambda.Auto() && fold.Steps > features.ByteSteps {
 			fold.Smaller = ridge.SmallerLambda()
 		}
 	}
 	st := t.stateOf(pass)
 	st.Sum, st.Reports = s.State.Sum, s.State.Reports
-	fitted, err := t.fitted(ctx, st)
-	if err != nil {
-		return err
-	}
 	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used),
-		report.Bytes(spec.FoldingOf(&t.given.Recipe.Rule).Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
-	if !fitted {
-		sc, err := t.Store(ctx, pass)
-		if err != nil {
-			return err
-		}
-		t.Progress.Phase("solving", 0)
-		defer t.Progress.Done()
-		if err := t.Run(ctx, func(b beam.Scope) {
-			transforms.Write(b, st.Fit,
-				gram.Solve(b, sc, st, beam.Impulse(b)))
-		}); err != nil {
-			return err
-		}
+		report.Bytes(t.stored.Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
+	if err := t.solve(ctx, pass, st, "solving"); err != nil {
+		return nil, err
 	}
-	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Fold.Components))
+	f := &Fit{weights: t.recipeWeights(weight, grid)}
+	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Fold.Components), f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if fit.Rows != t.Counts.Used {
-		return fmt.Errorf("pipelines: %d rows were used, %d were summed", t.Counts.Used, fit.Rows)
+		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", t.Counts.Used, fit.Rows)
 	}
-	t.summed = summed{fit: fit}
-	r := t.given.Recipe.Rule
-	t.Learner = models.Learner{Kind: t.given.Recipe.Learner, Lambda: fit.Lambda, Folds: r.FoldPlan().Judges(),
-		Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
-	t.Learner.ClassWeights = t.gridWeights()
+	f.floor = fit.Floor
+	f.Learner = models.Learner{Kind: t.by.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().Judges(),
+		Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
+		ClassWeights: gridWeights(grid)}
 	if pass.Fold.HeldOut {
-		t.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: r.FoldPlan().Parts(),
-			Curves: t.given.Recipe.Curves(t.Target.Classes.Classes, fit.Discriminants), Weights: t.Learner.ClassWeights}
+		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().Parts(),
+			Curves: t.by.Recipe.Curves(t.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
 	}
-	return nil
+	return f, nil
 }
 
-// recipeWeights describes the weights of rows whose sums were fitted with a recipe, nil if they have none. Sums
-// do not record everything; the rest is that of the recipe's rows.
-func (t *Training) recipeWeights() *models.RowWeights {
-	r, was := &t.given.Recipe.Rule, t.given.Recipe.Profile.Rows.Weights
+// Finish publishes a model that was fitted to sums, and describes it.
+func (t *RecipeJob) Finish(ctx context.Context, f *Fit) (*Result, error) {
+	if f.linear.K == 2 {
+		t.positive = t.by.Recipe.Profile.Positive
+	}
+	m := &Model{Training: t.Training, Fit: f, byRecipe: &t.by, lineage: t.Lineage}
+	return m.finish(ctx)
+}
+
+// recipeWeights describes the weights of rows whose sums were fitted, nil if they have none. weight is the sum of
+// their weights. Sums do not record everything; the rest is that of the recipe's rows.
+func (t *RecipeJob) recipeWeights(weight float64, grid *profile.WeightGrid) *models.RowWeights {
+	r, was := &t.by.Recipe.Rule, t.by.Recipe.Profile.Rows.Weights
 	if r.WeightColumn == "" || was == nil {
 		return nil
 	}
 	n := t.Counts.Used
 	w := &models.RowWeights{Column: r.WeightColumn, Weights: profile.Weights{
-		Rows: n, Sum: max(t.weightSum, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit,
+		Rows: n, Sum: max(weight, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit,
 		Effective: float64(n) * was.Effective / float64(was.Rows),
 	}}
 	if !w.Equal() {
-		w.Grid = t.grid
+		w.Grid = grid
 	}
 	return w
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
@@ -23,13 +22,14 @@ const maxStored = 256 << 20
 
 // keepCertificate adds the chosen state and its dual variables to the model directory, unless they are too
 // large.
-func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error {
-	if t.Learner.Log.Gap == nil {
+func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
+	c := f.rounds
+	if f.Learner.Log.Gap == nil {
 		return nil
 	}
 	kept := []storage.File{{Name: StateFile, Data: c.State}}
 	size := len(c.State)
-	for p := range t.Learner.Log.Partitions {
+	for p := range f.Learner.Log.Partitions {
 		var own []byte // nil before the first round: dual variables are 0
 		if c.Taken > 0 {
 			var err error
@@ -38,12 +38,12 @@ func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error 
 			}
 		}
 		if size += len(own); size > maxStored {
-			t.Notes = append(t.Notes, fmt.Sprintf("the dual variables take more than %s and are not stored: bochner verify "+
-				"cannot verify this model", report.Bytes(maxStored)))
+			r.AddNote("the dual variables take more than %s and are not stored: bochner verify cannot verify this model",
+				report.Bytes(maxStored))
 			return nil
 		}
 		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: own})
 	}
-	t.files = append(t.files, kept...)
+	f.files = append(f.files, kept...)
 	return nil
 }

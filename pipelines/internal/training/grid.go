@@ -6,9 +6,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/landmarks"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
 // Features are summed on an 8-bit grid, which is fast, or on a 16-bit grid. Rounding to 8 bits acts like a λ of
@@ -37,57 +37,52 @@ func products(rows int64, dim int) float64 {
 
 // fineSteps returns the number of steps of a 16-bit grid. It is smaller if so many rows would overflow exact
 // sums, or if features may be far larger than in the sample.
-func (t *Training) fineSteps() int {
-	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: 1, Regression: t.Target != nil && t.Target.Grid != nil}
-	_, total := t.sizes()
-	return max(blas.MostByte, int(float64(shape.Fine(total))/math.Max(1, t.Recipe.Reach)))
+func (s *summing) fineSteps() int {
+	shape := ridge.Shape{Dim: s.Recipe.Dim, Outputs: 1, Regression: s.regression()}
+	return max(features.ByteSteps, int(float64(shape.Fine(s.total))/math.Max(1, s.Recipe.Reach)))
 }
 
-// columnRanges reports whether each feature has its own range on the grid.
-func (t *Training) columnRanges() bool { return t.Recipe.Choice != nil && t.Recipe.Choice.Wide }
-
-// Steps returns the number of steps of the grid that a job starts with. Up to small products take 16 bits.
-func (t *Training) Steps(grid features.Bits, small float64) int {
-	rows, _ := t.sizes()
-	return grid.Steps(products(rows, t.Recipe.Dim), small, t.columnRanges(), t.fineSteps())
+// steps returns the number of steps of the grid on which that many features are summed first, where the user asks
+// for bits.
+func (s *summing) steps(bits features.Bits, dim int) int {
+	ranges := s.Recipe.Choice != nil && s.Recipe.Choice.Wide // each feature has its own range on the grid
+	return bits.Steps(products(s.rows, dim), s.products, ranges, s.fineSteps())
 }
 
-// atFloor reports whether λ is so small that rounding features to 8 bits changes its effect.
-func (t *Training) atFloor(lambda float64) bool {
-	return lambda <= ridge.FloorFactor*t.summed.fit.Floor
-}
-
-// roundsAway reports whether rounding features to a grid of that many steps changes the effect of λ. If rows
-// repeat, it may change the effect of a larger λ, too.
-func (t *Training) roundsAway(lambda float64, steps int) (bool, error) {
-	m, err := t.Worker.Gridded(t.Recipe.Sealed)
+// firstSteps returns the number of steps of the first grid, and whether rows may be summed again on a finer one.
+func (s *summing) firstSteps() (steps int, mayRefine bool, err error) {
+	steps, fine := s.steps(s.bits, s.Recipe.Dim), s.fineSteps()
+	mayRefine = s.bits != features.Bits8 && steps != fine && s.rows <= maxResumRows &&
+		products(s.rows, s.Recipe.Dim) <= maxResumProducts
+	lambda, _ := s.opts.Lambda.Values(s.Weights().Sum)
+	if !mayRefine || len(lambda) != 1 {
+		return steps, mayRefine, nil
+	}
+	m, err := s.Worker.Gridded(s.Recipe.Sealed)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
-	return lambda <= ridge.FloorFactor*ridge.Floor(m.Step()*blas.MostByte/float64(steps)), nil
+	if lambda[0] <= ridge.FloorFactor*ridge.Floor(m.Step()*features.ByteSteps/float64(steps)) {
+		return fine, false, nil // a finer grid is needed whatever the rows
+	}
+	return steps, true, nil
 }
 
-// resumsForLambda reports whether rows are summed again only because a smaller λ may be better.
-func (t *Training) resumsForLambda() bool {
-	rows, _ := t.sizes()
-	return products(rows, t.Recipe.Dim) <= maxQuickProducts
-}
+// quick reports whether rows are summed again only because a smaller λ may be better.
+func (s *summing) quick() bool { return products(s.rows, s.Recipe.Dim) <= maxQuickProducts }
 
-// tooCoarse reports whether the fit on 8 bits shows that rows should be summed again on 16 bits.
-func (t *Training) tooCoarse() bool {
-	l := t.Learner
-	if t.resumsForLambda() {
-		return ridge.TooCoarse(l.Table, l.Lambda, ridge.FloorFactor*t.summed.fit.Floor)
+// tooCoarse reports whether a fit on 8 bits shows that rows should be summed again on 16 bits.
+func (s *summing) tooCoarse(f *sumsFit) bool {
+	l, floor := f.Learner, ridge.FloorFactor*f.floor
+	switch {
+	case s.Copies != nil && l.Lambda <= floor: // copies have equal rounding errors, which the table does not include
+		return true
+	case s.quick():
+		return ridge.TooCoarse(l.Table, l.Lambda, floor)
 	}
-	return t.atFloor(l.Lambda) && slices.ContainsFunc(l.Table, func(r ridge.Row) bool {
+	return l.Lambda <= floor && slices.ContainsFunc(l.Table, func(r ridge.Row) bool {
 		return r.Lambda == l.Lambda && r.Rounding > ridge.MostRounding*r.MSE
 	})
-}
-
-// canResum reports whether rows are few enough to sum them again.
-func (t *Training) canResum() bool {
-	rows, _ := t.sizes()
-	return rows <= maxResumRows && products(rows, t.Recipe.Dim) <= maxResumProducts
 }
 
 // landmarkLambda is the λ that is tried first for landmark features, unless a search has found one.
@@ -95,22 +90,18 @@ const landmarkLambda = 1e-2
 
 // atLandmarks reports whether features are landmarks.
 func (t *Training) atLandmarks() bool {
-	files := t.Recipe.Files
-	if t.given != nil {
-		files = t.given.Recipe.Kept
-	}
-	return slices.ContainsFunc(files, func(f storage.File) bool { return f.Name == landmarks.FileName })
+	return slices.ContainsFunc(t.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName })
 }
 
-// startLambda returns the λ to try first (gram.Choice.Start), or 0 without landmarks. A quarter of the landmarks needs
-// a far smaller λ than all of them, which are nearly as many as the rows. Inner products grow with the number of
-// landmarks, so the λ that the search found is scaled by it.
-func (t *Training) startLambda() float64 {
+// startLambda returns the λ to try first (gram.Choice.Start), or 0 without landmarks. A quarter of the landmarks
+// needs a far smaller λ than all of them, which are nearly as many as the rows. Inner products grow with the number
+// of landmarks, so the λ that a search found is scaled by it. searched is nil if there was none.
+func (t *Training) startLambda(searched *tuning.Result) float64 {
 	if !t.atLandmarks() {
 		return 0
 	}
-	if found := t.Searched; found != nil && found.Chosen.Lambda > 0 {
-		return found.Chosen.Lambda * float64(t.Recipe.Dim) / float64(found.Chosen.Features)
+	if searched != nil && searched.Chosen.Lambda > 0 {
+		return searched.Chosen.Lambda * float64(t.Recipe.Dim) / float64(searched.Chosen.Features)
 	}
 	return landmarkLambda
 }

@@ -9,13 +9,20 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/sample"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
+
+// setProducts sets smallProducts and maxQuickProducts until the end of the test.
+func setProducts(t *testing.T, small, quick float64) {
+	t.Helper()
+	wasSmall, wasQuick := smallProducts, maxQuickProducts
+	t.Cleanup(func() { smallProducts, maxQuickProducts = wasSmall, wasQuick })
+	smallProducts, maxQuickProducts = small, quick
+}
 
 // The grid is chosen by the size of the job and by the λ that it comes to; asked for, it is
 // what was asked for. It stands in the manifest.
@@ -29,15 +36,14 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		note   string
 	}{
 		{"auto", 1e-3, smallProducts, ridge.FineSteps, ""},
-		{"auto", 1e-3, 0, blas.MostByte, ""},
+		{"auto", 1e-3, 0, features.ByteSteps, ""},
 		{"auto", 1e-9, 0, ridge.FineSteps, ""},
-		{"8", 1e-3, smallProducts, blas.MostByte, ""},
-		{"8", 1e-9, smallProducts, blas.MostByte, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 is finer"},
+		{"8", 1e-3, smallProducts, features.ByteSteps, ""},
+		{"8", 1e-9, smallProducts, features.ByteSteps, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 is finer"},
 		{"16", 1e-3, 0, ridge.FineSteps, ""},
 		{"16", 1e-14, 0, ridge.FineSteps, "no finer grid is available"},
 	} {
-		was := smallProducts
-		smallProducts = c.small
+		setProducts(t, c.small, maxQuickProducts)
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}},
@@ -54,7 +60,6 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		smallProducts = was
 		if strings.Contains(log.String(), "summing again") {
 			t.Errorf("%+v: the rows were summed twice for a lambda that is given", c)
 		}
@@ -72,9 +77,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 // near their rounding is fitted on 8 where smaller ones are worse.
 func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 	campaign.Long(t)
-	was := smallProducts
-	smallProducts = 0
-	defer func() { smallProducts = was }()
+	setProducts(t, 0, maxQuickProducts)
 	data := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "friedman", 1100, 1), ""))
 	for _, c := range []struct {
 		path  []float64
@@ -87,9 +90,7 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 // A large job keeps 8 bits where only a smaller λ might be better, and says so. It uses 16 where rounding is a
 // part of the error.
 func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
-	was, quick := smallProducts, maxQuickProducts
-	smallProducts, maxQuickProducts = 0, 0
-	defer func() { smallProducts, maxQuickProducts = was, quick }()
+	setProducts(t, 0, 0)
 	set, _ := sample.Find("friedman")
 	for _, c := range []struct {
 		rows     int64

@@ -13,27 +13,13 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// conformalScores returns which conformity scores the pass over the trials collects: of targets, by the fit
-// with the learner's λ. Scores of classes need probabilities and come later.
-func (t *Training) conformalScores() *scores.Conformal {
-	if t.Target.Grid == nil || t.opts.Intervals == spec.NoIntervals {
-		return nil
-	}
-	c := &scores.Conformal{}
-	_, c.Fit = t.trials()
-	if s := t.summed.fit.FirstSpread; s != nil {
-		c.Leverage, c.Within = s.Leverage, s.Within
-	}
-	return c
-}
-
-// trials returns the number of fits in the file of trials, and the position of the fit with the learner's λ.
-func (t *Training) trials() (fits, chosen int) {
-	for _, row := range t.Learner.Table {
+// tried returns the number of fits without the first fold, and the position of the fit with the learner's λ.
+func (f *Fit) tried() (fits, chosen int) {
+	for _, row := range f.Learner.Table {
 		if row.Failed != "" {
 			continue
 		}
-		if row.Lambda == t.Learner.Lambda {
+		if row.Lambda == f.Learner.Lambda {
 			chosen = fits
 		}
 		fits++
@@ -41,52 +27,49 @@ func (t *Training) trials() (fits, chosen int) {
 	return fits, chosen
 }
 
-// addIntervals gives the model intervals or sets of classes, by the conformity scores of the first of folds. It
-// uses rows that the trials have kept, or makes a pass over the data. held has weights that were fitted without
-// this fold; without them, it uses those of the trials.
-func (t *Training) addIntervals(ctx context.Context, held scorer, folds int) error {
-	classes := t.Target.Classes != nil
+// addIntervals gives the model intervals or sets of classes, by the conformity scores of the first fold. It uses
+// rows that the trials have kept, or makes a pass over the data. Without held, it uses the weights of the trials.
+func (j *judging) addIntervals(ctx context.Context, held weightsFile) error {
+	classes := j.Target.Classes != nil
 	fits, chosen := 1, 0
-	if held.sum == "" && classes {
-		held = scorer{t.summed.state.Trials, t.summed.fit.TrialsSHA256}
-		fits, chosen = t.trials()
+	if held.sha256 == "" && classes {
+		held = j.trials
+		fits, chosen = j.tried()
 	}
-	if held.sum == "" || t.opts.Intervals == spec.NoIntervals || classes && t.probabilities == nil {
+	if held.sha256 == "" || j.opts.Intervals == spec.NoIntervals || classes && j.probabilities == nil {
 		return nil
 	}
-	if kept := t.summed.kept; kept != nil && !t.opts.Calibrates() { // no pass is needed
-		_, chosen = t.trials() // kept rows have the scores of all fits, not only of held
-		c := kept.Conformal(chosen, t.keptMethod(kept.Counts(chosen)))
-		t.keepIntervals([]score.Conformal{*c}, t.summed.groups, folds, false)
+	if kept := j.kept; kept != nil && !j.opts.Calibrates() { // no pass is needed
+		_, chosen = j.tried() // kept rows have the scores of all fits, not only of held
+		c := kept.Conformal(chosen, j.keptMethod(kept.Counts(chosen)))
+		j.keepIntervals([]score.Conformal{*c}, j.groups, false)
 		return nil
 	}
-	t.Progress.Phase("measuring intervals", t.Counts.Used)
-	defer t.Progress.Done()
-	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
-		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: held.file, SHA256: held.sum,
-		Grid: t.scoring(),
-	}, Grouped: t.Dependent(), Conformal: &scores.Conformal{Fit: chosen, Probabilities: t.probabilities}}
+	j.Progress.Phase("measuring intervals", j.Counts.Used)
+	defer j.Progress.Done()
+	pass := &scores.Trials{Pass: j.Pass(j.folds), HeldOut: j.scoring(held, fits), Grouped: j.Dependent(),
+		Conformal: &scores.Conformal{Fit: chosen, Probabilities: j.probabilities}}
 	var sum scores.TrialScores
-	if _, err := t.ScanSum(ctx, pass, "conformal", &sum); err != nil {
+	if _, err := j.ScanSum(ctx, pass, "conformal", &sum); err != nil {
 		return err
 	}
-	t.keepIntervals(sum.Conformal, sum.Clusters(), folds, false)
+	j.keepIntervals(sum.Conformal, sum.Clusters(), false)
 	return nil
 }
 
 // keepIntervals sets the intervals of the model from conformity scores of each target, or of classes. groups is
 // the number of groups of dependent rows, 0 for independent rows.
-func (t *Training) keepIntervals(all []score.Conformal, groups int64, folds int, scaled bool) {
-	t.intervals = nil
+func (j *judging) keepIntervals(all []score.Conformal, groups int64, scaled bool) {
+	j.intervals = nil
 	if len(all) == 0 || all[0].Rows() == 0 {
 		return
 	}
-	t.intervals = &models.Intervals{Rows: all[0].Rows(), Folds: folds, Scaled: scaled}
+	j.intervals = &models.Intervals{Rows: all[0].Rows(), Folds: j.folds, Scaled: scaled}
 	if groups > 0 {
-		t.intervals.Groups = min(groups, t.intervals.Rows)
+		j.intervals.Groups = min(groups, j.intervals.Rows)
 	}
 	for i := range all {
-		t.intervals.Scores = append(t.intervals.Scores, all[i].Kept())
+		j.intervals.Scores = append(j.intervals.Scores, all[i].Kept())
 	}
 }
 
@@ -101,7 +84,7 @@ type ResultInterval struct {
 }
 
 // resultInterval returns nil unless the model predicts one target with intervals.
-func (t *Training) resultInterval() *ResultInterval {
+func (t *Model) resultInterval() *ResultInterval {
 	v := t.intervals
 	if v == nil {
 		return nil

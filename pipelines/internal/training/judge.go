@@ -1,52 +1,108 @@
 package training
 
 import (
-	"github.com/bochner-ml/bochner/features/kernel"
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge/discriminant"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// checkOrigin returns an error if the features of --frequencies were learned from the held-out rows, and adds a
-// note if that is unknown.
-func (t *Training) checkOrigin() error {
-	o, parts := t.Recipe.Origin, t.opts.Parts()
-	if o == nil || parts == 0 {
-		return nil
+// judging sets the decision of a fit by the first of folds, which was not used to fit the weights that score it.
+type judging struct {
+	*Training
+	*Fit
+	folds        int       // that assign rows; 0 for none
+	classWeights []float64 // in the loss; nil if all are 1
+	// From sums: the scores of classes in the first fold, and the fits without it for each λ that was tried.
+	discriminants []discriminant.Discriminant
+	trials        weightsFile
+	kept          *score.Kept // held-out rows with scores by all fits, for probabilities; nil for none
+	whyNotKept    string      // why kept is nil
+	groups        int64       // number of groups of dependent held-out rows; 0 if rows are independent
+}
+
+// weightsFile is a file with weights that were fitted without the held-out rows. The zero value stands for none.
+type weightsFile struct{ name, sha256 string }
+
+// judge fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
+// without the first fold.
+func (j *judging) judge(ctx context.Context, held weightsFile) error {
+	if j.opts.Calibrates() {
+		if err := j.calibrate(ctx, held); err != nil {
+			return err
+		}
 	}
-	dir, here := t.opts.Kernel.(kernel.LearnedKernel).Directory(), t.RowsDigest()
-	switch {
-	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.opts.Seed):
-		return exit.Usage("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, "+
-			"and only that fold is held out; give --folds %[2]d --seed %[3]d",
-			dir, o.HeldOut, o.Seed)
-	case o.HeldOut == 0 && (o.Rows == here || o.Fingerprint == t.Digest):
-		return exit.Usage("--frequencies %s: the features were learned from all of these rows, so held-out errors would be "+
-			"too good; run align with --folds %d, or give one --lambda, and no --folds, --patience or --calibrate",
-			dir, parts)
-	case o.HeldOut == 0:
-		t.Notes = append(t.Notes, "the features were learned from all rows of other data; if this data has some of those "+
-			"rows, held-out errors are too good")
+	if j.opts.ChoosesThreshold() {
+		if err := j.chooseThreshold(ctx, held); err != nil {
+			return err
+		}
 	}
+	return j.addIntervals(ctx, held)
+}
+
+// scoring describes the first fold and that many fits to score it by, for a pass.
+func (j *judging) scoring(w weightsFile, fits int) scores.HeldOut {
+	return scores.HeldOut{Folds: j.folds, Recipe: j.Recipe.Sealed, Outputs: j.Outputs(), Fits: fits, Weights: w.name,
+		SHA256: w.sha256, Grid: profile.NewWeightGrid(j.Weights(), nil, nil)} // classes have no weights in scores
+}
+
+// futureManifest returns a manifest with the task, classes and targets of the model to come. Its Probabilities
+// are not nil if it will have probabilities.
+func (t *Training) futureManifest() *models.Manifest {
+	m := &models.Manifest{Task: models.Regression, Outputs: t.Outputs(),
+		Input: models.Input{Label: t.Data.Label, Labels: t.Data.Targets}}
+	if t.Target.Classes != nil {
+		m.Task, m.Vocabulary, m.Positive = models.Classification, t.Target.Classes, t.positive
+	}
+	if will, _ := t.willCalibrate(); will {
+		m.Probabilities = new(models.Probabilities)
+	} else {
+		m.Probabilities = t.lossProbabilities()
+	}
+	return m
+}
+
+// chooseThreshold chooses the threshold by held-out scores, in a pass over the data.
+func (j *judging) chooseThreshold(ctx context.Context, held weightsFile) error {
+	j.Progress.Phase("choosing the threshold", j.Counts.Used)
+	defer j.Progress.Done()
+	positive := j.futureManifest().PositiveClass()
+	pass := &scores.Threshold{Pass: j.Pass(j.folds), HeldOut: j.scoring(held, 0), Probabilities: j.probabilities,
+		Positive: positive}
+	var counts score.Halves
+	if _, err := j.ScanSum(ctx, pass, "threshold", &counts); err != nil {
+		return err
+	}
+	by, usual, of := score.Criterion(j.opts.Threshold), float32(0), models.OfScore
+	if j.probabilities != nil {
+		usual, of = j.probabilities.Usual(positive), models.OfProbability
+	}
+	value, expected, plain, err := counts.Choose(by, usual)
+	if err != nil {
+		return &exit.DataError{Err: err}
+	}
+	n := counts.Rows()
+	j.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: n[0] + n[1], Folds: j.folds, Expected: expected,
+		Plain: plain}
 	return nil
 }
 
-// mostJudged is the largest number of rows with which all folds choose λ after a search.
-const mostJudged = 3000
-
-// allJudge reports whether all folds choose λ although the search has seen the rows outside the first one. If
-// rows are few, a single fold would choose a worse λ. Held-out figures still come from the first fold. The
-// first night of a retraining uses only the first fold, as later nights do. So do landmarks, which are rows of
-// the other folds: the weight of a landmark determines the prediction for its own row, and few other rows
-// determine that weight.
-func (t *Training) allJudge() bool {
-	// only the search has seen the rows
-	only := t.Searched != nil && t.Learned == nil && !t.Recipe.Recodes && !t.CountsTrainingRows()
-	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" &&
-		!t.opts.Resizes() && !t.atLandmarks()
-}
-
-// firstJudges reports whether only the first fold is held out, because features, preprocessing or encodings
-// were learned from the other folds.
-func (t *Training) firstJudges() bool {
-	return t.Recipe.Recodes || t.CountsTrainingRows() || t.Learned != nil || t.Searched != nil ||
-		t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
+// givenThreshold returns the threshold that the user gives as a number, for a model with that manifest. It returns
+// nil for none.
+func (t *Training) givenThreshold(m *models.Manifest) (*models.Threshold, error) {
+	value, err := strconv.ParseFloat(t.opts.Threshold, 64)
+	if err != nil {
+		return nil, nil
+	}
+	given, err := models.NewThreshold(value, m)
+	if err != nil {
+		return nil, &exit.UsageError{Err: fmt.Errorf("--threshold: %w", err)}
+	}
+	return given, nil
 }

@@ -30,9 +30,9 @@ func TestTheLogLossChoosesLambdaForClassesOfManyRows(t *testing.T) {
 		p.Counts.Used = c.rows
 		tr := &Training{Session: &prepare.Session{Prepared: p}}
 		c.change(tr)
-		tr.judgeByLogLoss()
-		if got := tr.opts.Lambda.Select; got != c.want || tr.lambdaByMSE != (got == spec.SelectLogLoss) {
-			t.Errorf("%s: by %q, led by squared errors %t; want %q", name, got, tr.lambdaByMSE, c.want)
+		byMSE := tr.judgeByLogLoss()
+		if got := tr.opts.Lambda.Select; got != c.want || byMSE != (got == spec.SelectLogLoss) {
+			t.Errorf("%s: by %q, led by squared errors %t; want %q", name, got, byMSE, c.want)
 		}
 	}
 }

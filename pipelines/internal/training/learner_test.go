@@ -42,7 +42,7 @@ func TestRoundsThatAreNeeded(t *testing.T) {
 	for _, c := range []struct {
 		start, given *models.Linear
 		want         int
-	}{{nil, nil, 1}, {given, given, 0}, {trial, given, minSVMRounds}, {trial, nil, minSVMRounds}} {
+	}{{nil, nil, 1}, {given, given, 0}, {trial, given, minRoundsFromTrial}, {trial, nil, minRoundsFromTrial}} {
 		if got := neededRounds(c.start, c.given); got != c.want {
 			t.Errorf("from %p, given %p: %d rounds, want %d", c.start, c.given, got, c.want)
 		}

@@ -18,9 +18,8 @@ func (t *Training) Memory(components int) spec.Memory {
 		Rows: t.Counts.Used, RowFacts: spec.RowFacts{Dim: t.Profile.Dim, Scaled: t.Profile.Dim,
 			Values: float64(nonzero) / float64(t.Counts.Used), Unnamed: !t.Data.Schema.Traits().Columns, Prepared: true,
 			Patches: prepare.PatchNumbers(t.opts.Scale, t.Data.Schema)},
-		Features: t.Recipe.Dim,
-		Outputs:  1, Components: components, Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil &&
-			!t.EqualWeights(),
+		Features: t.Recipe.Dim, Outputs: 1, Components: components, Stored: t.stored,
+		Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil && !t.EqualWeights(),
 	}
 	if s := t.Recipe.Scaling; s != nil { // nil if the recipe was read from a model
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
@@ -30,40 +29,43 @@ func (t *Training) Memory(components int) spec.Memory {
 		_, _, f.Levels = preprocess.ColumnBounds(table, t.opts.Encode, 1)
 		f.Summed = preprocess.SummedLevels(table, t.opts.Encode)
 	}
-	if t.given != nil {
-		stored := spec.FoldingOf(&t.given.Recipe.Rule)
-		stored.Levels = len(t.levels)
-		f.Stored = &stored
-	}
 	o := t.opts
 	if components > 0 {
 		o.Lambda = LambdaOptions{Path: []float64{0}} // one sum, without targets
 	} else {
-		f.Outputs, f.Regression = t.Outputs(), t.Target.Grid != nil
+		f.Outputs, f.Regression = t.Outputs(), t.regression()
 	}
 	return o.Memory(f, t.Engine, max(1, min(t.Engine.Lanes, len(t.Shards))))
 }
 
-// Fits returns an error if the machine cannot provide the memory, and adds a note if it may not. It sets the
-// limit of the garbage collector, and releases memory that only the profile needed.
-func (t *Training) Fits(m spec.Memory) error {
+// Reserve prepares the job for passes and solves that take this memory. It returns an error if the machine cannot
+// provide it, and notes in the log that it may not. It drops t.Sum and the sample of the recipe, which only choices
+// by the profile need, and sets the number of stripes and the limit of the garbage collector.
+func (t *Training) Reserve(m spec.Memory) error {
 	t.Sum, t.stripes = nil, m.Stripes
 	if s := t.Recipe.Scaling; s != nil && !t.opts.Resizes() {
 		s.Sample = nil
 	}
-	if note := m.Bounded(t.Engine); note != "" {
+	if err := t.checkMachine(m); err != nil {
+		return err
+	}
+	if t.Engine.InProcess() {
+		t.LimitMemory(m.Peak)
+	}
+	return nil
+}
+
+// checkMachine returns an error if the machine cannot provide the memory, and notes in the log that it may not.
+func (t *Training) checkMachine(m spec.Memory) error {
+	if note := m.ExceedsWorker(t.Engine); note != "" {
 		t.Progress.Note("%s", note)
 	}
 	if !t.Engine.InProcess() {
 		return nil
 	}
-	note, err := m.Fits(t.opts)
-	if err != nil {
-		return err
-	}
+	note, err := m.CheckMachine(t.opts)
 	if note != "" {
 		t.Progress.Note("%s", note)
 	}
-	t.LimitMemory(m.Peak)
-	return nil
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -14,73 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
-
-// trainByRecipe implements Run for options with a Recipe.
-func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
-	if err := validateByRecipe(o); err != nil {
-		return nil, err
-	}
-	if o.Recipe, err = job.FindModel(ctx, o.Recipe, o.Job.Log); err != nil {
-		return nil, err
-	}
-	recipe, err := ReadRecipe(ctx, o.Recipe, nil)
-	if err != nil {
-		return nil, err
-	}
-	_, parent := storage.Split(strings.TrimRight(o.Recipe, "/"))
-	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, Calibrate: o.Calibrate,
-		Reporting:      o.Reporting,
-		MaxBadFraction: o.MaxBadFraction, Job: o.Job}
-	t, err := a.Begin(ctx, o.Model)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = t.Close(ctx, err) }()
-	err = t.Timed(ctx, "train", func(ctx context.Context) error {
-		s, err := t.SumRows(ctx)
-		if err != nil {
-			return err
-		}
-		p, _, err := t.Part(ctx, s, false)
-		if err != nil {
-			return err
-		}
-		return t.SolveSums(ctx, s, p.Sums)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return t.Finish(ctx)
-}
-
-// Finish publishes the model of a training run with a recipe.
-func (t *Training) Finish(ctx context.Context) (*Result, error) {
-	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
-		return nil, err
-	}
-	return t.result(), nil
-}
-
-func validateByRecipe(o Options) error {
-	if o.Model == "" {
-		return exit.Usage("--model is missing: name the directory to create")
-	}
-	if o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
-		return exit.Usage("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
-			"sums alone: its folds are those of the recipe, and no row is scored")
-	}
-	if err := o.Lambda.Validate(); err != nil {
-		return err
-	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
-		return err
-	}
-	return o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
-		job.Place{Flag: "recipe", Name: o.Recipe})
-}
 
 // ReadRecipe returns the recipe of a model, which may be an alias. It notes the directory of an alias in the
 // log.
@@ -113,16 +47,16 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 			if l.Level < 0 || l.Level >= len(levels) {
 				return fmt.Errorf("pipelines: a report of level %d of %d", l.Level, len(levels))
 			}
-			of := &s.Levels[l.Level]
+			level := &s.Levels[l.Level]
 			rows[l.Level] += l.Rows
-			if of.Classes == nil {
-				of.Classes = make([]int64, len(l.Classes))
+			if level.Classes == nil {
+				level.Classes = make([]int64, len(l.Classes))
 			}
 			for c, n := range l.Classes {
-				of.Classes[c] += n
+				level.Classes[c] += n
 			}
-			of.Contents = append(of.Contents, l.Contents)
-			if of.Copies, err = gram.AddCopies(of.Copies, l.Copies); err != nil {
+			level.Contents = append(level.Contents, l.Contents)
+			if level.Copies, err = gram.AddCopies(level.Copies, l.Copies); err != nil {
 				return err
 			}
 		}
@@ -139,15 +73,15 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 
 // Part describes sums in the work directory. With write it also returns the files of the part, except for its
 // manifest, and writes the packed sums into the work directory.
-func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
+func (t *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
 	p := &sums.Part{
-		Program: engine.Version(), Recipe: t.given.Recipe.Digest,
+		Program: engine.Version(), Recipe: t.by.Recipe.Digest,
 		Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
 	}
 	levels := s.Levels
 	if levels == nil {
 		levels = []SummedLevel{{Copies: s.Copies}}
-		if t.classes() > 0 {
+		if t.classes() != nil {
 			levels[0].Classes = t.Profile.Labels.Counts
 		}
 	}
@@ -159,8 +93,8 @@ func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part,
 	var copies []byte
 	for i, l := range levels {
 		c := &contents[i]
-		if t.classes() > 0 {
-			c.Classes, c.ClassCounts = t.Target.Classes.Classes, l.Classes
+		if t.classes() != nil {
+			c.Classes, c.ClassCounts = t.classes(), l.Classes
 		}
 		if len(l.Copies) > 0 {
 			data := profile.AppendContents(nil, l.Copies)
@@ -174,7 +108,7 @@ func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part,
 	if s.Levels == nil {
 		p.Content = contents[0]
 	} else {
-		p.LevelColumns, p.MinRows = t.Data.Levels.Columns, t.given.MinRows
+		p.LevelColumns, p.MinRows = t.Data.Levels.Columns, t.by.MinRows
 		for i, l := range s.Levels {
 			p.Levels = append(p.Levels, sums.Level{Members: l.Members, Content: contents[i]})
 		}
@@ -185,7 +119,7 @@ func (t *Training) Part(ctx context.Context, s *Summed, write bool) (*sums.Part,
 
 // foldFiles describes the sums of each fold of each level, level by level. With write it also writes their
 // files into the work directory, and returns them.
-func (t *Training) foldFiles(ctx context.Context, s *Summed, levels []sums.Content,
+func (t *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.Content,
 	write bool) (files []storage.File, err error) {
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds*len(levels), s.Shape)
 	if err != nil {

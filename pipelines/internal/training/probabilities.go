@@ -11,38 +11,19 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// checkCalibration refuses calibration without classes, or with too many.
-func (t *Training) checkCalibration() error {
-	switch {
-	case !t.opts.Calibrates():
-	case t.Target.Classes == nil:
-		return exit.Usage("--calibrate %s is for classification; the labels are numbers (see --task)", t.opts.Calibrate)
-	case t.Outputs() > spec.MaxCalibrated:
-		return exit.Usage("--calibrate %s supports up to %d classes; the data has %d", t.opts.Calibrate, spec.MaxCalibrated,
-			t.Outputs())
-	}
-	return nil
-}
-
-// scorer is a file with weights that were fitted without the held-out rows, and its SHA-256.
-type scorer struct{ file, sum string }
-
-// calibrate fits the curves of probabilities to the scores of the first of folds, in a pass over the data.
-func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error {
-	t.Progress.Phase("calibrating", t.Counts.Used)
-	defer t.Progress.Done()
-	pass := &scores.Calibration{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
-		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum, Grid: t.scoring(),
-	}}
+// calibrate fits the curves of probabilities to held-out scores, in a pass over the data.
+func (j *judging) calibrate(ctx context.Context, held weightsFile) error {
+	j.Progress.Phase("calibrating", j.Counts.Used)
+	defer j.Progress.Done()
+	pass := &scores.Calibration{Pass: j.Pass(j.folds), HeldOut: j.scoring(held, 0)}
 	var counts score.CalibrationCounts
-	if _, err := t.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
+	if _, err := j.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
-	return t.fitCurves(&counts, folds)
+	return j.fitCurves(&counts)
 }
 
 // stepRows is the number of held-out rows of each class from which on curves are isotonic step functions.
@@ -55,7 +36,7 @@ const leastRows = 5
 
 // tooFew describes a class with too few held-out rows for curves that the user did not ask for; "" if there is
 // none.
-func (t *Training) tooFew(c *score.CalibrationCounts) string {
+func (j *judging) tooFew(c *score.CalibrationCounts) string {
 	rows := classRows(c)
 	for i, n := range rows {
 		if least := min(n, float64(c.Rows())-n); least < leastRows {
@@ -64,7 +45,7 @@ func (t *Training) tooFew(c *score.CalibrationCounts) string {
 				advice += ", or --calibrate platt"
 			}
 			return fmt.Sprintf("%.4g of the %d held-out rows are of class %.80q; %d of each class and of others are needed: %s",
-				n, c.Rows(), t.Target.Classes.Classes[i], leastRows, advice)
+				n, c.Rows(), j.classes()[i], leastRows, advice)
 		}
 	}
 	return ""
@@ -83,14 +64,6 @@ func classRows(c *score.CalibrationCounts) (rows []float64) {
 	return rows
 }
 
-// autoMethod returns the calibration method of auto for held-out rows with these scores.
-func autoMethod(c *score.CalibrationCounts) string {
-	if slices.Min(classRows(c)) < stepRows {
-		return score.Platt
-	}
-	return score.Isotonic
-}
-
 // willCalibrate reports whether scores will be calibrated. why is the reason if auto decides that they will
 // not.
 func (t *Training) willCalibrate() (will bool, why string) {
@@ -103,19 +76,15 @@ func (t *Training) willCalibrate() (will bool, why string) {
 // noteProbabilities adds a note on why a classifier has no probabilities, unless why is "".
 func (t *Training) noteProbabilities(why string) {
 	if why != "" {
-		t.Notes = append(t.Notes, "the model has scores, but no probabilities: "+why)
+		t.AddNote("the model has scores, but no probabilities: %s", why)
 	}
 }
 
-// judgeProbabilities scores the probabilities for each λ of the table on the held-out rows. Each half of the
-// rows is scored by curves that are fitted to the other half. It sets the errors in the table to the errors of
-// the resulting decisions. It returns the log loss for each row of the table, 0 for rows without.
-func (t *Training) judgeProbabilities(kept *score.Kept) (losses []float64, err error) {
-	weights, err := t.classWeights()
-	if err != nil {
-		return nil, err
-	}
-	table, trial := t.Learner.Table, 0
+// judgeProbabilities scores the probabilities for each λ of the table on the kept rows. Each half of the rows is
+// scored by curves that are fitted to the other half. It sets the errors in the table to the errors of the resulting
+// decisions. It returns the log loss for each row of the table, 0 for rows without.
+func (j *judging) judgeProbabilities() (losses []float64) {
+	table, trial, kept := j.Learner.Table, 0, j.kept
 	rows, all := kept.Rows()
 	losses = make([]float64, len(table))
 	for i := range table {
@@ -123,92 +92,88 @@ func (t *Training) judgeProbabilities(kept *score.Kept) (losses []float64, err e
 		if row.Failed != "" {
 			continue
 		}
-		j := kept.Judge(trial, t.keptMethod(kept.Counts(trial)), weights)
-		losses[i] = j.LogLoss
-		row.HeldOutErrors, row.HeldOutRows = j.Errors, rows
+		v := kept.Judge(trial, j.keptMethod(kept.Counts(trial)), j.classWeights)
+		losses[i] = v.LogLoss
+		row.HeldOutErrors, row.HeldOutRows = v.Errors, rows
 		if row.HeldOutError > 0 {
-			row.HeldOutError = j.Error
+			row.HeldOutError = v.Error
 		}
 		row.HeldOutEffective *= float64(rows) / float64(max(1, all))
-		if !math.IsInf(j.LogLoss, 1) {
-			row.HeldOutLogLoss = j.LogLoss
+		if !math.IsInf(v.LogLoss, 1) {
+			row.HeldOutLogLoss = v.LogLoss
 		}
 		trial++
 	}
-	return losses, nil
+	return losses
 }
 
 // method returns the calibration method for these scores.
-func (t *Training) method(c *score.CalibrationCounts) string {
-	if t.opts.Calibrates() {
-		return t.opts.Calibrate
+func (j *judging) method(c *score.CalibrationCounts) string {
+	switch {
+	case j.opts.Calibrates():
+		return j.opts.Calibrate
+	case slices.Min(classRows(c)) < stepRows:
+		return score.Platt
 	}
-	return autoMethod(c)
+	return score.Isotonic
 }
 
 // fitProbabilities fits the curves for the chosen λ to the kept rows, unless calibrate does it in a pass.
-func (t *Training) fitProbabilities() error {
-	will, why := t.willCalibrate()
-	if !will || t.opts.Calibrates() {
-		t.noteProbabilities(why)
+func (j *judging) fitProbabilities() error {
+	will, why := j.willCalibrate()
+	if !will || j.opts.Calibrates() {
+		j.noteProbabilities(why)
 		return nil
 	}
-	trial := 0
-	for _, row := range t.Learner.Table {
-		if row.Lambda == t.Learner.Lambda {
-			break
-		}
-		if row.Failed == "" {
-			trial++
-		}
-	}
-	if t.summed.kept == nil {
-		t.noteProbabilities(cmp.Or(t.summed.whyNotKept, "no rows are in the first fold"))
+	kept := j.kept
+	if kept == nil {
+		j.noteProbabilities(cmp.Or(j.whyNotKept, "no rows are in the first fold"))
 		return nil
 	}
-	counts := t.summed.kept.Counts(trial)
-	c := t.summed.kept.Fit(trial, t.keptMethod(counts), nil)
+	_, trial := j.tried()
+	counts := kept.Counts(trial)
+	c := kept.Fit(trial, j.keptMethod(counts), nil)
 	if err := c.Validate(); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	return t.takeCurves(c, counts.Rows(), t.opts.Parts())
+	j.takeCurves(c, counts.Rows())
+	return nil
 }
 
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
 // score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
-func (t *Training) keptMethod(c *score.CalibrationCounts) string {
-	if m := t.method(c); m != score.Platt || t.opts.Calibrates() || t.Outputs() == 2 {
+func (j *judging) keptMethod(c *score.CalibrationCounts) string {
+	if m := j.method(c); m != score.Platt || j.opts.Calibrates() || j.Outputs() == 2 {
 		return m
 	}
 	return score.Shared
 }
 
-// fitCurves fits the curves to scores of the first of folds. If these rows are too few, the model has no
-// probabilities, unless the user asked for them.
-func (t *Training) fitCurves(counts *score.CalibrationCounts, folds int) error {
-	switch err := score.CheckCalibration(counts.ClassRows(), t.Target.Classes.Classes); {
-	case !t.opts.Calibrates():
-		if why := t.tooFew(counts); why != "" {
-			t.noteProbabilities(why)
+// fitCurves fits the curves to held-out scores. If these rows are too few, the model has no probabilities, unless the
+// user asked for them.
+func (j *judging) fitCurves(counts *score.CalibrationCounts) error {
+	if !j.opts.Calibrates() {
+		if why := j.tooFew(counts); why != "" {
+			j.noteProbabilities(why)
 			return nil
 		}
-	case err != nil:
+	} else if err := score.CheckCalibration(counts.ClassRows(), j.classes()); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	c, err := score.FitCalibration(counts, t.method(counts))
+	c, err := score.FitCalibration(counts, j.method(counts))
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	if t.shapes = nil; c.Method == score.Platt && t.opts.Calibrates() {
-		t.shapes = discriminant.Shapes(c.Curves, t.summed.fit.Discriminants)
+	if c.Method == score.Platt && j.opts.Calibrates() {
+		j.shapes = discriminant.Shapes(c.Curves, j.discriminants)
 	}
-	return t.takeCurves(c, counts.Rows(), folds)
+	j.takeCurves(c, counts.Rows())
+	return nil
 }
 
 // takeCurves sets the probabilities of the model to curves that were fitted to that many held-out rows.
-func (t *Training) takeCurves(c *score.Calibration, rows int64, folds int) error {
-	weights, err := t.classWeights()
-	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: folds, Weights: weights}
-	return err
+func (j *judging) takeCurves(c *score.Calibration, rows int64) {
+	j.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: j.folds,
+		Weights: j.classWeights}
 }

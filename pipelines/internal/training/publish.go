@@ -12,11 +12,31 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
+// Model is a fitted model, and the choices that led to it.
+type Model struct {
+	*Training
+	*Fit
+	Found
+	Sized    *tuning.SizeResult // how the number of features was chosen; nil if it was given
+	byRecipe *ByRecipe          // options with a given recipe; nil if the recipe follows from the profile
+	lineage  *registry.Lineage  // of sums that the model is fitted to; nil if rows were read
+	stretch  *stretch.Distances // how the metric stretches distances; nil without a metric, and before Publish
+}
+
+// finish publishes the model and describes it.
+func (t *Model) finish(ctx context.Context) (*Result, error) {
+	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
+		return nil, err
+	}
+	return t.result(), nil
+}
+
 // Publish creates the model directory.
-func (t *Training) Publish(ctx context.Context) error {
+func (t *Model) Publish(ctx context.Context) error {
 	options, err := json.Marshal(t.Data.Schema)
 	if err != nil {
 		return err
@@ -29,8 +49,9 @@ func (t *Training) Publish(ctx context.Context) error {
 		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.files),
 		Manifest: &models.Manifest{
 			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed, Learner: t.Learner,
-			BeyondScores: models.BeyondScores{Probabilities: t.probabilities, Segments: t.Segments, Spread: t.spread,
-				Intervals: t.intervals},
+			Outputs: t.linear.K,
+			BeyondScores: models.BeyondScores{Probabilities: t.probabilities, Positive: t.positive, Segments: t.Segments,
+				Spread: t.spread, Intervals: t.intervals},
 			Input: models.Input{
 				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
 			},
@@ -38,17 +59,14 @@ func (t *Training) Publish(ctx context.Context) error {
 				Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside}},
 		},
 	}
-	m.Manifest.Weights = t.rowWeights()
-	m.Manifest.Learner.Split = t.Rule
-	m.Manifest.Outputs = t.linear.K
-	if m.Manifest.Positive = t.positive; t.given != nil && t.linear.K == 2 {
-		m.Manifest.Positive = t.given.Recipe.Profile.Positive
-	}
-	t.positive = m.Manifest.Positive
-	if err := t.decide(m.Manifest); err != nil {
+	m.Manifest.Weights, m.Manifest.Learner.Split, m.Manifest.Threshold = t.weights, t.Rule, t.threshold
+	given, err := t.givenThreshold(m.Manifest)
+	if err != nil {
 		return err
 	}
-	t.threshold = m.Manifest.Threshold
+	if given != nil {
+		t.threshold, m.Manifest.Threshold = given, given
+	}
 	if t.Searched != nil {
 		m.Manifest.Search = t.Searched.Summary()
 	}
@@ -58,8 +76,8 @@ func (t *Training) Publish(ctx context.Context) error {
 	case models.Regression:
 		m.Manifest.TargetGrid, m.Manifest.Input.Labels = t.Target.Grid, t.Data.Targets
 	}
-	if t.given != nil { // the input and the profile are the recipe's
-		m.Manifest.Input = t.given.Recipe.Input
+	if t.byRecipe != nil { // the input and the profile are the recipe's
+		m.Manifest.Input = t.byRecipe.Recipe.Input
 	} else {
 		about, err := t.profile().File()
 		if err != nil {
@@ -74,7 +92,7 @@ func (t *Training) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lineage, err := t.lineage(ctx)
+	lineage, err := t.fullLineage(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,13 +115,32 @@ func (t *Training) Publish(ctx context.Context) error {
 	return t.Job.Publish(ctx, t.opts.Model, files)
 }
 
-// lineage returns what the model was made from: Lineage or the files that were read, and the directories that
+// mostValues is the largest number of distinct targets of a regression that are listed.
+const mostValues = 256
+
+// profile returns the profile of a model directory: statistics of the training rows, and the rule by which
+// later data can be summed in the same way. It lists the targets of a regression only if they have at most
+// mostValues distinct values, because a longer list says little and would be most of the file.
+func (t *Model) profile() *sums.Profile {
+	p := &sums.Profile{Kernel: t.Recipe.Name, Rule: t.rule, Rows: t.Statistics}
+	if l := t.Statistics.Labels; l != nil && t.regression() && len(l.Counts) > mostValues {
+		rows, few := *t.Statistics, *l
+		few.Vocabulary, few.Counts, few.Weights = nil, nil, nil
+		rows.Labels, p.Rows = &few, &rows
+	}
+	if t.classes() != nil {
+		p.Classes, p.Positive, p.Shapes = t.classes(), t.positive, t.shapes
+	}
+	return p
+}
+
+// fullLineage returns what the model was made from: the sums or the files that were read, and the directories that
 // it follows from.
-func (t *Training) lineage(ctx context.Context) (*registry.Lineage, error) {
+func (t *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
 	l := &registry.Lineage{Command: t.opts.Command}
-	if t.Lineage != nil {
-		of := *t.Lineage
-		l = &of
+	if t.lineage != nil {
+		copied := *t.lineage
+		l = &copied
 	} else {
 		files, err := registry.FilesOf(ctx, t.Data)
 		if err != nil {
@@ -112,8 +149,8 @@ func (t *Training) lineage(ctx context.Context) (*registry.Lineage, error) {
 		l.Parts = []registry.Part{{Files: files}}
 	}
 	l.Program = engine.Version()
-	if t.given != nil {
-		l.Recipe, l.RecipeSHA256 = t.given.Parent, t.given.Recipe.Digest
+	if t.byRecipe != nil {
+		l.Recipe, l.RecipeSHA256 = t.byRecipe.Parent, t.byRecipe.Recipe.Digest
 	}
 	l.Init = t.init
 	if t.Sized != nil {
@@ -125,25 +162,29 @@ func (t *Training) lineage(ctx context.Context) (*registry.Lineage, error) {
 	return l, nil
 }
 
-func (t *Training) task() models.Task {
-	switch {
-	case len(t.Learner.Components) > 0:
+func (t *Model) task() models.Task {
+	if len(t.Learner.Components) > 0 {
 		return models.Embedding
-	case t.Target.Classes != nil:
+	}
+	return t.Training.task()
+}
+
+// task returns what is learned from the labels.
+func (t *Training) task() models.Task {
+	if t.Target.Classes != nil {
 		return models.Classification
 	}
 	return models.Regression
 }
 
-func (t *Training) result() *Result {
+func (t *Model) result() *Result {
 	r := &Result{
 		Model:          t.opts.Model,
 		ResultRows:     t.resultRows(),
 		ResultFeatures: t.resultFeatures(),
 		ResultFit: ResultFit{
 			Split: t.Rule, HeldOut: t.HeldOutText(), Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table,
-			RuledOut: t.Learner.RuledOut,
-			Select:   t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components,
+			RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components,
 			Folds: t.Learner.Folds,
 		},
 		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold,
@@ -153,25 +194,24 @@ func (t *Training) result() *Result {
 	if r.Components != nil {
 		return r
 	}
-	r.Notes = append(r.Notes, GridNotes(t.Learner, t.summed.fit.Floor, t.Copies != nil, t.Target != nil &&
-		t.Target.Grid != nil)...)
+	r.Notes = append(r.Notes, gridNotes(t.Learner, t.floor, t.Copies != nil, t.regression())...)
 	tried := t.Learner.Table
 	for _, l := range t.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
 	}
-	if note := about.Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.summed.fit.Floor); note != "" {
+	if note := about.Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r
 }
 
-func (t *Training) resultRows() ResultRows {
-	r := ResultRows{Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim, Weights: t.rowWeights()}
+func (t *Model) resultRows() ResultRows {
+	r := ResultRows{Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim, Weights: t.weights}
 	if table := t.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
-	if t.Target != nil && t.Target.Classes != nil {
-		r.Classes, r.Counts = t.Target.Classes.Classes, t.Profile.Labels.Counts
+	if t.classes() != nil {
+		r.Classes, r.Counts = t.classes(), t.Profile.Labels.Counts
 	}
 	if r.Task == models.Regression {
 		r.Targets = t.Data.Targets
@@ -182,7 +222,7 @@ func (t *Training) resultRows() ResultRows {
 	return r
 }
 
-func (t *Training) resultFeatures() ResultFeatures {
+func (t *Model) resultFeatures() ResultFeatures {
 	r := ResultFeatures{
 		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed, Learned: t.Learned,
 		Size: t.Sized, Stretch: t.stretch, Dim: t.Recipe.Dim, Seed: t.opts.Seed,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -78,16 +78,16 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.2g", 100*share)
 }
 
-// GridNotes returns notes on how the grid of the features affects the figures of a fit by sums. floor is the λ
+// gridNotes returns notes on how the grid of the features affects the figures of a fit by sums. floor is the λ
 // to which rounding to the grid is equivalent. copies tells that copies of rows were assigned to folds one by
 // one.
-func GridNotes(l models.Learner, floor float64, copies, regression bool) (notes []string) {
+func gridNotes(l models.Learner, floor float64, copies, regression bool) (notes []string) {
 	if l.Steps == 0 {
 		return nil
 	}
 	if l.Lambda <= ridge.FloorFactor*floor {
 		hint := "--grid 16 is finer"
-		if l.Steps != blas.MostByte {
+		if l.Steps != features.ByteSteps {
 			hint = "no finer grid is available"
 		}
 		notes = append(notes,

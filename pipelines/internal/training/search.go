@@ -2,115 +2,150 @@ package training
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// search has what prepareSearch changed for the search, to undo it.
-type search struct {
-	full       prepare.Recipe // recipe with all features, if the search uses fewer
-	counted    []string       // columns that are encoded by counts for the search
-	undoCounts func()         // restores their encoding
+// Found says which features were learned or found by a search.
+type Found struct {
+	Learned  *prepare.Learned // features learned from the labels; nil for none
+	Searched *tuning.Result   // the search; nil if there was none
+	// lambdaByMSE tells that the solve tries values of λ by squared errors, and the log loss then chooses among
+	// them.
+	lambdaByMSE bool
 }
 
-// prepareSearch turns the search off if it does not apply to the data, or takes too much memory. For few rows
-// it reduces the number of features.
-func (t *Training) prepareSearch(ctx context.Context) (s search, err error) {
-	if !t.opts.Searching() {
-		return s, nil
+// chooseFeatures learns or searches the features, if the options ask for it. It returns an error if they take
+// too much memory.
+func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
+	s := &search{Training: t}
+	if err := s.prepare(ctx); err != nil {
+		return f, err
 	}
-	full := t.Recipe
-	if !t.Recipe.Recodes { // recipes that recode are not searched
-		s.counted, s.undoCounts = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length())
-	}
-	if s.counted != nil {
-		if err := t.RechooseRecipe(ctx, t.opts.Parts()); err != nil {
-			return s, err
+	if !t.opts.Resizes() { // otherwise each size is checked
+		if err := t.Reserve(t.Memory(0)); err != nil {
+			return f, err
 		}
-		s.full = full
 	}
-	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), len(t.Distinct.Few(t.Counts.Used)),
-		t.Recipe.Recodes)
-	if _, err := t.Memory(0).Fits(t.opts); why == "" && err != nil && t.Engine.InProcess() {
+	if t.opts.LearnsFeatures() {
+		if f.Learned, _, err = t.LearnFeatures(ctx); err != nil {
+			return f, err
+		}
+	}
+	if t.opts.Searching() {
+		err = t.Timed(ctx, "search", func(ctx context.Context) error { return s.run(ctx, &f) })
+	}
+	return f, err
+}
+
+// LearnFeatures learns features from the data, and replaces the drawn ones. It also returns the reports of the game.
+func (t *Training) LearnFeatures(ctx context.Context) (found *prepare.Learned, game []align.Report, err error) {
+	s := &tuning.Game{Session: t.Session, Kernel: t.opts.LearnedKernel()}
+	err = t.Timed(ctx, "align", func(ctx context.Context) (err error) {
+		found, err = s.Learn(ctx, t.opts.Learned)
+		return err
+	})
+	return found, s.Game, err
+}
+
+// search is a search for features, and what prepare changed for it.
+type search struct {
+	*Training
+	counted []string // columns that are encoded by counts for the search
+	undo    func()   // restores their encoding, and the recipe with all features
+}
+
+// prepare turns the search off if it does not apply to the data, or takes too much memory. For few rows
+// it reduces the number of features.
+func (s *search) prepare(ctx context.Context) (err error) {
+	if !s.opts.Searching() {
+		return nil
+	}
+	full := s.Recipe
+	s.undo = func() { s.Recipe = full }
+	if !full.Recodes { // recipes that recode are not searched
+		var undo func()
+		s.counted, undo = tuning.Shorten(s.Data.Schema.Table, s.opts.Encode, s.Counts.Used, s.length())
+		if s.counted != nil {
+			s.undo = func() { undo(); s.Recipe = full }
+			if err := s.RechooseRecipe(ctx, s.opts.Parts()); err != nil {
+				return err
+			}
+		}
+	}
+	why := tuning.Unsearchable(s.Counts.Used, s.length(), len(s.Target.Grid), len(s.Distinct.Few(s.Counts.Used)),
+		s.Recipe.Recodes)
+	if _, err := s.Memory(0).CheckMachine(s.opts); why == "" && err != nil && s.Engine.InProcess() {
 		why = "memory is too small"
 	}
-	if t.notSearched(s, why); why != "" || t.opts.Resizes() {
-		return s, nil
+	s.notSearched(why)
+	if why != "" || s.opts.Resizes() {
+		return nil
 	}
-	size := tuning.Features(t.opts.Kernels, t.Counts.Used, t.Recipe.Dim)
-	if size == t.Recipe.Dim {
-		return s, nil
+	if size := tuning.Features(s.opts.Kernels, s.Counts.Used, s.Recipe.Dim); size != s.Recipe.Dim {
+		s.Recipe, err = s.Recipe.Resized(size)
 	}
-	if s.full.Dim == 0 {
-		s.full = t.Recipe
-	}
-	t.Recipe, err = t.Recipe.Resized(size)
-	return s, err
+	return err
 }
 
 // length returns the larger of the row lengths before and after encoding.
-func (t *Training) length() int { return max(t.Profile.Dim, t.Recipe.Scaling.Dim) }
+func (s *search) length() int { return max(s.Profile.Dim, s.Recipe.Scaling.Dim) }
 
 // notSearched turns the search off for the given reason, unless it is "", and adds a note.
-func (t *Training) notSearched(s search, why string) {
+func (s *search) notSearched(why string) {
 	if why == "" {
 		return
 	}
-	t.opts.Search = tuning.NoSearch
-	if s.full.Dim > 0 {
-		t.Recipe = s.full
-	}
-	if s.undoCounts != nil {
-		s.undoCounts()
-	}
-	t.Notes = append(t.Notes, fmt.Sprintf("the features are the defaults; they were not searched: %s", why))
+	s.opts.Search = tuning.NoSearch
+	s.undo()
+	s.AddNote("the features are the defaults; they were not searched: %s", why)
 }
 
-// searchFeatures replaces the features by the result of a search.
-func (t *Training) searchFeatures(ctx context.Context, s search) (err error) {
-	if t.opts.Resizes() { // the memory of a size is planned when it is tried
-		all := t.Recipe
-		if t.Recipe, err = all.Resized(min(tuning.LeastFeatures, all.Dim)); err != nil {
+// run replaces the features by the result of a search, and describes it in f.
+func (s *search) run(ctx context.Context, f *Found) (err error) {
+	if s.opts.Resizes() { // the memory of a size is planned when it is tried
+		all := s.Recipe
+		if s.Recipe, err = all.Resized(min(tuning.LeastFeatures, all.Dim)); err != nil {
 			return err
 		}
-		t.LimitMemory(t.Memory(0).Peak)
-		t.Recipe = all
+		s.LimitMemory(s.Memory(0).Peak)
+		s.Recipe = all
 	}
 	var why string
-	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts(),
-		t.opts.LearnerName() == "ridge", t.searchedLong())
-	t.notSearched(s, why)
-	if t.Searched != nil {
-		t.judgeByLogLoss()
-		if t.Searched.Stopped {
-			t.Notes = append(t.Notes, fmt.Sprintf("the search ended at two thirds of --time %s; with more time it would try "+
-				"more than these %d candidates", t.opts.Size.Time, t.Searched.Tried))
+	f.Searched, why, err = tuning.Search(ctx, s.Session, tuning.Kernels(s.opts.Kernels), s.opts.Parts(),
+		s.opts.LearnerName() == "ridge", s.searchedLong())
+	s.notSearched(why)
+	if r := f.Searched; r != nil {
+		f.lambdaByMSE = s.judgeByLogLoss()
+		if r.Stopped {
+			s.AddNote("the search ended at two thirds of --time %s; with more time it would try more than these %d "+
+				"candidates", s.opts.Size.Time, r.Tried)
 		}
-		if names := t.Searched.Categories; names != nil {
-			t.Notes = append(t.Notes, fmt.Sprintf("numbers whose values are categories, as predictions are better so: %s; "+
-				"--numeric keeps columns numbers", strings.Join(names, ", ")))
+		if r.Categories != nil {
+			s.AddNote("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers",
+				strings.Join(r.Categories, ", "))
 		}
 		if s.counted != nil {
-			t.Notes = append(t.Notes, fmt.Sprintf("columns encoded by how often their texts occur, as few rows share a text: "+
-				"%s; --encode onehot keeps the texts apart", strings.Join(s.counted, ", ")))
+			s.AddNote("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps "+
+				"the texts apart", strings.Join(s.counted, ", "))
 		}
 	}
-	if err == nil && why != "" && !t.opts.Resizes() { // the search may have changed sums and features
-		return t.Fits(t.Memory(0))
+	if err == nil && why != "" && !s.opts.Resizes() { // the search may have changed sums and features
+		return s.Reserve(s.Memory(0))
 	}
 	return err
 }
 
 // searchedLong returns a function that reports whether two thirds of the time limit are over, after which a
 // search ends. It returns nil if there is no limit.
-func (t *Training) searchedLong() func() bool {
-	limit := t.opts.Size.Time
+func (s *search) searchedLong() func() bool {
+	limit := s.opts.Size.Time
 	if limit == 0 {
 		return nil
 	}
-	return func() bool { return time.Since(t.begun) > limit*2/3 }
+	return func() bool { return time.Since(s.begun) > limit*2/3 }
 }

@@ -2,70 +2,79 @@ package training
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// fitSize fits the weights. If the number of features is to be chosen, it chooses it first.
-func (t *Training) fitSize(ctx context.Context) error {
-	clock := func() time.Duration { return time.Since(t.begun) }
-	limit := t.opts.Size.Time
-	if l := t.opts.Iterative(); l != nil && limit > 0 {
-		// Subtract the time that has passed, and time for the steps after the last round.
-		l.Common().Time = max((limit*95/100 - clock()).Round(time.Millisecond), time.Millisecond)
-		err := t.fit(ctx)
-		if over := clock() - limit; err == nil && over > limit*15/100 {
-			t.Notes = append(t.Notes, fmt.Sprintf("the training took %s longer than --time %s, because the first rounds, "+
-				"without which there are no weights, take that long; fewer --features or --search none take less time",
-				over.Round(time.Second/10), limit))
-		}
+// fitSize fits the weights, and sets Fit. If the number of features is to be chosen, it chooses it first, and sets
+// Sized.
+func (m *Model) fitSize(ctx context.Context) (err error) {
+	if m.opts.Resizes() {
+		return m.chooseSize(ctx)
+	}
+	l, limit := m.opts.Iterative(), m.opts.Size.Time
+	if l == nil || limit == 0 {
+		m.Fit, err = m.fit(ctx, m.Found)
 		return err
 	}
-	if !t.opts.Resizes() {
-		return t.fit(ctx)
+	// Subtract the time that has passed, and time for the steps after the last round.
+	l.Common().Time = max((limit*95/100 - m.clock()).Round(time.Millisecond), time.Millisecond)
+	m.Fit, err = m.fit(ctx, m.Found)
+	if over := m.clock() - limit; err == nil && over > limit*15/100 {
+		m.AddNote("the training took %s longer than --time %s, because the first rounds, without which there are no "+
+			"weights, take that long; fewer --features or --search none take less time", over.Round(time.Second/10), limit)
 	}
-	if t.opts.Parts() > 1 {
-		if err := t.CountCopies(ctx); err != nil { // it may add a note
+	return err
+}
+
+// clock returns the time since the training run began.
+func (t *Training) clock() time.Duration { return time.Since(t.begun) }
+
+// chooseSize chooses the number of features, and fits the weights.
+func (m *Model) chooseSize(ctx context.Context) error {
+	if m.opts.Parts() > 1 {
+		if err := m.CountCopies(ctx); err != nil { // it may add a note
 			return err
 		}
 	}
-	sizes := &sizes{Training: t, all: t.Recipe, grid: t.opts.Ridge().Grid, notes: t.Notes}
-	most, err := sizes.most()
+	l := m.opts.Ridge()
+	sums, err := m.summing(l.Grid, l.Weights, smallProducts, m.Found)
 	if err != nil {
 		return err
 	}
-	search := &tuning.SizeSearch{
-		SizeOptions: t.opts.Size, Least: sizes.all.Least(tuning.LeastFeatures, most), Most: most, Train: sizes.train,
-		Expect: sizes.expect, Clock: clock,
-	}
-	chosen, err := search.Run(ctx)
+	s := &sizes{summing: sums, all: m.Recipe, given: l.Grid, notes: m.Notes}
+	most, err := s.most()
 	if err != nil {
 		return err
 	}
-	if last := chosen.Trials[len(chosen.Trials)-1]; last.Features != chosen.Features {
+	search := &tuning.SizeSearch{SizeOptions: m.opts.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
+		Train: s.train, Expect: s.expect, Clock: m.clock}
+	if m.Sized, err = search.Run(ctx); err != nil {
+		return err
+	}
+	if last := m.Sized.Trials[len(m.Sized.Trials)-1]; last.Features != m.Sized.Features {
 		// The fit of this size is in the work directory.
-		if _, err := sizes.train(ctx, chosen.Features, chosen.Once); err != nil {
+		if _, err := s.train(ctx, m.Sized.Features, m.Sized.Once); err != nil {
 			return err
 		}
 	}
-	t.Sized = chosen
+	m.Fit = s.last
 	return nil
 }
 
 // sizes fits models with different numbers of features.
 type sizes struct {
-	*Training
+	*summing
 	all   prepare.Recipe // with the largest number of features
-	grid  features.Bits  // as the user set it
+	given features.Bits  // grid that the user asks for
 	notes []string       // notes of the steps before
+	last  *Fit
 }
 
 // resize sets the recipe to that number of features.
@@ -83,7 +92,7 @@ func (s *sizes) most() (int, error) {
 			return 0, err
 		}
 		m := s.Memory(0)
-		_, err := m.Fits(s.opts)
+		_, err := m.CheckMachine(s.opts)
 		if err == nil || !s.Engine.InProcess() {
 			return features, nil
 		}
@@ -100,16 +109,14 @@ func (s *sizes) most() (int, error) {
 // ridge.TooCoarse.
 func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 	d := float64(t.Features)
-	rows, _ := s.Training.sizes()
-	lambda, folds := s.opts.Values(rows)
-	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.Target.Grid != nil}
-	cost := tuning.Cost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.firstJudges())}
-	steps := s.grid.Steps(products(rows, t.Features), smallProducts, s.columnRanges(), s.fineSteps())
+	lambda, folds := s.opts.Values(s.rows)
+	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.regression()}
+	cost := tuning.Cost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.first)}
 	switch {
-	case steps != blas.MostByte:
+	case s.steps(s.given, t.Features) != features.ByteSteps:
 		cost.Sum *= 4
-	case s.grid != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && rows <= maxResumRows &&
-		products(rows, t.Features) <= maxQuickProducts:
+	case s.given != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && s.rows <= maxResumRows &&
+		products(s.rows, t.Features) <= maxQuickProducts:
 		// A grid of 16 bits tries smaller values, too.
 		cost = tuning.Cost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
 	}
@@ -119,7 +126,7 @@ func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 // likelyFloor returns the λ up to which atFloor is true for features of norm 1. For a trial that has not run it
 // is ten times as large, because the trial may choose a smaller λ than expected.
 func likelyFloor(t tuning.SizeTrial) float64 {
-	least := 1.01 * ridge.FloorFactor * ridge.Floor(math.Sqrt(2/float64(t.Features))/blas.MostByte)
+	least := 1.01 * ridge.FloorFactor * ridge.Floor(math.Sqrt(2/float64(t.Features))/features.ByteSteps)
 	if t.Cost == (tuning.Cost{}) {
 		least *= 10
 	}
@@ -132,18 +139,21 @@ func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.Siz
 	if err := s.resize(dim); err != nil {
 		return trial, err
 	}
-	grid := &s.opts.Ridge().Grid
-	if *grid = s.grid; once && s.Steps(s.grid, smallProducts) == blas.MostByte {
-		*grid = features.Bits8
+	s.bits = s.given
+	if once && s.steps(s.given, dim) == features.ByteSteps {
+		s.bits = features.Bits8
 	}
-	trial.Once = *grid != s.grid
-	if err := s.Fits(s.Memory(0)); err != nil {
+	s.opts.Ridge().Grid = s.bits // memory depends on it
+	trial.Once = s.bits != s.given
+	if err := s.Reserve(s.Memory(0)); err != nil {
 		return trial, err
 	}
 	s.Notes = slices.Clone(s.notes)
-	if err := s.fit(ctx); err != nil {
+	fit, err := s.fit(ctx)
+	if err != nil {
 		return trial, err
 	}
+	s.last = fit.Fit
 	after := s.Worker.Seconds()
 	spent := func(stages ...string) (seconds float64) {
 		for _, name := range stages {
@@ -151,14 +161,13 @@ func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.Siz
 		}
 		return seconds
 	}
-	trial.Lambda = s.Learner.Lambda
+	trial.Lambda = fit.Learner.Lambda
 	trial.Cost = tuning.SplitCost(time.Since(begun).Seconds(), spent("map"), spent("fold", "merge", "store"),
 		spent("solve"))
-	at := slices.IndexFunc(s.Learner.Table, func(r ridge.Row) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
+	at := slices.IndexFunc(fit.Learner.Table, func(r ridge.Row) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
 	if at >= 0 {
-		row := s.Learner.Table[at]
-		trial.Loss, trial.Folds, trial.Rows = row.MSE, s.summed.fit.FoldErrors[at],
-			max(row.HeldOutRows, s.summed.fit.FirstRows)
+		row := fit.Learner.Table[at]
+		trial.Loss, trial.Folds, trial.Rows = row.MSE, fit.report.FoldErrors[at], max(row.HeldOutRows, fit.report.FirstRows)
 	}
 	return trial, nil
 }

@@ -240,8 +240,8 @@ func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a G
 	}
 	f := align.Choice(w, dim, index, weight)
 	if f.Count < frequencies {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d distinct frequencies instead of the %d requested; a smaller --rho or "+
-			"more --proposals give more", f.Count, frequencies))
+		s.AddNote("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more",
+			f.Count, frequencies)
 	}
 	found.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
 	if err != nil {

@@ -70,7 +70,8 @@ func SizeTable(all []registry.Size, root bool) report.Table {
 			if root {
 				v = math.Sqrt(v)
 			}
-			if loss = picture.Number(v, 5); i > 0 {
+			loss = picture.Number(v, 5)
+			if i > 0 {
 				better, se = fmt.Sprintf("%.2f", 100*s.Gain), fmt.Sprintf("%.2f", 100*s.StdErr)
 			}
 		}

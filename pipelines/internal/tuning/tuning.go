@@ -40,8 +40,8 @@ const (
 	pilotNumbers = 8 << 20
 	// longest is the largest row length for which there is a search: 32×32 pixels in colour.
 	longest = 3072
-	// fewest is the smallest number of rows for which there is a search.
-	fewest = 40
+	// minSearched is the smallest number of rows for which there is a search.
+	minSearched = 40
 )
 
 // PilotRows returns the largest number of rows in the pilot of a data set with the given number of
@@ -165,8 +165,8 @@ func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 		return "categories are encoded by labels"
 	case targets > 1:
 		return "there are several targets"
-	case rows < fewest:
-		return fmt.Sprintf("there are fewer than %d rows", fewest)
+	case rows < minSearched:
+		return fmt.Sprintf("there are fewer than %d rows", minSearched)
 	case n == 0:
 		return fmt.Sprintf("rows have more than %s numbers", report.Groups(longest))
 	}
@@ -236,10 +236,10 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		if s.Spec.InTime(s.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}
-		s.Notes = append(s.Notes, note)
+		s.AddNote("%s", note)
 	}
 	switch {
-	case p == nil || p.N < fewest:
+	case p == nil || p.N < minSearched:
 		return nil, tooFew, nil
 	case p.Part != nil && slices.Max(p.Part) == slices.Min(p.Part):
 		return nil, "the rows that are not held out have too few groups, folds or times", nil
@@ -296,8 +296,8 @@ func nameOf(s *prepare.Session, found *search.Result) string {
 	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(found.Kernel), found.Width)
 	if found.Landmarks != nil {
 		name += ", at training rows"
-		s.Notes = append(s.Notes, "the model stores training rows, at which its features are kernel values (landmarks); "+
-			"--search none stores none")
+		s.AddNote("the model stores training rows, at which its features are kernel values (landmarks); --search none " +
+			"stores none")
 	}
 	return name
 }
@@ -383,13 +383,14 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 		}
 		weighted = weighted || weights[i] != weights[0]
 	}
-	if p.Ordered = s.Rule.Ordered(); weighted {
+	p.Ordered = s.Rule.Ordered()
+	if weighted {
 		p.Weights = weights
 	}
 	if s.Target.Classes != nil {
 		p.Classes = len(s.Target.Classes.Classes)
 	}
-	if s.Rule == nil && n >= fewest {
+	if s.Rule == nil && n >= minSearched {
 		number := func(int) bool { return true }
 		if t := s.Data.Schema.Table; t != nil {
 			numbers := t.Slots(schema.Number)

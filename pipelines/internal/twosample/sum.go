@@ -84,7 +84,7 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 
 // sum sums a table by the recipe in a job that creates out. It returns the closed job.
 func (o *Options) sum(ctx context.Context, out string, r *sums.Recipe,
-	files string) (_ *training.Training, f sums.FeatureSum, err error) {
+	files string) (_ *training.RecipeJob, f sums.FeatureSum, err error) {
 	data := o.Data
 	data.Data, data.Columns, data.Drop, data.ID, data.Time = []string{files}, nil, nil, "", ""
 	t, err := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: o.jobOf(out)}.Begin(ctx, out)
@@ -98,7 +98,7 @@ func (o *Options) sum(ctx context.Context, out string, r *sums.Recipe,
 	}
 	m := t.Memory(1)
 	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))
-	if err := t.Fits(m); err != nil {
+	if err := t.Reserve(m); err != nil {
 		return nil, f, err
 	}
 	s, err := t.SumRows(ctx)

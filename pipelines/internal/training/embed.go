@@ -1,0 +1,56 @@
+package training
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// Embed sums the rows once, and fits the components of an embedding to the sums. Labels are not used.
+func (t *Training) Embed(ctx context.Context, o *pca.Training) (*Fit, error) {
+	s, err := t.summing(o.Grid, nil, pca.FewProducts, Found{})
+	if err != nil {
+		return nil, err
+	}
+	steps := s.steps(s.bits, t.Recipe.Dim)
+	f, err := s.sum(ctx, nil, gram.Spec{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps},
+		spec.Folding{FoldPlan: ridge.FoldPlan{Folds: 1}, Components: o.Components})
+	if err != nil {
+		return nil, err
+	}
+	f.Learner = models.Learner{Kind: iterative.DefinitionOf(o).Name, Folds: 1, Components: f.report.Components,
+		Steps: steps}
+	f.rule = s.rule(f)
+	return f.Fit, nil
+}
+
+// DrawEmbedding plots a sample of the rows along the first two components, coloured by class.
+func (t *Training) DrawEmbedding(ctx context.Context, f *Fit, name string) error {
+	found, err := t.sample(ctx)
+	if err != nil {
+		return err
+	}
+	k := f.linear.K
+	scores := make([]float32, found.N*k)
+	f.linear.Scores(scores, found.Phi, found.N)
+	s := picture.Lines{Title: fmt.Sprintf("%s, %d features", t.Recipe.Name, t.Recipe.Dim), Scatter: true}
+	axis := func(i int) string {
+		return fmt.Sprintf("component %d (%.1f%% of the variance)", i+1, 100*f.Learner.Components[i].Share)
+	}
+	s.X, s.Y = axis(0), axis(1)
+	for _, class := range t.classes() {
+		s.Series = append(s.Series, picture.Series{Name: class})
+	}
+	for i, y := range found.Y {
+		s.Series[int(y)].Add(float64(scores[i*k]), float64(scores[i*k+1]))
+	}
+	return report.WritePicture(ctx, name, s, 15, 13)
+}

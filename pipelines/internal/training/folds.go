@@ -1,0 +1,52 @@
+package training
+
+import (
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// checkOrigin returns an error if the features of --frequencies were learned from the held-out rows, and adds a
+// note if that is unknown.
+func (t *Training) checkOrigin() error {
+	o, parts := t.Recipe.Origin, t.opts.Parts()
+	if o == nil || parts == 0 {
+		return nil
+	}
+	dir, here := t.opts.Kernel.(kernel.LearnedKernel).Directory(), t.RowsDigest()
+	switch {
+	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.opts.Seed):
+		return exit.Usage("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, "+
+			"and only that fold is held out; give --folds %[2]d --seed %[3]d",
+			dir, o.HeldOut, o.Seed)
+	case o.HeldOut == 0 && (o.Rows == here || o.Fingerprint == t.Digest):
+		return exit.Usage("--frequencies %s: the features were learned from all of these rows, so held-out errors would be "+
+			"too good; run align with --folds %d, or give one --lambda, and no --folds, --patience or --calibrate",
+			dir, parts)
+	case o.HeldOut == 0:
+		t.AddNote("the features were learned from all rows of other data; if this data has some of those " +
+			"rows, held-out errors are too good")
+	}
+	return nil
+}
+
+// mostJudged is the largest number of rows with which all folds choose λ after a search.
+const mostJudged = 3000
+
+// allJudge reports whether all folds choose λ although the search has seen the rows outside the first one. If
+// rows are few, a single fold would choose a worse λ. Held-out figures still come from the first fold. The
+// first night of a retraining uses only the first fold, as later nights do. So do landmarks, which are rows of
+// the other folds: the weight of a landmark determines the prediction for its own row, and few other rows
+// determine that weight.
+func (t *Training) allJudge(f Found) bool {
+	// only the search has seen the rows
+	only := f.Searched != nil && f.Learned == nil && !t.Recipe.Recodes && !t.CountsTrainingRows()
+	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" &&
+		!t.opts.Resizes() && !t.atLandmarks()
+}
+
+// firstJudges reports whether only the first fold is held out, because features, preprocessing or encodings
+// were learned from the other folds.
+func (t *Training) firstJudges(f Found) bool {
+	return t.Recipe.Recodes || t.CountsTrainingRows() || f.Learned != nil || f.Searched != nil ||
+		t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
+}

@@ -1,0 +1,267 @@
+package training
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// minRoundsFromTrial is the number of rounds after which a fit has moved away from the weights of a trial.
+const minRoundsFromTrial = 2
+
+// rounds is a fit by an iterative learner before it begins.
+type rounds struct {
+	*Training
+	learner      spec.ByRounds
+	lambda       []float64      // values to try
+	folds        int            // the first is held out while values are compared; 0 for none
+	init         *models.Linear // initial weights; nil for none
+	options      job.RoundOptions
+	surveyed     *surveyed
+	augment      *epochs.Augment // of images; nil for none
+	classWeights []float64       // in the loss; nil if all are 1
+}
+
+// fitByRounds fits the weights by an iterative learner. If there are several λ, or rows are held out for a
+// calibration, it chooses the λ with the least error on held-out rows, and then learns from all rows.
+func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, err error) {
+	begun, shared := time.Now(), l.Common()
+	r := &rounds{Training: t, learner: l}
+	if t.Target.Classes != nil {
+		if r.classWeights, err = iterative.ClassWeights(shared.Weights, t.classes(), t.ByClass()); err != nil {
+			return nil, spec.Usage(err)
+		}
+	}
+	r.lambda, r.folds = l.Values(t.opts, t.Weights().Sum)
+	var parent *registry.Parent
+	if r.init, parent, err = r.initialWeights(ctx, shared.Init); err != nil {
+		return nil, err
+	}
+	r.options = job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: neededRounds(r.init, r.init)}
+	if r.surveyed, err = r.survey(ctx); err != nil {
+		return nil, err
+	}
+	if r.augment, err = spec.Augmented(l.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
+		return nil, err
+	}
+	t.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(t.Counts.Used, "row"),
+		report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
+		l.Summary(cmp.Or(shared.Loss, l.DefaultLoss(t.Target.Classes != nil))))
+	t.Progress.Phase("training", 0)
+	defer t.Progress.Done()
+	fit, err := r.fit(ctx, begun)
+	if err != nil {
+		return nil, err
+	}
+	fit.rounds.State = nil // only its certificate needs it
+	fit.init, fit.weights = parent, t.rowWeights(nil)
+	t.AddNote("%s", Unconverged(fit.Learner.Log, fit.rounds.Chosen()))
+	return fit, nil
+}
+
+// fit compares the values of λ, if there is something to compare, and fits and judges the weights.
+func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
+	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
+	if len(r.lambda) == 1 && !r.opts.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
+		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
+		if err == nil { // the fit has not used the first fold
+			fit.decision, err = r.judge(ctx, fit.linear)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return fit, r.keepCertificate(ctx, fit)
+	}
+	c := &roundTrials{rounds: r, start: r.init, limit: job.Limit{Begun: begun, Total: r.options.Time}}
+	if err := c.compare(ctx); err != nil {
+		return nil, err
+	}
+	decision, err := r.judge(ctx, c.best.linear)
+	if err != nil {
+		return nil, err
+	}
+	fit, err := c.finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.keepCertificate(ctx, fit); err != nil {
+		return nil, err
+	}
+	fit.decision, fit.Learner.Folds, fit.Learner.Log.Path = decision, r.folds, c.path
+	c.noteEdge()
+	return fit, nil
+}
+
+// judge fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
+func (r *rounds) judge(ctx context.Context, without *models.Linear) (decision, error) {
+	j := &judging{Training: r.Training, Fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
+	j.probabilities = r.lossProbabilities()
+	if j.probabilities != nil {
+		j.probabilities.Weights = r.classWeights
+	}
+	calibrates, why := r.willCalibrate()
+	r.noteProbabilities(why)
+	conforms := r.opts.Intervals != spec.NoIntervals && (r.Target.Classes == nil || j.probabilities != nil)
+	if r.folds == 0 || !calibrates && !conforms && !r.opts.HoldsOut() {
+		return j.decision, nil
+	}
+	name := storage.Join(r.Work.Dir, "held.safetensors")
+	sum, err := transforms.StoreWeights(ctx, name, without)
+	if err != nil {
+		return decision{}, err
+	}
+	held := weightsFile{name, sum}
+	if calibrates && !r.opts.Calibrates() {
+		if err := j.calibrate(ctx, held); err != nil {
+			return decision{}, err
+		}
+	}
+	err = j.judge(ctx, held)
+	return j.decision, err
+}
+
+// lossProbabilities returns how the loss of an iterative learner makes probabilities of scores, nil if it does not.
+func (t *Training) lossProbabilities() *models.Probabilities {
+	if kind := t.opts.LossProbabilities(); t.Target.Classes != nil && kind != "" {
+		return &models.Probabilities{Kind: kind}
+	}
+	return nil
+}
+
+// neededRounds returns the least number of rounds, whatever the time limit, from the weights start: none if
+// they are the given ones of the user, one if start is nil, and otherwise, from the weights of a trial,
+// minRoundsFromTrial.
+func neededRounds(start, given *models.Linear) int {
+	switch start {
+	case nil:
+		return 1
+	case given:
+		return 0
+	}
+	return minRoundsFromTrial
+}
+
+// run learns with a group of values of λ from the weights init, which may be nil, and returns the fit with the best
+// value. It holds out the first of folds.
+func (r *rounds) run(ctx context.Context, group []float64, folds int, init *models.Linear,
+	end job.RoundOptions) (*Fit, error) {
+	problem, err := r.problem(group[0])
+	if err != nil {
+		return nil, err
+	}
+	found := r.surveyed
+	sealed, recorded, err := r.learner.Sealed(problem, iterative.Setting{
+		Seed: r.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample, Path: group,
+		Trial: folds > 0, SampleFile: found.file,
+	})
+	if err != nil {
+		return nil, err
+	}
+	pass := r.LearnPass(sealed, folds, end.Partitions)
+	pass.Augment = r.augment
+	if r.Profile.Weights != nil && !r.EqualWeights() {
+		pass.MeanWeight = found.weights.Mean()
+	}
+	opened, err := sealed.Open(ctx)
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	first, err := opened.Start(init)
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	c, err := r.Job.Rounds(ctx, pass, first, end)
+	if err != nil {
+		return nil, err
+	}
+	round, err := opened.Open(c.State)
+	if err != nil {
+		return nil, err
+	}
+	if last := c.Report(); last.Objective-last.Objective != 0 {
+		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
+			"or a smaller rate", last.Round, last.Objective)
+	}
+	fit := &Fit{linear: round.(iterative.Fitted).Model(), rounds: c}
+	fit.Learner = models.Learner{Kind: r.learner.Name(), Lambda: group[0], Folds: max(1, folds), Log: trainingLog(c, end)}
+	fit.Learner.Log.Loss, fit.Learner.Log.Options = problem.Loss, recorded
+	curve, err := json.MarshalIndent(c.Chosen(), "", " ")
+	fit.files = []storage.File{{Name: about.CurveFile, Data: append(curve, '\n')}}
+	return fit, err
+}
+
+// problem returns the optimisation problem for the surveyed rows.
+func (r *rounds) problem(lambda float64) (loss.Problem, error) {
+	var counts []float64
+	classes := r.classes()
+	if classes != nil {
+		counts = r.ByClass()
+	}
+	p, err := r.learner.Common().Problem(r.learner.DefaultLoss(classes != nil), classes, counts, r.Recipe.Dim,
+		r.surveyed.rows, lambda)
+	return p, spec.Usage(err)
+}
+
+// trainingLog describes the rounds in a manifest, except for the loss and the options of the learner.
+func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
+	r := c.Report()
+	near, _ := Converged(r)
+	log := &models.TrainingLog{Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why, Rows: r.Rows,
+		Objective: r.Objective, HeldOut: r.HeldOut, HeldOutOf: end.Compared(c.History, c.Taken),
+		Optimality: models.Optimality{Dual: r.Dual, Above: r.Above, Residual: r.Residual, Converged: &near}}
+	if gap, known := r.Gap(); known {
+		log.Gap = &gap
+	}
+	return log
+}
+
+// initialWeights loads the weights of the model init, and checks that it has the same features and classes. It
+// returns nil if init is "". The weights are in the units of the model's grid of targets, which it takes over.
+func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linear, *registry.Parent, error) {
+	if init == "" {
+		return nil, nil, nil
+	}
+	dir, err := job.FindModel(ctx, init, r.Job.Opts.Log)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := models.LoadURI(ctx, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	what := ""
+	switch {
+	case m.Manifest.Task != r.task():
+		what = fmt.Sprintf("is for %s, the data for %s", m.Manifest.Task, r.task())
+	case !m.Manifest.Recipe.Equal(r.Recipe.Sealed):
+		what = "has different features; give the same --kernel, --features and --seed, and give --width and --scale as " +
+			"numbers, because their defaults depend on the data"
+	case r.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, r.classes()):
+		what = "has different classes"
+	}
+	if what != "" {
+		return nil, nil, exit.Usage("--init %s: the model %s", init, what)
+	}
+	if r.Target.Grid != nil {
+		r.Target.Grid = m.Manifest.TargetGrid
+	}
+	_, name := storage.Split(strings.TrimRight(dir, "/"))
+	return m.Linear, &registry.Parent{Name: name, SHA256: m.Manifest.SHA256}, nil
+}

@@ -1,0 +1,281 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// sumsFit is a fit by sums: the pass that summed the rows, its files, and the results of the solve.
+type sumsFit struct {
+	judging
+	pass    *gram.Pass
+	state   gram.State
+	report  gram.FitReport // for the λ that the solve has chosen
+	heldOut weightsFile    // to score held-out rows, if they calibrate or choose a threshold
+}
+
+// sum sums the rows of each fold and solves. It sets those fields of fold that folding determines. The learner of
+// the fit is empty.
+func (s *summing) sum(ctx context.Context, target *transforms.Labeling, fold gram.Spec,
+	folding spec.Folding) (*sumsFit, error) {
+	fold.FoldPlan, fold.Lambda, fold.Components = folding.FoldPlan, folding.Lambda, folding.Components
+	parts := fold.Parts()
+	if parts > 1 {
+		if err := s.CountCopies(ctx); err != nil {
+			return nil, err
+		}
+	}
+	fold.Weights = s.grid
+	pass := &gram.Pass{Pass: s.Pass(parts), Fold: fold}
+	pass.Target = target
+	shape := pass.Shape(s.Recipe.Dim)
+	if err := shape.Validate(); err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	if err := s.tooMany(s.grid, shape, fold.Steps); err != nil {
+		return nil, err
+	}
+	pass.Fold.Rows = folding.Carries(shape, s.Counts.Used)
+	pass.Stripes = s.stripesOf(pass, shape)
+	solve := folding.Solve(shape, s.Counts.Used, pass.Fold.Rows, s.Engine.Threads)
+	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
+		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
+		about.GridText(fold.Steps), s.sumsText(pass, shape), report.Bytes(solve))
+	f := &sumsFit{pass: pass, state: s.stateOf(pass), judging: judging{Training: s.Training,
+		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.Parts()}}
+	counts, _, err := s.countSummed(ctx, pass, f.state, s.runFold(ctx, pass, f.state))
+	if err != nil {
+		return nil, err
+	}
+	if f.report, err = s.loadFit(ctx, f.state, max(shape.Outputs, fold.Components), f.Fit); err != nil {
+		return nil, err
+	}
+	f.floor, f.discriminants = f.report.Floor, f.report.Discriminants
+	f.heldOut = weightsFile{f.state.HeldOut, f.report.HeldOutSHA256}
+	f.trials = weightsFile{f.state.Trials, f.report.TrialsSHA256}
+	if counts.Used != s.Counts.Used || f.report.Rows != counts.Used {
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed",
+			s.Counts.Used, counts.Used, f.report.Rows)
+	}
+	return f, nil
+}
+
+// solveFor replaces the weights by those for another λ, from the same sums.
+func (f *sumsFit) solveFor(ctx context.Context, lambda float64) error {
+	st := f.stateOf(f.pass, lambda)
+	st.Chosen = []float64{lambda}
+	if err := f.solve(ctx, f.pass, st, "solving for the chosen lambda"); err != nil {
+		return err
+	}
+	fit, err := f.loadFit(ctx, st, f.Outputs(), f.Fit)
+	if err != nil {
+		return err
+	}
+	f.heldOut, f.discriminants = weightsFile{st.HeldOut, fit.HeldOutSHA256}, fit.Discriminants
+	return nil
+}
+
+// solve solves for the weights from existing sums, unless an earlier run has. phase describes it for the user.
+func (t *Training) solve(ctx context.Context, pass *gram.Pass, st gram.State, phase string) error {
+	fitted, err := t.fitted(ctx, st)
+	if err != nil || fitted {
+		return err
+	}
+	sc, err := t.Store(ctx, pass)
+	if err != nil {
+		return err
+	}
+	t.Progress.Phase(phase, 0)
+	defer t.Progress.Done()
+	return t.Run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) })
+}
+
+// stripesOf returns the number of stripes into which the sums of a pass are split.
+func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
+	most := t.stripes
+	if pass.Fold.Rows {
+		most = min(most, pass.Fold.Folds)
+	}
+	return len(ridge.CutStripes(shape, pass.Fold.Sums(), most))
+}
+
+// sumsText describes the sums of a pass, or the rows that it stores.
+func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
+	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Sums(), "sum"),
+		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane")), "added up"
+	if pass.Fold.Rows {
+		text, striped = report.Bytes(spec.RowBytes(shape, t.Counts.Used))+" of features", "stored"
+	}
+	if pass.Stripes > 1 {
+		text += fmt.Sprintf(", %s in %d stripes, for each of which the rows are read", striped, pass.Stripes)
+	}
+	return text
+}
+
+// stateOf returns the names of the files of a pass that sums rows, and of a solve from its sums. The names depend
+// on the pass, so it must be complete, and on what else the solve depends on: solve.
+func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
+	name := func(file string, further ...any) string {
+		return t.Work.File(file, append([]any{engine.Program(), pass}, further...)...)
+	}
+	return gram.State{
+		Dir: storage.Join(t.Work.Dir, "parts"), Reports: name("fold.reports"), Sum: name("sum.jsonl"),
+		Fit: name("fit.json", solve...), Weights: name("weights.safetensors", solve...),
+		HeldOut: name("held.safetensors", solve...), Trials: name("trials.safetensors", solve...),
+		Spread: name("spread.safetensors", solve...),
+	}
+}
+
+// countSummed counts the rows that a pass has summed, by its reports. failed is the error of the pass; errors
+// in the reports are more specific and take precedence.
+func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State,
+	failed error) (counts job.Counts, lines []gram.Report, err error) {
+	lines, err = job.ReadReports[gram.Report](ctx, st.Reports)
+	if failed != nil && err != nil {
+		return counts, nil, failed // there are no reports yet
+	}
+	if err != nil {
+		return counts, nil, err
+	}
+	reports := make([]dataset.Report, len(lines))
+	var saturated int64
+	for i, line := range lines {
+		reports[i] = line.Report
+		saturated += line.Saturated
+	}
+	// Errors of reading rows take precedence over errors of the solve.
+	if err := transforms.FaultOfReports(reports); err != nil {
+		return counts, nil, err
+	}
+	if saturated > 0 {
+		return counts, nil, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe "+
+			"%d times or more: the rows have a different scale than the recipe was made for; see --scale",
+			report.Groups(saturated), t.Recipe.Name, features.MaxSteps/pass.Fold.Steps)
+	}
+	if failed != nil {
+		return counts, nil, failed
+	}
+	counts, err = job.Count(t.Data, reports, t.opts.MaxBadFraction)
+	return counts, lines, err
+}
+
+func readReport(r gram.Report) dataset.Report { return r.Report }
+
+// runFold runs the missing steps: none, the solve, or pass and solve.
+func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) error {
+	if err := job.ForgetFaults(ctx, t.Job, st.Reports, readReport); err != nil {
+		return err
+	}
+	fitted, err := t.fitted(ctx, st)
+	if err != nil {
+		return err
+	}
+	if fitted {
+		t.Progress.Note("found the fitted weights in the work directory")
+		return nil
+	}
+	sc, err := t.Store(ctx, pass)
+	if err != nil {
+		return err
+	}
+	t.Progress.Phase("training", t.Counts.Used*int64(sc.Stripes))
+	defer t.Progress.Done()
+	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) }
+	summed, err := t.Intact(ctx, st.Sum, st.Reports)
+	if err != nil {
+		return err
+	}
+	if summed {
+		t.Progress.Note("found the sums of all rows in the work directory")
+		err := t.Run(ctx, solve)
+		if !exit.Damaged(err) {
+			return err
+		}
+		t.Damage(err)
+	}
+	// In this process the solve is a separate pipeline, so that the memory of the pass is free. A cluster takes
+	// minutes to start another pipeline.
+	apart := t.Engine.InProcess()
+	err = t.Run(ctx, func(s beam.Scope) {
+		parts, reports := gram.Sums(s, sc, st)
+		index := gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
+		if !apart {
+			transforms.Write(s, st.Fit, gram.Solve(s, sc, st, index))
+		}
+	})
+	if err != nil || !apart {
+		return err
+	}
+	return t.Run(ctx, solve)
+}
+
+// fitted reports whether the files that the solve writes exist and are undamaged.
+func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
+	found, err := t.Intact(ctx, st.Reports, st.Fit)
+	if err != nil || !found {
+		return false, err
+	}
+	fit, err := readFit(ctx, st)
+	if err != nil || fit.Coarse {
+		return err == nil, err
+	}
+	err = st.Check(ctx, fit.Written)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case exit.Damaged(err):
+		t.Damage(err)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error) {
+	data, err := storage.ReadState(ctx, st.Fit, transforms.MaxState)
+	if err != nil {
+		return fit, err
+	}
+	if err := json.Unmarshal(data, &fit); err != nil {
+		return fit, fmt.Errorf("pipelines: %s: %w", st.Fit, err)
+	}
+	return fit, nil
+}
+
+// loadFit reads the results of a solve. Unless the grid is too coarse, it sets the weights of f and their leverage.
+func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int, f *Fit) (fit gram.FitReport, err error) {
+	if fit, err = readFit(ctx, st); err != nil || fit.Coarse {
+		return fit, err
+	}
+	if f.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim); err != nil {
+		return fit, err
+	}
+	f.spread = nil
+	if fit.Spread == nil {
+		return fit, nil
+	}
+	own, err := transforms.LoadWeights(ctx, st.Spread, fit.SpreadSHA256, fit.Spread.Probes, t.Recipe.Dim)
+	if err != nil {
+		return fit, err
+	}
+	f.spread = models.NewSpread(own, fit.Spread.Leverage)
+	return fit, nil
+}

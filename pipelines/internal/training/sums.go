@@ -1,0 +1,188 @@
+package training
+
+import (
+	"context"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// summing is a fit by sums before it begins: grids, and the folds that judge.
+type summing struct {
+	*Training
+	Found
+	bits     features.Bits       // grid of the features that the user asks for
+	products float64             // up to so many products of features, 16 bits are used at once
+	grid     *profile.WeightGrid // of weights of rows and classes; nil if all are 1
+	rows     int64               // in the sums, where rows with whole weights count as repeated rows
+	total    int64               // largest sum of weights
+	first    bool                // only the first fold is held out
+	all      bool                // all folds choose λ, although first is true
+}
+
+// summing prepares a fit by sums. classWeights is the option class_weight.
+func (t *Training) summing(bits features.Bits, classWeights []string, products float64, f Found) (*summing, error) {
+	classes, err := iterative.ClassWeights(classWeights, t.classes(), t.ByClass())
+	if err != nil {
+		return nil, spec.Usage(err)
+	}
+	s := &summing{Training: t, Found: f, bits: bits, products: products,
+		grid: profile.NewWeightGrid(t.Weights(), classes, t.ByClass()), first: t.firstJudges(f), all: t.allJudge(f)}
+	s.rows, s.total = ridge.Size(t.Weights(), s.grid)
+	return s, nil
+}
+
+// fit sums the rows, chooses λ, solves for the weights, and judges them. It may sum twice, first on an 8-bit and
+// then on a 16-bit grid.
+func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
+	steps, mayRefine, err := s.firstSteps()
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.fitOn(ctx, steps, mayRefine && s.quick())
+	if err != nil {
+		return nil, err
+	}
+	if f.report.Coarse || mayRefine && s.tooCoarse(f) {
+		fine := s.fineSteps()
+		s.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
+			f.Learner.Lambda, about.GridText(steps), about.GridText(fine))
+		if f, err = s.fitOn(ctx, fine, false); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.finishChoice(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.judge(ctx, f.heldOut); err != nil {
+		return nil, err
+	}
+	f.rule = s.rule(f)
+	return f, nil
+}
+
+// fitOn fits on a grid of that many steps, and chooses λ. With mayRefine, the caller can sum again on a finer
+// grid: if the first fold shows that λ is too small for this one, nothing is fitted and the report is Coarse.
+func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
+	l := s.opts.Lambda
+	folding := s.opts.Folding(s.Weights().Sum, s.first && !s.all)
+	fold := gram.Spec{Recipe: s.Recipe.Sealed, Outputs: s.Outputs(), Steps: steps}
+	switch {
+	case !l.Auto():
+	case steps > features.ByteSteps:
+		fold.Smaller = ridge.SmallerLambda()
+	case mayRefine:
+		fold.Smaller = ridge.NextLambda()
+	}
+	switch s.opts.Intervals {
+	case spec.PlainIntervals:
+		fold.Spread = gram.OneSpread
+	case spec.NoIntervals:
+		fold.Spread = gram.NoSpread
+	}
+	fold.Start = s.startLambda(s.Searched)
+	fold.All = l.Selects() && !s.lambdaByMSE
+	fold.Again = mayRefine && !l.Selects() // held-out rows may choose a larger λ
+	f, err := s.sum(ctx, s.Target, fold, folding)
+	if err != nil {
+		return nil, err
+	}
+	f.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.Judges(), Table: f.report.Table,
+		RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps, ClassWeights: gridWeights(s.grid)}
+	f.classWeights = f.Learner.ClassWeights
+	if s.all {
+		f.Learner.Select = models.ByAllFolds
+		about.OnFirst(f.report.Table, f.report.FoldVariance)
+	}
+	if f.report.Coarse || !l.Selects() {
+		return f, nil // the solve has chosen λ, if any
+	}
+	return f, f.chooseLambda(ctx, s.lambdaByMSE)
+}
+
+// ruledOut returns the values of λ that are not in the table.
+func ruledOut(lambda []float64, table []ridge.Row) []float64 {
+	if len(table) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(lambda), func(l float64) bool {
+		return slices.ContainsFunc(table, func(r ridge.Row) bool { return r.Lambda == l })
+	})
+}
+
+// rule returns how the rows were summed, so that later rows can be summed in the same way.
+func (s *summing) rule(f *sumsFit) *sums.Rule {
+	r := &sums.Rule{Steps: f.pass.Fold.Steps, Components: f.pass.Fold.Components, Weights: s.grid}
+	plan := f.pass.Fold.FoldPlan
+	if s.all { // later training with this recipe holds out the first fold
+		plan = s.opts.Folding(s.Weights().Sum, true).FoldPlan
+	}
+	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
+	if r.Components == 0 {
+		r.Lambda, r.C = s.opts.Lambda.Path, s.opts.Lambda.C
+		if _, folds := s.opts.Lambda.Values(1); folds == 1 && f.shapes == nil {
+			r.Folds, r.Cut = 1, 0 // held-out rows were only used to calibrate
+		}
+	}
+	if f.weights != nil {
+		r.WeightColumn = f.weights.Column
+		if f.weights.Equal() {
+			r.Weight = f.weights.Max
+		}
+	}
+	if r.Folds > 1 || s.Recipe.Recodes {
+		r.Frequent, r.Split = s.Copies.Frequency(), s.Rule
+	}
+	return r
+}
+
+// gridWeights returns the weights of the classes in sums with that grid of weights, nil if all are 1.
+func gridWeights(grid *profile.WeightGrid) (weights []float64) {
+	if grid != nil {
+		for c := range grid.Classes {
+			weights = append(weights, grid.Class(c))
+		}
+	}
+	return weights
+}
+
+// rowWeights describes the weights of the rows, nil if they have none. grid is the grid of weights in sums; nil for
+// rounds.
+func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
+	if t.Profile.Weights == nil {
+		return nil
+	}
+	w := &models.RowWeights{Column: dataset.RoleName(t.Data, dataset.WeightRole), Weights: *t.Profile.Weights}
+	if !w.Equal() {
+		w.Grid = grid
+	}
+	return w
+}
+
+// tooMany returns an error if there are so many rows that sums of features on a grid of that many steps are not
+// exact. grid is the grid of weights.
+func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps int) error {
+	_, total := ridge.Size(t.Weights(), grid)
+	most := shape.MaxRows(steps)
+	switch {
+	case total <= most:
+		return nil
+	case grid != nil:
+		return exit.Refuse("pipelines: the weights of %s rows are too large together: sums are exact for up to %s in units "+
+			"of their grid, which is that of the first rows; write smaller weights, or train a recipe on rows with these",
+			report.Groups(t.Counts.Used), report.Groups(most))
+	}
+	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows", report.Groups(t.Counts.Used),
+		report.Groups(most))
+}

@@ -1,0 +1,77 @@
+package training
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+// surveyed has the number of rows to learn from, and a sample of them.
+type surveyed struct {
+	rows    int64
+	weights *profile.Weights // of those rows
+	sample  iterative.Block  // the sample as features
+	file    string           // name of the file with the sample, for a joint learner
+}
+
+// survey counts the rows outside the first fold, and maps a sample of them to features, as far as the learner
+// needs it.
+func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
+	l, folds := r.learner, r.folds
+	// Initial weights determine the scale of the targets.
+	scales, samples, most := r.Target.Grid != nil && l.Common().Init == "", l.Samples(r.Recipe.Dim), 0
+	if l.Joint() {
+		most = max(samples, 1000) // targets are scaled by the spread in the sample, too
+	}
+	if folds == 0 && samples == 0 && !scales {
+		return &surveyed{rows: r.Counts.Used, weights: r.Weights()}, nil
+	}
+	sum, err := r.SurveyRows(ctx, folds, most)
+	if err != nil {
+		return nil, err
+	}
+	s := &surveyed{weights: sum.Result().Weights}
+	if s.weights == nil {
+		s.weights = r.Weights()
+	}
+	if s.rows, err = r.LearnedFrom(sum, folds); err != nil {
+		return nil, err
+	}
+	var from, to *linear.TargetGrid
+	if scales {
+		from, to = &r.Target.Grid[0], iterative.SampleSpread(sum, r.Target.Grid[0])
+		r.Target.Grid = linear.Grids{*to}
+	}
+	if samples > 0 {
+		s.sample, err = r.sampled(sum, from, to, samples)
+	}
+	if err == nil && l.Joint() {
+		s.file, err = r.KeepSample(ctx, iterative.EncodeSample(s.sample))
+		s.sample = iterative.Block{}
+	}
+	return s, err
+}
+
+// sample returns a sample of all rows with their labels.
+func (t *Training) sample(ctx context.Context) (iterative.Block, error) {
+	sum, err := t.SurveyRows(ctx, 0, 0)
+	if err != nil {
+		return iterative.Block{}, err
+	}
+	return t.sampled(sum, nil, nil, iterative.SampleRows(t.Recipe.Dim))
+}
+
+// sampled calls iterative.SampleFeatures with the feature map of the training run.
+func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (iterative.Block, error) {
+	recipe, err := t.Recipe.Sealed.Open()
+	if err != nil {
+		return iterative.Block{}, err
+	}
+	m, err := recipe.New()
+	if err != nil {
+		return iterative.Block{}, err
+	}
+	return iterative.SampleFeatures(sum, m, from, to, most), nil
+}
