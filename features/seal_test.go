@@ -68,7 +68,8 @@ var every = map[string]features.Recipe{
 	"patches": patches.Recipe{Shape: picture, Patch: 2, Cells: 1, Floor: 1e-3, Threshold: 0.25, Bound: 1. / 3,
 		Filters: slices.Repeat(features.Floats{1. / 3, -2, 0, 3e38}, 3), Bias: features.Floats{1e-45}},
 	"skeleton": skeleton.Compositional{Out: 8, Sampler: skeleton.Hybrid, Seed: 6,
-		Skeleton: skeleton.Connected(4, skeleton.Space{Circle: 2}, skeleton.Activation{Exponential: 1.0 / 3})},
+		Skeleton: skeleton.Skeleton{Columns: 4, Space: skeleton.Space{Circle: 2},
+			Layers: []skeleton.Layer{{Full: true, Activation: skeleton.Activation{Exponential: 1.0 / 3}}}}},
 	"columns": preprocess.Columns{Slots: []preprocess.Slot{
 		{Number: &preprocess.Number{Fill: 0.1, Missing: 1. / 3}}, {Number: &preprocess.Number{Fill: 3e38}},
 		{OneHot: &preprocess.OneHot{Values: 3, Weight: 0.7, Missing: true}},

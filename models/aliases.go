@@ -28,8 +28,8 @@ const AliasFile = "aliases.json"
 // AliasFormat is the version of the file that this program writes, and the newest that it reads.
 const AliasFormat = 1
 
-// MaxEarlier is the number of former champions that Aliases remember in addition to Previous.
-const MaxEarlier = 30
+// maxEarlier is the number of former champions that Aliases remember in addition to Previous.
+const maxEarlier = 30
 
 // Aliases is the content of the file of aliases. A model is named by its directory within the directory of
 // models; "" means none.
@@ -53,7 +53,7 @@ func (s *Aliases) Promote(model string) {
 	if s.Previous != "" {
 		s.Earlier = slices.Insert(s.Earlier, 0, s.Previous)
 	}
-	s.Earlier = s.Earlier[:min(len(s.Earlier), MaxEarlier)]
+	s.Earlier = s.Earlier[:min(len(s.Earlier), maxEarlier)]
 	s.Previous, s.Champion = s.Champion, model
 	if s.Challenger == model {
 		s.Challenger = ""
@@ -104,8 +104,8 @@ func ValidAlias(name string) error {
 
 var errNewer = errors.New("which a newer version of bochner wrote")
 
-// DecodeAliases decodes a file of aliases.
-func DecodeAliases(data []byte) (*Aliases, error) {
+// decodeAliases decodes a file of aliases.
+func decodeAliases(data []byte) (*Aliases, error) {
 	s := new(Aliases)
 	var version struct {
 		Format int `json:"format"`
@@ -120,7 +120,7 @@ func DecodeAliases(data []byte) (*Aliases, error) {
 	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", AliasFile, err)
 	}
-	if s.Format < 1 || s.Events < 1 || len(s.Last) == 0 || len(s.Earlier) > MaxEarlier {
+	if s.Format < 1 || s.Events < 1 || len(s.Last) == 0 || len(s.Earlier) > maxEarlier {
 		return nil, fmt.Errorf("%s: format %d, %d events, %d earlier champions: not a file of aliases", AliasFile, s.Format,
 			s.Events, len(s.Earlier))
 	}
@@ -158,7 +158,7 @@ func ReadAliases(ctx context.Context, dir string) (*Aliases, []byte, error) {
 		case err != nil:
 			return nil, nil, err
 		}
-		s, err := DecodeAliases(data)
+		s, err := decodeAliases(data)
 		if err != nil && !errors.Is(err, errNewer) {
 			if rebuilt, failed := rebuild(ctx, dir, fmt.Sprintf("is damaged (%v)", err)); failed != nil || rebuilt != nil {
 				s, err = rebuilt, failed

@@ -78,7 +78,7 @@ func TestDamagedAliasesAreRefused(t *testing.T) {
 		`{"format":1,"events":1,"last":{},"champion":"history"}`: "cannot be the name",
 		`{"format":1,"events":0,"last":{}}`:                      "not a file of aliases",
 	} {
-		if _, err := DecodeAliases([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := decodeAliases([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -91,7 +91,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(data)
 	f.Add([]byte(`{"format":1,"events":1,"last":{}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := DecodeAliases(data)
+		s, err := decodeAliases(data)
 		if err != nil {
 			return
 		}
@@ -99,7 +99,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := DecodeAliases(text)
+		again, err := decodeAliases(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -110,7 +110,7 @@ func (a *Applier) Apply(x []float32, n int) Applied {
 	if p.Weights != nil {
 		a.likeliest = grow(a.likeliest, n)
 		output.Likeliest = a.likeliest
-		Likeliest(output.Likeliest, output.Probabilities, output.Scores, n, k)
+		score.Likeliest(output.Likeliest, nil, output.Probabilities, output.Scores, n, k)
 	}
 	return output
 }

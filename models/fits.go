@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Replaceable returns an error unless m can replace the first model that a handle opened: m gets the same
+// replaceable returns an error unless m can replace the first model that a handle opened: m gets the same
 // rows, and readers expect the same kind of predictions.
 //
 // It must have the same task. A regression or embedding must have outputs of the same names, because each
@@ -14,7 +14,7 @@ import (
 // added. Columns are matched by name: m may use fewer columns than the first, and have other levels and
 // missing codes. But a column that the first lacks, or has with another type, may be missing from the rows.
 // Without names rows must have the same length.
-func Replaceable(first, m *Model) error {
+func replaceable(first, m *Model) error {
 	if a, b := first.Manifest.Task, m.Manifest.Task; a != b {
 		return other("it is for %s, and not for %s", b, a)
 	}

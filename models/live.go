@@ -39,8 +39,8 @@ type shared struct {
 
 	// looking is held during a lookup. It guards:
 	looking sync.Mutex
-	first   *Model // with which Replaceable compares others
-	unfit   string // digest of the last model that was not Replaceable
+	first   *Model // with which replaceable compares others
+	unfit   string // digest of the last model that was not replaceable
 	why     error  // the reason
 	told    string // error that was logged last
 
@@ -212,7 +212,7 @@ func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := Replaceable(s.first, m); err != nil {
+	if err := replaceable(s.first, m); err != nil {
 		s.unfit, s.why = m.Manifest.SHA256, Bad(dir, err)
 		return false, s.why
 	}

@@ -445,7 +445,7 @@ func TestWhichModelsFit(t *testing.T) {
 		{"no names", unnamed, unnamed, ""},
 		{"names, where there were none", unnamed, nil, "rows have 4 numbers, named true"},
 	} {
-		err := Replaceable(load(test.first), load(test.second))
+		err := replaceable(load(test.first), load(test.second))
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", test.what, err, test.want)
 		}

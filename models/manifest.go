@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Format is the version of the model directory.
-const Format = 1
+// manifestFormat is the version of the model directory.
+const manifestFormat = 1
 
 // Names of the files of a model directory.
 const (
@@ -311,7 +311,7 @@ func Sealed(data []byte) bool {
 // Encode returns the content of manifest.json and sets Format and SHA256. It fails if Load would refuse the
 // manifest, or if JSON cannot represent a number.
 func (m *Manifest) Encode() ([]byte, error) {
-	m.Format = Format
+	m.Format = manifestFormat
 	if _, err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
 	}
@@ -335,8 +335,9 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 	if version.Kind == "sums" {
 		return nil, nil, errors.New("is a directory of sums, not a model; bochner fit makes a model of sums")
 	}
-	if version.Format > Format {
-		return nil, nil, fmt.Errorf("format version %d, this program reads %d; upgrade bochner", version.Format, Format)
+	if version.Format > manifestFormat {
+		return nil, nil, fmt.Errorf("format version %d, this program reads %d; upgrade bochner", version.Format,
+			manifestFormat)
 	}
 	if !Sealed(data) {
 		return nil, nil, errors.New(ManifestFile +

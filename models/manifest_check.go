@@ -18,7 +18,7 @@ func (m *Manifest) check() (features.Recipe, error) {
 		return nil, err
 	}
 	if m.Format < 1 {
-		return nil, fmt.Errorf("format version %d, want %d", m.Format, Format)
+		return nil, fmt.Errorf("format version %d, want %d", m.Format, manifestFormat)
 	}
 	if m.Features < 1 || m.Features > loss.MaxDim {
 		return nil, fmt.Errorf("%d features, want 1 to %d", m.Features, loss.MaxDim)

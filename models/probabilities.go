@@ -76,19 +76,8 @@ func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
 	}
 }
 
-// Likeliest stores in dst the most probable class of each of n rows, given its probabilities and scores,
-// both row-major with a number for each output. Of several it is the one with the largest score; of several
-// of those, the first. So the class and the probabilities of a row never contradict each other. It panics
-// if a slice is too short.
-//
-// The class with the largest score need not be the most probable one, because curves of classes may cross.
-// Isotonic curves have steps, and often give equal probabilities.
-func Likeliest(dst []int32, probabilities, scores []float32, n, outputs int) {
-	score.Likeliest(dst, nil, probabilities, scores, n, outputs)
-}
-
 // Classes stores in dst the predicted class of each of n rows: the class with the largest product of
-// probability and weight, with ties as in Likeliest. Without weights it is the most probable class.
+// probability and weight, with ties as in score.Likeliest. Without weights it is the most probable class.
 func (p *Probabilities) Classes(dst []int32, probabilities, scores []float32, n, outputs int) {
 	score.Likeliest(dst, p.Weights, probabilities, scores, n, outputs)
 }

@@ -68,9 +68,9 @@ func (l *Lane) log(ctx context.Context, message string, fields ...any) {
 	logLine(ctx, message, append(of, fields...)...)
 }
 
-// Shards returns the shards of the lane. Shards are assigned in descending order of size, each
+// shards returns the shards of the lane. Shards are assigned in descending order of size, each
 // to the lane with the least to read. Which lane reads a shard does not change results.
-func (l *Lane) Shards(p *Pass) []dataset.Shard { return l.Scan.assign(&p.Data, p.Shards)[l.Number] }
+func (l *Lane) shards(p *Pass) []dataset.Shard { return l.Scan.assign(&p.Data, p.Shards)[l.Number] }
 
 // BlockFunc processes a block of rows, which it owns until it returns. The first argument is the
 // place where the shard of the rows begins.
@@ -83,7 +83,7 @@ type BlockFunc func(profile.FoldPlace, *rows.Block) error
 // Saver; problems of the data are in the reports.
 func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc,
 	done func(*dataset.Report) error) error {
-	shards := l.Shards(p)
+	shards := l.shards(p)
 	first, end := l.rest(len(shards))
 	saving := l.newSaving(first)
 	n, err := saving.restore(ctx, l, end-first)

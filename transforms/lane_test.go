@@ -61,7 +61,7 @@ func TestEveryShardIsInOneLane(t *testing.T) {
 			var all []dataset.Shard
 			most := 0
 			for lane := range lanes {
-				mine := laneOf(t, lanes, lane).Shards(p)
+				mine := laneOf(t, lanes, lane).shards(p)
 				all = append(all, mine...)
 				most = max(most, len(mine))
 			}
@@ -82,7 +82,7 @@ func TestLanesHaveAboutAsMuchToRead(t *testing.T) {
 	}
 	for lane := range 4 {
 		var n int64
-		for _, s := range laneOf(t, 4, lane).Shards(p) {
+		for _, s := range laneOf(t, 4, lane).shards(p) {
 			n += s.End - s.Start
 		}
 		if n < at/4-50 || n > at/4+50 {

@@ -52,7 +52,7 @@ func WriteShards(ctx context.Context, l *Lane, p *Pass, dir string,
 			err = cmp.Or(failed, err)
 		}
 	}()
-	for shard, source := range l.Ahead(b.ctx, p) {
+	for shard, source := range l.shardsAhead(b.ctx, p) {
 		files := &ShardFiles{ctx: b.ctx, dir: dir}
 		w, err := write(shard, source, files)
 		if err != nil {

@@ -139,9 +139,9 @@ func (l *Lane) lasts(d time.Duration) {
 	}
 }
 
-// Ahead yields the shards of the lane, as Dataset.Ahead does, as long as the lane can claim them.
-func (l *Lane) Ahead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
-	shards := l.Shards(p)
+// shardsAhead yields the shards of the lane, as Dataset.Ahead does, as long as the lane can claim them.
+func (l *Lane) shardsAhead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
+	shards := l.shards(p)
 	from, to := l.rest(len(shards))
 	return l.ahead(ctx, p, shards[:to], from)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// MaxOut is the largest number of features of a recipe.
-const MaxOut = 1 << 24
+// maxOut is the largest number of features of a recipe.
+const maxOut = 1 << 24
 
 // maxValues bounds the memory of the frequencies: 2²⁸ numbers, 1 GiB. A recipe of a few bytes can ask for
 // any number, and nothing else in a model bounds them. Structured frequencies take hardly any memory.
@@ -55,8 +55,8 @@ func (d *draw) validate() error {
 		return fail("in must be 1 to %d (have %d)", rows.MaxDim, d.in)
 	case d.form > Offset:
 		return fail("form must be paired or offset (have %v)", d.form)
-	case d.out < 1 || d.out > MaxOut:
-		return fail("out must be 1 to %d (have %d)", MaxOut, d.out)
+	case d.out < 1 || d.out > maxOut:
+		return fail("out must be 1 to %d (have %d)", maxOut, d.out)
 	case d.form == Paired && d.out%2 != 0:
 		return fail("out must be even in the paired form (have %d)", d.out)
 	case int(d.scheme) >= len(drawNames):

@@ -8,16 +8,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Map is the map of random Fourier features of any kernel, with the frequencies
+// featureMap is the map of random Fourier features of any kernel, with the frequencies
 // as a dense matrix. It is immutable and safe for concurrent use.
-type Map struct {
+type featureMap struct {
 	weights *blas.Weights
 	in, out int
 	form    Form
 	reach   float32 // see features.Overflows
 }
 
-var _ features.Gridded = (*Map)(nil)
+var _ features.Gridded = (*featureMap)(nil)
 
 // build draws the map.
 func (d *draw) build() (features.Map, error) {
@@ -55,21 +55,22 @@ func (d *draw) gather(c *features.Compact) (features.Map, error) {
 }
 
 // dense draws the map for rows of length in. pack packs the frequencies.
-func (d *draw) dense(in int, pack func(w, offsets []float32) *blas.Weights) (*Map, error) {
+func (d *draw) dense(in int, pack func(w, offsets []float32) *blas.Weights) (*featureMap, error) {
 	n := d.frequencies()
 	w := make([]float32, n*d.in)
 	if err := d.turns(w, 0, n); err != nil {
 		return nil, err
 	}
-	return &Map{weights: pack(w, d.offsets(0, n)), in: in, out: d.out, form: d.form, reach: features.Reach(w, d.in)}, nil
+	return &featureMap{weights: pack(w, d.offsets(0, n)), in: in, out: d.out, form: d.form,
+		reach: features.Reach(w, d.in)}, nil
 }
 
 // Dims returns the row length and the number of features.
-func (m *Map) Dims() (in, out int) { return m.in, m.out }
+func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling goroutine. If an angle
 // overflows float32, the row's features are NaN. It panics if a slice is too short.
-func (m *Map) Apply(dst, x []float32, n int) {
+func (m *featureMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("fourier: Apply: slice too short")
 	}
@@ -85,7 +86,7 @@ func (m *Map) Apply(dst, x []float32, n int) {
 // features whose angle overflows float32 are counted. The 8-bit grid makes inner products larger by a
 // factor of 1.00015 on average, because the many cosines near ±1 are mostly rounded outwards; the remaining
 // error is 10⁻⁵. It panics if x is too short.
-func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("fourier: Quantize: slice too short, or too many rows")
 	}
@@ -101,10 +102,10 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 }
 
 // Step returns √(2/D)/127.
-func (m *Map) Step() float64 { return m.bound() / 127 }
+func (m *featureMap) Step() float64 { return m.bound() / 127 }
 
 // bound is the largest magnitude of a feature.
-func (m *Map) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
+func (m *featureMap) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
 // Offsets returns the offsets of all frequencies of a recipe of this package, in turns; nil in the paired
 // form.

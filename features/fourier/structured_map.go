@@ -11,13 +11,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// StructuredMap is the map of a structured draw, applied by Walsh–Hadamard
+// structuredMap is the map of a structured draw, applied by Walsh–Hadamard
 // transforms. It is immutable and safe for concurrent use.
 //
 // The row, padded with zeros, is multiplied by signs and transformed three times, with D₃ first. An angle
 // in turns is then the transform times the factor 1/(2πσ·d'), and in the offset form plus the offset in one
 // fused multiply-add.
-type StructuredMap struct {
+type structuredMap struct {
 	in, out int
 	form    Form
 	blocks  int // of size frequencies each; the last may be partly used
@@ -29,7 +29,7 @@ type StructuredMap struct {
 	scratch sync.Pool    // of *[]float32
 }
 
-var _ features.Gridded = (*StructuredMap)(nil)
+var _ features.Gridded = (*structuredMap)(nil)
 
 // buildStructured draws the signs.
 func (d *draw) buildStructured() (features.Map, error) {
@@ -39,7 +39,7 @@ func (d *draw) buildStructured() (features.Map, error) {
 	if infinite(float32(perTurn * math.Sqrt(float64(size)))) {
 		return nil, d.tooLarge(0)
 	}
-	m := &StructuredMap{in: d.in, out: d.out, form: d.form, size: size, used: d.frequencies(),
+	m := &structuredMap{in: d.in, out: d.out, form: d.form, size: size, used: d.frequencies(),
 		offsets: d.offsets(0, d.frequencies())}
 	m.blocks = (m.used + size - 1) / size
 	for i := range m.signs {
@@ -57,11 +57,11 @@ func (d *draw) buildStructured() (features.Map, error) {
 }
 
 // Dims returns the row length and the number of features.
-func (m *StructuredMap) Dims() (in, out int) { return m.in, m.out }
+func (m *structuredMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling goroutine. A row with a
 // number that is not finite gets NaN. It panics if a slice is too short.
-func (m *StructuredMap) Apply(dst, x []float32, n int) {
+func (m *structuredMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("fourier: Apply: slice too short")
 	}
@@ -77,9 +77,9 @@ func (m *StructuredMap) Apply(dst, x []float32, n int) {
 	}
 }
 
-// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, like Map.Quantize. Only NaN
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, like featureMap.Quantize. Only NaN
 // is out of bounds; it becomes 0 and is counted. It panics if x is too short.
-func (m *StructuredMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *structuredMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("fourier: Quantize: slice too short, or too many rows")
 	}
@@ -106,13 +106,13 @@ func (m *StructuredMap) Quantize(dst *features.Grid, x []float32, n, threads int
 }
 
 // Step returns √(2/D)/127.
-func (m *StructuredMap) Step() float64 { return m.bound() / 127 }
+func (m *structuredMap) Step() float64 { return m.bound() / 127 }
 
 // bound is the largest magnitude of a feature.
-func (m *StructuredMap) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
+func (m *structuredMap) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
 // take returns n numbers of scratch memory, which the caller puts back into m.scratch.
-func (m *StructuredMap) take(n int) *[]float32 {
+func (m *structuredMap) take(n int) *[]float32 {
 	s, ok := m.scratch.Get().(*[]float32)
 	if !ok {
 		s = new([]float32)
@@ -128,11 +128,11 @@ func (m *StructuredMap) take(n int) *[]float32 {
 const runNumbers = 1 << 14
 
 // run returns the number of rows that are transformed together, a multiple of 4.
-func (m *StructuredMap) run() int { return max(4, runNumbers/(m.blocks*m.size)&^3) }
+func (m *structuredMap) run() int { return max(4, runNumbers/(m.blocks*m.size)&^3) }
 
 // cosines stores scale times the cosines, and sines, of the transform of a row. It
 // overwrites angles.
-func (m *StructuredMap) cosines(dst, angles []float32, scale float32) {
+func (m *structuredMap) cosines(dst, angles []float32, scale float32) {
 	angles = angles[:m.used]
 	blas.Affine(angles, angles, m.factor, m.offsets, 1)
 	if m.form == Paired {
@@ -143,7 +143,7 @@ func (m *StructuredMap) cosines(dst, angles []float32, scale float32) {
 }
 
 // transform stores H D₁ H D₂ H D₃ x of the rows in t, for all blocks; H has elements ±1.
-func (m *StructuredMap) transform(t, x []float32, rows int) {
+func (m *structuredMap) transform(t, x []float32, rows int) {
 	all := m.blocks * m.size
 	for i := range rows {
 		row := x[i*m.in : (i+1)*m.in]

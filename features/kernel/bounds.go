@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// Largest is the largest number of features that Features returns.
-const Largest = 1 << 40
+// largest is the largest number of features that Features returns.
+const largest = 1 << 40
 
 // Pairs bounds the errors of a given number of pairs of rows together, by the union bound.
 type Pairs struct {
@@ -98,9 +98,9 @@ func Features(b Bound, epsilon, delta float64) (int, error) {
 	if err := errors.Join(b.validate(), check(epsilon, delta)); err != nil {
 		return 0, err
 	}
-	n := 1 + sort.Search(Largest, func(n int) bool { return b.logFailure(float64(n+1), epsilon) <= math.Log(delta) })
-	if n > Largest {
-		return 0, fmt.Errorf("bounds: more than %d features; raise epsilon", Largest)
+	n := 1 + sort.Search(largest, func(n int) bool { return b.logFailure(float64(n+1), epsilon) <= math.Log(delta) })
+	if n > largest {
+		return 0, fmt.Errorf("bounds: more than %d features; raise epsilon", largest)
 	}
 	return n, nil
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Map is the map of a Recipe. It does not change and is safe for concurrent use.
-type Map struct {
+// featureMap is the map of a Recipe. It does not change and is safe for concurrent use.
+type featureMap struct {
 	in, out   int
 	landmarks []float32 // out×in
 	of        *fourier.Radial
 	scratch   sync.Pool // of *[]float64, distances from a row to the landmarks
 }
 
-var _ features.Ranged = (*Map)(nil)
+var _ features.Ranged = (*featureMap)(nil)
 
 // New returns the map. It fails if a field is invalid or the file is not available.
 func (r Recipe) New() (features.Map, error) {
@@ -26,7 +26,7 @@ func (r Recipe) New() (features.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Map{landmarks: x, of: fourier.RadialOf(r.Of)}
+	m := &featureMap{landmarks: x, of: fourier.RadialOf(r.Of)}
 	m.in, m.out = r.Dims()
 	m.scratch.New = func() any {
 		t := make([]float64, m.out)
@@ -36,11 +36,11 @@ func (r Recipe) New() (features.Map, error) {
 }
 
 // Dims returns the row length and the number of landmarks.
-func (m *Map) Dims() (in, out int) { return m.in, m.out }
+func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, each computed in float64 and rounded once. A row
 // with NaN gets NaN. It panics if a slice is too short.
-func (m *Map) Apply(dst, x []float32, n int) {
+func (m *featureMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("landmarks: Apply: slice too short")
 	}
@@ -48,7 +48,7 @@ func (m *Map) Apply(dst, x []float32, n int) {
 }
 
 // each stores of(k) for the kernel k of each of n rows with each landmark.
-func (m *Map) each(dst, x []float32, n int, of func(k float64) float32) {
+func (m *featureMap) each(dst, x []float32, n int, of func(k float64) float32) {
 	scratch := m.scratch.Get().(*[]float64)
 	defer m.scratch.Put(scratch)
 	t := *scratch
@@ -70,12 +70,12 @@ func (m *Map) each(dst, x []float32, n int, of func(k float64) float32) {
 
 // Quantize stores the features of the n ≤ features.MaxRows rows of x in dst, rounded to its grid. NaN
 // becomes 0 and is counted in saturated. It panics if x is too short.
-func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
 }
 
 // Ranges returns the centre and half length of each feature's range, ½ and ½.
-func (m *Map) Ranges() (centre, half []float64) {
+func (m *featureMap) Ranges() (centre, half []float64) {
 	half = make([]float64, m.out)
 	for j := range half {
 		half[j] = 0.5
@@ -84,14 +84,14 @@ func (m *Map) Ranges() (centre, half []float64) {
 }
 
 // Step returns the size of a step of the 8-bit grid.
-func (m *Map) Step() float64 { return 0.5 / features.ByteSteps }
+func (m *featureMap) Step() float64 { return 0.5 / features.ByteSteps }
 
 // Wide returns true, which asks for the 16-bit grid: 8 bits are too coarse for features of a wide kernel.
-func (m *Map) Wide() bool { return true }
+func (m *featureMap) Wide() bool { return true }
 
 // steps maps rows to steps of the grid.
 type steps struct {
-	*Map
+	*featureMap
 	most float64
 }
 

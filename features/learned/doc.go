@@ -23,7 +23,7 @@
 //  1. Encode writes Frequencies as such a file.
 //  2. Provide makes the file available to all recipes of this process with its hash. RecipeOf does
 //     the same and returns a recipe.
-//  3. Recipe.New returns the Map. It fails if no file with the hash was provided, so provide the
+//  3. Recipe.New returns the map. It fails if no file with the hash was provided, so provide the
 //     file before you open the recipe of a model.
 //
 // Options are the options of the kernel "learned".
@@ -33,7 +33,7 @@
 // Harmonics is the rotation-invariant counterpart: its features are real spherical harmonics on the
 // sphere S^{d−1} of R^d, for any d ≥ 2 (Bullins, Zhang & Zhang, "Not-So-Random Features", ICLR
 // 2018, Section 2.1 and Appendix B). First lists harmonics to choose from, Harmonics.New returns
-// the HarmonicMap, and HarmonicOptions are the options of the kernel "harmonic".
+// the map, and HarmonicOptions are the options of the kernel "harmonic".
 //
 // A harmonic in d coordinates is a product. It has one factor for each coordinate from the last
 // down to the third, and one for the first two (Higuchi, "Symmetric tensor spherical harmonics on
@@ -59,7 +59,7 @@
 //
 // where C_ℓ is the Gegenbauer polynomial of index (d−2)/2. Hence |Y| ≤ √N(d,ℓ) on the sphere.
 //
-// There are N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2) harmonics of degree ℓ (Number). They are numbered
+// There are N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2) harmonics of degree ℓ (number). They are numbered
 // from 0, by ascending ℓ_{d−1}, then ℓ_{d−2}, and so on. For ℓ_2 ≥ 1 the real part comes before
 // the imaginary part.
 //

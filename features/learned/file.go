@@ -72,9 +72,9 @@ func Encode(f *Frequencies) ([]byte, error) {
 	return safetensors.Encode(nil, tensors...), nil
 }
 
-// Decode reads a file that Encode wrote. It returns an error if the file or its frequencies are
+// decodeFile reads a file that Encode wrote. It returns an error if the file or its frequencies are
 // invalid.
-func Decode(data []byte) (*Frequencies, error) {
+func decodeFile(data []byte) (*Frequencies, error) {
 	f, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("learned: frequencies: %w", err)
@@ -114,7 +114,7 @@ var provided features.Provided[Frequencies]
 // Provide makes a file of frequencies available to all recipes of this process that name its hash.
 // It returns the SHA-256 of the file in hexadecimal, or an error if the file is invalid. Providing
 // the same file again does nothing.
-func Provide(data []byte) (sum string, err error) { return provided.Provide(data, Decode) }
+func Provide(data []byte) (sum string, err error) { return provided.Provide(data, decodeFile) }
 
 // Forget removes the frequencies with the given SHA-256 from this process, so that a program can
 // open many models one after the other. Existing maps keep working.

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// HarmonicMap is the feature map of Harmonics. It is immutable and safe for concurrent use.
-type HarmonicMap struct {
+// harmonicMap is the feature map of Harmonics. It is immutable and safe for concurrent use.
+type harmonicMap struct {
 	in       int
 	terms    []term
 	families []family
@@ -20,7 +20,7 @@ type HarmonicMap struct {
 	scratch  sync.Pool // of *scratch
 }
 
-var _ features.Gridded = (*HarmonicMap)(nil)
+var _ features.Gridded = (*harmonicMap)(nil)
 
 // term is one feature as a product: scale times an element of scratch.base times elements of
 // scratch.values.
@@ -48,8 +48,8 @@ type scratch struct {
 }
 
 // newMap returns the map of the harmonics with amplitude 1, without its bound.
-func newMap(d int, terms []Term) *HarmonicMap {
-	m := &HarmonicMap{in: d, terms: make([]term, len(terms))}
+func newMap(d int, terms []Term) *harmonicMap {
+	m := &harmonicMap{in: d, terms: make([]term, len(terms))}
 	paths := make([]path, len(terms))
 	largest := map[[2]int]int{} // largest n of each family (k, ℓ_{k−1})
 	for j, t := range terms {
@@ -94,7 +94,7 @@ func newFamily(k, below, n, at int) family {
 	return f
 }
 
-func (m *HarmonicMap) newScratch() *scratch {
+func (m *harmonicMap) newScratch() *scratch {
 	return &scratch{
 		unit: make([]float64, m.in), squares: make([]float64, m.in),
 		base: make([]float64, 2*(m.powers+1)), values: make([]float64, m.values),
@@ -102,7 +102,7 @@ func (m *HarmonicMap) newScratch() *scratch {
 }
 
 // row stores the features of the row x in dst, in float64.
-func (m *HarmonicMap) row(dst []float64, x []float32, s *scratch) {
+func (m *harmonicMap) row(dst []float64, x []float32, s *scratch) {
 	var square float64
 	for _, v := range x {
 		square += float64(float64(v) * float64(v))
@@ -144,12 +144,12 @@ func (m *HarmonicMap) row(dst []float64, x []float32, s *scratch) {
 }
 
 // Dims returns the row length and the number of harmonics.
-func (m *HarmonicMap) Dims() (in, out int) { return m.in, len(m.terms) }
+func (m *harmonicMap) Dims() (in, out int) { return m.in, len(m.terms) }
 
 // Apply stores the features of the n rows of x (n×in, row-major) in dst (n×out), computed in
 // float64 and then rounded. It runs on one thread. The features of a row with NaN are NaN, except
 // that the harmonic of degree 0 is constant. It panics if a slice is too short.
-func (m *HarmonicMap) Apply(dst, x []float32, n int) {
+func (m *harmonicMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*len(m.terms) {
 		panic("harmonic: Apply: slice too short")
 	}
@@ -157,7 +157,7 @@ func (m *HarmonicMap) Apply(dst, x []float32, n int) {
 }
 
 // apply stores the features of rows lo … hi−1 of x in dst.
-func (m *HarmonicMap) apply(dst, x []float32, lo, hi int) {
+func (m *harmonicMap) apply(dst, x []float32, lo, hi int) {
 	out := len(m.terms)
 	s := m.scratch.Get().(*scratch)
 	defer m.scratch.Put(s)
@@ -173,7 +173,7 @@ func (m *HarmonicMap) apply(dst, x []float32, lo, hi int) {
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. It returns the number
 // of features that are NaN. By the addition theorem no other feature exceeds the bound. It panics
 // if x is too short or n is too large.
-func (m *HarmonicMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *harmonicMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("harmonic: Quantize: slice too short, or too many rows")
 	}
@@ -183,4 +183,4 @@ func (m *HarmonicMap) Quantize(dst *features.Grid, x []float32, n, threads int) 
 }
 
 // Step returns the step of the 8-bit grid, the largest possible feature divided by 127.
-func (m *HarmonicMap) Step() float64 { return float64(m.bound) / 127 }
+func (m *harmonicMap) Step() float64 { return float64(m.bound) / 127 }

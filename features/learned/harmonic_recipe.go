@@ -9,15 +9,15 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// MaxDegree is the largest degree ℓ of a harmonic in a recipe.
-const MaxDegree = 1024
+// maxDegree is the largest degree ℓ of a harmonic in a recipe.
+const maxDegree = 1024
 
 // maxTerms is the largest number of harmonics in a recipe.
 const maxTerms = 1 << 20
 
 // Term is a harmonic, and how often it was chosen.
 type Term struct {
-	Degree int `json:"degree"` // ℓ, from 0 to MaxDegree
+	Degree int `json:"degree"` // ℓ, from 0 to maxDegree
 	Index  int `json:"index"`  // number among the harmonics of this degree, 0 … N(d,ℓ)−1
 	Count  int `json:"count"`  // c ≥ 1, how often it was chosen
 }
@@ -58,10 +58,10 @@ func (r Harmonics) Validate() error {
 	seen := make(map[[2]int]bool, len(r.Terms))
 	for i, t := range r.Terms {
 		switch {
-		case t.Degree < 0 || t.Degree > MaxDegree:
-			return fail("term %d: degree must be 0 to %d (have %d)", i, MaxDegree, t.Degree)
-		case t.Index < 0 || t.Index >= Number(r.In, t.Degree):
-			return fail("term %d: index must be 0 to %d for degree %d (have %d)", i, Number(r.In, t.Degree)-1, t.Degree, t.Index)
+		case t.Degree < 0 || t.Degree > maxDegree:
+			return fail("term %d: degree must be 0 to %d (have %d)", i, maxDegree, t.Degree)
+		case t.Index < 0 || t.Index >= number(r.In, t.Degree):
+			return fail("term %d: index must be 0 to %d for degree %d (have %d)", i, number(r.In, t.Degree)-1, t.Degree, t.Index)
 		case t.Count < 1 || t.Count > 1<<30:
 			return fail("term %d: count must be 1 to %d (have %d)", i, 1<<30, t.Count)
 		case seen[[2]int{t.Degree, t.Index}]:
@@ -75,7 +75,7 @@ func (r Harmonics) Validate() error {
 // Dims returns the row length and the number of harmonics.
 func (r Harmonics) Dims() (in, out int) { return r.In, len(r.Terms) }
 
-// New returns the feature map, a *HarmonicMap. The error names the invalid field.
+// New returns the feature map. The error names the invalid field.
 func (r Harmonics) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (r Harmonics) New() (features.Map, error) {
 	for j, t := range r.Terms {
 		amplitude := math.Sqrt(float64(t.Count) / total)
 		m.terms[j].scale *= amplitude
-		m.bound = max(m.bound, float32(amplitude*math.Sqrt(float64(Number(r.In, t.Degree)))))
+		m.bound = max(m.bound, float32(amplitude*math.Sqrt(float64(number(r.In, t.Degree)))))
 	}
 	return m, nil
 }
@@ -103,7 +103,7 @@ func (r Harmonics) Kernel(x, z []float32) float64 {
 	if len(x) != len(z) || len(x) != r.In {
 		panic("harmonic: Kernel of rows of different lengths")
 	}
-	m := made.(*HarmonicMap)
+	m := made.(*harmonicMap)
 	u, v := make([]float64, len(r.Terms)), make([]float64, len(r.Terms))
 	s := m.newScratch()
 	m.row(u, x, s)

@@ -18,7 +18,7 @@ import (
 
 // all returns the harmonics of degrees 0 to degree, each with Count 1.
 func all(d, degree int) Harmonics {
-	return Harmonics{In: d, Terms: First(d, Number(d+1, degree))}
+	return Harmonics{In: d, Terms: First(d, number(d+1, degree))}
 }
 
 // direction returns a point of the sphere, uniform over seeds.
@@ -32,7 +32,7 @@ func direction(d int, index uint64) []float32 {
 }
 
 // values returns Y_j(x) in float64 for terms with Count 1.
-func values(m *HarmonicMap, x []float32) []float64 {
+func values(m *harmonicMap, x []float32) []float64 {
 	y := make([]float64, len(m.terms))
 	m.row(y, x, m.newScratch())
 	return y
@@ -46,17 +46,17 @@ func TestNumberIsTheFormula(t *testing.T) {
 			if l >= 2 {
 				want.Sub(want, new(big.Int).Binomial(int64(d-3+l), int64(l-2)))
 			}
-			if got := Number(d, l); int64(got) != want.Int64() {
+			if got := number(d, l); int64(got) != want.Int64() {
 				t.Errorf("N(%d, %d) = %d, want %v", d, l, got, want)
 			}
-			sum += Number(d, l)
+			sum += number(d, l)
 			// The harmonics of degrees 0 to ℓ are as many as the harmonics of degree ℓ in d+1 coordinates.
-			if got := Number(d+1, l); got != sum {
+			if got := number(d+1, l); got != sum {
 				t.Errorf("N(%d, %d) = %d, want %d", d+1, l, got, sum)
 			}
 		}
 	}
-	if Number(784, 1024) != math.MaxInt {
+	if number(784, 1024) != math.MaxInt {
 		t.Error("an overflow is not reported as math.MaxInt")
 	}
 }
@@ -158,11 +158,11 @@ func TestAdditionTheorem(t *testing.T) {
 			u, v := values(m, x), values(m, z)
 			for l, j := 0, 0; l <= c.degree; l++ {
 				var sum float64
-				for range Number(c.d, l) {
+				for range number(c.d, l) {
 					sum += u[j] * v[j]
 					j++
 				}
-				n := float64(Number(c.d, l))
+				n := float64(number(c.d, l))
 				if want := n * gegenbauer(c.d, l, dot/math.Sqrt(xx*zz)); math.Abs(sum-want) > 1e-10*n*float64(l+1) {
 					t.Errorf("d=%d, degree %d: sum %v, want %v", c.d, l, sum, want)
 				}
@@ -209,7 +209,7 @@ func TestACountIsASquaredWeight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := values(once.(*HarmonicMap), direction(3, 1)), values(thrice.(*HarmonicMap), direction(3, 1))
+	a, b := values(once.(*harmonicMap), direction(3, 1)), values(thrice.(*harmonicMap), direction(3, 1))
 	if got := (b[1] / b[0]) / (a[1] / a[0]); math.Abs(got-math.Sqrt(3)) > 1e-12 {
 		t.Errorf("counted three times a feature is %v times as large", got)
 	}
@@ -246,8 +246,8 @@ func TestGridHoldsEveryHarmonicFeature(t *testing.T) {
 
 func TestHighDegreesStayOrthonormal(t *testing.T) {
 	// The zonal harmonic of degree 1024: its mean square over x_3, by quadrature.
-	m := newMap(3, []Term{{MaxDegree, 0, 1}})
-	x, w := make([]float64, MaxDegree+1), make([]float64, MaxDegree+1)
+	m := newMap(3, []Term{{maxDegree, 0, 1}})
+	x, w := make([]float64, maxDegree+1), make([]float64, maxDegree+1)
 	quad.Legendre{}.FixedLocations(x, w, -1, 1)
 	var mean float64
 	for i, z := range x {

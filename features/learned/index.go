@@ -2,15 +2,15 @@ package learned
 
 import "math"
 
-// Number returns N(d,ℓ), the number of harmonics of degree ℓ on S^{d−1},
+// number returns N(d,ℓ), the number of harmonics of degree ℓ on S^{d−1},
 //
 //	N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2).
 //
-// It returns math.MaxInt for numbers above 2⁵⁰ or so. Beyond MaxDegree smaller numbers may be
+// It returns math.MaxInt for numbers above 2⁵⁰ or so. Beyond maxDegree smaller numbers may be
 // math.MaxInt, too. It panics unless d ≥ 2 and ℓ ≥ 0.
-func Number(d, degree int) int {
+func number(d, degree int) int {
 	if d < 2 || degree < 0 {
-		panic("harmonic: Number: want d ≥ 2 and degree ≥ 0")
+		panic("harmonic: number: want d ≥ 2 and degree ≥ 0")
 	}
 	switch {
 	case degree == 0:
@@ -47,7 +47,7 @@ func Number(d, degree int) int {
 func First(d, n int) []Term {
 	out := make([]Term, 0, max(n, 0))
 	for degree := 0; len(out) < n; degree++ {
-		for i := range min(Number(d, degree), n-len(out)) {
+		for i := range min(number(d, degree), n-len(out)) {
 			out = append(out, Term{Degree: degree, Index: i, Count: 1})
 		}
 	}
@@ -72,7 +72,7 @@ func pathOf(d, degree, index int) path {
 	for k := d; k > 2; k-- {
 		below := 0
 		for ; ; below++ {
-			if n := Number(k-1, below); index >= n {
+			if n := number(k-1, below); index >= n {
 				index -= n
 				continue
 			}

@@ -169,7 +169,7 @@ func TestEqualFrequenciesHaveEqualBytes(t *testing.T) {
 	if !bytes.Equal(encode(t, some(9, true)), encode(t, some(9, true))) {
 		t.Error("two files of the same frequencies differ")
 	}
-	f, err := Decode(encode(t, some(9, true)))
+	f, err := decodeFile(encode(t, some(9, true)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +210,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encode(f, some(2, true)))
 	f.Add(encode(f, some(3, false)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		q, err := Decode(data)
+		q, err := decodeFile(data)
 		if err != nil {
 			return
 		}
-		again, err := Decode(encode(t, q))
+		again, err := decodeFile(encode(t, q))
 		if err != nil || again.Count != q.Count || !slices.Equal(again.W, q.W) || !slices.Equal(again.Weight, q.Weight) {
 			t.Fatalf("%+v becomes %+v, %v", q, again, err)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Map is the feature map of a Recipe. It is immutable and safe for concurrent use.
-type Map struct {
+// featureMap is the feature map of a Recipe. It is immutable and safe for concurrent use.
+type featureMap struct {
 	weights *blas.Weights
 	in, out int
 	form    fourier.Form
@@ -17,22 +17,22 @@ type Map struct {
 	amplitude []float32
 }
 
-var _ features.Gridded = (*Map)(nil)
+var _ features.Gridded = (*featureMap)(nil)
 
 // Dims returns the row length and the number of features.
-func (m *Map) Dims() (in, out int) { return m.in, m.out }
+func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x (n×in, row-major) in dst (n×out). It runs on one
 // thread. If an angle of a row overflows float32, the features are NaN. It panics if a slice is too
 // short.
-func (m *Map) Apply(dst, x []float32, n int) {
+func (m *featureMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("learned: Apply: slice too short")
 	}
 	m.apply(dst, x, n, 1)
 }
 
-func (m *Map) apply(dst, x []float32, n, threads int) {
+func (m *featureMap) apply(dst, x []float32, n, threads int) {
 	scale := m.bound
 	if m.amplitude != nil {
 		scale = 1
@@ -51,7 +51,7 @@ func (m *Map) apply(dst, x []float32, n, threads int) {
 // one grid, so features of small weight use only a few of its steps. It returns the number of
 // features that are NaN; no other feature is clipped. It panics if x is too short or n is too
 // large.
-func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("learned: Quantize: slice too short, or too many rows")
 	}
@@ -67,4 +67,4 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 }
 
 // Step returns the step of the 8-bit grid, the largest amplitude divided by 127.
-func (m *Map) Step() float64 { return float64(m.bound) / 127 }
+func (m *featureMap) Step() float64 { return float64(m.bound) / 127 }

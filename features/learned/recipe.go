@@ -27,7 +27,7 @@ var offset = stream.PurposeOf("learned/offset")
 
 func init() {
 	features.Register("learned", features.Decode[Recipe])
-	features.RegisterFile(FileName, &provided, Decode)
+	features.RegisterFile(FileName, &provided, decodeFile)
 	kernel.Register(kernel.Family{
 		Name: "learned", Summary: "Fourier features with frequencies learned from labelled data",
 		New: func() kernel.Options { return &Options{Features: kernel.DefaultFeatures} },
@@ -128,7 +128,7 @@ func (r Recipe) Waves() (amplitude, offsets []float32, err error) {
 	return amplitude, offsets, nil
 }
 
-// New returns the feature map, a *Map. It returns an error if a field is invalid or the file of
+// New returns the feature map. It returns an error if a field is invalid or the file of
 // frequencies was not provided.
 func (r Recipe) New() (features.Map, error) {
 	m, err := r.build(r.In, func(w, offsets []float32) *blas.Weights { return blas.Pack(w, offsets, r.Count, r.In) })
@@ -156,12 +156,12 @@ func (r Recipe) Gather(c *features.Compact) (features.Map, error) {
 
 // build returns the map of rows of length in. pack packs the frequencies and the offsets for such
 // rows.
-func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*Map, error) {
+func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*featureMap, error) {
 	f, err := r.frequencies()
 	if err != nil {
 		return nil, err
 	}
-	m := &Map{form: r.Form, in: in}
+	m := &featureMap{form: r.Form, in: in}
 	_, m.out = r.Dims()
 	amplitude, b, err := r.Waves()
 	if err != nil {

@@ -39,7 +39,7 @@ func (r Identity) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Map{dim: r.In, centre: make([]float64, r.In), half: make([]float64, r.In)}
+	m := &featureMap{dim: r.In, centre: make([]float64, r.In), half: make([]float64, r.In)}
 	for j := range r.In {
 		m.half[j] = r.Bound
 		if r.Bound == 0 {
@@ -99,20 +99,20 @@ func (Identity) Kernel(x, z []float32) float64 {
 // Fixed marks a recipe without randomness.
 func (Identity) Fixed() {}
 
-// Map is the map of Identity. It is immutable and safe for concurrent use.
-type Map struct {
+// featureMap is the map of Identity. It is immutable and safe for concurrent use.
+type featureMap struct {
 	dim          int
 	centre, half []float64
 }
 
-var _ features.Ranged = (*Map)(nil)
+var _ features.Ranged = (*featureMap)(nil)
 
 // Dims returns the row length, twice.
-func (m *Map) Dims() (in, out int) { return m.dim, m.dim }
+func (m *featureMap) Dims() (in, out int) { return m.dim, m.dim }
 
 // Apply copies the n rows of x to dst, which may be x itself. It panics if a
 // slice is too short.
-func (m *Map) Apply(dst, x []float32, n int) {
+func (m *featureMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.dim || len(dst) < n*m.dim {
 		panic("linear: Apply: slice too short")
 	}
@@ -122,23 +122,23 @@ func (m *Map) Apply(dst, x []float32, n int) {
 // Quantize stores the n ≤ features.MaxRows rows of x on the grid. Values beyond the range are as accurate
 // as others up to features.MaxSteps steps; beyond that they are clipped and counted. NaN becomes 0 and is
 // counted. It panics if x is too short.
-func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
 }
 
 // Ranges returns the centre and half length of each column's range. The half length is 1 for a column with
 // one value.
-func (m *Map) Ranges() (centre, half []float64) { return m.centre, m.half }
+func (m *featureMap) Ranges() (centre, half []float64) { return m.centre, m.half }
 
 // Step returns half the longest range, divided by 127.
-func (m *Map) Step() float64 { return slices.Max(m.half) / 127 }
+func (m *featureMap) Step() float64 { return slices.Max(m.half) / 127 }
 
 // Wide returns true: columns may have any distribution in their range.
-func (m *Map) Wide() bool { return true }
+func (m *featureMap) Wide() bool { return true }
 
 // steps maps rows to steps of the grid.
 type steps struct {
-	*Map
+	*featureMap
 	most float64
 }
 

@@ -17,7 +17,7 @@
 //
 //	K_q(ρ) = h_1²(q) + ∫₀^ρ κ_q
 //
-// (see Kappa), which agrees with the theorem for q = 1 and at ρ = 1 only:
+// (see kappa), which agrees with the theorem for q = 1 and at ρ = 1 only:
 //
 //	 q  ρ =          −1     −½       0      ½     0.9      1
 //	 2  K_q      0.0000  0.1090  0.3183  0.6090  0.9095  1.0000
@@ -35,7 +35,7 @@
 //
 // Most of the kernel is the constant h_1²(q), especially for large q: features have the
 // mean h_1(q)·‖x‖/√m. If all rows have the same length, a learner's intercept absorbs the constant; the rest
-// is local, because its slope is κ_q. Kernel is the true kernel, PaperKernel the theorem's.
+// is local, because its slope is κ_q. Kernel returns the true kernel, not the theorem's.
 //
 // # Draws
 //

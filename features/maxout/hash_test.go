@@ -42,13 +42,13 @@ func TestHashesGoThroughChains(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := chain.(features.Hasher)
-	words := alone.(*Map).HashLen()
+	words := alone.(*featureMap).HashLen()
 	if words != h.HashLen() || words != 3*2 {
 		t.Fatalf("%d and %d words, want 6", words, h.HashLen())
 	}
 	got, want := make([]uint64, n*words), make([]uint64, n*words)
 	h.Hash(got, x, n)
-	alone.(*Map).Hash(want, x, n)
+	alone.(*featureMap).Hash(want, x, n)
 	different := false
 	for i := range got {
 		if got[i] != want[i] {

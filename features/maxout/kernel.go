@@ -6,26 +6,13 @@ import "math"
 //
 //	K(x, z) = E[h(x)·h(z)] = ‖x‖·‖z‖·K_q(ρ),   ρ = x·z/‖x‖‖z‖,
 //
-// where UnitKernel returns K_q.
+// where unitKernel returns K_q.
 func (r Maxout) Kernel(x, z []float32) float64 {
 	scale, rho := angle(x, z)
 	if scale == 0 || r.Q < 1 || r.Q > MaxQ {
 		return scale * rho // 0, or NaN
 	}
-	return scale * UnitKernel(r.Q, rho)
-}
-
-// PaperKernel returns the kernel of Theorem 1 of Mroueh, Rennie & Goel (2015),
-//
-//	σ²(q)·(x·z)·κ_q(ρ),
-//
-// which is not E[h(x)·h(z)]: see the package comment.
-func (r Maxout) PaperKernel(x, z []float32) float64 {
-	scale, rho := angle(x, z)
-	if scale == 0 || r.Q < 1 || r.Q > MaxQ {
-		return scale * rho
-	}
-	return scale * PaperUnitKernel(r.Q, rho)
+	return scale * unitKernel(r.Q, rho)
 }
 
 // angle returns ‖x‖‖z‖ and ρ, 0 and 0 if a row is zero.
@@ -44,14 +31,14 @@ func angle(x, z []float32) (scale, rho float64) {
 	return scale, max(-1, min(1, xz/scale))
 }
 
-// UnitKernel returns K_q(ρ) = E[M·M'], the kernel of rows of length 1: M the maximum of
+// unitKernel returns K_q(ρ) = E[M·M'], the kernel of rows of length 1: M the maximum of
 // q standard normals and M' the maximum of q others, each with correlation ρ to its own.
 //
 //	K_1 = ρ,   K_2 = ρ/2 + (√(1−ρ²) + ρ·arcsin ρ)/π,   K_q = h_1²(q) + ∫₀^ρ κ_q
 //
 // The first two are exact up to rounding, the others to 1e-10. It returns NaN unless −1 ≤ ρ ≤ 1,
 // and panics unless 1 ≤ q ≤ MaxQ.
-func UnitKernel(q int, rho float64) float64 {
+func unitKernel(q int, rho float64) float64 {
 	checkQ(q)
 	switch {
 	case !(rho >= -1 && rho <= 1):
@@ -64,13 +51,7 @@ func UnitKernel(q int, rho float64) float64 {
 	return evaluate(tableOf(q).kernel, math.Acos(rho))
 }
 
-// PaperUnitKernel returns σ²(q)·ρ·κ_q(ρ), Theorem 1 of Mroueh, Rennie & Goel (2015) for
-// rows of length 1. It returns NaN unless −1 ≤ ρ ≤ 1, and panics unless 1 ≤ q ≤ MaxQ.
-func PaperUnitKernel(q int, rho float64) float64 {
-	return Sigma2(q) * rho * Kappa(q, rho)
-}
-
-// Kappa returns κ_q(ρ), the probability that the maximum is at the same index for
+// kappa returns κ_q(ρ), the probability that the maximum is at the same index for
 // two rows at the angle arccos ρ:
 //
 //	κ_1 = 1,   κ_2 = 1 − arccos(ρ)/π,   κ_q(−1) = 0 for q > 1,   κ_q(0) = 1/q,   κ_q(1) = 1
@@ -80,7 +61,7 @@ func PaperUnitKernel(q int, rho float64) float64 {
 // unit vector of its index. The first two are exact up to rounding, the others to 1e-10 in κ; near
 // ρ = 1, κ falls as √(1−ρ), so an error in ρ matters much more there. It returns NaN unless −1 ≤ ρ ≤ 1, and
 // panics unless 1 ≤ q ≤ MaxQ.
-func Kappa(q int, rho float64) float64 {
+func kappa(q int, rho float64) float64 {
 	checkQ(q)
 	switch {
 	case !(rho >= -1 && rho <= 1):

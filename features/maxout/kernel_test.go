@@ -31,12 +31,12 @@ func TestMomentsMatchTheTables(t *testing.T) {
 		{"h_1(3)", hermite(1, 3), 1.5 / math.Sqrt(math.Pi)},
 		{"h_1(4)", hermite(1, 4), 1.5 / math.Sqrt(math.Pi) * (1 + 2/math.Pi*third)},
 		{"h_1(5)", hermite(1, 5), 1.25 / math.Sqrt(math.Pi) * (1 + 6/math.Pi*third)},
-		{"σ²(1)", Sigma2(1), 1},
-		{"σ²(2)", Sigma2(2), 1},
-		{"σ²(3)", Sigma2(3), 1 + math.Sqrt(3)/2/math.Pi},
-		{"σ²(4)", Sigma2(4), 1 + math.Sqrt(3)/math.Pi},
+		{"σ²(1)", sigma2(1), 1},
+		{"σ²(2)", sigma2(2), 1},
+		{"σ²(3)", sigma2(3), 1 + math.Sqrt(3)/2/math.Pi},
+		{"σ²(4)", sigma2(4), 1 + math.Sqrt(3)/math.Pi},
 		{"h_0(7)", hermite(0, 7), 1},
-		{"h_2(7)", hermite(2, 7), (Sigma2(7) - 1) / math.Sqrt2},
+		{"h_2(7)", hermite(2, 7), (sigma2(7) - 1) / math.Sqrt2},
 		{"h_3(1)", hermite(3, 1), 0},
 	} {
 		if !(math.Abs(c.have-c.want) < 1e-13) {
@@ -66,7 +66,7 @@ func TestTablesEqualTheClosedForms(t *testing.T) {
 			{"κ_2", evaluate(two.kappa, angle), 1 - angle/math.Pi},
 			{"K_2", evaluate(two.kernel, angle), rho/2 + (math.Sin(angle)+rho*(math.Pi/2-angle))/math.Pi},
 			{"κ_3", evaluate(three.kappa, angle), kappa3(rho)},
-			{"UnitKernel(2)", UnitKernel(2, rho), rho/2 + (math.Sin(angle)+rho*(math.Pi/2-angle))/math.Pi},
+			{"UnitKernel(2)", unitKernel(2, rho), rho/2 + (math.Sin(angle)+rho*(math.Pi/2-angle))/math.Pi},
 		} {
 			if !(math.Abs(c.have-c.want) < 1e-12) {
 				t.Fatalf("%s at %v: %v, want %v", c.name, rho, c.have, c.want)
@@ -114,7 +114,7 @@ func TestKernelEqualsHoeffdingsFormula(t *testing.T) {
 		}
 		for n, q := range qs {
 			mean := hermite(1, q)
-			if have, want := UnitKernel(q, rho), mean*mean+sums[n]; !(math.Abs(have-want) < 1e-8) {
+			if have, want := unitKernel(q, rho), mean*mean+sums[n]; !(math.Abs(have-want) < 1e-8) {
 				t.Errorf("K_%d(%v) = %.12f, Hoeffding's formula gives %.12f", q, rho, have, want)
 			}
 		}
@@ -146,14 +146,14 @@ func TestSlopeOfTheKernelIsKappa(t *testing.T) {
 	for _, q := range []int{1, 2, 3, 7, 16, 100} {
 		const h = 1e-4
 		for _, rho := range []float64{-0.9, -0.3, 0, 0.5, 0.9} {
-			slope := (UnitKernel(q, rho+h) - UnitKernel(q, rho-h)) / (2 * h)
-			if !(math.Abs(slope-Kappa(q, rho)) < 1e-6) {
-				t.Errorf("q = %d: slope %v at %v, κ = %v", q, slope, rho, Kappa(q, rho))
+			slope := (unitKernel(q, rho+h) - unitKernel(q, rho-h)) / (2 * h)
+			if !(math.Abs(slope-kappa(q, rho)) < 1e-6) {
+				t.Errorf("q = %d: slope %v at %v, κ = %v", q, slope, rho, kappa(q, rho))
 			}
 		}
 		mean := hermite(1, q)
-		for _, c := range []struct{ rho, want float64 }{{0, mean * mean}, {1, Sigma2(q)}} {
-			if have := UnitKernel(q, c.rho); !(math.Abs(have-c.want) < 1e-11) {
+		for _, c := range []struct{ rho, want float64 }{{0, mean * mean}, {1, sigma2(q)}} {
+			if have := unitKernel(q, c.rho); !(math.Abs(have-c.want) < 1e-11) {
 				t.Errorf("K_%d(%v) = %v, want %v", q, c.rho, have, c.want)
 			}
 		}
@@ -161,10 +161,29 @@ func TestSlopeOfTheKernelIsKappa(t *testing.T) {
 	// The least and the greatest of three: Σ over pairs and squares is E[(u+v+w)²] = 3 = Σ E[x_(i)x_(j)],
 	// and the middle one has E[x²] = 1 − √3/π and, by symmetry, E[x·(sum)] = 1.
 	middle := 1 - math.Sqrt(3)/math.Pi
-	outer := (3 - 2*Sigma2(3) - middle - 4*(1-middle)/2) / 2 // E[max·min]
-	if have := UnitKernel(3, -1); !(math.Abs(have+outer) < 1e-11) {
+	outer := (3 - 2*sigma2(3) - middle - 4*(1-middle)/2) / 2 // E[max·min]
+	if have := unitKernel(3, -1); !(math.Abs(have+outer) < 1e-11) {
 		t.Errorf("K_3(−1) = %v, want %v", have, -outer)
 	}
+}
+
+// paperKernel returns the kernel of Theorem 1 of Mroueh, Rennie & Goel (2015),
+//
+//	σ²(q)·(x·z)·κ_q(ρ),
+//
+// which is not E[h(x)·h(z)]: see the package comment.
+func (r Maxout) paperKernel(x, z []float32) float64 {
+	scale, rho := angle(x, z)
+	if scale == 0 || r.Q < 1 || r.Q > MaxQ {
+		return scale * rho
+	}
+	return scale * paperUnitKernel(r.Q, rho)
+}
+
+// paperUnitKernel returns σ²(q)·ρ·κ_q(ρ), Theorem 1 of Mroueh, Rennie & Goel (2015) for
+// rows of length 1. It returns NaN unless −1 ≤ ρ ≤ 1, and panics unless 1 ≤ q ≤ MaxQ.
+func paperUnitKernel(q int, rho float64) float64 {
+	return sigma2(q) * rho * kappa(q, rho)
 }
 
 func TestKernelScalesWithTheNorms(t *testing.T) {
@@ -176,9 +195,9 @@ func TestKernelScalesWithTheNorms(t *testing.T) {
 			name       string
 			have, want float64
 		}{
-			{"K", r.Kernel(x, z), 15 * UnitKernel(q, rho)},
-			{"K(x, x)", r.Kernel(x, x), 9 * Sigma2(q)},
-			{"the paper's", r.PaperKernel(x, z), 15 * Sigma2(q) * rho * Kappa(q, rho)},
+			{"K", r.Kernel(x, z), 15 * unitKernel(q, rho)},
+			{"K(x, x)", r.Kernel(x, x), 9 * sigma2(q)},
+			{"the paper's", r.paperKernel(x, z), 15 * sigma2(q) * rho * kappa(q, rho)},
 			{"K(x, 0)", r.Kernel(x, make([]float32, 3)), 0},
 		} {
 			if !(math.Abs(c.have-c.want) < 1e-10) {
@@ -187,7 +206,7 @@ func TestKernelScalesWithTheNorms(t *testing.T) {
 		}
 	}
 	for _, rho := range []float64{-1.1, 1.1, math.NaN()} {
-		if k, p, c := UnitKernel(4, rho), PaperUnitKernel(4, rho), Kappa(4, rho); k == k || p == p || c == c {
+		if k, p, c := unitKernel(4, rho), paperUnitKernel(4, rho), kappa(4, rho); k == k || p == p || c == c {
 			t.Errorf("at %v: %v, %v, %v", rho, k, p, c)
 		}
 	}
@@ -196,7 +215,7 @@ func TestKernelScalesWithTheNorms(t *testing.T) {
 func BenchmarkUnitKernel(b *testing.B) {
 	tableOf(4)
 	for b.Loop() {
-		UnitKernel(4, 0.3)
+		unitKernel(4, 0.3)
 	}
 }
 

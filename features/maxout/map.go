@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Map is the map of Maxout. It is immutable and safe for concurrent use.
-type Map struct {
+// featureMap is the map of Maxout. It is immutable and safe for concurrent use.
+type featureMap struct {
 	in, out, q int
 	weights    *blas.Weights
 	index      []int32 // out×q; nil if units share no projections
@@ -21,15 +21,15 @@ type Map struct {
 	scratch    sync.Pool
 }
 
-var _ features.Gridded = (*Map)(nil)
+var _ features.Gridded = (*featureMap)(nil)
 
-func newMap(r Maxout) *Map {
+func newMap(r Maxout) *featureMap {
 	n := r.projections()
 	w, err := r.Projections(0, n)
 	if err != nil {
 		panic("maxout: a valid recipe without projections")
 	}
-	m := &Map{in: r.In, out: r.Out, q: r.Q, weights: blas.Pack(w, nil, n, r.In),
+	m := &featureMap{in: r.In, out: r.Out, q: r.Q, weights: blas.Pack(w, nil, n, r.In),
 		bound: float32(r.Bound), scale: float32(1 / math.Sqrt(float64(r.Out)))}
 	if r.Pool != 0 {
 		m.index = make([]int32, r.Out*r.Q)
@@ -47,11 +47,11 @@ func newMap(r Maxout) *Map {
 }
 
 // Dims returns the row length and the number of units.
-func (m *Map) Dims() (in, out int) { return m.in, m.out }
+func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling goroutine:
 // h_ℓ(x)·float32(1/√m). A row with NaN gets NaN. It panics if a slice is too short.
-func (m *Map) Apply(dst, x []float32, n int) {
+func (m *featureMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("maxout: Apply: slice too short")
 	}
@@ -65,7 +65,7 @@ func (m *Map) Apply(dst, x []float32, n int) {
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid and
 // returns the number that exceeded features.MaxSteps; NaN becomes 0 and counts too. It panics if x
 // is too short.
-func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("maxout: Quantize: slice too short, or too many rows")
 	}
@@ -88,12 +88,12 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 }
 
 // Step returns Bound/127/√m.
-func (m *Map) Step() float64 {
+func (m *featureMap) Step() float64 {
 	return float64(m.bound) / 127 / math.Sqrt(float64(m.out))
 }
 
 // units stores h_ℓ of the n rows of x in dst.
-func (m *Map) units(dst, x []float32, n, threads int) {
+func (m *featureMap) units(dst, x []float32, n, threads int) {
 	if m.index == nil {
 		m.weights.Max(dst, x, n, m.q, threads)
 		return
@@ -116,7 +116,7 @@ func (m *Map) units(dst, x []float32, n, threads int) {
 
 // project calls use with the projections of successive blocks of rows of x, on that many goroutines: p
 // (rows×projections) is for the rows from row on.
-func (m *Map) project(x []float32, n, threads int, use func(p []float32, row, rows int)) {
+func (m *featureMap) project(x []float32, n, threads int, use func(p []float32, row, rows int)) {
 	_, width := m.weights.Dims()
 	run := max(1, min(96, (1<<20)/width)) // 4 MiB, or one row if that is larger
 	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
@@ -131,7 +131,7 @@ func (m *Map) project(x []float32, n, threads int, use func(p []float32, row, ro
 }
 
 // take returns n numbers of scratch memory, which the caller puts back into m.scratch.
-func (m *Map) take(n int) *[]float32 {
+func (m *featureMap) take(n int) *[]float32 {
 	s, ok := m.scratch.Get().(*[]float32)
 	if !ok {
 		s = new([]float32)

@@ -24,13 +24,13 @@ func normals(n int, seed uint64) []float32 {
 	return x
 }
 
-func mustNew(t testing.TB, r Maxout) *Map {
+func mustNew(t testing.TB, r Maxout) *featureMap {
 	t.Helper()
 	m, err := r.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.(*Map)
+	return m.(*featureMap)
 }
 
 func dot(x, z []float32) (sum float64) {
@@ -133,7 +133,7 @@ func TestApplyEqualsTheDefinition(t *testing.T) {
 		m := mustNew(t, r)
 		dst, codes := make([]float32, n*r.Out), make([]uint8, n*r.Out)
 		m.Apply(dst, x, n)
-		m.Codes(codes, x, n)
+		m.codes(codes, x, n)
 		w, err := r.Projections(0, r.projections())
 		if err != nil {
 			t.Fatal(err)
@@ -345,7 +345,7 @@ func TestWrongShapesPanic(t *testing.T) {
 		"Apply, x":    func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
 		"Apply, dst":  func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
 		"Apply, n":    func() { m.Apply(nil, nil, -1) },
-		"Codes, dst":  func() { m.Codes(make([]uint8, 15), make([]float32, 8), 2) },
+		"Codes, dst":  func() { m.codes(make([]uint8, 15), make([]float32, 8), 2) },
 		"Quantize, x": func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
 		"Quantize, n": func() {
 			m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000),
@@ -354,11 +354,11 @@ func TestWrongShapesPanic(t *testing.T) {
 		"Quantize, bytes":  func() { m.Quantize(features.NewGrid(7, features.ByteSteps), make([]float32, 8), 2, 1) },
 		"Kernel, sizes":    func() { r.Kernel(make([]float32, 2), make([]float32, 3)) },
 		"Indices, no pool": func() { r.Indices(0) },
-		"Kappa, q":         func() { Kappa(0, 0.5) },
-		"UnitKernel, q":    func() { UnitKernel(257, 0.5) },
+		"Kappa, q":         func() { kappa(0, 0.5) },
+		"UnitKernel, q":    func() { unitKernel(257, 0.5) },
 		"Bound, share":     func() { Bound(1, 2, 0) },
-		"Pack, dst":        func() { Pack(make([]uint64, 1), make([]uint8, 3), 4) },
-		"Pack, code":       func() { Pack(make([]uint64, 2), []uint8{3}, 3) },
+		"Pack, dst":        func() { pack(make([]uint64, 1), make([]uint8, 3), 4) },
+		"Pack, code":       func() { pack(make([]uint64, 2), []uint8{3}, 3) },
 	} {
 		func() {
 			defer func() {

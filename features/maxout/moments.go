@@ -11,9 +11,9 @@ func density(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
 // distribution is Φ, the standard normal distribution function.
 func distribution(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// Sigma2 returns σ²(q) = E[M²] of M, the maximum of q independent standard
+// sigma2 returns σ²(q) = E[M²] of M, the maximum of q independent standard
 // normals: K(x, x) of a row of length 1. σ²(1) = σ²(2) = 1. It panics unless 1 ≤ q ≤ MaxQ.
-func Sigma2(q int) float64 {
+func sigma2(q int) float64 {
 	return expect(q, func(m float64) float64 { return m * m })
 }
 

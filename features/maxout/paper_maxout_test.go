@@ -62,7 +62,7 @@ func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
 				mean, a, b := stattest.MeanOf(products[i]), x[2*i*d:][:d], x[(2*i+1)*d:][:d]
 				what := fmt.Sprintf("q = %d, pool %d, ρ = %v", q, pool, rho)
 				mean.Near(t, what, r.Kernel(a, b), 1e-6)
-				off := math.Abs(mean.Value-r.PaperKernel(a, b)) / mean.SE
+				off := math.Abs(mean.Value-r.paperKernel(a, b)) / mean.SE
 				if q == 1 || rho == 1 || q == 2 && rho == -1 {
 					if off > 4.5 {
 						t.Errorf("%s: %.1f standard errors from Theorem 1, which holds here", what, off)
@@ -108,7 +108,7 @@ func TestTermThatTheProofDropsIsNotZero(t *testing.T) {
 		made := mustNew(t, Maxout{In: d, Out: m, Q: q, Bound: 8, Seed: 6})
 		h, codes := make([]float32, 2*m), make([]uint8, 2*m)
 		made.Apply(h, x, 2)
-		made.Codes(codes, x, 2)
+		made.codes(codes, x, 2)
 		var products []float64
 		for l := range m {
 			if codes[l] != codes[m+l] {
@@ -127,12 +127,12 @@ func TestTermThatTheProofDropsIsNotZero(t *testing.T) {
 func TestKappaAtItsThreePoints(t *testing.T) {
 	for _, q := range []int{2, 3, 4, 8, 16, 100} {
 		for _, c := range []struct{ rho, want float64 }{{1, 1}, {0, 1 / float64(q)}, {-1, 0}} {
-			if have := Kappa(q, c.rho); !(math.Abs(have-c.want) < 1e-11) {
+			if have := kappa(q, c.rho); !(math.Abs(have-c.want) < 1e-11) {
 				t.Errorf("κ_%d(%v) = %v, want %v", q, c.rho, have, c.want)
 			}
 		}
 		for i := range 201 {
-			if k := Kappa(q, float64(i)/100-1); !(k >= 0 && k <= 1) {
+			if k := kappa(q, float64(i)/100-1); !(k >= 0 && k <= 1) {
 				t.Errorf("κ_%d = %v", q, k)
 			}
 		}
@@ -185,7 +185,7 @@ func TestSeriesHasNoNegativeCoefficients(t *testing.T) {
 	for _, q := range []int{2, 3, 4, 8, 16} {
 		v := make([]float64, 20)
 		for i := range v {
-			v[i] = Kappa(q, h*float64(i))
+			v[i] = kappa(q, h*float64(i))
 		}
 		for order := range 5 {
 			for i, d := range v {
@@ -199,7 +199,7 @@ func TestSeriesHasNoNegativeCoefficients(t *testing.T) {
 			}
 			v = v[:len(v)-1]
 		}
-		if even, odd := (Kappa(q, 1)+Kappa(q, -1))/2, (Kappa(q, 1)-Kappa(q, -1))/2; math.Abs(even-0.5) > 1e-11 ||
+		if even, odd := (kappa(q, 1)+kappa(q, -1))/2, (kappa(q, 1)-kappa(q, -1))/2; math.Abs(even-0.5) > 1e-11 ||
 			math.Abs(odd-0.5) > 1e-11 {
 			t.Errorf("q = %d: coefficients add up to %v and %v", q, even, odd)
 		}
@@ -228,8 +228,8 @@ func TestLocalityShrinksWithQ(t *testing.T) {
 		t.Skip("slow test")
 	}
 	for _, rho := range []float64{-0.5, 0, 0.5, 0.9, 0.99} {
-		for q, a := 1, Kappa(1, rho); q <= 128; q *= 2 {
-			b := Kappa(2*q, rho)
+		for q, a := 1, kappa(1, rho); q <= 128; q *= 2 {
+			b := kappa(2*q, rho)
 			if !(b < a) {
 				t.Errorf("ρ = %v: κ is %v at q = %d and %v at %d", rho, a, q, b, 2*q)
 			}
@@ -255,7 +255,7 @@ func TestHammingDistanceOfCodesIsOneMinusKappa(t *testing.T) {
 			distances := make([][]float64, len(rhos))
 			codes := make([]uint8, 2*len(rhos)*m)
 			for seed := range uint64(seeds) {
-				mustNew(t, Maxout{In: d, Out: m, Q: q, Pool: pool, Bound: 1, Seed: seed}).Codes(codes, x, 2*len(rhos))
+				mustNew(t, Maxout{In: d, Out: m, Q: q, Pool: pool, Bound: 1, Seed: seed}).codes(codes, x, 2*len(rhos))
 				for i := range rhos {
 					differ := 0
 					for l, c := range codes[2*i*m : (2*i+1)*m] {
@@ -268,7 +268,7 @@ func TestHammingDistanceOfCodesIsOneMinusKappa(t *testing.T) {
 			}
 			for i, rho := range rhos {
 				// Rows in one direction differ by rounding, by which an argmax may turn once in a million.
-				stattest.MeanOf(distances[i]).Near(t, fmt.Sprintf("q = %d, pool %d, ρ = %v", q, pool, rho), 1-Kappa(q, rho), 1e-4)
+				stattest.MeanOf(distances[i]).Near(t, fmt.Sprintf("q = %d, pool %d, ρ = %v", q, pool, rho), 1-kappa(q, rho), 1e-4)
 			}
 		}
 	}
@@ -300,7 +300,7 @@ func TestDistancesSaturateEarlierWithLargerQ(t *testing.T) {
 			}
 		}
 		for i := range points {
-			want := 2 * (Sigma2(q) - UnitKernel(q, math.Cos(math.Pi*float64(i)/(points-1))))
+			want := 2 * (sigma2(q) - unitKernel(q, math.Cos(math.Pi*float64(i)/(points-1))))
 			if math.Abs(mean[i]-want) > 0.05*want+1e-5 {
 				t.Errorf("q = %d, angle %d%%: squared distance %v, want %v", q, i, mean[i], want)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// MaxOut is the largest number of units of a recipe.
-const MaxOut = 1 << 24
+// maxOut is the largest number of units of a recipe.
+const maxOut = 1 << 24
 
 // maxValues limits the memory of the projections and of the indices: 2²⁸ numbers, 1 GiB. A recipe of a few
 // bytes can ask for any number, and nothing else in a model limits them.
@@ -45,7 +45,7 @@ var (
 	unit       = stream.PurposeOf("maxout/unit")
 )
 
-// New draws the map. It is a *Map.
+// New draws the map.
 func (r Maxout) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func (r Maxout) Validate() error {
 	switch {
 	case r.In < 1 || r.In > rows.MaxDim:
 		return fail("in must be 1 to %d (have %d)", rows.MaxDim, r.In)
-	case r.Out < 1 || r.Out > MaxOut:
-		return fail("out must be 1 to %d (have %d)", MaxOut, r.Out)
+	case r.Out < 1 || r.Out > maxOut:
+		return fail("out must be 1 to %d (have %d)", maxOut, r.Out)
 	case r.Q < 1 || r.Q > MaxQ:
 		return fail("q must be 1 to %d (have %d)", MaxQ, r.Q)
 	case r.Pool != 0 && r.Pool < r.Q:

@@ -35,9 +35,9 @@ func newTable(q int) table {
 		slope[i] = -kappa[i] * math.Sin(angle)
 	}
 	t := table{kappa: series(kappa[:])}
-	// dK/dρ = κ_q (see Kappa), so dK/dθ = −κ_q·sin θ, and K = σ² at θ = 0.
+	// dK/dρ = κ_q (see kappa), so dK/dθ = −κ_q·sin θ, and K = σ² at θ = 0.
 	t.kernel = integral(series(slope[:]), math.Pi/2)
-	t.kernel[0] += Sigma2(q) - evaluate(t.kernel, 0)
+	t.kernel[0] += sigma2(q) - evaluate(t.kernel, 0)
 	return t
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Map is the map of Recipe. It is immutable and safe for concurrent use.
+// featureMap is the map of Recipe. It is immutable and safe for concurrent use.
 //
 // The responses of some patches to all filters are computed together, and added to the features of their
 // cell while they are in the cache.
-type Map struct {
+type featureMap struct {
 	shape            preprocess.ImageShape
 	patch, length    int
 	down, across     int // numbers of positions of patches
@@ -32,14 +32,14 @@ type scratch struct{ patches, responses []float32 }
 // cacheRun is the number of responses that are computed together.
 const cacheRun = 1 << 16
 
-var _ features.Gridded = (*Map)(nil)
+var _ features.Gridded = (*featureMap)(nil)
 
 // New returns the map.
 func (r Recipe) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Map{shape: r.Shape, patch: r.Patch, length: r.length(), cells: r.Cells,
+	m := &featureMap{shape: r.Shape, patch: r.Patch, length: r.length(), cells: r.Cells,
 		filters: blas.Pack(r.Filters, r.Bias, len(r.Bias), r.length()),
 		floor:   r.Floor, threshold: float32(r.Threshold), bound: float32(r.Bound)}
 	m.down, m.across = r.places()
@@ -51,7 +51,7 @@ func (r Recipe) New() (features.Map, error) {
 }
 
 // Dims returns the length of an image and the number of features.
-func (m *Map) Dims() (in, out int) {
+func (m *featureMap) Dims() (in, out int) {
 	_, filters := m.filters.Dims()
 	return m.shape.Len(), signs * m.cells * m.cells * filters
 }
@@ -59,7 +59,7 @@ func (m *Map) Dims() (in, out int) {
 // Apply stores the features of the n rows of x in dst. For filter k and the cell in row i and column j, the
 // positive part is feature (i·Cells + j)·2K + k, and the negative part is K further. A row with NaN or
 // infinity gets NaN. It panics if a slice is too short.
-func (m *Map) Apply(dst, x []float32, n int) {
+func (m *featureMap) Apply(dst, x []float32, n int) {
 	in, out := m.Dims()
 	if n < 0 || len(x) < n*in || len(dst) < n*out {
 		panic("patches: Apply: slice too short")
@@ -72,7 +72,7 @@ func (m *Map) Apply(dst, x []float32, n int) {
 }
 
 // image stores the features of one image.
-func (m *Map) image(dst, x []float32, s *scratch) {
+func (m *featureMap) image(dst, x []float32, s *scratch) {
 	for _, v := range x {
 		if !rows.Finite(v) {
 			for j := range dst {
@@ -158,9 +158,9 @@ func cellSize(i, places, cells int) int { return (i+1)*places/cells - i*places/c
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, and returns how many
 // exceeded features.MaxSteps. It panics if x is too short.
-func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	return features.OnGrid(m, dst, x, n, threads, m.bound)
 }
 
 // Step returns Bound/127.
-func (m *Map) Step() float64 { return float64(m.bound) / features.ByteSteps }
+func (m *featureMap) Step() float64 { return float64(m.bound) / features.ByteSteps }

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// MaxBinFeatures is the largest number of features of a recipe.
-const MaxBinFeatures = 1 << 20
+// maxBinFeatures is the largest number of features of a recipe.
+const maxBinFeatures = 1 << 20
 
 // Bins is the recipe of features of single columns, in the order of Columns. If a column has the cuts c_1 <
 // … < c_k, its features are Weight times
@@ -77,8 +77,8 @@ func (r Bins) Validate() error {
 		}
 		out += r.size(c)
 	}
-	if out < 1 || out > MaxBinFeatures {
-		return fmt.Errorf("bins: there must be 1 to %d features (have %d)", MaxBinFeatures, out)
+	if out < 1 || out > maxBinFeatures {
+		return fmt.Errorf("bins: there must be 1 to %d features (have %d)", maxBinFeatures, out)
 	}
 	return nil
 }

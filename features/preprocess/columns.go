@@ -55,8 +55,8 @@ var _ features.Fixed = Columns{}
 
 func init() { features.Register("columns", features.Decode[Columns]) }
 
-// MaxValues is the largest number of values of a category: all levels, and one for any other value.
-const MaxValues = schema.MaxLevels + 1
+// maxValues is the largest number of values of a category: all levels, and one for any other value.
+const maxValues = schema.MaxLevels + 1
 
 // width returns the number of numbers that a valid slot becomes.
 func (s *Slot) width() int {
@@ -111,8 +111,8 @@ func (s *Slot) validate() error {
 	}
 	switch {
 	case s.OneHot != nil:
-		if n := s.OneHot.Values; n < 1 || n > MaxValues {
-			return fmt.Errorf("onehot: values must be 1 to %d (have %d)", MaxValues, n)
+		if n := s.OneHot.Values; n < 1 || n > maxValues {
+			return fmt.Errorf("onehot: values must be 1 to %d (have %d)", maxValues, n)
 		}
 		if w := s.OneHot.Weight; !(w > 0) || !rows.Finite(w) {
 			return fmt.Errorf("onehot: weight must be > 0 and finite (have %v)", w)
@@ -126,8 +126,8 @@ func (s *Slot) validate() error {
 }
 
 func (t *Table) validate() error {
-	if t.Values < 1 || t.Values > MaxValues || t.Out < 1 || t.Out > rows.MaxDim {
-		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", MaxValues, rows.MaxDim,
+	if t.Values < 1 || t.Values > maxValues || t.Out < 1 || t.Out > rows.MaxDim {
+		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", maxValues, rows.MaxDim,
 			t.Values, t.Out)
 	}
 	if t.Parts < 0 || t.Parts > maxParts || (t.Parts+1)*(t.Values+1) > 1<<24 {

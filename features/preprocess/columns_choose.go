@@ -35,10 +35,10 @@ func (e *Encoding) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DefaultTextWeight is the default weight of categories.
-const DefaultTextWeight = 0.7
+// defaultTextWeight is the default weight of categories.
+const defaultTextWeight = 0.7
 
-// ColumnOptions are the options of encodings. The zero value means one-hot encoding with DefaultTextWeight.
+// ColumnOptions are the options of encodings. The zero value means one-hot encoding with weight 0.7.
 type ColumnOptions struct {
 	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level, the default), count (the logarithm of how many rows have the level) or target (the mean label of other rows with the level)." values:"onehot,count,target"`
 	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 0.7."`
@@ -59,7 +59,7 @@ func (o ColumnOptions) Validate() error {
 
 func (o ColumnOptions) weight() float32 {
 	if o.Weight == 0 {
-		return DefaultTextWeight
+		return defaultTextWeight
 	}
 	return float32(o.Weight)
 }

@@ -89,7 +89,7 @@ func describe(x []float32) (mean, variance float64, low, high float32) {
 func TestStatisticsMatchTheNumbers(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
-	for _, o := range []ColumnOptions{{}, {Encode: Indicators, Weight: DefaultTextWeight}, {Weight: 0.3},
+	for _, o := range []ColumnOptions{{}, {Encode: Indicators, Weight: defaultTextWeight}, {Weight: 0.3},
 		{Encode: Counts}} {
 		r, columns, err := ChooseColumns(trouble, statisticsOf(trouble, x, n), o, nil, nil)
 		if err != nil {

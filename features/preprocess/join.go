@@ -28,13 +28,13 @@ type Join struct {
 
 func init() { features.Register("join", features.Decode[Join]) }
 
-// MaxJoinParts is the largest number of parts.
-const MaxJoinParts = 16
+// maxJoinParts is the largest number of parts.
+const maxJoinParts = 16
 
 // Validate returns an error unless all parts are valid and take rows of the same length.
 func (r Join) Validate() error {
-	if len(r.Parts) < 1 || len(r.Parts) > MaxJoinParts {
-		return fmt.Errorf("join: there must be 1 to %d parts (have %d)", MaxJoinParts, len(r.Parts))
+	if len(r.Parts) < 1 || len(r.Parts) > maxJoinParts {
+		return fmt.Errorf("join: there must be 1 to %d parts (have %d)", maxJoinParts, len(r.Parts))
 	}
 	length, total := 0, 0
 	for i, p := range r.Parts {

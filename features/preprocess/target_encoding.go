@@ -34,8 +34,8 @@ func (c *Cut) validate() error {
 	return nil
 }
 
-// Part returns the part of a row with that hash.
-func (c *Cut) Part(hash uint64) int {
+// part returns the part of a row with that hash.
+func (c *Cut) part(hash uint64) int {
 	if c.Held > 0 {
 		if hash%uint64(c.Held) == 0 {
 			return 0
@@ -88,7 +88,7 @@ func (rc *TargetEncoder) Part(hash uint64) int {
 	if rc == nil {
 		return 0
 	}
-	return rc.cut.Part(hash)
+	return rc.cut.part(hash)
 }
 
 // Row changes a training row, given the hash that decides its fold. A nil TargetEncoder changes nothing.
@@ -160,7 +160,7 @@ func NewTargets(cut Cut, classes int, categories []Category) (*Targets, error) {
 	}
 	all := 0
 	for _, c := range categories {
-		if c.Slot < 0 || c.Slot >= rows.MaxDim || c.Values < 1 || c.Values > MaxValues {
+		if c.Slot < 0 || c.Slot >= rows.MaxDim || c.Values < 1 || c.Values > maxValues {
 			return nil, fmt.Errorf("columns: target statistics of %d levels in slot %d", c.Values, c.Slot)
 		}
 		// No product overflows: 2²⁰·2⁶·2²⁰.
@@ -186,7 +186,7 @@ func (t *Targets) width() int {
 // Add adds a row with that hash, label and weight ≥ 0. The label is the index of its class, or its target
 // as a whole number below 2²⁰ in magnitude.
 func (t *Targets) Add(row []float32, hash uint64, label int, weight int64) {
-	part := t.cut.Part(hash)
+	part := t.cut.part(hash)
 	if part == 0 {
 		return
 	}
@@ -218,7 +218,7 @@ func (t *Targets) Code(c *wire.Coder) {
 	cut := Cut{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
 	classes, categories, all := c.Int(t.classes, rows.MaxDim), t.categories, 0
 	wire.Each(c, &categories, math.MaxInt32, func(e *Category) {
-		e.Slot, e.Values = c.Int(e.Slot, rows.MaxDim), c.Int(e.Values, MaxValues)
+		e.Slot, e.Values = c.Int(e.Slot, rows.MaxDim), c.Int(e.Values, maxValues)
 		all += cut.Parts * (e.Values + 1) * max(classes, 2)
 		c.Check(all <= c.Left()) // a sum takes at least a byte
 	})

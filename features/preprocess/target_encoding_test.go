@@ -108,7 +108,7 @@ func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 		encoder := TargetEncoderOf(features.Chain{Steps: []features.Recipe{r}})
 		held := 0
 		for i, row := range l.x {
-			own := c.cut.Part(l.hashes[i])
+			own := c.cut.part(l.hashes[i])
 			if own == 0 {
 				held++
 			}
@@ -120,7 +120,7 @@ func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 				without int
 			}{{row, -1}, {training, own}} {
 				use := func(j int) bool {
-					part := c.cut.Part(l.hashes[j])
+					part := c.cut.part(l.hashes[j])
 					return part > 0 && (of.without <= 0 || part != of.without)
 				}
 				var want []float32
@@ -171,7 +171,7 @@ func TestTargetStatisticsLeakNoLabel(t *testing.T) {
 		if !slices.Equal(encoded(after, i), was) {
 			t.Fatalf("row %d knows its label", i)
 		}
-		if held := cut.Part(l.hashes[i]) == 0; held != slices.Equal(tables(after), tables(before)) {
+		if held := cut.part(l.hashes[i]) == 0; held != slices.Equal(tables(after), tables(before)) {
 			t.Fatalf("row %d: held out %v", i, held)
 		}
 		l.labels[i] ^= 1

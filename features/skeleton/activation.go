@@ -32,8 +32,8 @@ type Activation struct {
 	Polynomial []float64 `json:"polynomial,omitempty"`
 }
 
-// None reports whether no field is given.
-func (a Activation) None() bool {
+// none reports whether no field is given.
+func (a Activation) none() bool {
 	return a.Exponential == 0 && !a.ReLU && a.Step == 0 && a.Polynomial == nil
 }
 
@@ -83,8 +83,8 @@ func checkCoefficients(c []float64) error {
 	return nil
 }
 
-// Dual returns σ̂(ρ) of a valid activation. ρ is clamped to [−1, 1].
-func (a Activation) Dual(rho float64) float64 {
+// dual returns σ̂(ρ) of a valid activation. ρ is clamped to [−1, 1].
+func (a Activation) dual(rho float64) float64 {
 	rho = max(-1, min(1, rho))
 	switch {
 	case a.Exponential != 0:
@@ -101,8 +101,8 @@ func (a Activation) Dual(rho float64) float64 {
 	return sum / total
 }
 
-// Slope returns σ̂'(1) = Σ i·a_i, the mean degree, of a valid activation.
-func (a Activation) Slope() float64 {
+// meanDegree returns σ̂'(1) = Σ i·a_i, the mean degree, of a valid activation.
+func (a Activation) meanDegree() float64 {
 	switch {
 	case a.Exponential != 0:
 		return 1 / a.Exponential
@@ -115,20 +115,6 @@ func (a Activation) Slope() float64 {
 		total += v
 	}
 	return sum / total
-}
-
-// Coefficients returns a_0 … a_n of a valid activation; 0 for degrees that are not drawn.
-func (a Activation) Coefficients(n int) []float64 {
-	all := make([]float64, max(0, n+1))
-	s := a.series()
-	copy(all, s)
-	if a.Step != 0 || a.Polynomial != nil {
-		total := sum(s)
-		for i := range all {
-			all[i] /= total
-		}
-	}
-	return all
 }
 
 // series returns the coefficients from which degrees are drawn, up to a common factor. Models depend on
@@ -195,16 +181,8 @@ func stepSeries(n int) []float64 {
 	return c
 }
 
-func sum(c []float64) float64 {
-	var s float64
-	for _, v := range c {
-		s += v
-	}
-	return s
-}
-
-// Series is an activation prepared for drawing and evaluation.
-type Series struct {
+// prepared is an activation prepared for drawing and evaluation.
+type prepared struct {
 	Activation
 	slope float64
 	sums  []float64 // a_0, a_0+a_1, …
@@ -212,9 +190,9 @@ type Series struct {
 
 var reluSums = sync.OnceValue(func() []float64 { return runningSums(reluSeries()) })
 
-// Series returns the series of a valid activation.
-func (a Activation) Series() *Series {
-	d := &Series{Activation: a, slope: a.Slope()}
+// prepare returns a valid activation, prepared.
+func (a Activation) prepare() *prepared {
+	d := &prepared{Activation: a, slope: a.meanDegree()}
 	if a.ReLU {
 		d.sums = reluSums()
 	} else {
@@ -222,9 +200,6 @@ func (a Activation) Series() *Series {
 	}
 	return d
 }
-
-// Slope returns the slope of the activation.
-func (d *Series) Slope() float64 { return d.slope }
 
 func runningSums(c []float64) []float64 {
 	sums := make([]float64, len(c))
@@ -236,8 +211,8 @@ func runningSums(c []float64) []float64 {
 	return sums
 }
 
-// Degree returns the degree for a uniform number u: the least i with u·Σa < a_0 + … + a_i.
-func (d *Series) Degree(u float64) int {
+// degree returns the degree for a uniform number u: the least i with u·Σa < a_0 + … + a_i.
+func (d *prepared) degree(u float64) int {
 	last := len(d.sums) - 1
 	v := float64(u * d.sums[last])
 	for i, s := range d.sums[:min(8, last+1)] {

@@ -11,7 +11,7 @@ var ()
 func TestSeriesAreTheDualActivations(t *testing.T) {
 	stepDual := func(rho float64) float64 { return 1 - math.Acos(rho)/math.Pi }
 	for name, a := range activations {
-		c := a.Coefficients(MaxDegree)
+		c := a.coefficients(MaxDegree)
 		for rho := -1.0; rho <= 1; rho += 0.125 {
 			var value, slope, total float64
 			for i := len(c) - 1; i >= 0; i-- {
@@ -22,23 +22,23 @@ func TestSeriesAreTheDualActivations(t *testing.T) {
 					t.Fatalf("%s: a_%d = %v", name, i, c[i])
 				}
 			}
-			if math.Abs(value-a.Dual(rho)) > 1e-8 || math.Abs(total-1) > 1e-8 {
-				t.Errorf("%s at %v: series %v, closed form %v, sum %v", name, rho, value, a.Dual(rho), total)
+			if math.Abs(value-a.dual(rho)) > 1e-8 || math.Abs(total-1) > 1e-8 {
+				t.Errorf("%s at %v: series %v, closed form %v, sum %v", name, rho, value, a.dual(rho), total)
 			}
-			if math.Abs(slope-a.Slope()) > 1.1e-3 {
-				t.Errorf("%s: Σ i·a_i = %v, slope %v", name, slope, a.Slope())
+			if math.Abs(slope-a.meanDegree()) > 1.1e-3 {
+				t.Errorf("%s: Σ i·a_i = %v, slope %v", name, slope, a.meanDegree())
 			}
 		}
 	}
 	// [(2i−3)!!]²/(2i)!/π, e^{−1/s}s^{−i}/i!.
-	have := relu.Coefficients(6)
+	have := relu.coefficients(6)
 	for i, want := range []float64{1 / math.Pi, 0.5, 1 / (2 * math.Pi), 0, 1 / (24 * math.Pi), 0, 9 / (720 * math.Pi)} {
 		if math.Abs(have[i]-want) > 1e-16 {
 			t.Errorf("relu: a_%d = %v, want %v", i, have[i], want)
 		}
 	}
 	for _, s := range []float64{0.002, 0.3, 1, 4, 1e9} {
-		if have, want := (Activation{Exponential: s}).Coefficients(0)[0], math.Exp(-1/s); math.Abs(have/want-1) > 1e-13 {
+		if have, want := (Activation{Exponential: s}).coefficients(0)[0], math.Exp(-1/s); math.Abs(have/want-1) > 1e-13 {
 			t.Errorf("exponential %v: a_0 = %v, want %v", s, have, want)
 		}
 	}
@@ -48,12 +48,12 @@ func TestSeriesAreTheDualActivations(t *testing.T) {
 		a := Activation{Step: n}
 		worst := 0.0
 		for rho := -0.875; rho < 1; rho += 0.125 {
-			worst = max(worst, math.Abs(a.Dual(rho)-stepDual(rho)))
+			worst = max(worst, math.Abs(a.dual(rho)-stepDual(rho)))
 		}
-		if !(worst < off) || !(a.Slope() > 1.5*slope) {
-			t.Errorf("step %d: off by %v after %v, slope %v after %v", n, worst, off, a.Slope(), slope)
+		if !(worst < off) || !(a.meanDegree() > 1.5*slope) {
+			t.Errorf("step %d: off by %v after %v, slope %v after %v", n, worst, off, a.meanDegree(), slope)
 		}
-		off, slope = worst, a.Slope()
+		off, slope = worst, a.meanDegree()
 	}
 }
 
@@ -61,18 +61,18 @@ func TestSeriesAreTheDualActivations(t *testing.T) {
 func TestDegreesHaveTheCoefficientsAsProbabilities(t *testing.T) {
 	const n = 200000
 	for name, a := range activations {
-		d := a.Series()
+		d := a.prepare()
 		count := map[int]int{}
 		for i := range n { // stratified, so that counts are off by one or two
-			count[d.Degree((float64(i)+0.5)/n)]++
+			count[d.degree((float64(i)+0.5)/n)]++
 		}
-		for i, p := range a.Coefficients(60) {
+		for i, p := range a.coefficients(60) {
 			if math.Abs(float64(count[i])-p*n) > 2 {
 				t.Errorf("%s: degree %d for %d of %d, want %.1f", name, i, count[i], n, p*n)
 			}
 		}
 		for _, u := range []float64{0x1p-53, 1 - 0x1p-53} {
-			if l := d.Degree(u); l < 0 || l >= len(d.sums) {
+			if l := d.degree(u); l < 0 || l >= len(d.sums) {
 				t.Errorf("%s: degree %d for %v", name, l, u)
 			}
 		}

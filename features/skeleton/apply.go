@@ -9,7 +9,7 @@ import (
 // tableNumbers limits the tables of rows that are processed together: 1 MiB, most of a second-level cache.
 const tableNumbers = 1 << 18
 
-// scratch is the working memory of one call of ApplyRange.
+// scratch is the working memory of one call of applyRange.
 type scratch struct {
 	phases  []float32      // tables of some rows: phases by code, in turns
 	others  []complex128   // their tables of codes that are not phases
@@ -20,9 +20,9 @@ type scratch struct {
 	circles []float32 // angles of the circles of a hybrid, then their cosines and sines
 }
 
-// ApplyRange stores features first … first+count−1 of the n rows of x in dst (n×count, row-major), with the
+// applyRange stores features first … first+count−1 of the n rows of x in dst (n×count, row-major), with the
 // same bits as Apply. It panics if a slice is too short or there are no such features.
-func (m *Map) ApplyRange(dst, x []float32, n, first, count int) {
+func (m *Map) applyRange(dst, x []float32, n, first, count int) {
 	columns := m.book.columns
 	if n < 0 || len(x) < n*columns || first < 0 || count < 0 || first > m.out-count || len(dst) < n*count {
 		panic("skeleton: Apply: slice too short, or features out of range")

@@ -14,11 +14,11 @@ var pictures = []struct {
 	name string
 	s    Skeleton
 }{
-	{"shallow", Image{Height: 28, Width: 28, Channels: 1}.Skeleton(Space{Circle: 2}, Full(exp1))},
-	{"deep", Image{Height: 28, Width: 28, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(5, 2, exp4), Conv(4, 2, relu),
-		Full(relu))},
-	{"relu", Image{Height: 28, Width: 28, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(5, 2, relu), Conv(4, 2, relu),
-		Full(relu))},
+	{"shallow", Image{Height: 28, Width: 28, Channels: 1}.skeleton(Space{Circle: 2}, full(exp1))},
+	{"deep", Image{Height: 28, Width: 28, Channels: 1}.skeleton(Space{Circle: 2}, conv(5, 2, exp4), conv(4, 2, relu),
+		full(relu))},
+	{"relu", Image{Height: 28, Width: 28, Channels: 1}.skeleton(Space{Circle: 2}, conv(5, 2, relu), conv(4, 2, relu),
+		full(relu))},
 }
 
 func BenchmarkNew(b *testing.B) {
@@ -64,7 +64,7 @@ func BenchmarkApplyRange(b *testing.B) {
 	x, dst := numbers(n*784, 1), make([]float32, n*block)
 	for b.Loop() {
 		for first := 0; first < out; first += block {
-			m.ApplyRange(dst, x, n, first, block)
+			m.applyRange(dst, x, n, first, block)
 		}
 	}
 	b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "rows/s")
@@ -86,12 +86,12 @@ func BenchmarkKernel(b *testing.B) {
 		g := mustCompile(b, p.s)
 		b.Run(p.name, func(b *testing.B) {
 			for b.Loop() {
-				g.Kernel(x, z)
+				g.kernel(x, z)
 			}
 		})
 		b.Run(p.name+"/with Compile", func(b *testing.B) {
 			for b.Loop() {
-				p.s.Kernel(x, z)
+				p.s.kernel(x, z)
 			}
 		})
 	}

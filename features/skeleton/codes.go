@@ -62,7 +62,7 @@ type codebook struct {
 }
 
 // newCodebook numbers the base features of g. With the sampler Hybrid the lowest inner nodes are leaves.
-func newCodebook(g *Graph, sampler Sampler) (*codebook, error) {
+func newCodebook(g *graph, sampler Sampler) (*codebook, error) {
 	b := &codebook{leafOf: make([]int32, len(g.nodes)), columns: g.columns}
 	for v := range g.nodes {
 		b.leafOf[v] = -1
@@ -106,7 +106,7 @@ func newCodebook(g *Graph, sampler Sampler) (*codebook, error) {
 }
 
 // number assigns the codes, phases first.
-func (b *codebook) number(g *Graph) error {
+func (b *codebook) number(g *graph) error {
 	var codes int64 = quarter + 1
 	for _, phase := range []bool{true, false} {
 		for i := range b.leaves {
@@ -161,7 +161,7 @@ func newLeaf(s Space, columns []int32) leaf {
 // √p,
 //
 //	exp((mean of ⟨z_u, z'_u⟩ − 1)/s) = exp(−‖Z − Z'‖²/2s).
-func newHybrid(g *Graph, v int32) (leaf, error) {
+func newHybrid(g *graph, v int32) (leaf, error) {
 	s := g.duals[g.nodes[v].dual].Exponential
 	if s == 0 {
 		return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: is no Gaussian kernel, for its activation is not exponential",

@@ -40,14 +40,13 @@ type list struct {
 	factorTo []int32 // end of the factors of each feature
 	factors  []factor
 	values   []float32
-	drawn    []int32 // number of factors of each feature before cancelling
 }
 
 func (l *list) len() int { return len(l.ends) }
 
 // reset empties the list and keeps its memory.
 func (l *list) reset() {
-	*l = list{l.ends[:0], l.codes[:0], l.complex[:0], l.factorTo[:0], l.factors[:0], l.values[:0], l.drawn[:0]}
+	*l = list{l.ends[:0], l.codes[:0], l.complex[:0], l.factorTo[:0], l.factors[:0], l.values[:0]}
 }
 
 // span returns the range of item i in a list, where ends has the end of each item.
@@ -60,7 +59,7 @@ func span(ends []int32, i int) (lo, hi int32) {
 
 // drawer draws features.
 type drawer struct {
-	g     *Graph
+	g     *graph
 	book  *codebook
 	s     stream.Stream
 	steps int
@@ -79,7 +78,6 @@ func (d *drawer) draw(to *list, seed, j uint64) error {
 		return fmt.Errorf("skeleton: draw %d visits more than %d nodes or takes more than %d numbers; the activations "+
 			"branch too much", j, maxSteps, maxValues)
 	}
-	to.drawn = append(to.drawn, int32(len(d.codes)+len(d.factors)))
 	waves := slices.ContainsFunc(d.factors, func(f factor) bool { return d.book.leaves[f.leaf].kind.phase() })
 	form, complex := d.book.canonical(d.codes, waves)
 	complex = complex || waves
@@ -110,7 +108,7 @@ func (d *drawer) node(v int32) bool {
 		return d.leaf(l)
 	}
 	in := d.g.of(v)
-	for range d.g.duals[d.g.nodes[v].dual].Degree(d.s.Uniform()) {
+	for range d.g.duals[d.g.nodes[v].dual].degree(d.s.Uniform()) {
 		if !d.node(in[d.s.Below(uint64(len(in)))]) {
 			return false
 		}

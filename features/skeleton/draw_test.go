@@ -44,7 +44,7 @@ func text(m *Map, j int) string {
 	return strings.Join(words, " ")
 }
 
-var goldenConv = Image{Height: 4, Width: 4, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(2, 2, exp1), Full(relu))
+var goldenConv = Image{Height: 4, Width: 4, Channels: 1}.skeleton(Space{Circle: 2}, conv(2, 2, exp1), full(relu))
 
 var goldenMixed = Skeleton{Columns: 6, Nodes: []Node{
 	{Name: "angle", Space: Space{Circle: 2}, Columns: []int{0}},
@@ -79,7 +79,7 @@ func TestFeaturesAreGolden(t *testing.T) {
 	} {
 		m := mustNew(t, Compositional{Skeleton: c.s, Out: len(c.first), Seed: seed})
 		for j, want := range c.first {
-			if have := fmt.Sprintf("%s: %d", text(m, j), m.Count(j)); have != want {
+			if have := fmt.Sprintf("%s: %d", text(m, j), m.counts[j]); have != want {
 				t.Errorf("feature %d: have %q, want %q", j, have, want)
 			}
 		}
@@ -89,13 +89,13 @@ func TestFeaturesAreGolden(t *testing.T) {
 		m = mustNew(t, Compositional{Skeleton: c.s, Out: c.out, Seed: seed})
 		var sum int64
 		for j := range c.out {
-			sum += int64(j+1) * m.Count(j)
+			sum += int64(j+1) * m.counts[j]
 		}
 		if have := text(m, c.out-1); m.Draws() != c.more || have != c.last || sum != c.sum {
 			t.Errorf("%d draws, last %q, sum %d; want %d, %q, %d", m.Draws(), have, sum, c.more, c.last, c.sum)
 		}
 	}
-	waves := mustNew(t, Compositional{Skeleton: Connected(3, Space{Gaussian: 2.5},
+	waves := mustNew(t, Compositional{Skeleton: connected(3, Space{Gaussian: 2.5},
 		Activation{Polynomial: []float64{0, 0.5, 0.5}}), Out: 3, Seed: seed})
 	want := []float32{
 		0x1.6f66aep-5, -0x1.a7c3cp-5, 0x1.588aa6p-6, 0x1.4f4698p-4, 0x1.3e19ecp-6, -0x1.1e670ep-6,
@@ -118,7 +118,7 @@ type twin struct {
 func (w *twin) rfss(name string) func(x []float32) complex128 {
 	n := w.nodes[name]
 	if n.Inputs != nil {
-		c := n.Activation.Coefficients(2000)
+		c := n.Activation.coefficients(2000)
 		u, degree := w.s.Uniform(), 0
 		for sum := c[0]; u >= sum; sum += c[degree] {
 			degree++
@@ -176,16 +176,16 @@ func TestMapEqualsTheDefinition(t *testing.T) {
 		"conv":        deep(Space{Circle: 2}),
 		"mixed":       mixed,
 		"golden":      goldenMixed,
-		"categories":  Connected(4, Space{Categorical: 4}, exp1, poly),
-		"signs":       Connected(8, Space{Binary: true}, relu, exp1),
-		"gaussian":    Connected(4, Space{Gaussian: 0.3}, exp1, relu),
-		"pairs":       Connected(4, Space{Sphere: Pairs}, poly, exp1),
-		"coordinates": Connected(9, Space{Sphere: Coordinates}, poly, exp1),
-		"projection":  Connected(4, Space{Sphere: Projection}, poly, exp1),
+		"categories":  connected(4, Space{Categorical: 4}, exp1, poly),
+		"signs":       connected(8, Space{Binary: true}, relu, exp1),
+		"gaussian":    connected(4, Space{Gaussian: 0.3}, exp1, relu),
+		"pairs":       connected(4, Space{Sphere: Pairs}, poly, exp1),
+		"coordinates": connected(9, Space{Sphere: Coordinates}, poly, exp1),
+		"projection":  connected(4, Space{Sphere: Projection}, poly, exp1),
 	} {
 		r := Compositional{Skeleton: s, Out: out, Seed: 5}
 		m := mustNew(t, r)
-		e, err := s.Expand()
+		e, err := s.expand()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,15 +300,15 @@ func TestFeaturesDoNotDependOnTheBudget(t *testing.T) {
 		if a, b := text(small, j), text(large, j); a != b {
 			t.Errorf("feature %d of 50 is %q, of 2000 %q", j, a, b)
 		}
-		if small.Count(j) > large.Count(j) {
-			t.Errorf("feature %d: drawn %d times, then %d", j, small.Count(j), large.Count(j))
+		if small.counts[j] > large.counts[j] {
+			t.Errorf("feature %d: drawn %d times, then %d", j, small.counts[j], large.counts[j])
 		}
 	}
 }
 
 // All features of a small skeleton can be had, one more cannot.
 func TestBudgetBeyondTheFeaturesIsAnError(t *testing.T) {
-	s := Connected(4, Space{Binary: true}, Activation{Polynomial: []float64{0, 0, 1}})
+	s := connected(4, Space{Binary: true}, Activation{Polynomial: []float64{0, 0, 1}})
 	m := mustNew(t, Compositional{Skeleton: s, Out: 7}) // 1 and 6 pairs of signs
 	if m.Draws() != leastDraws {
 		t.Errorf("%d draws, want the limit", m.Draws())

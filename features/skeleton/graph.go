@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Graph is a skeleton that was checked and expanded node by node. It is immutable and safe for concurrent
+// graph is a skeleton that was checked and expanded node by node. It is immutable and safe for concurrent
 // use.
-type Graph struct {
+type graph struct {
 	columns int // row length
 	nodes   []node
 	edges   []int32 // inputs of inner nodes, columns of input nodes
 	order   []int32 // nodes, each after its inputs
 	output  int32
 	spaces  []Space
-	duals   []*Series
+	duals   []*prepared
 	name    func(v int32) string
 }
 
@@ -27,20 +27,20 @@ type node struct {
 }
 
 // of returns the inputs of an inner node, or the columns of an input node.
-func (g *Graph) of(v int32) []int32 {
+func (g *graph) of(v int32) []int32 {
 	n := &g.nodes[v]
 	return g.edges[n.first:n.end]
 }
 
-func (g *Graph) isInput(v int32) bool { return g.nodes[v].dual < 0 }
+func (g *graph) isInput(v int32) bool { return g.nodes[v].dual < 0 }
 
-// Compile checks the skeleton and expands it node by node. The error names the wrong node, layer or field.
-func (s Skeleton) Compile() (*Graph, error) {
+// compile checks the skeleton and expands it node by node. The error names the wrong node, layer or field.
+func (s Skeleton) compile() (*graph, error) {
 	columns, err := s.checkRow()
 	if err != nil {
 		return nil, err
 	}
-	var g *Graph
+	var g *graph
 	switch {
 	case s.Nodes == nil && s.Layers == nil:
 		return nil, fmt.Errorf("skeleton: neither layers nor nodes; give one of them")
@@ -61,15 +61,15 @@ func (s Skeleton) Compile() (*Graph, error) {
 }
 
 // fromNodes resolves the names.
-func fromNodes(nodes []Node, columns int) (*Graph, error) {
-	if len(nodes) == 0 || len(nodes) > MaxNodes {
-		return nil, fmt.Errorf("skeleton: give 1 to %d nodes (have %d)", MaxNodes, len(nodes))
+func fromNodes(nodes []Node, columns int) (*graph, error) {
+	if len(nodes) == 0 || len(nodes) > maxNodes {
+		return nil, fmt.Errorf("skeleton: give 1 to %d nodes (have %d)", maxNodes, len(nodes))
 	}
 	index, edges, err := named(nodes)
 	if err != nil {
 		return nil, err
 	}
-	g := &Graph{
+	g := &graph{
 		columns: columns,
 		nodes:   make([]node, len(nodes)),
 		edges:   make([]int32, 0, edges),
@@ -88,7 +88,7 @@ func fromNodes(nodes []Node, columns int) (*Graph, error) {
 			if err := n.Space.Validate(); err != nil {
 				return nil, fail("%v; or give activation and inputs of an inner node", err)
 			}
-			if !n.Activation.None() {
+			if !n.Activation.none() {
 				return nil, fail("has an activation but no inputs")
 			}
 			if err := n.Space.checkColumns(len(n.Columns)); err != nil {
@@ -149,8 +149,8 @@ func named(nodes []Node) (index map[string]int32, edges int, err error) {
 			return nil, 0, fmt.Errorf("skeleton: node %d: the name %q is that of node %d, too", i+1, n.Name, j+1)
 		}
 		index[n.Name] = int32(i)
-		if edges += len(n.Inputs) + len(n.Columns); edges > MaxEdges {
-			return nil, 0, fmt.Errorf("skeleton: node %q: more than %d inputs and columns up to here", n.Name, MaxEdges)
+		if edges += len(n.Inputs) + len(n.Columns); edges > maxEdges {
+			return nil, 0, fmt.Errorf("skeleton: node %q: more than %d inputs and columns up to here", n.Name, maxEdges)
 		}
 	}
 	return index, edges, nil
@@ -168,19 +168,19 @@ func intern(known map[Space]int32, all *[]Space, s Space) int32 {
 }
 
 // addDual returns the number of an activation. Equal consecutive ones share a number.
-func (g *Graph) addDual(a Activation) int32 {
+func (g *graph) addDual(a Activation) int32 {
 	for i := len(g.duals) - 1; i >= max(0, len(g.duals)-4); i-- {
 		if d := g.duals[i]; d.Exponential == a.Exponential && d.ReLU == a.ReLU && d.Step == a.Step &&
 			slices.Equal(d.Polynomial, a.Polynomial) {
 			return int32(i)
 		}
 	}
-	g.duals = append(g.duals, a.Series())
+	g.duals = append(g.duals, a.prepare())
 	return int32(len(g.duals) - 1)
 }
 
 // findOutput finds the only node that is no input of another.
-func (g *Graph) findOutput() error {
+func (g *graph) findOutput() error {
 	taken := make([]bool, len(g.nodes))
 	for v := range g.nodes {
 		if !g.isInput(int32(v)) {
@@ -207,7 +207,7 @@ func (g *Graph) findOutput() error {
 }
 
 // sort sorts the nodes topologically, or names two nodes of a cycle.
-func (g *Graph) sort() error {
+func (g *graph) sort() error {
 	const open, done = 1, 2
 	state := make([]uint8, len(g.nodes))
 	next := make([]int32, len(g.nodes)) // number of inputs that were visited
@@ -245,39 +245,24 @@ func (g *Graph) sort() error {
 	return nil
 }
 
-// Columns returns the row length.
-func (g *Graph) Columns() int { return g.columns }
-
-// Size returns the number of input nodes and of inner nodes.
-func (g *Graph) Size() (inputs, inner int) {
-	for v := range g.nodes {
-		if g.isInput(int32(v)) {
-			inputs++
-		} else {
-			inner++
-		}
-	}
-	return inputs, inner
-}
-
-// Complexity returns 𝒞(S), the mean number of factors of a drawn feature: 1 at an input node; at an inner
+// complexity returns 𝒞(S), the mean number of factors of a drawn feature: 1 at an input node; at an inner
 // node σ̂'(1) times the mean over its inputs (equation 11 of the paper).
-func (g *Graph) Complexity() float64 {
+func (g *graph) complexity() float64 {
 	return g.expect(0, func(int32) float64 { return 1 })
 }
 
-// Complexity returns 𝒞(S) as Graph.Complexity does, or the error of Compile.
-func (s Skeleton) Complexity() (float64, error) {
-	g, err := s.Compile()
+// complexity returns 𝒞(S) as graph.complexity does, or the error of compile.
+func (s Skeleton) complexity() (float64, error) {
+	g, err := s.compile()
 	if err != nil {
 		return 0, err
 	}
-	return g.Complexity(), nil
+	return g.complexity(), nil
 }
 
 // expect returns the expected sum, over all nodes that a draw visits, of inner
 // for an inner node and of input(v) for an input node.
-func (g *Graph) expect(inner float64, input func(v int32) float64) float64 {
+func (g *graph) expect(inner float64, input func(v int32) float64) float64 {
 	e := make([]float64, len(g.nodes))
 	for _, v := range g.order {
 		if g.isInput(v) {
@@ -289,16 +274,16 @@ func (g *Graph) expect(inner float64, input func(v int32) float64) float64 {
 			sum += e[u]
 		}
 		e[v] = inner
-		if slope := g.duals[g.nodes[v].dual].Slope(); slope > 0 { // 0·∞ would be NaN
+		if slope := g.duals[g.nodes[v].dual].slope; slope > 0 { // 0·∞ would be NaN
 			e[v] += slope * sum / float64(len(g.of(v)))
 		}
 	}
 	return e[g.output]
 }
 
-// Kernel returns k_S(x, z). Shared nodes are evaluated once. It panics if a row does not have Columns
+// kernel returns k_S(x, z). Shared nodes are evaluated once. It panics if a row does not have columns
 // numbers.
-func (g *Graph) Kernel(x, z []float32) float64 {
+func (g *graph) kernel(x, z []float32) float64 {
 	if len(x) != g.columns || len(z) != g.columns {
 		panic("skeleton: Kernel: rows of another length than the skeleton's")
 	}
@@ -313,17 +298,17 @@ func (g *Graph) Kernel(x, z []float32) float64 {
 		for _, u := range of {
 			sum += k[u]
 		}
-		k[v] = g.duals[g.nodes[v].dual].Dual(sum / float64(len(of)))
+		k[v] = g.duals[g.nodes[v].dual].dual(sum / float64(len(of)))
 	}
 	return k[g.output]
 }
 
-// Kernel returns k_S(x, z), or NaN if the skeleton is not valid. It compiles the skeleton each time: for
-// many pairs call Compile once. It panics if a row has another length.
-func (s Skeleton) Kernel(x, z []float32) float64 {
-	g, err := s.Compile()
+// kernel returns k_S(x, z), or NaN if the skeleton is not valid. It compiles the skeleton each time: for
+// many pairs call compile once. It panics if a row has another length.
+func (s Skeleton) kernel(x, z []float32) float64 {
+	g, err := s.compile()
 	if err != nil {
 		return math.NaN()
 	}
-	return g.Kernel(x, z)
+	return g.kernel(x, z)
 }

@@ -12,7 +12,7 @@ func (d grid) nodes() int { return d.height * d.width * d.deep }
 
 // fromLayers expands the layers. It drops nodes that the output does not depend on, such as pixels that are
 // in no window.
-func fromLayers(s *Skeleton, columns int) (*Graph, error) {
+func fromLayers(s *Skeleton, columns int) (*graph, error) {
 	if err := s.Space.Validate(); err != nil {
 		return nil, fmt.Errorf("skeleton: %w", err)
 	}
@@ -20,7 +20,7 @@ func fromLayers(s *Skeleton, columns int) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Graph{columns: columns, spaces: []Space{s.Space}, edges: make([]int32, 0, edges)}
+	g := &graph{columns: columns, spaces: []Space{s.Space}, edges: make([]int32, 0, edges)}
 	s.addInputs(g)
 	if err := s.Space.checkColumns(len(g.of(0))); err != nil {
 		return nil, fmt.Errorf("skeleton: input nodes: %w", err)
@@ -68,9 +68,9 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 	plan = append(plan, at)
 	nodes := at.nodes()
 	edges = nodes * columnsEach
-	if nodes > MaxNodes || edges > MaxEdges {
+	if nodes > maxNodes || edges > maxEdges {
 		return nil, 0, fmt.Errorf("skeleton: %d input nodes with %d columns; have %d nodes and %d columns at most", nodes,
-			edges, MaxNodes, MaxEdges)
+			edges, maxNodes, maxEdges)
 	}
 	for i, l := range s.Layers {
 		fail := func(format string, a ...any) error {
@@ -101,9 +101,9 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 		// Both factors are at most 10⁵, so products do not overflow.
 		nodes += at.nodes()
 		edges += at.nodes() * takes
-		if nodes > MaxNodes || edges > MaxEdges {
+		if nodes > maxNodes || edges > maxEdges {
 			return nil, 0, fail("%d nodes and %d inputs and columns up to here; have %d and %d at most", nodes, edges,
-				MaxNodes, MaxEdges)
+				maxNodes, maxEdges)
 		}
 		plan = append(plan, at)
 	}
@@ -128,7 +128,7 @@ func (s *Skeleton) area() (height, width, channels int) {
 
 // addInputs adds the input nodes: one for each column, or one for each pixel if the space is one of
 // vectors.
-func (s *Skeleton) addInputs(g *Graph) {
+func (s *Skeleton) addInputs(g *graph) {
 	h, w, channels := s.area()
 	m := s.Image
 	if m == (Image{}) {
@@ -156,7 +156,7 @@ func (s *Skeleton) addInputs(g *Graph) {
 }
 
 // prune drops the nodes that the output does not depend on. The others keep their order.
-func (g *Graph) prune() {
+func (g *graph) prune() {
 	keep := make([]bool, len(g.nodes))
 	keep[g.output] = true
 	for v := g.output; v >= 0; v-- { // layers come after their inputs
@@ -189,7 +189,7 @@ func (g *Graph) prune() {
 
 // layerName returns the name of a node of a skeleton in layers: "x17" for the input node of column 17 (or
 // of the columns from 17 on), "2.5" for node 5 of layer 2, counted from 1 without dropped nodes.
-func (g *Graph) layerName(v int32) string {
+func (g *graph) layerName(v int32) string {
 	if g.isInput(v) {
 		return fmt.Sprintf("x%d", g.of(v)[0])
 	}
@@ -198,34 +198,4 @@ func (g *Graph) layerName(v int32) string {
 		n++
 	}
 	return fmt.Sprintf("%d.%d", g.nodes[v].tag+1, n)
-}
-
-// Expand returns the skeleton node by node, in the order of the layers. It returns a skeleton that already
-// is node by node unchanged. Errors are as from Compile.
-func (s Skeleton) Expand() (Skeleton, error) {
-	g, err := s.Compile()
-	if err != nil || s.Nodes != nil {
-		return s, err
-	}
-	names := make([]string, len(g.nodes))
-	count := make([]int, len(s.Layers))
-	e := Skeleton{Columns: g.columns, Nodes: make([]Node, len(g.nodes))}
-	for v, n := range g.nodes {
-		of := g.of(int32(v))
-		if n.dual < 0 {
-			names[v] = g.name(int32(v))
-			e.Nodes[v] = Node{Name: names[v], Space: g.spaces[n.space]}
-			for _, c := range of {
-				e.Nodes[v].Columns = append(e.Nodes[v].Columns, int(c))
-			}
-			continue
-		}
-		count[n.tag]++
-		names[v] = fmt.Sprintf("%d.%d", n.tag+1, count[n.tag])
-		e.Nodes[v] = Node{Name: names[v], Activation: g.duals[n.dual].Activation, Inputs: make([]string, len(of))}
-		for i, u := range of {
-			e.Nodes[v].Inputs[i] = names[u]
-		}
-	}
-	return e, nil
 }

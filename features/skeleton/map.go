@@ -27,7 +27,6 @@ type Map struct {
 	book    *codebook
 	out     int
 	draws   int64
-	drawn   int64 // number of factors of all draws
 	counts  []int64
 	weights []float32
 
@@ -69,7 +68,7 @@ var _ features.Gridded = (*Map)(nil)
 func newMap(book *codebook, d *distinct, bound float32) (*Map, error) {
 	n := d.len()
 	m := &Map{
-		book: book, out: n, draws: d.draws, drawn: d.factorsDrawn, counts: d.counts,
+		book: book, out: n, draws: d.draws, counts: d.counts,
 		weights: make([]float32, n),
 		phases: phases{codes: make([]int32, 0, len(d.codes)), start: make([]int32, n), size: make([]int32, n),
 			order: make([]uint16, n)},
@@ -187,24 +186,14 @@ func (m *Map) Dims() (in, out int) { return m.book.columns, m.out }
 // Draws returns the number M of draws that the features stand for.
 func (m *Map) Draws() int64 { return m.draws }
 
-// Count returns how often feature j was drawn.
-func (m *Map) Count(j int) int64 { return m.counts[j] }
-
-// MeanFactors returns the mean number of factors of a draw before cancelling, an estimate of the skeleton's
-// complexity.
-func (m *Map) MeanFactors() float64 { return float64(m.drawn) / float64(m.draws) }
-
-// Bound returns the bound of the recipe or, if it has none, the largest magnitude of a feature that is not
-// constant, for rows in the base spaces. It is reached if all base features have modulus 1; each sphere
-// factor multiplies it by √(d/2) or √d.
-func (m *Map) Bound() float64 { return float64(m.bound) }
-
-// Step returns Bound()/127.
+// Step returns 1/127 of the bound of the recipe or, if it has none, of the largest magnitude of a feature
+// that is not constant, for rows in the base spaces. The bound is reached if all base features have
+// modulus 1; each sphere factor multiplies it by √(d/2) or √d.
 func (m *Map) Step() float64 { return float64(m.bound) / 127 }
 
 // Apply stores the features of the n rows of x in dst. A row with NaN or
 // infinity gets NaN in any of its features. It panics if a slice is too short.
-func (m *Map) Apply(dst, x []float32, n int) { m.ApplyRange(dst, x, n, 0, m.out) }
+func (m *Map) Apply(dst, x []float32, n int) { m.applyRange(dst, x, n, 0, m.out) }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, and returns how many were out
 // of bounds: only sphere columns that are no unit vector can cause that.

@@ -17,10 +17,10 @@ func every(t testing.TB) map[string]*Map {
 	const out = 2*chunk + 77
 	return map[string]*Map{
 		"phases":     mustNew(t, Compositional{Skeleton: deep(Space{Circle: 2}), Out: out, Seed: 1}),
-		"waves":      mustNew(t, Compositional{Skeleton: Connected(9, Space{Gaussian: 1}, exp1), Out: out, Seed: 1}),
+		"waves":      mustNew(t, Compositional{Skeleton: connected(9, Space{Gaussian: 1}, exp1), Out: out, Seed: 1}),
 		"hybrid":     mustNew(t, Compositional{Skeleton: deep(Space{Circle: 2}), Out: out, Sampler: Hybrid, Seed: 1}),
-		"products":   mustNew(t, Compositional{Skeleton: Connected(9, Space{Sphere: Pairs}, exp1), Out: out, Seed: 1}),
-		"projection": mustNew(t, Compositional{Skeleton: Connected(9, Space{Sphere: Projection}, exp1), Out: out, Seed: 1}),
+		"products":   mustNew(t, Compositional{Skeleton: connected(9, Space{Sphere: Pairs}, exp1), Out: out, Seed: 1}),
+		"projection": mustNew(t, Compositional{Skeleton: connected(9, Space{Sphere: Projection}, exp1), Out: out, Seed: 1}),
 		"mixed":      mustNew(t, Compositional{Skeleton: mixed, Out: out, Seed: 1}),
 	}
 }
@@ -38,10 +38,10 @@ func TestRangesAndCutsHaveTheBitsOfApply(t *testing.T) {
 			wg.Go(func() { // concurrently, and row by row
 				dst := make([]float32, n*r.count+1)
 				dst[n*r.count] = 42
-				m.ApplyRange(dst, x, n, r.first, r.count)
+				m.applyRange(dst, x, n, r.first, r.count)
 				one := make([]float32, r.count)
 				for i := range n {
-					m.ApplyRange(one, x[i*in:(i+1)*in], 1, r.first, r.count)
+					m.applyRange(one, x[i*in:(i+1)*in], 1, r.first, r.count)
 					if !slices.Equal(dst[i*r.count:(i+1)*r.count], want[i*out+r.first:][:r.count]) ||
 						!slices.Equal(one, dst[i*r.count:(i+1)*r.count]) {
 						t.Errorf("%s: %+v: row %d differs", name, r, i)
@@ -98,7 +98,7 @@ func TestQuantizeRoundsApply(t *testing.T) {
 		if s := m.Quantize(grid, x, n, 2); s != 0 {
 			t.Errorf("%s: %d saturated", name, s)
 		}
-		if want := m.Bound() / 127; m.Step() != want {
+		if want := float64(m.bound) / 127; m.Step() != want {
 			t.Errorf("%s: step %v, want %v", name, m.Step(), want)
 		}
 		constants := 0
@@ -107,7 +107,7 @@ func TestQuantizeRoundsApply(t *testing.T) {
 				v := float64(dst[i*out+j])
 				if m.constant(j) {
 					constants++
-					v = min(v, m.Bound())
+					v = min(v, float64(m.bound))
 				}
 				if off := math.Abs(v/m.Step() - float64(grid.At(i, j))); off > 0.5001 {
 					t.Fatalf("%s: feature %d,%d is %.4f steps from its byte", name, i, j, off)
@@ -135,12 +135,12 @@ func TestRowsOffTheSphereSaturate(t *testing.T) {
 
 // Real features take only the values ±weight, complex ones the cosine of their angle.
 func TestSignsAreExact(t *testing.T) {
-	m := mustNew(t, Compositional{Skeleton: Connected(9, Space{Binary: true}, exp1), Out: 100, Seed: 1})
+	m := mustNew(t, Compositional{Skeleton: connected(9, Space{Binary: true}, exp1), Out: 100, Seed: 1})
 	x := []float32{1, -1, 0, 2, -3, 1, 1, -1, 0.5}
 	dst := make([]float32, 100)
 	m.Apply(dst, x, 1)
 	for j, v := range dst {
-		if w := float32(math.Sqrt(float64(m.Count(j)) / float64(m.Draws()))); v != w && v != -w {
+		if w := float32(math.Sqrt(float64(m.counts[j]) / float64(m.Draws()))); v != w && v != -w {
 			t.Errorf("feature %d is %v, its weight %v", j, v, w)
 		}
 	}
@@ -165,23 +165,23 @@ func TestNaNStaysInItsRow(t *testing.T) {
 }
 
 func TestShortSlicesPanic(t *testing.T) {
-	m := mustNew(t, Compositional{Skeleton: Connected(4, Space{Circle: 2}, relu), Out: 8})
+	m := mustNew(t, Compositional{Skeleton: connected(4, Space{Circle: 2}, relu), Out: 8})
 	x, dst := make([]float32, 8), make([]float32, 16)
 	for name, f := range map[string]func(){
 		"Apply, x":           func() { m.Apply(dst, x[:7], 2) },
 		"Apply, dst":         func() { m.Apply(dst[:15], x, 2) },
 		"Apply, n":           func() { m.Apply(nil, nil, -1) },
-		"ApplyRange, first":  func() { m.ApplyRange(dst, x, 1, 8, 1) },
-		"ApplyRange, before": func() { m.ApplyRange(dst, x, 1, -1, 1) },
-		"ApplyRange, count":  func() { m.ApplyRange(dst, x, 1, 0, 9) },
+		"ApplyRange, first":  func() { m.applyRange(dst, x, 1, 8, 1) },
+		"ApplyRange, before": func() { m.applyRange(dst, x, 1, -1, 1) },
+		"ApplyRange, count":  func() { m.applyRange(dst, x, 1, 0, 9) },
 		"Quantize, x":        func() { m.Quantize(features.NewGrid(8, features.ByteSteps), x[:7], 2, 1) },
 		"Quantize, n": func() {
 			m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000),
 				blas.MaxRows+1, 1)
 		},
 		"Quantize, width": func() { m.Quantize(features.NewGrid(9, features.ByteSteps), x, 2, 1) },
-		"Kernel, sizes":   func() { Connected(4, Space{Circle: 2}, relu).Kernel(x[:4], x[:3]) },
-		"Kernel, columns": func() { Connected(4, Space{Circle: 2}, relu).Kernel(x[:3], x[:3]) },
+		"Kernel, sizes":   func() { connected(4, Space{Circle: 2}, relu).kernel(x[:4], x[:3]) },
+		"Kernel, columns": func() { connected(4, Space{Circle: 2}, relu).kernel(x[:3], x[:3]) },
 		"Cooccur":         func() { m.Cooccur([]int{4}) },
 	} {
 		func() {
@@ -206,7 +206,7 @@ func TestCooccurCountsDraws(t *testing.T) {
 			set := m.columnsOf(nil, j)
 			for _, a := range set {
 				for _, b := range set {
-					want[int(a)*in+int(b)] += m.Count(j)
+					want[int(a)*in+int(b)] += m.counts[j]
 				}
 			}
 		}

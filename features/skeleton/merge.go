@@ -23,15 +23,13 @@ type distinct struct {
 	list
 	counts []int64
 	draws  int64
-	// factorsDrawn is the number of factors of all draws before cancelling.
-	factorsDrawn int64
-	hashes       []uint32
-	slots        []int32 // 1 + the index of a feature by its hash: an open-addressing table whose length is a power of 2
+	hashes []uint32
+	slots  []int32 // 1 + the index of a feature by its hash: an open-addressing table whose length is a power of 2
 }
 
 // drawDistinct draws features 0, 1, … of the seed until one would be the different feature number out+1; it
 // drops that one and later ones. If the limit of draws is reached first, there must be out features.
-func drawDistinct(g *Graph, book *codebook, seed uint64, out int, limit int64) (*distinct, error) {
+func drawDistinct(g *graph, book *codebook, seed uint64, out int, limit int64) (*distinct, error) {
 	d := &distinct{slots: make([]int32, 64)}
 	workers := make([]*drawer, min(runtime.GOMAXPROCS(0), 16))
 	for i := range workers {
@@ -105,7 +103,6 @@ func (d *distinct) merge(l *list, out int) (full bool, err error) {
 		}
 		d.counts[at]++
 		d.draws++
-		d.factorsDrawn += int64(l.drawn[i])
 	}
 	return false, nil
 }

@@ -76,7 +76,7 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if in, _ := r.Dims(); in != d.In {
 		return nil, fmt.Errorf("skeleton: the skeleton takes rows of %d numbers, the data have %d", in, d.In)
 	}
-	complexity, err := o.Skeleton.Complexity()
+	complexity, err := o.Skeleton.complexity()
 	if err != nil {
 		return nil, &option.Error{Option: "skeleton", Err: err}
 	}

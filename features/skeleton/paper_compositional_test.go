@@ -41,7 +41,7 @@ func TestMeanOfProductsIsTheKernelOfEachSpaceAndActivation(t *testing.T) {
 			acts = map[string]Activation{"exp 4": exp4, "poly": poly, "square": activations["square"]}
 		}
 		for actName, act := range acts {
-			r := Compositional{Skeleton: Connected(d, space, act), Out: 2}
+			r := Compositional{Skeleton: connected(d, space, act), Out: 2}
 			x, z := rowsFor(space, d, 1), rowsFor(space, d, 2)
 			if space.Categorical != 0 || space.Binary {
 				copy(z, x[:2]) // some columns are equal, some not
@@ -58,7 +58,7 @@ func TestKernelsAreNormalised(t *testing.T) {
 	for spaceName, space := range spaces {
 		for actName, act := range activations {
 			x := rowsFor(space, 6, 3)
-			if k := Connected(6, space, act, act).Kernel(x, x); !(math.Abs(k-1) < 1e-6) {
+			if k := connected(6, space, act, act).kernel(x, x); !(math.Abs(k-1) < 1e-6) {
 				t.Errorf("%s, %s: k(x, x) = %v", spaceName, actName, k)
 			}
 		}
@@ -68,8 +68,8 @@ func TestKernelsAreNormalised(t *testing.T) {
 // deep is a small image skeleton of the paper's deep kind: two convolutions and
 // one full layer.
 func deep(space Space) Skeleton {
-	return Image{Height: 7, Width: 6, Channels: 2}.Skeleton(space,
-		Conv(3, 1, exp1), Conv(2, 2, relu), Full(relu))
+	return Image{Height: 7, Width: 6, Channels: 2}.skeleton(space,
+		conv(3, 1, exp1), conv(2, 2, relu), full(relu))
 }
 
 // "The correctness of the algorithm is a direct consequence of Lemmas 9 and 10":
@@ -81,22 +81,22 @@ func TestMeanOfProductsIsTheKernelAtEachDepth(t *testing.T) {
 	seeds := campaign.Of(500, 1500)
 	circle := Space{Circle: 2}
 	for name, s := range map[string]Skeleton{
-		"depth 1": Connected(5, circle, relu),
-		"depth 2": Connected(5, circle, exp1, relu),
-		"depth 3": Connected(5, circle, exp1, relu, poly),
+		"depth 1": connected(5, circle, relu),
+		"depth 2": connected(5, circle, exp1, relu),
+		"depth 3": connected(5, circle, exp1, relu, poly),
 		"conv":    deep(circle),
 		"planar, cropped, vectors of pixels": Image{Height: 5, Width: 5, Channels: 3, Planar: true, Crop: 4}.
-			Skeleton(Space{Gaussian: 1}, Conv(2, 1, exp4), Full(relu)),
+			skeleton(Space{Gaussian: 1}, conv(2, 1, exp4), full(relu)),
 		"mixed": mixed,
 	} {
 		g := mustCompile(t, s)
-		x, z := numbers(g.Columns(), 4), numbers(g.Columns(), 5)
+		x, z := numbers(g.columns, 4), numbers(g.columns, 5)
 		if name == "mixed" {
 			unit(x[4:7])
 			unit(z[4:7])
 			x[3], z[3] = 2, 2
 		}
-		estimate(t, Compositional{Skeleton: s, Out: 20}, seeds, x, z).Near(t, name, g.Kernel(x, z), 1e-6)
+		estimate(t, Compositional{Skeleton: s, Out: 20}, seeds, x, z).Near(t, name, g.kernel(x, z), 1e-6)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestFeaturesKeepTheirBounds(t *testing.T) {
 		"coordinates": {Space{Sphere: Coordinates}, Activation{Polynomial: []float64{0, 0, 0, 1}}, math.Pow(d, 1.5)},
 		"projection":  {Space{Sphere: Projection}, Activation{Polynomial: []float64{0, 0, 0, 1}}, math.Pow(d, 1.5)},
 	} {
-		r := Compositional{Skeleton: Connected(d, c.space, c.act), Out: out}
+		r := Compositional{Skeleton: connected(d, c.space, c.act), Out: out}
 		switch name { // of these there are few
 		case "binary", "pairs":
 			r.Out = 16
@@ -156,11 +156,11 @@ func TestFeaturesKeepTheirBounds(t *testing.T) {
 			}
 			m.Apply(dst, x, 1)
 			for j, v := range dst {
-				if w := math.Sqrt(float64(m.Count(j)) / float64(m.Draws())); !m.constant(j) {
+				if w := math.Sqrt(float64(m.counts[j]) / float64(m.Draws())); !m.constant(j) {
 					largest = max(largest, math.Abs(float64(v))/w)
 				}
-				if !m.constant(j) && math.Abs(float64(v)) > m.Bound()*(1+1e-6) {
-					t.Fatalf("%s: feature %d is %v, beyond %v", name, j, v, m.Bound())
+				if !m.constant(j) && math.Abs(float64(v)) > float64(m.bound)*(1+1e-6) {
+					t.Fatalf("%s: feature %d is %v, beyond %v", name, j, v, float64(m.bound))
 				}
 			}
 		}
@@ -180,8 +180,8 @@ func TestPointwiseBoundHolds(t *testing.T) {
 	}
 	s := deep(Space{Circle: 2})
 	g := mustCompile(t, s)
-	x, z := numbers(g.Columns(), 4), numbers(g.Columns(), 5)
-	k, failures := g.Kernel(x, z), 0
+	x, z := numbers(g.columns, 4), numbers(g.columns, 5)
+	k, failures := g.kernel(x, z), 0
 	dst := make([]float32, 2*out)
 	for seed := range uint64(seeds) {
 		m := mustNew(t, Compositional{Skeleton: s, Out: out, Seed: seed})
@@ -202,17 +202,17 @@ func TestFunctionsOfTheKernelAreApproximated(t *testing.T) {
 	beta := []float64{1, -2, 0.5} // of all rows but the last, which is x
 	for name, s := range map[string]Skeleton{
 		"deep":  deep(Space{Circle: 2}),
-		"waves": Connected(n, Space{Gaussian: 1}, exp1, relu),
+		"waves": connected(n, Space{Gaussian: 1}, exp1, relu),
 	} {
 		g := mustCompile(t, s)
-		d := g.Columns()
+		d := g.columns
 		x := numbers(rows*d, 8)
 		row := func(i int) []float32 { return x[i*d : (i+1)*d] }
 		var value, norm float64
 		for i, a := range beta {
-			value += a * g.Kernel(row(i), row(rows-1))
+			value += a * g.kernel(row(i), row(rows-1))
 			for j, b := range beta {
-				norm += a * b * g.Kernel(row(i), row(j))
+				norm += a * b * g.kernel(row(i), row(j))
 			}
 		}
 		dst := make([]float32, rows*out)
@@ -241,16 +241,16 @@ func TestComplexityIsTheMeanNumberOfFactors(t *testing.T) {
 		s    Skeleton
 		want float64
 	}{
-		"relu":              {Connected(50, Space{Circle: 2}, relu, relu), 1},
-		"exponential":       {Connected(50, Space{Circle: 2}, exp1, exp1, exp1), 1},
-		"scales":            {Connected(50, Space{Circle: 2}, exp4, Activation{Exponential: 0.5}), 0.5},
-		"polynomial":        {Connected(50, Space{Circle: 2}, poly, poly), 2.1 * 2.1},
+		"relu":              {connected(50, Space{Circle: 2}, relu, relu), 1},
+		"exponential":       {connected(50, Space{Circle: 2}, exp1, exp1, exp1), 1},
+		"scales":            {connected(50, Space{Circle: 2}, exp4, Activation{Exponential: 0.5}), 0.5},
+		"polynomial":        {connected(50, Space{Circle: 2}, poly, poly), 2.1 * 2.1},
 		"conv":              {deep(Space{Circle: 2}), 1},
 		"paths of 2 depths": {mixed, (1 + 2.1*(1+1+1)/3 + 1) / 3},
 		"input alone": {Skeleton{Columns: 1,
 			Nodes: []Node{{Name: "x", Space: Space{Circle: 1}, Columns: []int{0}}}}, 1},
 	} {
-		have, err := c.s.Complexity()
+		have, err := c.s.complexity()
 		if err != nil || math.Abs(have-c.want) > 1e-12 {
 			t.Errorf("%s: complexity %v (%v), want %v", name, have, err, c.want)
 		}
@@ -261,14 +261,12 @@ func TestComplexityIsTheMeanNumberOfFactors(t *testing.T) {
 		}
 		var l list
 		d := &drawer{g: g, book: book}
+		var factors []float64 // of each draw, before they are cancelled
 		for j := range uint64(60000) {
 			if err := d.draw(&l, 1, j); err != nil {
 				t.Fatal(err)
 			}
-		}
-		factors := make([]float64, l.len())
-		for i, n := range l.drawn {
-			factors[i] = float64(n)
+			factors = append(factors, float64(len(d.codes)+len(d.factors)))
 		}
 		// The series of ReLU is cut at a degree beyond which 10⁻³ of its mean lies.
 		stattest.MeanOf(factors).Near(t, name, c.want, 2e-3)
@@ -280,7 +278,7 @@ func TestComplexityIsTheMeanNumberOfFactors(t *testing.T) {
 // "a Gaussian kernel with scale 0.5, equivalently exp((ρ−1)/4)": with z = (cos θ, sin θ)/√n.
 func TestShallowSkeletonIsTheGaussianKernel(t *testing.T) {
 	const n = 12
-	s := Connected(n, Space{Circle: 2}, exp4)
+	s := connected(n, Space{Circle: 2}, exp4)
 	for seed := range uint64(20) {
 		x, z := numbers(n, 2*seed), numbers(n, 2*seed+1)
 		var squares float64
@@ -289,7 +287,7 @@ func TestShallowSkeletonIsTheGaussianKernel(t *testing.T) {
 			squares += (math.Pow(math.Cos(a)-math.Cos(b), 2) + math.Pow(math.Sin(a)-math.Sin(b), 2)) / n
 		}
 		want := math.Exp(-0.5 * 0.5 * squares / 2) // e^{−a²‖Δ‖²/2}, a = 0.5
-		if have := s.Kernel(x, z); math.Abs(have-want) > 1e-12 {
+		if have := s.kernel(x, z); math.Abs(have-want) > 1e-12 {
 			t.Errorf("kernel %v, want %v", have, want)
 		}
 	}
@@ -303,15 +301,15 @@ func TestHybridHasTheSameKernel(t *testing.T) {
 	}
 	seeds := campaign.Of(500, 1500)
 	for name, s := range map[string]Skeleton{
-		"shallow": Connected(10, Space{Circle: 2}, exp4),
+		"shallow": connected(10, Space{Circle: 2}, exp4),
 		"deep":    deep(Space{Circle: 2}),
-		"binary":  Connected(10, Space{Binary: true}, exp1, relu),
-		"sphere":  Connected(10, Space{Sphere: Coordinates}, exp1, relu),
+		"binary":  connected(10, Space{Binary: true}, exp1, relu),
+		"sphere":  connected(10, Space{Sphere: Coordinates}, exp1, relu),
 	} {
 		g := mustCompile(t, s)
 		space := g.spaces[0]
-		x, z := rowsFor(space, g.Columns(), 6), rowsFor(space, g.Columns(), 7)
-		estimate(t, Compositional{Skeleton: s, Out: 20, Sampler: Hybrid}, seeds, x, z).Near(t, name, g.Kernel(x, z), 1e-6)
+		x, z := rowsFor(space, g.columns, 6), rowsFor(space, g.columns, 7)
+		estimate(t, Compositional{Skeleton: s, Out: 20, Sampler: Hybrid}, seeds, x, z).Near(t, name, g.kernel(x, z), 1e-6)
 	}
 }
 
@@ -324,11 +322,11 @@ func TestMergedFeaturesBeatTheHybrid(t *testing.T) {
 	const out, n = 200, 12
 	seeds := campaign.Of(80, 250)
 	for name, s := range map[string]Skeleton{
-		"shallow": Connected(20, Space{Circle: 2}, exp4),
+		"shallow": connected(20, Space{Circle: 2}, exp4),
 		"deep":    deep(Space{Circle: 2}),
 	} {
 		g := mustCompile(t, s)
-		d := g.Columns()
+		d := g.columns
 		x := numbers(n*d, 8)
 		square := func(sampler Sampler) stattest.Mean {
 			dst := make([]float32, n*out)
@@ -337,7 +335,7 @@ func TestMergedFeaturesBeatTheHybrid(t *testing.T) {
 				m.Apply(dst, x, n)
 				for i := range n {
 					for j := range i {
-						k := g.Kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
+						k := g.kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
 						sum += math.Pow(dot(dst[i*out:(i+1)*out], dst[j*out:(j+1)*out])-k, 2) / (n * (n - 1) / 2)
 					}
 				}
@@ -379,11 +377,11 @@ func TestDeepFeaturesAreLocal(t *testing.T) {
 		}
 		return stattest.MeanOf(a), stattest.MeanOf(b)
 	}
-	near, far := probability(image.Skeleton(Space{Circle: 2}, Full(relu)))
+	near, far := probability(image.skeleton(Space{Circle: 2}, full(relu)))
 	if math.Abs(near.Value-far.Value) > 5*(near.SE+far.SE) {
 		t.Errorf("flat: %v near, %v far", near, far)
 	}
-	near, far = probability(image.Skeleton(Space{Circle: 2}, Conv(2, 2, relu), Conv(2, 2, relu), Full(relu)))
+	near, far = probability(image.skeleton(Space{Circle: 2}, conv(2, 2, relu), conv(2, 2, relu), full(relu)))
 	if !(near.Value > 5*far.Value) {
 		t.Errorf("deep: %v near, %v far", near, far)
 	}
@@ -398,9 +396,9 @@ func TestMergingIsUnbiasedAndPays(t *testing.T) {
 	}
 	const n = 3
 	seeds := campaign.Of(1000, 3000)
-	s := Connected(n, Space{Circle: 2}, exp1)
+	s := connected(n, Space{Circle: 2}, exp1)
 	x, z := []float32{0.1, 0.3, 0.9}, []float32{0.3, 0.35, 0.5}
-	k := s.Kernel(x, z)
+	k := s.kernel(x, z)
 	for _, out := range []int{1, 2, 5, 20} {
 		dst := make([]float32, 2*out)
 		var draws float64

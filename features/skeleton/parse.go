@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-const maxJSON = 64 << 20 // bytes; MaxNodes nodes with their inputs
+const maxJSON = 64 << 20 // bytes; maxNodes nodes with their inputs
 
 // Parse decodes a skeleton from JSON if the first character is {, otherwise from YAML. It is strict:
 // unknown names, values of a wrong type, trailing data, and invalid skeletons are errors.

@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 )
 
-// MaxOut is the largest number of features of a recipe.
-const MaxOut = 1 << 24
+// maxOut is the largest number of features of a recipe.
+const maxOut = 1 << 24
 
 // Compositional is the recipe of random features for the kernel of a skeleton,
 // by Algorithm 1 of Daniely, Frostig, Gupta and Singer (2017).
@@ -41,19 +41,19 @@ const (
 )
 
 // prepare checks the recipe, and returns the largest number of draws for it.
-func (r Compositional) prepare() (g *Graph, book *codebook, limit int64, err error) {
-	fail := func(format string, a ...any) (*Graph, *codebook, int64, error) {
+func (r Compositional) prepare() (g *graph, book *codebook, limit int64, err error) {
+	fail := func(format string, a ...any) (*graph, *codebook, int64, error) {
 		return nil, nil, 0, fmt.Errorf("skeleton: Compositional: %s", fmt.Sprintf(format, a...))
 	}
 	switch {
-	case r.Out < 1 || r.Out > MaxOut:
-		return fail("out must be 1 to %d (have %d)", MaxOut, r.Out)
+	case r.Out < 1 || r.Out > maxOut:
+		return fail("out must be 1 to %d (have %d)", maxOut, r.Out)
 	case r.Sampler != RFS && r.Sampler != Hybrid:
 		return fail("unknown sampler %q; have hybrid, or none for that of Algorithm 1", r.Sampler)
 	case r.Bound != 0 && !float32Normal(r.Bound):
 		return fail("bound must be a number > 0 within float32 (have %v)", r.Bound)
 	}
-	if g, err = r.Skeleton.Compile(); err != nil {
+	if g, err = r.Skeleton.compile(); err != nil {
 		return nil, nil, 0, err
 	}
 	if book, err = newCodebook(g, r.Sampler); err != nil {
@@ -73,7 +73,7 @@ func (r Compositional) prepare() (g *Graph, book *codebook, limit int64, err err
 }
 
 // values returns the mean number of numbers of the factors of a draw.
-func (b *codebook) values(g *Graph) float64 {
+func (b *codebook) values(g *graph) float64 {
 	e := make([]float64, len(g.nodes))
 	for _, v := range g.order {
 		if i := b.leafOf[v]; i >= 0 {
@@ -86,7 +86,7 @@ func (b *codebook) values(g *Graph) float64 {
 		for _, u := range g.of(v) {
 			sum += e[u]
 		}
-		if slope := g.duals[g.nodes[v].dual].Slope(); slope > 0 {
+		if slope := g.duals[g.nodes[v].dual].slope; slope > 0 {
 			e[v] = slope * sum / float64(len(g.of(v)))
 		}
 	}
@@ -121,14 +121,14 @@ func (r Compositional) New() (features.Map, error) {
 
 // Kernel returns k_S(x, z), whatever the sampler. It compiles the skeleton each time: for many pairs use
 // Prepare. It panics if a row has another length than the skeleton's.
-func (r Compositional) Kernel(x, z []float32) float64 { return r.Skeleton.Kernel(x, z) }
+func (r Compositional) Kernel(x, z []float32) float64 { return r.Skeleton.kernel(x, z) }
 
 // Prepare returns Kernel for a skeleton that is compiled once. The function returns NaN if the skeleton is
 // not valid.
 func (r Compositional) Prepare() (kernel func(x, z []float32) float64) {
-	g, err := r.Skeleton.Compile()
+	g, err := r.Skeleton.compile()
 	if err != nil {
 		return r.Kernel
 	}
-	return g.Kernel
+	return g.kernel
 }

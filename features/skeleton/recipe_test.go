@@ -68,7 +68,7 @@ func TestChainsOfScalingsAreGridded(t *testing.T) {
 func TestRecipeErrorsNameTheField(t *testing.T) {
 	circles := Space{Circle: 2}
 	double := Activation{Polynomial: []float64{0, 0, 1}}
-	branching := Connected(3, circles, double, double, double, double, double, double, double, double, double, double,
+	branching := connected(3, circles, double, double, double, double, double, double, double, double, double, double,
 		double,
 		double, double, double, double, double, double, double, double, double, double)
 	for _, c := range []struct {
@@ -81,15 +81,15 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 		{Compositional{Out: 1}, "skeleton: columns must be 1"},
 		{Compositional{Skeleton: branching, Out: 1},
 			"a draw visits 4.19e+06 nodes in the mean, and 1 features are to be drawn"},
-		{Compositional{Skeleton: Connected(1<<20, Space{Gaussian: 1}, exp1), Out: 1000},
+		{Compositional{Skeleton: connected(1<<20, Space{Gaussian: 1}, exp1), Out: 1000},
 			"the frequencies of 1000 features take 1.05e+09 numbers, more than 268435456"},
-		{Compositional{Skeleton: Connected(5, circles, relu, exp1), Out: 1, Sampler: Hybrid},
+		{Compositional{Skeleton: connected(5, circles, relu, exp1), Out: 1, Sampler: Hybrid},
 			`hybrid: node "1.1": is no Gaussian kernel, for its activation is not exponential`},
-		{Compositional{Skeleton: Connected(5, Space{Categorical: 3}, exp1), Out: 1, Sampler: Hybrid},
+		{Compositional{Skeleton: connected(5, Space{Categorical: 3}, exp1), Out: 1, Sampler: Hybrid},
 			`hybrid: node "1.1": takes "x0", which is no circle, binary or sphere node`},
 		{Compositional{Skeleton: Skeleton{Columns: 1, Nodes: []Node{{Name: "x", Space: circles, Columns: []int{0}}}}, Out: 1,
 			Sampler: Hybrid}, "no inner node takes input nodes alone"},
-		{Compositional{Skeleton: Connected(1000, Space{Categorical: 1 << 16}, relu), Out: 1},
+		{Compositional{Skeleton: connected(1000, Space{Categorical: 1 << 16}, relu), Out: 1},
 			"more than 16777216 categories, angles and coordinates"},
 	} {
 		if err := c.r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "skeleton: ") ||
@@ -114,7 +114,7 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 func TestBoundsBeyondFloat32AreAnError(t *testing.T) {
 	high := make([]float64, 200)
 	high[199] = 1
-	_, err := Compositional{Skeleton: Connected(5000, Space{Sphere: Pairs}, Activation{Polynomial: high}), Out: 3}.New()
+	_, err := Compositional{Skeleton: connected(5000, Space{Sphere: Pairs}, Activation{Polynomial: high}), Out: 3}.New()
 	if err == nil || !strings.Contains(err.Error(), "bound beyond 10³⁰") {
 		t.Error(err)
 	}
@@ -139,7 +139,7 @@ func TestBoundsOnSpheresAreFoundOnRows(t *testing.T) {
 	data := &kernel.Data{In: d, Rows: n, Seed: 3, Sample: func() ([]float32, int, error) { return x, n, nil }}
 	relu := Activation{ReLU: true}
 	for _, space := range []Space{{Sphere: Pairs}, {Circle: 2}} {
-		skeleton := Connected(d, space, relu, relu)
+		skeleton := connected(d, space, relu, relu)
 		c, err := (&Options{Skeleton: &skeleton, Features: 3000}).Choose(data)
 		if err != nil {
 			t.Fatalf("%+v: %v", space, err)
@@ -163,8 +163,8 @@ func TestBoundsOnSpheresAreFoundOnRows(t *testing.T) {
 		}
 		grid, phi := features.NewGrid(3000, features.MaxSteps/kernel.RangeSlack), make([]float32, n*3000)
 		m.Apply(phi, x, n)
-		if cut := m.(features.Gridded).Quantize(grid, x, n, 1); cut > 0 || m.(*Map).Bound() != float64(float32(r.Bound)) {
-			t.Errorf("%d features beyond the grid of bound %v", cut, m.(*Map).Bound())
+		if cut := m.(features.Gridded).Quantize(grid, x, n, 1); cut > 0 || m.(*Map).bound != float32(r.Bound) {
+			t.Errorf("%d features beyond the grid of bound %v", cut, m.(*Map).bound)
 		}
 		for i, v := range phi {
 			if j := i % 3000; !m.(*Map).constant(j) && math.Abs(float64(v)) > r.Bound {
@@ -172,7 +172,7 @@ func TestBoundsOnSpheresAreFoundOnRows(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (Compositional{Skeleton: Connected(d, Space{Circle: 2}, relu), Out: 3, Bound: -1}).New(); err == nil ||
+	if _, err := (Compositional{Skeleton: connected(d, Space{Circle: 2}, relu), Out: 3, Bound: -1}).New(); err == nil ||
 		!strings.Contains(err.Error(), "bound must be a number > 0 within float32 (have -1)") {
 		t.Errorf("negative bound: %v", err)
 	}

@@ -69,40 +69,16 @@ type Node struct {
 	Inputs     []string   `json:"inputs,omitempty"` // names, all distinct
 }
 
-// Full returns a layer of one node that takes all nodes of the layer below.
-func Full(a Activation) Layer { return Layer{Full: true, Activation: a} }
-
-// Conv returns a layer with a node for each window of size×size nodes, windows stride apart, without
-// padding.
-func Conv(size, stride int, a Activation) Layer {
-	return Layer{Conv: size, Stride: stride, Activation: a}
-}
-
-// Connected returns a fully connected skeleton over all columns: a layer of one node for each activation.
-// With one activation it is the paper's shallow structure.
-func Connected(columns int, space Space, activations ...Activation) Skeleton {
-	s := Skeleton{Columns: columns, Space: space}
-	for _, a := range activations {
-		s.Layers = append(s.Layers, Full(a))
-	}
-	return s
-}
-
-// Skeleton returns the skeleton of these layers over the image.
-func (m Image) Skeleton(space Space, layers ...Layer) Skeleton {
-	return Skeleton{Image: m, Space: space, Layers: layers}
-}
-
 // Limits on the size of a skeleton, in either form.
 const (
-	MaxNodes = 100_000   // before unneeded nodes are dropped
-	MaxEdges = 4_000_000 // inputs of inner nodes and columns of input nodes, together
+	maxNodes = 100_000   // before unneeded nodes are dropped
+	maxEdges = 4_000_000 // inputs of inner nodes and columns of input nodes, together
 	maxName  = 100
 )
 
 // Validate returns an error that names the wrong node, layer or field.
 func (s Skeleton) Validate() error {
-	_, err := s.Compile()
+	_, err := s.compile()
 	return err
 }
 

@@ -24,13 +24,13 @@ layers:
 
 func TestParseReadsYAMLAndJSON(t *testing.T) {
 	want := Image{Height: 32, Width: 32, Channels: 3, Planar: true, Crop: 24}.
-		Skeleton(Space{Circle: 2}, Conv(5, 2, exp4), Conv(4, 2, relu), Full(relu))
+		skeleton(Space{Circle: 2}, conv(5, 2, exp4), conv(4, 2, relu), full(relu))
 	have, err := Parse([]byte(cifar))
 	if err != nil || !reflect.DeepEqual(*have, want) {
 		t.Fatalf("%+v, %v", have, err)
 	}
 	for _, s := range []Skeleton{
-		want, mixed, goldenMixed, Connected(9, Space{Sphere: Projection}, poly, step), Connected(9,
+		want, mixed, goldenMixed, connected(9, Space{Sphere: Projection}, poly, step), connected(9,
 			Space{Binary: true}, exp1),
 	} {
 		j, err := json.Marshal(s)
@@ -65,15 +65,15 @@ func TestConvolutionsHaveTheSizesOfThePaper(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := mustCompile(t, *s)
-	inputs, inner := g.Size()
-	if g.Columns() != 3072 || inputs != 23*23*3 || inner != 10*10+4*4+1 {
-		t.Errorf("%d columns, %d inputs, %d inner nodes", g.Columns(), inputs, inner)
+	inputs, inner := g.size()
+	if g.columns != 3072 || inputs != 23*23*3 || inner != 10*10+4*4+1 {
+		t.Errorf("%d columns, %d inputs, %d inner nodes", g.columns, inputs, inner)
 	}
-	if c := g.Complexity(); c != 0.25 {
+	if c := g.complexity(); c != 0.25 {
 		t.Errorf("complexity %v", c)
 	}
 	// Node by node: what a window holds, in columns of the planar row.
-	e, err := s.Expand()
+	e, err := s.expand()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,16 +96,16 @@ func TestConvolutionsHaveTheSizesOfThePaper(t *testing.T) {
 
 func TestExpandedSkeletonsAreTheSame(t *testing.T) {
 	for _, s := range []Skeleton{
-		deep(Space{Circle: 2}), deep(Space{Gaussian: 1}), Connected(5, Space{Binary: true}, exp1, relu), Connected(5,
+		deep(Space{Circle: 2}), deep(Space{Gaussian: 1}), connected(5, Space{Binary: true}, exp1, relu), connected(5,
 			Space{Sphere: Pairs}, exp1),
 	} {
-		e, err := s.Expand()
+		e, err := s.expand()
 		if err != nil {
 			t.Fatal(err)
 		}
 		a, b := mustCompile(t, s), mustCompile(t, e)
-		x, z := numbers(a.Columns(), 1), numbers(a.Columns(), 2)
-		if a.Kernel(x, z) != b.Kernel(x, z) || a.Complexity() != b.Complexity() {
+		x, z := numbers(a.columns, 1), numbers(a.columns, 2)
+		if a.kernel(x, z) != b.kernel(x, z) || a.complexity() != b.complexity() {
 			t.Errorf("%+v: another kernel or complexity", s)
 		}
 		m, n := mustNew(t, Compositional{Skeleton: s, Out: 30, Seed: 3}), mustNew(t,
@@ -155,7 +155,7 @@ func TestKernelEqualsTheRecurrence(t *testing.T) {
 		a, b := float64(x[7]-z[7]), float64(x[8]-z[8])
 		return math.Exp(-(a*a + b*b) / (2 * 0.7 * 0.7))
 	}
-	if have, want := mixed.Kernel(x, z), k("out"); math.Abs(have-want) > 1e-7 {
+	if have, want := mixed.kernel(x, z), k("out"); math.Abs(have-want) > 1e-7 {
 		t.Errorf("kernel %v, want %v", have, want)
 	}
 }
@@ -165,11 +165,11 @@ func TestKernelEqualsTheRecurrence(t *testing.T) {
 func TestDeepGraphsAreEvaluatedOnce(t *testing.T) {
 	chain := Skeleton{Columns: 1, Nodes: []Node{{Name: "0", Space: Space{Circle: 2}, Columns: []int{0}}}}
 	linear := Activation{Polynomial: []float64{0, 1}}
-	for i := 1; i < MaxNodes; i++ {
+	for i := 1; i < maxNodes; i++ {
 		chain.Nodes = append(chain.Nodes, Node{Name: fmt.Sprint(i), Activation: linear, Inputs: []string{fmt.Sprint(i - 1)}})
 	}
 	x, z := []float32{0.25}, []float32{0.5}
-	if k := chain.Kernel(x, z); math.Abs(k-math.Cos(math.Pi/4)) > 1e-7 {
+	if k := chain.kernel(x, z); math.Abs(k-math.Cos(math.Pi/4)) > 1e-7 {
 		t.Errorf("chain: kernel %v", k)
 	}
 	if _, err := (Compositional{Skeleton: chain, Out: 1}).New(); err != nil {
@@ -186,7 +186,7 @@ func TestDeepGraphsAreEvaluatedOnce(t *testing.T) {
 			lattice.Nodes = append(lattice.Nodes, Node{Name: fmt.Sprintf("b%d", i), Activation: exp1, Inputs: in})
 		}
 	}
-	if k := lattice.Kernel([]float32{0.1, 0.7}, []float32{0.4, 0.5}); !(k > 0.9 && k <= 1) {
+	if k := lattice.kernel([]float32{0.1, 0.7}, []float32{0.4, 0.5}); !(k > 0.9 && k <= 1) {
 		t.Errorf("lattice: kernel %v", k)
 	}
 }
@@ -196,10 +196,10 @@ func TestErrorsNameTheNode(t *testing.T) {
 	node := func(name string, inputs ...string) Node { return Node{Name: name, Activation: relu, Inputs: inputs} }
 	nodes := func(n ...Node) Skeleton { return Skeleton{Columns: 3, Nodes: n} }
 	layers := func(l ...Layer) Skeleton {
-		return Image{Height: 6, Width: 5, Channels: 1}.Skeleton(Space{Circle: 2}, l...)
+		return Image{Height: 6, Width: 5, Channels: 1}.skeleton(Space{Circle: 2}, l...)
 	}
-	space := func(s Space) Skeleton { return Connected(3, s, relu) }
-	act := func(a Activation) Skeleton { return Connected(3, Space{Circle: 2}, a) }
+	space := func(s Space) Skeleton { return connected(3, s, relu) }
+	act := func(a Activation) Skeleton { return connected(3, Space{Circle: 2}, a) }
 	for _, c := range []struct {
 		s    Skeleton
 		want string
@@ -231,36 +231,36 @@ func TestErrorsNameTheNode(t *testing.T) {
 		{nodes(Node{Name: "a", Space: Space{Gaussian: 1}, Columns: []int{2, 1, 2}}), `node "a": reads column 2 twice`},
 		{Skeleton{Columns: 3, Nodes: []Node{}}, `skeleton: give 1 to 100000 nodes (have 0)`},
 		{Skeleton{Columns: 3}, `skeleton: neither layers nor nodes`},
-		{Skeleton{Columns: 3, Nodes: []Node{in}, Layers: []Layer{Full(relu)}}, `skeleton: nodes beside layers`},
+		{Skeleton{Columns: 3, Nodes: []Node{in}, Layers: []Layer{full(relu)}}, `skeleton: nodes beside layers`},
 		{Skeleton{Nodes: []Node{in}}, `skeleton: columns must be 1 to 1048576 (have 0)`},
 		{Skeleton{Image: Image{Height: 2, Width: 2, Channels: 1}, Nodes: []Node{in}},
 			`image: an image takes layers, not nodes`},
 
 		{layers(), `skeleton: neither layers nor nodes`},
 		{Skeleton{Columns: 3, Space: Space{Circle: 2}, Layers: []Layer{}}, `no layers`},
-		{layers(Conv(3, 1, relu)),
+		{layers(conv(3, 1, relu)),
 			`skeleton: layer 1: the last layer has 12 nodes and must have one, the output; add a layer with full: true`},
-		{layers(Conv(6, 1, relu)), `layer 1: conv must be 1 to 5, for the layer below is 6×5 (have 6)`},
-		{layers(Conv(3, 1, relu), Conv(4, 1, relu)), `layer 2: conv must be 1 to 3, for the layer below is 4×3 (have 4)`},
+		{layers(conv(6, 1, relu)), `layer 1: conv must be 1 to 5, for the layer below is 6×5 (have 6)`},
+		{layers(conv(3, 1, relu), conv(4, 1, relu)), `layer 2: conv must be 1 to 3, for the layer below is 4×3 (have 4)`},
 		{layers(Layer{Activation: relu}),
 			`layer 1: conv must be 1 to 5, for the layer below is 6×5 (have 0); or give full: true`},
-		{layers(Conv(3, -1, relu)), `layer 1: stride must be 1 to 6`},
+		{layers(conv(3, -1, relu)), `layer 1: stride must be 1 to 6`},
 		{layers(Layer{Full: true, Conv: 3, Activation: relu}), `layer 1: full, with conv or stride`},
-		{layers(Full(Activation{})), `layer 1: activation: none`},
-		{Image{Height: 6, Width: 5, Channels: 0}.Skeleton(Space{Circle: 2}, Full(relu)),
+		{layers(full(Activation{})), `layer 1: activation: none`},
+		{Image{Height: 6, Width: 5, Channels: 0}.skeleton(Space{Circle: 2}, full(relu)),
 			`image: channels must be 1 to 1048576 (have 0)`},
-		{Image{Height: 1 << 20, Width: 2, Channels: 1}.Skeleton(Space{Circle: 2}, Full(relu)),
+		{Image{Height: 1 << 20, Width: 2, Channels: 1}.skeleton(Space{Circle: 2}, full(relu)),
 			`are more than 1048576 columns`},
-		{Image{Height: 6, Width: 5, Channels: 1, Crop: 6}.Skeleton(Space{Circle: 2}, Full(relu)),
+		{Image{Height: 6, Width: 5, Channels: 1, Crop: 6}.skeleton(Space{Circle: 2}, full(relu)),
 			`image: crop must be 0 (the whole image) to 5 (have 6)`},
 		{Skeleton{Columns: 5, Image: Image{Height: 1, Width: 5, Channels: 1}, Space: Space{Circle: 2},
-			Layers: []Layer{Full(relu)}}, `columns and image: give one of them`},
-		{Image{Height: 1024, Width: 1024, Channels: 1}.Skeleton(Space{Circle: 2}, Full(relu)), `1048576 input nodes`},
-		{Image{Height: 300, Width: 300, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(60, 2, relu), Full(relu)),
+			Layers: []Layer{full(relu)}}, `columns and image: give one of them`},
+		{Image{Height: 1024, Width: 1024, Channels: 1}.skeleton(Space{Circle: 2}, full(relu)), `1048576 input nodes`},
+		{Image{Height: 300, Width: 300, Channels: 1}.skeleton(Space{Circle: 2}, conv(60, 2, relu), full(relu)),
 			`layer 1: 104641 nodes`},
-		{Image{Height: 200, Width: 200, Channels: 1}.Skeleton(Space{Circle: 2}, Conv(100, 1, relu), Full(relu)),
+		{Image{Height: 200, Width: 200, Channels: 1}.skeleton(Space{Circle: 2}, conv(100, 1, relu), full(relu)),
 			`have 100000 and 4000000 at most`},
-		{Image{Height: 6, Width: 5, Channels: 1}.Skeleton(Space{Sphere: Pairs}, Full(relu)),
+		{Image{Height: 6, Width: 5, Channels: 1}.skeleton(Space{Sphere: Pairs}, full(relu)),
 			`skeleton: input nodes: a sphere of pairs takes 2 columns`},
 
 		{space(Space{}), `skeleton: space: none`},
@@ -290,7 +290,7 @@ func TestErrorsNameTheNode(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "skeleton: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("have %v, want %q", err, c.want)
 		}
-		if !math.IsNaN(c.s.Kernel(nil, nil)) {
+		if !math.IsNaN(c.s.kernel(nil, nil)) {
 			t.Errorf("%q: a kernel without a skeleton", c.want)
 		}
 	}
@@ -335,7 +335,7 @@ func TestParseIsStrict(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(cifar))
-	for _, s := range []Skeleton{mixed, goldenMixed, Connected(9, Space{Sphere: Projection}, poly, step)} {
+	for _, s := range []Skeleton{mixed, goldenMixed, connected(9, Space{Sphere: Projection}, poly, step)} {
 		j, _ := json.Marshal(s)
 		y, _ := yaml.Marshal(s)
 		f.Add(j)
@@ -363,12 +363,12 @@ func FuzzParse(f *testing.F) {
 		if k, _ := json.Marshal(back); string(k) != string(j) {
 			t.Errorf("%s comes back as %s", j, k)
 		}
-		if c, err := s.Complexity(); err != nil || c < 0 {
+		if c, err := s.complexity(); err != nil || c < 0 {
 			t.Errorf("complexity %v, %v", c, err)
 		}
-		if in := mustCompile(t, *s).Columns(); in < 1000 {
+		if in := mustCompile(t, *s).columns; in < 1000 {
 			x := numbers(in, 1)
-			if k := s.Kernel(x, x); k > 1+1e-5 && s.Space.Sphere == "" && s.Nodes == nil {
+			if k := s.kernel(x, x); k > 1+1e-5 && s.Space.Sphere == "" && s.Nodes == nil {
 				t.Errorf("%s: k(x, x) = %v", j, k)
 			}
 			if m, err := (Compositional{Skeleton: *s, Out: 1, Seed: 1}).New(); err == nil {

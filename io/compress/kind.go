@@ -28,8 +28,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// HeadBytes is the number of first bytes that Sniff needs at most.
-const HeadBytes = 4
+// headBytes is the number of first bytes that Sniff needs at most.
+const headBytes = 4
 
 // sniff returns the compression of a file from its first bytes, None if they are too
 // few or unknown.

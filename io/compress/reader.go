@@ -10,9 +10,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxWindow is the largest supported Zstandard window in bytes. It bounds
+// maxWindow is the largest supported Zstandard window in bytes. It bounds
 // the reader's memory; `zstd --ultra -22` and `zstd --long` stay within it.
-const MaxWindow = 128 << 20
+const maxWindow = 128 << 20
 
 const bufferSize = 64 << 10
 
@@ -54,13 +54,13 @@ var (
 // The reader reads ahead of what it delivers. Close frees the decoder's memory;
 // r stays open.
 func NewReader(r io.Reader) (io.ReadCloser, Kind, error) {
-	return newReader(r, MaxWindow)
+	return newReader(r, maxWindow)
 }
 
 func newReader(r io.Reader, maxWindow uint64) (io.ReadCloser, Kind, error) {
 	src := &source{r: r}
 	br := bufio.NewReaderSize(src, bufferSize)
-	head, err := br.Peek(HeadBytes)
+	head, err := br.Peek(headBytes)
 	if err != nil && err != io.EOF {
 		return nil, None, err
 	}
@@ -154,7 +154,7 @@ func describe(err error) (reason, advice string) {
 	case errors.Is(err, errTrailing), errors.Is(err, zstd.ErrMagicMismatch):
 		return "data is followed by something else (trailing garbage)", ""
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return fmt.Sprintf("data needs a window of more than %d MiB (or is corrupt)", MaxWindow>>20),
+		return fmt.Sprintf("data needs a window of more than %d MiB (or is corrupt)", maxWindow>>20),
 			"compress it with --long=27 or less"
 	case errors.Is(err, zstd.ErrUnknownDictionary):
 		return "data needs a dictionary", "compress it without one"

@@ -159,7 +159,7 @@ func TestEveryCutIsAnError(t *testing.T) {
 	streams["zstd without checksum"] = stream{append(a, b...), map[int]bool{len(a): true, len(a) + len(b): true}}
 
 	for name, s := range streams {
-		for n := HeadBytes; n <= len(s.data); n++ {
+		for n := headBytes; n <= len(s.data); n++ {
 			_, _, err := readAll(bytes.NewReader(s.data[:n]))
 			switch {
 			case s.whole[n] && err != nil:
@@ -179,7 +179,7 @@ func TestDamageNeverChangesDataSilently(t *testing.T) {
 	noise := rand.New(rand.NewPCG(3, 4))
 	for name, data := range map[string][]byte{"gzip": gzipped(t, "rows.csv", want), "zstd": zstded(t, want)} {
 		seen := 0
-		for i := HeadBytes; i < len(data); i++ {
+		for i := headBytes; i < len(data); i++ {
 			bad := bytes.Clone(data)
 			bad[i] ^= byte(1 + noise.IntN(255))
 			got, _, err := readAll(bytes.NewReader(bad))

@@ -7,7 +7,7 @@ import (
 
 func TestRefusesTextsThatAreNotUTF8(t *testing.T) {
 	const text = "x,city\n1,Z\xfcrich\n2,Bern\n"
-	l, err := ReadLayout(strings.NewReader(text), Hints{})
+	l, _, err := readLayout(strings.NewReader(text), layoutHints{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestLatin1IsReadAsUTF8(t *testing.T) {
 			t.Fatal(err)
 		}
 		const text = "n\xe9,prix\nZ\xfcrich,5\n\x8010,6\n\"\xa3\"\"1\",7\n"
-		l, err := ReadLayout(strings.NewReader(text), Hints{Encoding: e})
+		l, _, err := readLayout(strings.NewReader(text), layoutHints{Encoding: e})
 		if err != nil || l.Columns[0] != "né" {
 			t.Fatalf("%+v, %v", l, err)
 		}

@@ -51,7 +51,7 @@ func TestFirstRecordIsARowIfItsTextsAreValues(t *testing.T) {
 		{"an unknown word for a missing number", under("e,c,unknown", 20, func(i int) string { return letters(i)[:4] + "1" }),
 			"1", false, "--header yes"},
 	} {
-		l, doubt, err := readLayout(strings.NewReader(c.text), Hints{Choice: dataset.Choice{Label: c.label}})
+		l, doubt, err := readLayout(strings.NewReader(c.text), layoutHints{Choice: dataset.Choice{Label: c.label}})
 		if err != nil || l.Header != c.header || !strings.Contains(doubt, c.doubt) || (doubt == "") != (c.doubt == "") {
 			t.Errorf("%s: header %v, doubt %q, %v", c.name, l.Header, doubt, err)
 		}
@@ -59,7 +59,7 @@ func TestFirstRecordIsARowIfItsTextsAreValues(t *testing.T) {
 }
 
 func TestRepeatedHeadersAreNotRows(t *testing.T) {
-	l, _, err := readLayout(strings.NewReader("city,\"x y\",\nBern,1,2\n"), Hints{})
+	l, _, err := readLayout(strings.NewReader("city,\"x y\",\nBern,1,2\n"), layoutHints{})
 	if err != nil || !l.Header {
 		t.Fatal(err)
 	}

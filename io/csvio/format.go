@@ -14,13 +14,13 @@ import (
 
 // The names of the formats: csv has any delimiter, tsv has tabs.
 const (
-	CSV = "csv"
-	TSV = "tsv"
+	csvName = "csv"
+	tsvName = "tsv"
 )
 
 func init() {
-	dataset.Register(format(CSV, func(head []byte, _ int64) dataset.Likeness { return dataset.Fallback }))
-	dataset.Register(format(TSV, func(head []byte, _ int64) dataset.Likeness {
+	dataset.Register(format(csvName, func(head []byte, _ int64) dataset.Likeness { return dataset.Fallback }))
+	dataset.Register(format(tsvName, func(head []byte, _ int64) dataset.Likeness {
 		return dataset.Possible.If(Sniff(head) == '\t')
 	}))
 }
@@ -103,10 +103,10 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	options := dataset.OptionsOf[Options](o.Options)
 	dataset.SetPath(o)
-	hints := Hints{Choice: dataset.ChoiceOf(o.Options), Header: options.Header, Encoding: options.Encoding}
+	hints := layoutHints{Choice: dataset.ChoiceOf(o.Options), Header: options.Header, Encoding: options.Encoding}
 	hints.Comma, _ = options.comma() // valid
 	hints.Path = o.Path
-	if o.Data.Schema.Format == TSV && hints.Comma == 0 {
+	if o.Data.Schema.Format == tsvName && hints.Comma == 0 {
 		hints.Comma = '\t'
 	}
 	like := dataset.SameLayout(o)
@@ -126,8 +126,8 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 		hints.Header = Absent // a malformed first row must not count as a header
 	default:
 		// The model's column names are a header, whatever they look like.
-		if named, err := ReadLayout(bytes.NewReader(head),
-			Hints{Comma: hints.Comma, Header: Present, Encoding: hints.Encoding,
+		if named, _, err := readLayout(bytes.NewReader(head),
+			layoutHints{Comma: hints.Comma, Header: Present, Encoding: hints.Encoding,
 				Choice: dataset.Choice{Path: o.Path}}); err == nil && like.Table().NamedIn(named.Columns) {
 			hints.Header = Present
 		}
@@ -166,8 +166,8 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	if !layout.Header {
 		return nil, nil
 	}
-	other, err := ReadLayout(bytes.NewReader(head),
-		Hints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding, Choice: dataset.Choice{Path: o.Path}})
+	other, _, err := readLayout(bytes.NewReader(head),
+		layoutHints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding, Choice: dataset.Choice{Path: o.Path}})
 	if err != nil {
 		return nil, dataset.ErrDiffers(o, i, err)
 	}
@@ -202,7 +202,7 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	r := newReader(text, layout)
 	r.path = layout.PathTexts(in.File)
 	if !describes {
-		r.Keys(layout.KeyFields(in.Data))
+		r.keepKeys(layout.KeyFields(in.Data))
 	}
 	switch {
 	case describes:

@@ -1,4 +1,4 @@
-// Package csvio reads rows from CSV and TSV files. ReadLayout detects the separator (Sniff) and
+// Package csvio reads rows from CSV and TSV files. It detects the separator (Sniff) and
 // whether the first record is a header (type evidence). A Reader splits records into fields and
 // converts them to rows of float32. The package registers the formats csv and tsv.
 package csvio

@@ -21,29 +21,24 @@ const (
 	Absent                // the first record is a row
 )
 
-// Hints holds what is known about a file in advance.
-type Hints struct {
+// layoutHints holds what is known about a file in advance.
+type layoutHints struct {
 	Comma    byte   // field separator; 0 to detect it
 	Header   Header // whether there is a header; Auto to detect it
 	Encoding Encoding
 	dataset.Choice
 }
 
-// ErrEmpty is ReadLayout's error for a file without any record.
-var ErrEmpty = errors.New("csvio: the file is empty")
+// errEmpty is readLayout's error for a file without any record.
+var errEmpty = errors.New("csvio: the file is empty")
 
-// ReadLayout finds the layout of a file from its beginning, in. It reads the first 64
-// KiB, or more until it has seen the first records.
+// readLayout finds the layout of a file from its beginning, in. It reads the first 64
+// KiB, or more until it has seen the first records. doubt is why the decision of Auto may be
+// wrong; "" if it is clear.
 //
 // A column given by name requires a header; otherwise Auto compares the first record with
 // those below it.
-func ReadLayout(in io.Reader, o Hints) (Layout, error) {
-	l, _, err := readLayout(in, o)
-	return l, err
-}
-
-// readLayout is ReadLayout that also returns why the decision of Auto may be wrong; "" if it is clear.
-func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
+func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error) {
 	head := make([]byte, sniffLen)
 	n, err := io.ReadFull(in, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -67,7 +62,7 @@ func readLayout(in io.Reader, o Hints) (l Layout, doubt string, err error) {
 
 	rec, err := r.Next()
 	if err == io.EOF {
-		return Layout{}, "", ErrEmpty
+		return Layout{}, "", errEmpty
 	}
 	if err != nil {
 		return Layout{}, "", fmt.Errorf("csvio: first record: %w", err)

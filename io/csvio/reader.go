@@ -114,8 +114,8 @@ func (r *Reader) centre(c []float64) {
 	}
 }
 
-// Keys makes the reader store the texts of the fields of keys.
-func (r *Reader) Keys(fields []int) {
+// keepKeys makes the reader store the texts of the fields of keys.
+func (r *Reader) keepKeys(fields []int) {
 	for _, f := range fields {
 		r.keys = append(r.keys, r.keep(f))
 	}

@@ -339,16 +339,16 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("\"a\"\"b\",1\n,"), "1", byte(','), false)
 	f.Add([]byte("ville,y\nGen\xe8ve,1\n\x93B\xe2le\x94,2\n"), "y", byte(','), true)
 	f.Fuzz(func(t *testing.T, text []byte, label string, comma byte, latin1 bool) {
-		hints := Hints{Comma: comma, Choice: dataset.Choice{Label: label}}
+		hints := layoutHints{Comma: comma, Choice: dataset.Choice{Label: label}}
 		if latin1 {
 			hints.Encoding = Latin1
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		l, err := ReadLayout(bytes.NewReader(text), hints)
+		l, _, err := readLayout(bytes.NewReader(text), hints)
 		if err == nil {
 			if err := l.Validate(); err != nil {
-				t.Fatalf("ReadLayout's layout: %v", err)
+				t.Fatalf("readLayout's layout: %v", err)
 			}
 			r, x := open(bytes.NewReader(text), l), []float32(nil)
 			for {
@@ -356,7 +356,7 @@ func FuzzCSV(f *testing.F) {
 					break
 				}
 				if bad := (*rows.BadRow)(nil); err != nil && !errors.As(err, &bad) {
-					t.Fatalf("ReadLayout accepts what Append does not: %v", err)
+					t.Fatalf("readLayout accepts what Append does not: %v", err)
 				}
 				for _, v := range x {
 					if !rows.Finite(v) {

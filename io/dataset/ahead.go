@@ -42,7 +42,7 @@ func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *S
 		defer func() {
 			cancel()
 			for opened := range queue {
-				(<-opened).Close()
+				(<-opened).close()
 			}
 		}()
 		for _, s := range shards {
@@ -55,7 +55,7 @@ func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *S
 			}
 			source := <-opened
 			more = yield(s, source)
-			source.Close()
+			source.close()
 			room.Release(source.weight)
 			if !more {
 				return
@@ -171,8 +171,8 @@ func (s *Source) open(ctx context.Context, o storage.Object, off, n int64) (io.R
 	return o.Open(ctx, off, n)
 }
 
-// Close closes the open files. It may be called more than once.
-func (s *Source) Close() {
+// close closes the open files. It may be called more than once.
+func (s *Source) close() {
 	for _, f := range s.files {
 		if f.rest != nil {
 			f.rest.Close()

@@ -187,7 +187,7 @@ func (e *Error) Error() string {
 // the error text that "truncated?" repeats.
 func cause(err error) string {
 	text := err.Error()
-	for _, f := range Formats() {
+	for _, f := range allFormats() {
 		text = strings.TrimPrefix(text, f.pkg()+": ")
 	}
 	for _, part := range []string{"table: ", "first record: ", "lines: "} {

@@ -130,8 +130,8 @@ var formats = option.NewRegistry[*Format]("format")
 // Register adds a format. It panics if the name is taken.
 func Register(f Format) { formats.Add(&f, nil, f.Name, f.Aliases...) }
 
-// Formats returns all formats, sorted by name. Those of this module are registered by package formats.
-func Formats() []*Format { return formats.All() }
+// allFormats returns all formats, sorted by name. Those of this module are registered by package formats.
+func allFormats() []*Format { return formats.All() }
 
 // Names returns the names of all formats, sorted.
 func Names() []string { return formats.Names() }
@@ -166,7 +166,7 @@ func (f *Format) pkg() string {
 // NewOptions returns pointers to new options of all formats, one of each type.
 func NewOptions() (all []FormatOptions) {
 	known := map[reflect.Type]bool{}
-	for _, f := range Formats() {
+	for _, f := range allFormats() {
 		if f.Options == nil {
 			continue
 		}
@@ -200,7 +200,7 @@ func (o Options) misplaced(f *Format) error {
 			continue
 		}
 		var owners []string
-		for _, g := range Formats() {
+		for _, g := range allFormats() {
 			if g.has(v.Type()) {
 				owners = append(owners, g.Name)
 			}

@@ -15,10 +15,10 @@ type Levels struct {
 // maxLevel limits the text of a column that names levels, in bytes.
 const maxLevel = 200
 
-// Name returns the name of a level, such as country=DE/source=web, from the texts of its columns,
+// name returns the name of a level, such as country=DE/source=web, from the texts of its columns,
 // or the reason why there is none. Names and texts are escaped as in paths of URLs, and otherwise
 // unchanged: 01 and 1 are different levels.
-func (l *Levels) Name(text func(i int) []byte) (name, reason string) {
+func (l *Levels) name(text func(i int) []byte) (name, reason string) {
 	var b strings.Builder
 	for i, column := range l.Columns {
 		t := text(i)
@@ -63,7 +63,7 @@ func (n *levelNames) name(key func(i int) []byte) (name, reason string) {
 	if known {
 		return name, ""
 	}
-	if name, reason = n.levels.Name(func(i int) []byte { return key(n.first + i) }); reason != "" {
+	if name, reason = n.levels.name(func(i int) []byte { return key(n.first + i) }); reason != "" {
 		return "", reason
 	}
 	if len(n.names) == mostLevelNames {

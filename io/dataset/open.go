@@ -147,7 +147,7 @@ func (o Options) withoutColumns(format *Format) error {
 // withColumns lists the formats with columns.
 func withColumns() string {
 	var names []string
-	for _, f := range Formats() {
+	for _, f := range allFormats() {
 		if f.Columns {
 			names = append(names, strings.ToUpper(f.Name))
 		}

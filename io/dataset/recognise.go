@@ -17,7 +17,7 @@ func recognise(head []byte, f *File) (*Format, error) {
 	nul := bytes.IndexByte(head[:min(len(head), 4096)], 0)
 	var found *Format
 	best := Unlike
-	for _, format := range Formats() {
+	for _, format := range allFormats() {
 		if nul >= 0 && format.Text {
 			continue
 		}
@@ -57,7 +57,7 @@ func checkContent(format *Format, head []byte) error {
 		return err
 	}
 	if format != nil {
-		for _, other := range Formats() {
+		for _, other := range allFormats() {
 			if !other.Text && other.Sniff(head, -1) == Certain {
 				return fmt.Errorf("is %s, not %s; do not state the format", other.Name, format.Name)
 			}

@@ -58,8 +58,8 @@ type File struct {
 	New    func(w io.Writer) Writer
 }
 
-// Head returns the bytes of a file without rows: in a format of lines, the header.
-func (f File) Head() ([]byte, error) {
+// head returns the bytes of a file without rows: in a format of lines, the header.
+func (f File) head() ([]byte, error) {
 	var b bytes.Buffer
 	err := f.New(&b).Close()
 	return b.Bytes(), err
@@ -111,7 +111,7 @@ func Join(w io.Writer, format string, columns []Column, parts []Part) error {
 	if !f.Lines && len(parts) > 0 {
 		return f.Join(w, parts)
 	}
-	head, err := file.Head()
+	head, err := file.head()
 	if err != nil {
 		return err
 	}

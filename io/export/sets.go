@@ -10,8 +10,8 @@ type Sets struct {
 	Items []int32 // indices of levels
 }
 
-// Of returns the set of a row.
-func (s *Sets) Of(row int) []int32 {
+// of returns the set of a row.
+func (s *Sets) of(row int) []int32 {
 	if row == 0 {
 		return s.Items[:s.Ends[0]]
 	}
@@ -20,8 +20,8 @@ func (s *Sets) Of(row int) []int32 {
 
 var separated = strings.NewReplacer(`\`, `\\`, "|", `\|`)
 
-// SetText returns the text of a set of levels.
-func SetText(levels []string, set []int32) string {
+// setText returns the text of a set of levels.
+func setText(levels []string, set []int32) string {
 	var b strings.Builder
 	for i, at := range set {
 		if i > 0 {
@@ -35,7 +35,7 @@ func SetText(levels []string, set []int32) string {
 // Texts returns the sets of n rows as texts, in memory that it grows.
 func (s *Sets) Texts(dst []string, levels []string, n int) []string {
 	for row := range n {
-		dst = append(dst, SetText(levels, s.Of(row)))
+		dst = append(dst, setText(levels, s.of(row)))
 	}
 	return dst
 }
@@ -43,7 +43,7 @@ func (s *Sets) Texts(dst []string, levels []string, n int) []string {
 // set appends the set of a row of column c.
 func (t *textWriter) set(c int, set []int32) {
 	if !t.arrays {
-		t.line = append(t.line, t.text(SetText(t.columns[c].Levels, set))...)
+		t.line = append(t.line, t.text(setText(t.columns[c].Levels, set))...)
 		return
 	}
 	t.line = append(t.line, '[')

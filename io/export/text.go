@@ -80,7 +80,7 @@ func (t *textWriter) value(b *Block, c, i, j int) {
 	case []string:
 		t.line = append(t.line, t.text(v[at])...)
 	case *Sets:
-		t.set(c, v.Of(i))
+		t.set(c, v.of(i))
 	default:
 		panic("export: unknown type of values")
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// CIFARRowLen is the length of a row: 32×32 red values, then green, then blue, each 0
+// cifarRowLen is the length of a row: 32×32 red values, then green, then blue, each 0
 // to 255.
-const CIFARRowLen = 3 * 32 * 32
+const cifarRowLen = 3 * 32 * 32
 
 // CIFARLayout is the layout of a record and the label that is read from it.
 type CIFARLayout int
@@ -56,7 +56,7 @@ func (l CIFARLayout) labels() (classes []int, read int) {
 // recordBytes returns the length of a record in bytes, 3,073 or 3,074.
 func (l CIFARLayout) recordBytes() int {
 	classes, _ := l.labels()
-	return len(classes) + CIFARRowLen
+	return len(classes) + cifarRowLen
 }
 
 // records returns the number of records in an uncompressed file of size bytes.
@@ -69,9 +69,9 @@ func (l CIFARLayout) records(size int64) (int64, error) {
 	return size / n, nil
 }
 
-// Range returns where in the file the records [first, first+count) are: the
+// extent returns where in the file the records [first, first+count) are: the
 // offset of the first and the bytes of them all.
-func (l CIFARLayout) Range(first, count int64) (off, n int64) {
+func (l CIFARLayout) extent(first, count int64) (off, n int64) {
 	size := int64(l.recordBytes())
 	return first * size, count * size
 }
@@ -116,7 +116,7 @@ type CIFARReader struct {
 var _ rows.Reader = (*CIFARReader)(nil)
 
 // NewCIFARReader returns a reader of count records of a decompressed stream positioned at
-// the record first, as [Layout.Range] returns it; first is used in error messages only.
+// the record first, as layout.extent returns it; first is used in error messages only.
 // A negative count reads to the end of the stream. A stream that ends before count
 // records, or inside one, is an error.
 func NewCIFARReader(r io.Reader, layout CIFARLayout, first, count int64) *CIFARReader {
@@ -158,7 +158,7 @@ func (r *CIFARReader) Append(x []float32) ([]float32, []byte, error) {
 	}
 	pixels := rec[len(classes):]
 	n := len(x)
-	x = slices.Grow(x, CIFARRowLen)[:n+CIFARRowLen]
+	x = slices.Grow(x, cifarRowLen)[:n+cifarRowLen]
 	dst := x[n:]
 	for i, v := range pixels[:len(dst)] {
 		dst[i] = float32(v)

@@ -24,11 +24,11 @@ func (l CIFARLayout) format(name string, sniff func([]byte, int64) dataset.Liken
 		Sniff: sniff,
 		Begin: func(_ context.Context, o *dataset.Opening, _ []byte) error {
 			o.Data.Labeled = true
-			o.Data.Schema.Dim = CIFARRowLen
+			o.Data.Schema.Dim = cifarRowLen
 			return nil
 		},
 		Join: l.join, Read: l.read,
-		Range: func(_ *dataset.File, s dataset.Shard) (off, n int64) { return l.Range(s.Start, s.End-s.Start) },
+		Range: func(_ *dataset.File, s dataset.Shard) (off, n int64) { return l.extent(s.Start, s.End-s.Start) },
 	}
 }
 

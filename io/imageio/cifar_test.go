@@ -79,7 +79,7 @@ func TestAnyCutOfCIFARReadsTheSameRows(t *testing.T) {
 		var x []float32
 		var y []string
 		for _, part := range [][2]int64{{0, cut}, {cut, 12 - cut}} {
-			off, n := CIFAR100Fine.Range(part[0], part[1])
+			off, n := CIFAR100Fine.extent(part[0], part[1])
 			px, py, _, err := allCIFAR(NewCIFARReader(bytes.NewReader(data[off:off+n]), CIFAR100Fine, part[0], part[1]))
 			if err != nil {
 				t.Fatal(err)
@@ -103,7 +103,7 @@ func TestALabelThatIsNotAClassMakesABadRow(t *testing.T) {
 		data[l.recordBytes()] = byte(classes[0])
 		got, labels, bad, err := allCIFAR(NewCIFARReader(bytes.NewReader(data), l, 0, 3))
 		if len(bad) != 1 || bad[0] != want || err != nil || len(labels) != 2 ||
-			!slices.Equal(got, append(x[:CIFARRowLen:CIFARRowLen], x[2*CIFARRowLen:]...)) {
+			!slices.Equal(got, append(x[:cifarRowLen:cifarRowLen], x[2*cifarRowLen:]...)) {
 			t.Errorf("%v: bad %q, %d numbers, %v", l, bad, len(got), err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestStreamsThatEndEarlyAreErrors(t *testing.T) {
 	} {
 		r := NewCIFARReader(c.r, CIFAR10, c.first, c.count)
 		x, _, _, err := allCIFAR(r)
-		if err == nil || err.Error() != c.want || len(x) != c.rows*CIFARRowLen {
+		if err == nil || err.Error() != c.want || len(x) != c.rows*cifarRowLen {
 			t.Errorf("%d numbers, %v; want %s", len(x), err, c.want)
 		}
 		if _, _, again := r.Append(nil); again != err {
@@ -239,7 +239,7 @@ func FuzzCIFAR(f *testing.F) {
 			x, _, err = r.Append(x[:0])
 			if b := (*rows.BadRow)(nil); errors.As(err, &b) {
 				err = nil
-			} else if err == nil && len(x) != CIFARRowLen {
+			} else if err == nil && len(x) != cifarRowLen {
 				t.Fatalf("row of %d values", len(x))
 			}
 		}
@@ -265,7 +265,7 @@ func BenchmarkCIFARReader(b *testing.B) {
 		data, _, _ := file(CIFAR10, n)
 		b.Run(fmt.Sprintf("records=%d", n), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
-			x := make([]float32, 0, CIFARRowLen)
+			x := make([]float32, 0, cifarRowLen)
 			for b.Loop() {
 				r := NewCIFARReader(bytes.NewReader(data), CIFAR10, 0, -1)
 				var err error

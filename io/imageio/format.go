@@ -20,7 +20,7 @@ func init() {
 		},
 		Options: func() dataset.FormatOptions { return new(Options) },
 		Sniff: func(head []byte, _ int64) dataset.Likeness {
-			return dataset.Certain.If(Sniff(head))
+			return dataset.Certain.If(sniff(head))
 		},
 		Begin: begin, Join: join, Read: read,
 	})
@@ -52,7 +52,7 @@ func image(s *dataset.Schema) rows.Image {
 }
 
 // image returns the sizes of images; nil if records have another number of dimensions.
-func (h Header) image() []int {
+func (h header) image() []int {
 	if len(h.Dims) == 3 || len(h.Dims) == 4 {
 		return h.Dims[1:]
 	}
@@ -65,7 +65,7 @@ func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 	if err != nil {
 		return o.Error(o.First, err)
 	}
-	o.Data.Schema.Dim = h.RowLen()
+	o.Data.Schema.Dim = h.rowLen()
 	o.Data.Schema.Image = h.image()
 	return LabelFiles(ctx, o)
 }
@@ -100,8 +100,8 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	if err == nil && f.Compression == "" {
 		err = h.checkSize(f.Size)
 	}
-	if dim := o.Data.Schema.Dim; err == nil && h.RowLen() != dim {
-		err = fmt.Errorf("has records of %d values, %s has %d", h.RowLen(), o.Data.Files[o.First].Name, dim)
+	if dim := o.Data.Schema.Dim; err == nil && h.rowLen() != dim {
+		err = fmt.Errorf("has records of %d values, %s has %d", h.rowLen(), o.Data.Files[o.First].Name, dim)
 	}
 	if err == nil {
 		err = image(&dataset.Schema{Image: h.image()}).Other(o.Data.Schema.Shape(), o.Data.Files[o.First].Name+" has")
@@ -121,7 +121,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	return nil, nil
 }
 
-func joinLabels(ctx context.Context, f *dataset.File, h Header) error {
+func joinLabels(ctx context.Context, f *dataset.File, h header) error {
 	head, compression, err := dataset.Peek(ctx, *f.Labels)
 	if err != nil {
 		return err
@@ -152,19 +152,19 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Open(images, labels)
+		return openStreams(images, labels)
 	}
 	first, count := in.Shard.Start, in.Shard.End-in.Shard.Start
-	part := func(o storage.Object) (Header, io.Reader, error) {
+	part := func(o storage.Object) (header, io.Reader, error) {
 		head, err := in.Open(ctx, o, "", 0, -1)
 		if err != nil {
-			return Header{}, nil, err
+			return header{}, nil, err
 		}
 		h, err := readHeader(head)
 		if err != nil {
 			return h, nil, err
 		}
-		off, n := h.Range(first, count)
+		off, n := h.extent(first, count)
 		r, err := in.Open(ctx, o, "", off, n)
 		return h, r, err
 	}
@@ -172,7 +172,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	var lh Header
+	var lh header
 	if withLabels {
 		if lh, labels, err = part(*f.Labels); err != nil {
 			return nil, err

@@ -13,8 +13,8 @@ import (
 // Whatever the bytes: no panic, memory in proportion to the input, no more rows than
 // the data holds, and io.EOF only when the sizes agree to the byte.
 func FuzzIDX(f *testing.F) {
-	for _, typ := range []byte{Uint8, Int8, Int16, Int32, Float32, Float64} {
-		f.Add(encode(typ, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}), encode(Uint8, []int{3}, []float64{7, 8, 9}))
+	for _, typ := range []byte{typeUint8, typeInt8, typeInt16, typeInt32, typeFloat32, typeFloat64} {
+		f.Add(encode(typ, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}), encode(typeUint8, []int{3}, []float64{7, 8, 9}))
 	}
 	f.Add([]byte("\x00\x00\x0e\x02\x7f\xff\xff\xff\x00\x10\x00\x00"), []byte("\x00\x00\x08\x01\x7f\xff\xff\xff"))
 	f.Add([]byte("\x00\x00\x08\x01\x00\x00\x00\x00"), []byte{})
@@ -25,13 +25,13 @@ func FuzzIDX(f *testing.F) {
 		if len(labels) > 0 {
 			lr = bytes.NewReader(labels)
 		}
-		r, err := Open(bytes.NewReader(images), lr)
+		r, err := openStreams(bytes.NewReader(images), lr)
 		n := 0
 		var x []float32
 		for err == nil {
 			var label []byte
 			x, label, err = r.Append(x[:0])
-			if err == nil && (len(x) != r.Header().RowLen() || (label == nil) != (lr == nil)) {
+			if err == nil && (len(x) != r.h.rowLen() || (label == nil) != (lr == nil)) {
 				t.Fatalf("row of %d numbers, label %q", len(x), label)
 			}
 			if b := (*rows.BadRow)(nil); errors.As(err, &b) {
@@ -48,7 +48,7 @@ func FuzzIDX(f *testing.F) {
 		if r == nil {
 			return
 		}
-		if h := r.Header(); int64(n)*int64(h.recordBytes()) > int64(len(images)) {
+		if h := r.h; int64(n)*int64(h.recordBytes()) > int64(len(images)) {
 			t.Fatalf("%d rows of %d bytes from %d bytes", n, h.recordBytes(), len(images))
 		} else if fits := h.checkSize(int64(len(images))) == nil &&
 			(lr == nil || r.lh.checkSize(int64(len(labels))) == nil); fits != (err == io.EOF) {

@@ -20,71 +20,71 @@ import (
 
 // The types of numbers, as the third byte of the file names them.
 const (
-	Uint8   = 0x08
-	Int8    = 0x09
-	Int16   = 0x0b
-	Int32   = 0x0c
-	Float32 = 0x0d
-	Float64 = 0x0e
+	typeUint8   = 0x08
+	typeInt8    = 0x09
+	typeInt16   = 0x0b
+	typeInt32   = 0x0c
+	typeFloat32 = 0x0d
+	typeFloat64 = 0x0e
 )
 
-// MaxDims is the largest supported number of dimensions.
-const MaxDims = 8
+// maxDims is the largest supported number of dimensions.
+const maxDims = 8
 
-// Header is the head of an IDX file.
-type Header struct {
-	Type byte  // Uint8, Int8, Int16, Int32, Float32 or Float64
-	Dims []int // 1 to MaxDims sizes: the number of records, then the sizes of each
+// header is the head of an IDX file.
+type header struct {
+	Type byte  // typeUint8, typeInt8, typeInt16, typeInt32, typeFloat32 or typeFloat64
+	Dims []int // 1 to maxDims sizes: the number of records, then the sizes of each
 }
 
 // width returns the size of one number in bytes, 0 for an unknown type.
 func width(typ byte) int {
 	switch typ {
-	case Uint8, Int8:
+	case typeUint8, typeInt8:
 		return 1
-	case Int16:
+	case typeInt16:
 		return 2
-	case Int32, Float32:
+	case typeInt32, typeFloat32:
 		return 4
-	case Float64:
+	case typeFloat64:
 		return 8
 	}
 	return 0
 }
 
-// Sniff reports whether a file that begins with head looks like an IDX file. Four bytes are enough.
-func Sniff(head []byte) bool {
+// sniff reports whether a file that begins with head looks like an IDX file. Four bytes are enough.
+func sniff(head []byte) bool {
 	return len(head) >= 4 && head[0] == 0 && head[1] == 0 &&
-		width(head[2]) > 0 && 1 <= head[3] && head[3] <= MaxDims
+		width(head[2]) > 0 && 1 <= head[3] && head[3] <= maxDims
 }
 
 // readHeader reads the header at the start of r and nothing after it. The returned
-// header is valid: a known type, 1 to MaxDims dimensions, at least 0 records of 1 to
+// header is valid: a known type, 1 to maxDims dimensions, at least 0 records of 1 to
 // rows.MaxDim numbers.
-func readHeader(r io.Reader) (Header, error) {
-	var b [4 + 4*MaxDims]byte
+func readHeader(r io.Reader) (header, error) {
+	var b [4 + 4*maxDims]byte
 	if n, err := io.ReadFull(r, b[:4]); err != nil {
-		return Header{}, headerError(n, 4, err)
+		return header{}, headerError(n, 4, err)
 	}
-	if !Sniff(b[:4]) {
-		return Header{}, fmt.Errorf("idxio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, "+
-			"0d or 0e) and the number of dimensions (01 to %02x)", b[:4], MaxDims)
+	if !sniff(b[:4]) {
+		return header{}, fmt.Errorf("idxio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, "+
+			"0d or 0e) and the number of dimensions (01 to %02x)", b[:4], maxDims)
 	}
-	h := Header{Type: b[2], Dims: make([]int, b[3])}
-	if n, err := io.ReadFull(r, b[4:h.Size()]); err != nil {
-		return Header{}, headerError(4+n, h.Size(), err)
+	h := header{Type: b[2], Dims: make([]int, b[3])}
+	if n, err := io.ReadFull(r, b[4:h.size()]); err != nil {
+		return header{}, headerError(4+n, h.size(), err)
 	}
 	for i := range h.Dims {
 		v := binary.BigEndian.Uint32(b[4+4*i:])
 		if v > math.MaxInt32 {
-			return Header{}, fmt.Errorf("idxio: header: dimension %d is %d; sizes are 0 to %d", i+1, int32(v), math.MaxInt32)
+			return header{}, fmt.Errorf("idxio: header: dimension %d is %d; sizes are 0 to %d", i+1, int32(v), math.MaxInt32)
 		}
 		h.Dims[i] = int(v)
 	}
 	n := 1
 	for _, d := range h.Dims[1:] {
 		if d == 0 || n > rows.MaxDim/d {
-			return Header{}, fmt.Errorf("idxio: header: records of sizes %v; a record has 1 to %d numbers", h.Dims[1:],
+			return header{}, fmt.Errorf("idxio: header: records of sizes %v; a record has 1 to %d numbers", h.Dims[1:],
 				rows.MaxDim)
 		}
 		n *= d
@@ -99,14 +99,14 @@ func headerError(n int, size int64, err error) error {
 	return fmt.Errorf("idxio: header: %w", err)
 }
 
-// Size returns the size of the header itself in bytes.
-func (h Header) Size() int64 { return int64(4 + 4*len(h.Dims)) }
+// size returns the size of the header itself in bytes.
+func (h header) size() int64 { return int64(4 + 4*len(h.Dims)) }
 
 // records returns the number of records.
-func (h Header) records() int64 { return int64(h.Dims[0]) }
+func (h header) records() int64 { return int64(h.Dims[0]) }
 
-// RowLen returns the number of values of a record: the product of all sizes but the first.
-func (h Header) RowLen() int {
+// rowLen returns the number of values of a record: the product of all sizes but the first.
+func (h header) rowLen() int {
 	n := 1
 	for _, d := range h.Dims[1:] {
 		n *= d
@@ -115,19 +115,19 @@ func (h Header) RowLen() int {
 }
 
 // recordBytes returns the size of a record in bytes.
-func (h Header) recordBytes() int { return h.RowLen() * width(h.Type) }
+func (h header) recordBytes() int { return h.rowLen() * width(h.Type) }
 
-// Range returns where in the file the records [first, first+count) are: the
+// extent returns where in the file the records [first, first+count) are: the
 // offset of the first and the bytes of them all.
-func (h Header) Range(first, count int64) (off, n int64) {
+func (h header) extent(first, count int64) (off, n int64) {
 	size := int64(h.recordBytes())
-	return h.Size() + first*size, count * size
+	return h.size() + first*size, count * size
 }
 
 // checkSize compares the size of an uncompressed file with the size its header
 // declares.
-func (h Header) checkSize(size int64) error {
-	off, n := h.Range(0, h.records())
+func (h header) checkSize(size int64) error {
+	off, n := h.extent(0, h.records())
 	switch want := off + n; {
 	case size < want:
 		return fmt.Errorf("idxio: %d bytes, but the header declares %d: %d records of %d bytes (truncated?)", size, want,
@@ -141,12 +141,12 @@ func (h Header) checkSize(size int64) error {
 
 // check returns an error unless labels is the header of a labels file for images: one
 // dimension, integers, and the same number of records.
-func check(images, labels Header) error {
+func check(images, labels header) error {
 	switch {
 	case len(labels.Dims) != 1:
 		return fmt.Errorf("idxio: labels file has %d dimensions %v; labels have one (are the two files swapped?)",
 			len(labels.Dims), labels.Dims)
-	case labels.Type == Float32 || labels.Type == Float64:
+	case labels.Type == typeFloat32 || labels.Type == typeFloat64:
 		return fmt.Errorf("idxio: labels file has type %02x, floating point; labels are integers (08, 09, 0b or 0c)",
 			labels.Type)
 	case images.records() != labels.records():

@@ -15,13 +15,13 @@ func TestHeaderOfTheMNISTImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.Type != Uint8 || !slices.Equal(h.Dims, []int{60000, 28, 28}) || r.Len() != len("images") {
+	if h.Type != typeUint8 || !slices.Equal(h.Dims, []int{60000, 28, 28}) || r.Len() != len("images") {
 		t.Errorf("%+v, %d bytes left", h, r.Len())
 	}
-	off, n := h.Range(100, 7)
-	if h.Size() != 16 || h.records() != 60000 || h.RowLen() != 784 || h.recordBytes() != 784 || off != 16+78400 ||
+	off, n := h.extent(100, 7)
+	if h.size() != 16 || h.records() != 60000 || h.rowLen() != 784 || h.recordBytes() != 784 || off != 16+78400 ||
 		n != 7*784 {
-		t.Errorf("size %d, records %d, row %d, bytes %d, range %d %d", h.Size(), h.records(), h.RowLen(), h.recordBytes(),
+		t.Errorf("size %d, records %d, row %d, bytes %d, range %d %d", h.size(), h.records(), h.rowLen(), h.recordBytes(),
 			off, n)
 	}
 	if err := h.checkSize(16 + 60000*784); err != nil {
@@ -65,36 +65,38 @@ func TestDamagedHeadersAreRefused(t *testing.T) {
 		t.Errorf("a short header is %v", err)
 	}
 	h, err := readHeader(strings.NewReader("\x00\x00\x08\x02\x00\x00\x00\x00\x00\x10\x00\x00"))
-	if err != nil || h.records() != 0 || h.RowLen() != 1<<20 {
+	if err != nil || h.records() != 0 || h.rowLen() != 1<<20 {
 		t.Errorf("no records of the largest size: %+v, %v", h, err)
 	}
 }
 
 func TestLabelsMustFitTheData(t *testing.T) {
-	images := Header{Type: Uint8, Dims: []int{5, 4, 4}}
-	for _, typ := range []byte{Uint8, Int8, Int16, Int32} {
-		if err := check(images, Header{Type: typ, Dims: []int{5}}); err != nil {
+	images := header{Type: typeUint8, Dims: []int{5, 4, 4}}
+	for _, typ := range []byte{typeUint8, typeInt8, typeInt16, typeInt32} {
+		if err := check(images, header{Type: typ, Dims: []int{5}}); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, c := range []struct {
-		labels Header
+		labels header
 		want   string
 	}{
-		{Header{Uint8, []int{6}}, "idxio: 5 records in the data, but 6 in the labels file"},
-		{Header{Uint8, []int{5, 4, 4}},
+		{header{typeUint8, []int{6}}, "idxio: 5 records in the data, but 6 in the labels file"},
+		{header{typeUint8, []int{5, 4, 4}},
 			"idxio: labels file has 3 dimensions [5 4 4]; labels have one (are the two files swapped?)"},
-		{Header{Float32, []int{5}}, "idxio: labels file has type 0d, floating point; labels are integers (08, 09, 0b or 0c)"},
+		{header{typeFloat32, []int{5}},
+			"idxio: labels file has type 0d, floating point; labels are integers (08, 09, 0b or 0c)"},
 	} {
 		if err := check(images, c.labels); err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v", c.labels, err)
 		}
 	}
-	two := encode(Uint8, []int{2, 1}, []float64{1, 2})
-	if _, err := Open(bytes.NewReader(two), bytes.NewReader(encode(Uint8, []int{3}, []float64{1, 2, 3}))); err == nil {
-		t.Error("Open accepts three labels for two records")
+	two := encode(typeUint8, []int{2, 1}, []float64{1, 2})
+	three := encode(typeUint8, []int{3}, []float64{1, 2, 3})
+	if _, err := openStreams(bytes.NewReader(two), bytes.NewReader(three)); err == nil {
+		t.Error("openStreams accepts three labels for two records")
 	}
-	if _, err := Open(bytes.NewReader(two), strings.NewReader("\x00\x00")); err == nil ||
+	if _, err := openStreams(bytes.NewReader(two), strings.NewReader("\x00\x00")); err == nil ||
 		!strings.HasPrefix(err.Error(), "labels file: idxio: header ends after 2 of 4") {
 		t.Errorf("short labels header: %v", err)
 	}
@@ -105,7 +107,7 @@ func TestSniff(t *testing.T) {
 		"\x00\x00\x08\x03": true, "\x00\x00\x0e\x01": true, "\x00\x00\x08": false,
 		"\x00\x00\x0a\x01": false, "\x00\x00\x08\x00": false, "\x00\x01\x08\x01": false, "1,2,3": false,
 	} {
-		if Sniff([]byte(head)) != want {
+		if sniff([]byte(head)) != want {
 			t.Errorf("Sniff(%q) = %v", head, !want)
 		}
 	}

@@ -31,7 +31,7 @@ func TestMNIST(t *testing.T) {
 	if dir == "" {
 		t.Skip("BOCHNER_DATA is not set to a folder that holds mnist/train-images-idx3-ubyte.gz")
 	}
-	r, err := Open(open(t, filepath.Join(dir, "mnist/train-images-idx3-ubyte.gz")),
+	r, err := openStreams(open(t, filepath.Join(dir, "mnist/train-images-idx3-ubyte.gz")),
 		open(t, filepath.Join(dir, "mnist/train-labels-idx1-ubyte.gz")))
 	if err != nil {
 		t.Fatal(err)

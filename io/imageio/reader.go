@@ -14,27 +14,27 @@ import (
 
 const bufferSize = 256 << 10
 
-// Reader yields records of an IDX file as rows, with labels from a second file
+// reader yields records of an IDX file as rows, with labels from a second file
 // if there is one. The label is the decimal text of the number.
-type Reader struct {
+type reader struct {
 	images, labels *bufio.Reader // labels is nil without a labels file
-	h, lh          Header
+	h, lh          header
 	first, count   int64
 	done           int64 // records read
 	err            error // the end, or why reading stopped
 	text           []byte
 }
 
-var _ rows.Reader = (*Reader)(nil)
+var _ rows.Reader = (*reader)(nil)
 
-// Open reads the headers of complete, decompressed streams, checks them against each
+// openStreams reads the headers of complete, decompressed streams, checks them against each
 // other and returns a reader of all records. labels may be nil.
-func Open(images, labels io.Reader) (*Reader, error) {
+func openStreams(images, labels io.Reader) (*reader, error) {
 	h, err := readHeader(images)
 	if err != nil {
 		return nil, err
 	}
-	var lh Header
+	var lh header
 	if labels != nil {
 		if lh, err = readHeader(labels); err != nil {
 			return nil, fmt.Errorf("labels file: %w", err)
@@ -47,15 +47,15 @@ func Open(images, labels io.Reader) (*Reader, error) {
 }
 
 // newReader returns a reader of the records [first, first+count) of a file whose header is h. Both streams are
-// already positioned at record first, at the offset from [Header.Range]. labels may be nil; lh is then ignored.
+// already positioned at record first, at the offset from header.extent. labels may be nil; lh is then ignored.
 // newReader panics if the file has no such records, or if check(h, lh) fails.
 //
 // A stream that ends early is an error, and so are bytes after the file's last record.
-func newReader(images, labels io.Reader, h, lh Header, first, count int64) *Reader {
+func newReader(images, labels io.Reader, h, lh header, first, count int64) *reader {
 	if first < 0 || count < 0 || first > h.records()-count {
 		panic("idxio: records out of range")
 	}
-	r := &Reader{h: h, first: first, count: count}
+	r := &reader{h: h, first: first, count: count}
 	r.images = buffered(images, h.recordBytes(), count)
 	if labels != nil {
 		if check(h, lh) != nil {
@@ -72,15 +72,12 @@ func buffered(r io.Reader, size int, count int64) *bufio.Reader {
 	return bufio.NewReaderSize(r, int(min(int64(max(bufferSize, size)), int64(size)*count)))
 }
 
-// Header returns the header of the file.
-func (r *Reader) Header() Header { return r.h }
-
 // Line implements rows.Reader: the 1-based number of the last record read.
-func (r *Reader) Line() int64 { return r.done }
+func (r *reader) Line() int64 { return r.done }
 
 // Append implements rows.Reader. Only files of floating-point numbers have bad
 // rows: those with a number that is not finite as a float32.
-func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
+func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	if r.err != nil {
 		return x, nil, r.err
 	}
@@ -110,7 +107,7 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 }
 
 // record returns the next record, valid until the next call.
-func (r *Reader) record(b *bufio.Reader, h Header, what string) ([]byte, error) {
+func (r *reader) record(b *bufio.Reader, h header, what string) ([]byte, error) {
 	rec, err := b.Peek(h.recordBytes())
 	switch {
 	case err == io.EOF:
@@ -126,7 +123,7 @@ func (r *Reader) record(b *bufio.Reader, h Header, what string) ([]byte, error) 
 }
 
 // end returns io.EOF, or an error if data follows the last record.
-func (r *Reader) end() error {
+func (r *reader) end() error {
 	if r.first+r.count < r.h.records() {
 		return io.EOF
 	}
@@ -152,16 +149,16 @@ func (r *Reader) end() error {
 }
 
 // token writes the label as decimal text into the reader's buffer.
-func (r *Reader) token(b []byte) []byte {
+func (r *reader) token(b []byte) []byte {
 	var v int64
 	switch r.lh.Type {
-	case Uint8:
+	case typeUint8:
 		v = int64(b[0])
-	case Int8:
+	case typeInt8:
 		v = int64(int8(b[0]))
-	case Int16:
+	case typeInt16:
 		v = int64(int16(binary.BigEndian.Uint16(b)))
-	case Int32:
+	case typeInt32:
 		v = int64(int32(binary.BigEndian.Uint32(b)))
 	}
 	r.text = strconv.AppendInt(r.text[:0], v, 10)
@@ -176,30 +173,30 @@ func appendNumbers(x []float32, b []byte, typ byte) (row []float32, bad int, rea
 	x = slices.Grow(x, n)[:len(x)+n]
 	dst := x[len(x)-n:]
 	switch typ {
-	case Uint8:
+	case typeUint8:
 		for i, v := range b[:len(dst)] {
 			dst[i] = float32(v)
 		}
-	case Int8:
+	case typeInt8:
 		for i := range dst {
 			dst[i] = float32(int8(b[i]))
 		}
-	case Int16:
+	case typeInt16:
 		for i := range dst {
 			dst[i] = float32(int16(binary.BigEndian.Uint16(b[2*i:])))
 		}
-	case Int32:
+	case typeInt32:
 		for i := range dst {
 			dst[i] = float32(int32(binary.BigEndian.Uint32(b[4*i:])))
 		}
-	case Float32:
+	case typeFloat32:
 		for i := range dst {
 			dst[i] = math.Float32frombits(binary.BigEndian.Uint32(b[4*i:]))
 			if reason := rows.CheckFinite(dst[i]); reason != "" {
 				return x, i, reason
 			}
 		}
-	case Float64:
+	case typeFloat64:
 		for i := range dst {
 			dst[i] = float32(math.Float64frombits(binary.BigEndian.Uint64(b[8*i:])))
 			if reason := rows.CheckFinite(dst[i]); reason != "" {

@@ -25,17 +25,17 @@ func encode(typ byte, dims []int, numbers []float64) []byte {
 	}
 	for _, v := range numbers {
 		switch typ {
-		case Uint8:
+		case typeUint8:
 			b = append(b, uint8(v))
-		case Int8:
+		case typeInt8:
 			b = append(b, byte(int8(v)))
-		case Int16:
+		case typeInt16:
 			b = binary.BigEndian.AppendUint16(b, uint16(int16(v)))
-		case Int32:
+		case typeInt32:
 			b = binary.BigEndian.AppendUint32(b, uint32(int32(v)))
-		case Float32:
+		case typeFloat32:
 			b = binary.BigEndian.AppendUint32(b, math.Float32bits(float32(v)))
-		case Float64:
+		case typeFloat64:
 			b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 		}
 	}
@@ -72,12 +72,12 @@ func TestEveryTypeIsReadAsWritten(t *testing.T) {
 		typ     byte
 		numbers []float64
 	}{
-		{Uint8, []float64{0, 1, 127, 128, 254, 255}},
-		{Int8, []float64{0, 1, 127, -1, -127, -128}},
-		{Int16, []float64{0, 258, 32767, -1, -258, -32768}},
-		{Int32, []float64{0, 16909060, 2147483647, -1, -16909060, -2147483648}},
-		{Float32, []float64{0, 1.5, math.MaxFloat32, -1, -1.0 / 3, math.SmallestNonzeroFloat32}},
-		{Float64, []float64{0, 1.5, math.MaxFloat32, -1, -1.0 / 3, 1e-300}},
+		{typeUint8, []float64{0, 1, 127, 128, 254, 255}},
+		{typeInt8, []float64{0, 1, 127, -1, -127, -128}},
+		{typeInt16, []float64{0, 258, 32767, -1, -258, -32768}},
+		{typeInt32, []float64{0, 16909060, 2147483647, -1, -16909060, -2147483648}},
+		{typeFloat32, []float64{0, 1.5, math.MaxFloat32, -1, -1.0 / 3, math.SmallestNonzeroFloat32}},
+		{typeFloat64, []float64{0, 1.5, math.MaxFloat32, -1, -1.0 / 3, 1e-300}},
 	} {
 		var want []float32
 		for _, v := range c.numbers {
@@ -87,7 +87,7 @@ func TestEveryTypeIsReadAsWritten(t *testing.T) {
 			for _, wrap := range []func(io.Reader) io.Reader{
 				func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.DataErrReader,
 			} {
-				r, err := Open(wrap(bytes.NewReader(encode(c.typ, dims, c.numbers))), nil)
+				r, err := openStreams(wrap(bytes.NewReader(encode(c.typ, dims, c.numbers))), nil)
 				if err != nil {
 					t.Fatalf("type %02x, %v: %v", c.typ, dims, err)
 				}
@@ -102,13 +102,14 @@ func TestEveryTypeIsReadAsWritten(t *testing.T) {
 
 func TestLabelsAreDecimalText(t *testing.T) {
 	for typ, numbers := range map[byte][]float64{
-		Uint8: {0, 9, 255}, Int8: {0, -1, -128}, Int16: {7, -32768, 32767}, Int32: {7, -2147483648, 2147483647},
+		typeUint8: {0, 9, 255}, typeInt8: {0, -1, -128}, typeInt16: {7, -32768, 32767},
+		typeInt32: {7, -2147483648, 2147483647},
 	} {
 		var want []string
 		for _, v := range numbers {
 			want = append(want, strconv.FormatInt(int64(v), 10))
 		}
-		r, err := Open(bytes.NewReader(encode(Uint8, []int{3, 2}, make([]float64, 6))),
+		r, err := openStreams(bytes.NewReader(encode(typeUint8, []int{3, 2}, make([]float64, 6))),
 			bytes.NewReader(encode(typ, []int{3}, numbers)))
 		if err != nil {
 			t.Fatal(err)
@@ -125,8 +126,8 @@ func TestAnyCutIntoRangesReadsTheSameRows(t *testing.T) {
 	for i := range numbers {
 		numbers[i] = float64(rnd.IntN(65536) - 32768)
 	}
-	images := encode(Int16, []int{20, 3}, numbers)
-	labels := encode(Uint8, []int{20}, numbers[:20])
+	images := encode(typeInt16, []int{20, 3}, numbers)
+	labels := encode(typeUint8, []int{20}, numbers[:20])
 	h, err := readHeader(bytes.NewReader(images))
 	if err != nil {
 		t.Fatal(err)
@@ -136,8 +137,8 @@ func TestAnyCutIntoRangesReadsTheSameRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func(first, count int64) ([]float32, []string) {
-		off, n := h.Range(first, count)
-		loff, ln := lh.Range(first, count)
+		off, n := h.extent(first, count)
+		loff, ln := lh.extent(first, count)
 		x, y, _, err := all(newReader(bytes.NewReader(images[off:off+n]), bytes.NewReader(labels[loff:loff+ln]), h, lh, first,
 			count))
 		if err != nil {
@@ -166,8 +167,8 @@ func TestAnyCutIntoRangesReadsTheSameRows(t *testing.T) {
 
 func TestNumbersThatAreNotFiniteMakeABadRow(t *testing.T) {
 	numbers := []float64{1, 2, math.NaN(), 3, 4, math.Inf(-1), 5, 6}
-	for _, typ := range []byte{Float32, Float64} {
-		r, err := Open(bytes.NewReader(encode(typ, []int{4, 2}, numbers)), nil)
+	for _, typ := range []byte{typeFloat32, typeFloat64} {
+		r, err := openStreams(bytes.NewReader(encode(typ, []int{4, 2}, numbers)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,15 +179,15 @@ func TestNumbersThatAreNotFiniteMakeABadRow(t *testing.T) {
 			t.Errorf("type %02x: %v, %q, %v", typ, x, bad, err)
 		}
 	}
-	r, _ := Open(bytes.NewReader(encode(Float64, []int{1, 1}, []float64{1e39})), nil)
+	r, _ := openStreams(bytes.NewReader(encode(typeFloat64, []int{1, 1}, []float64{1e39})), nil)
 	if x, _, bad, err := all(r); len(x) != 0 || len(bad) != 1 || err != nil {
 		t.Errorf("1e39: %v, %q, %v", x, bad, err)
 	}
 }
 
 func TestFilesOfTheWrongSizeAreErrors(t *testing.T) {
-	images := encode(Uint8, []int{5, 4}, make([]float64, 20))
-	labels := encode(Uint8, []int{5}, make([]float64, 5))
+	images := encode(typeUint8, []int{5, 4}, make([]float64, 20))
+	labels := encode(typeUint8, []int{5}, make([]float64, 5))
 	for _, c := range []struct {
 		name           string
 		images, labels []byte
@@ -207,7 +208,7 @@ func TestFilesOfTheWrongSizeAreErrors(t *testing.T) {
 		{"data far too long", append(images[:len(images):len(images)], make([]byte, 3<<20)...), labels, 5,
 			"idxio: data has 1048576 or more bytes more than the header declares"},
 	} {
-		r, err := Open(bytes.NewReader(c.images), bytes.NewReader(c.labels))
+		r, err := openStreams(bytes.NewReader(c.images), bytes.NewReader(c.labels))
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -223,12 +224,12 @@ func TestFilesOfTheWrongSizeAreErrors(t *testing.T) {
 
 func TestErrorsOfTheStreamNameTheRecord(t *testing.T) {
 	broken := errors.New("gzip checksum does not match")
-	data := encode(Uint8, []int{5, 4}, make([]float64, 20))
+	data := encode(typeUint8, []int{5, 4}, make([]float64, 20))
 	for n, want := range map[int]string{
 		21: "idxio: data: record 3: gzip checksum does not match",
 		32: "idxio: data: after record 5: gzip checksum does not match",
 	} {
-		r, err := Open(io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(broken)), nil)
+		r, err := openStreams(io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(broken)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +241,7 @@ func TestErrorsOfTheStreamNameTheRecord(t *testing.T) {
 }
 
 func TestWrongUsePanics(t *testing.T) {
-	h, lh := Header{Type: Uint8, Dims: []int{5, 4}}, Header{Type: Uint8, Dims: []int{4}}
+	h, lh := header{Type: typeUint8, Dims: []int{5, 4}}, header{Type: typeUint8, Dims: []int{4}}
 	for name, f := range map[string]func(){
 		"range":    func() { newReader(strings.NewReader(""), nil, h, lh, 3, 3) },
 		"negative": func() { newReader(strings.NewReader(""), nil, h, lh, -1, 3) },
@@ -258,8 +259,9 @@ func TestWrongUsePanics(t *testing.T) {
 }
 
 func TestAppendDoesNotAllocate(t *testing.T) {
-	images, labels := encode(Uint8, []int{500, 16}, make([]float64, 8000)), encode(Int16, []int{500}, make([]float64, 500))
-	r, err := Open(bytes.NewReader(images), bytes.NewReader(labels))
+	images := encode(typeUint8, []int{500, 16}, make([]float64, 8000))
+	labels := encode(typeInt16, []int{500}, make([]float64, 500))
+	r, err := openStreams(bytes.NewReader(images), bytes.NewReader(labels))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,15 +282,15 @@ func BenchmarkReader(b *testing.B) {
 	for _, c := range []struct {
 		typ  byte
 		n, d int
-	}{{Uint8, 20000, 784}, {Uint8, 200000, 4}, {Uint8, 20, 1 << 20}, {Int16, 20000, 784}, {Float32, 10000, 784}, {Float64,
-		5000, 784}} {
+	}{{typeUint8, 20000, 784}, {typeUint8, 200000, 4}, {typeUint8, 20, 1 << 20}, {typeInt16, 20000, 784},
+		{typeFloat32, 10000, 784}, {typeFloat64, 5000, 784}} {
 		data := encode(c.typ, []int{c.n, c.d}, make([]float64, c.n*c.d))
-		labels := encode(Uint8, []int{c.n}, make([]float64, c.n))
+		labels := encode(typeUint8, []int{c.n}, make([]float64, c.n))
 		b.Run(fmt.Sprintf("type=%02x/d=%d", c.typ, c.d), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			block := make([]float32, rows.Rows(c.d)*c.d)
 			for b.Loop() {
-				r, err := Open(bytes.NewReader(data), bytes.NewReader(labels))
+				r, err := openStreams(bytes.NewReader(data), bytes.NewReader(labels))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -17,14 +17,14 @@ func init() {
 	dataset.Register(dataset.Format{
 		Name: "jsonl", Aliases: []string{"ndjson"}, Package: "jsonlio",
 		Traits: dataset.Traits{Text: true, Columns: true, Exact: true},
-		Layout: func() dataset.Layout { return new(Layout) }, LayoutKey: "jsonl",
+		Layout: func() dataset.Layout { return new(layout) }, LayoutKey: "jsonl",
 		Sniff: func(head []byte, _ int64) dataset.Likeness { return dataset.Certain.If(sniff(head)) },
 		Begin: begin, Join: join, Agree: agree, Read: read,
 	})
 }
 
-// Layout describes the objects of the files.
-type Layout struct {
+// layout describes the objects of the files.
+type layout struct {
 	dataset.TableLayout
 	// Others means that keys which are not columns are ignored, because the features are
 	// chosen by name. Otherwise such an object is not a row.
@@ -33,11 +33,11 @@ type Layout struct {
 	first *keys // of the first file, while a Dataset is opened
 }
 
-var _ dataset.Tabular = (*Layout)(nil)
+var _ dataset.Tabular = (*layout)(nil)
 
 // With returns a copy with other columns.
-func (l *Layout) With(t dataset.TableLayout) dataset.Layout {
-	return &Layout{TableLayout: t, Others: l.Others}
+func (l *layout) With(t dataset.TableLayout) dataset.Layout {
+	return &layout{TableLayout: t, Others: l.Others}
 }
 
 // sniff reports whether the text that begins with head is JSON lines: its first line is an
@@ -60,7 +60,7 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	if err != nil {
 		return o.Error(o.First, err)
 	}
-	o.Data.Schema.Layout = &Layout{first: k}
+	o.Data.Schema.Layout = &layout{first: k}
 	return nil
 }
 
@@ -73,7 +73,7 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	if err != nil {
 		return nil, o.Error(i, err)
 	}
-	if o.Data.Schema.Layout.(*Layout).first.same(k) {
+	if o.Data.Schema.Layout.(*layout).first.same(k) {
 		return nil, nil
 	}
 	return k, nil
@@ -81,7 +81,7 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 
 // agree makes the layout from the keys of all files.
 func agree(o *dataset.Opening, files []dataset.Seen) error {
-	first := o.Data.Schema.Layout.(*Layout).first
+	first := o.Data.Schema.Layout.(*layout).first
 	all := newKeys()
 	all.merge(first)
 	for _, f := range files {
@@ -92,7 +92,7 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 	if len(all.names) > dataset.MaxColumns {
 		return o.Error(o.First, fmt.Errorf("the files have more than %d keys", dataset.MaxColumns))
 	}
-	layout := Layout{Others: dataset.SameLayout(o) != nil || len(o.Options.Columns) > 0}
+	layout := layout{Others: dataset.SameLayout(o) != nil || len(o.Options.Columns) > 0}
 	columns, err := all.columns(dataset.SameLayout(o))
 	if err == nil {
 		layout.TableLayout, err = dataset.FirstLayout(o, columns)
@@ -131,7 +131,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newReader(text, in, in.Layout().(*Layout))
+	return newReader(text, in, in.Layout().(*layout))
 }
 
 // isBad reports whether reading can continue after an error.

@@ -23,7 +23,7 @@ type Source interface {
 type reader struct {
 	*dataset.Record
 	lines    Source
-	layout   *Layout
+	layout   *layout
 	complete bool           // an object that lacks a used column is not a row
 	index    map[string]int // of each column
 	lists    map[string]listOf
@@ -45,7 +45,7 @@ var _ rows.Reader = (*reader)(nil)
 // dataset is one of JSON lines. Unlike an object of a file, each must have all columns that are used,
 // because no other object shows that a key is misspelt.
 func NewReader(objects Source, in *dataset.Input) (rows.Reader, error) {
-	r, err := newReader(objects, in, in.Data.Schema.Layout.(*Layout))
+	r, err := newReader(objects, in, in.Data.Schema.Layout.(*layout))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func NewReader(objects Source, in *dataset.Input) (rows.Reader, error) {
 	return r, nil
 }
 
-func newReader(text Source, in *dataset.Input, l *Layout) (*reader, error) {
+func newReader(text Source, in *dataset.Input, l *layout) (*reader, error) {
 	fields, err := dataset.NewFields(in, &l.TableLayout)
 	if err != nil {
 		return nil, err

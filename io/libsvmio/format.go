@@ -30,7 +30,7 @@ func init() {
 				return nil, err
 			}
 			r := newReader(text, in.Data.Schema.Dim)
-			r.Centre(in.Data.Schema.Centre)
+			r.setCentre(in.Data.Schema.Centre)
 			return r, nil
 		},
 	})

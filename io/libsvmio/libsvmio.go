@@ -13,32 +13,32 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Reader reads the rows of one shard of a LIBSVM file.
-type Reader struct {
+// reader reads the rows of one shard of a LIBSVM file.
+type reader struct {
 	lines  *lines.Reader
 	dim    int
 	centre []float64 // subtracted from the numbers of a row; nil for none
 }
 
-var _ rows.Reader = (*Reader)(nil)
+var _ rows.Reader = (*reader)(nil)
 
-// newReader returns a Reader of rows of dim numbers; with dim = 0, each row is
+// newReader returns a reader of rows of dim numbers; with dim = 0, each row is
 // as long as its largest index. It panics if dim is not within 0 to rows.MaxDim.
-func newReader(r *lines.Reader, dim int) *Reader {
+func newReader(r *lines.Reader, dim int) *reader {
 	if dim < 0 || dim > rows.MaxDim {
 		panic("libsvmio: row length out of range")
 	}
-	return &Reader{lines: r, dim: dim}
+	return &reader{lines: r, dim: dim}
 }
 
 // Line returns the line of the last row that Append read.
-func (r *Reader) Line() int64 { return r.lines.Line() }
+func (r *reader) Line() int64 { return r.lines.Line() }
 
 // Append implements rows.Reader. Indices count from 1 and ascend. A row whose first
 // word has a colon has no label; one with nothing after the label is all zeros. Lines
 // with only a comment are not rows. The column of a *rows.BadRow counts the pairs of a
 // row from 1; it is 0 for the label.
-func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
+func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	for {
 		rec, err := r.lines.Next()
 		if err != nil {
@@ -53,12 +53,12 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	}
 }
 
-// Centre subtracts c, which has the row length, from each row in float64, before
+// setCentre subtracts c, which has the row length, from each row in float64, before
 // rounding to float32.
-func (r *Reader) Centre(c []float64) { r.centre = c }
+func (r *reader) setCentre(c []float64) { r.centre = c }
 
 // parse appends the row of a record that begins with a word.
-func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, err error) {
+func (r *reader) parse(x []float32, rec []byte) (row []float32, label []byte, err error) {
 	base := len(x)
 	if first := word(rec); bytes.IndexByte(first, ':') < 0 {
 		label = first
@@ -103,7 +103,7 @@ func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 	return x, label, nil
 }
 
-func (r *Reader) bad(pair int, reason string) error {
+func (r *reader) bad(pair int, reason string) error {
 	return &rows.BadRow{Line: r.lines.Line(), Column: pair, Reason: reason}
 }
 
@@ -119,7 +119,7 @@ func notPair(w []byte) string {
 }
 
 // outOfPlace returns the reason why an index cannot follow the last one.
-func (r *Reader) outOfPlace(text []byte, index, last int) string {
+func (r *reader) outOfPlace(text []byte, index, last int) string {
 	switch {
 	case index == 0:
 		return "index 0: indices count from 1"

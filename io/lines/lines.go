@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// DefaultMaxLen is the default limit on the length of a record: 16 MiB.
-const DefaultMaxLen = 16 << 20
+// defaultMaxLen is the default limit on the length of a record: 16 MiB.
+const defaultMaxLen = 16 << 20
 
 // maxMaxLen keeps sizes within 32 bits.
 const maxMaxLen = 1 << 30
@@ -42,7 +42,7 @@ type Options struct {
 	// that a line that begins exactly at Start is read.
 	Skip bool
 
-	MaxLen int // longest record in bytes, without its line end; 0 is DefaultMaxLen, at most 1 GiB
+	MaxLen int // longest record in bytes, without its line end; 0 is 16 MiB, at most 1 GiB
 }
 
 // Reader reads the records of one shard.
@@ -75,7 +75,7 @@ func New(in io.Reader, o Options) *Reader {
 		panic("lines: Quote needs a Comma that is neither 0, a quote nor a line end")
 	}
 	if o.MaxLen == 0 {
-		o.MaxLen = DefaultMaxLen
+		o.MaxLen = defaultMaxLen
 	}
 	o.Skip = o.Skip && o.Start > 0
 	r := &Reader{in: in, opts: o, limit: o.MaxLen + len("\r\r\n"), begin: o.Start, next: o.Start}

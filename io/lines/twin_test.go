@@ -64,7 +64,7 @@ func shard(text []byte, start, end int64, o Options) result {
 // twin splits a text in the simplest way: all in memory, byte by byte.
 func twin(text []byte, o Options) (s result) {
 	if o.MaxLen == 0 {
-		o.MaxLen = DefaultMaxLen
+		o.MaxLen = defaultMaxLen
 	}
 	pos := 0
 	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {

@@ -22,7 +22,7 @@ func init() {
 				"each row; name it in label_files",
 			LabelText: true,
 		},
-		Layout: func() dataset.Layout { return new(Labels) }, LayoutKey: "npy",
+		Layout: func() dataset.Layout { return new(textLabels) }, LayoutKey: "npy",
 		Options: func() dataset.FormatOptions { return new(imageio.Options) },
 		Sniff: func(head []byte, _ int64) dataset.Likeness {
 			return dataset.Certain.If(strings.HasPrefix(string(head[:min(len(head), len(magic))]), magic))
@@ -126,7 +126,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if !in.Labels || f.Labels == nil {
 		return r, nil
 	}
-	if text, ok := f.Layout.(*Labels); ok {
+	if text, ok := f.Layout.(*textLabels); ok {
 		content, err := in.Open(ctx, *f.Labels, f.LabelCompression, 0, -1)
 		if err != nil {
 			return nil, err
@@ -166,7 +166,7 @@ func open(ctx context.Context, in *dataset.Input, o storage.Object, compression 
 			return nil, err
 		}
 	case !whole:
-		off, n := h.Range(first, count)
+		off, n := h.extent(first, count)
 		if r, err = in.Open(ctx, o, "", off, n); err != nil {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ func open(ctx context.Context, in *dataset.Input, o storage.Object, compression 
 const columnsBytes = 32 << 20
 
 // byRows reads some records of an array whose columns are one after another.
-func byRows(ctx context.Context, o storage.Object, h Header, first, count int64) (io.Reader, error) {
+func byRows(ctx context.Context, o storage.Object, h header, first, count int64) (io.Reader, error) {
 	if err := h.checkSize(o.Size); err != nil { // this bounds the memory
 		return nil, err
 	}

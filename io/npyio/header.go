@@ -24,8 +24,8 @@ const (
 	maxText = 1 << 12
 )
 
-// Header is the head of a file.
-type Header struct {
+// header is the head of a file.
+type header struct {
 	Kind byte // f, i, u, b, U or S
 	Size int  // of an element in bytes
 	Dims []int64
@@ -35,24 +35,24 @@ type Header struct {
 }
 
 // recordBytes returns the size of a row.
-func (h Header) recordBytes() int64 { return h.rowLen() * int64(h.Size) }
+func (h header) recordBytes() int64 { return h.rowLen() * int64(h.Size) }
 
 // rowLen returns the number of elements of a row.
-func (h Header) rowLen() int64 {
+func (h header) rowLen() int64 {
 	if len(h.Dims) < 2 {
 		return 1
 	}
 	return h.Dims[1]
 }
 
-// Range returns the offset and the number of bytes of the records [first, first+count).
-func (h Header) Range(first, count int64) (off, n int64) {
+// extent returns the offset and the number of bytes of the records [first, first+count).
+func (h header) extent(first, count int64) (off, n int64) {
 	return h.At + first*h.recordBytes(), count * h.recordBytes()
 }
 
 // readHeader reads the header at the beginning of r and nothing after it. Rows have 1 to rows.MaxDim elements,
 // and all together have less than 2⁶² bytes.
-func readHeader(r io.Reader) (h Header, err error) {
+func readHeader(r io.Reader) (h header, err error) {
 	var b [12]byte
 	if _, err := io.ReadFull(r, b[:10]); err != nil {
 		return h, short(err)
@@ -91,7 +91,7 @@ var errHeader = errors.New("has a header that numpy.save does not write; save th
 // parse parses the dictionary of the header, as in
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (60000, 784), }
-func (h *Header) parse(text string) error {
+func (h *header) parse(text string) error {
 	body, ok := between(strings.TrimRight(text, " \n"), "{", "}")
 	if !ok {
 		return errHeader
@@ -133,7 +133,7 @@ func between(text, open, end string) (inner string, ok bool) {
 }
 
 // parseType parses a type such as '<f4'.
-func (h *Header) parseType(descr string) error {
+func (h *header) parseType(descr string) error {
 	if len(descr) < 5 || descr[0] != '\'' || descr[len(descr)-1] != '\'' {
 		return fmt.Errorf("is an array of records (%.40s); save a plain array of numbers for each part", descr)
 	}
@@ -163,7 +163,7 @@ func (h *Header) parseType(descr string) error {
 }
 
 // parseShape parses a shape such as (3, 4) or (3,).
-func (h *Header) parseShape(shape string) error {
+func (h *header) parseShape(shape string) error {
 	inner, ok := between(shape, "(", ")")
 	if !ok || inner == "" {
 		return errHeader
@@ -185,10 +185,10 @@ func (h *Header) parseShape(shape string) error {
 }
 
 // isText reports whether elements are texts.
-func (h Header) isText() bool { return h.Kind == 'U' || h.Kind == 'S' }
+func (h header) isText() bool { return h.Kind == 'U' || h.Kind == 'S' }
 
 // checkData returns an error for an array that is not a table of numbers.
-func (h Header) checkData() error {
+func (h header) checkData() error {
 	switch {
 	case h.isText():
 		return errors.New("is an array of texts; rows are numbers")
@@ -199,7 +199,7 @@ func (h Header) checkData() error {
 }
 
 // checkLabels returns an error for an array that does not hold one label for each of n rows.
-func (h Header) checkLabels(n int64) error {
+func (h header) checkLabels(n int64) error {
 	switch {
 	case len(h.Dims) == 2 && h.Dims[1] != 1:
 		return fmt.Errorf("has rows of %d labels; want one for each row of the data (are the two files swapped?)", h.Dims[1])
@@ -210,8 +210,8 @@ func (h Header) checkLabels(n int64) error {
 }
 
 // checkSize compares the size of an uncompressed file with what its header says.
-func (h Header) checkSize(size int64) error {
-	off, n := h.Range(0, h.Dims[0])
+func (h header) checkSize(size int64) error {
+	off, n := h.extent(0, h.Dims[0])
 	if n < 0 || n/h.recordBytes() != h.Dims[0] || off+n != size {
 		return fmt.Errorf("has %d bytes, which is not the size of %d rows of %d bytes (truncated?)", size, h.Dims[0],
 			h.recordBytes())

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/io/lines"
 )
 
-// Labels says where labels are in a text file with a line for each row. It is the dataset.Layout of such a file.
-type Labels struct {
+// textLabels says where labels are in a text file with a line for each row. It is the dataset.Layout of such a file.
+type textLabels struct {
 	Comma  byte `json:"comma"`
 	Header bool `json:"header"` // the first line has names of columns
 	Field  int  `json:"field"`
@@ -22,7 +22,7 @@ type Labels struct {
 }
 
 // Validate returns an error for values that only damaged files have.
-func (l *Labels) Validate() error {
+func (l *textLabels) Validate() error {
 	if l.Field < 0 || l.Field >= l.Fields || csvio.CheckComma(l.Comma) != nil {
 		return fmt.Errorf("npyio: labels are field %d of %d, separated by %q", l.Field, l.Fields, l.Comma)
 	}
@@ -30,10 +30,10 @@ func (l *Labels) Validate() error {
 }
 
 // RowLen returns the number of fields.
-func (l *Labels) RowLen() int { return l.Fields }
+func (l *textLabels) RowLen() int { return l.Fields }
 
 // findLabels finds the labels of the rows of f in a text that begins with head: in the named or only column.
-func findLabels(ctx context.Context, f *dataset.File, head []byte, column string) (*Labels, error) {
+func findLabels(ctx context.Context, f *dataset.File, head []byte, column string) (*textLabels, error) {
 	stored, err := f.Labels.Open(ctx, 0, -1)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func findLabels(ctx context.Context, f *dataset.File, head []byte, column string
 		return nil, err
 	}
 	defer content.Close()
-	l := &Labels{Comma: csvio.Sniff(head[:min(len(head), 1<<16)])}
+	l := &textLabels{Comma: csvio.Sniff(head[:min(len(head), 1<<16)])}
 	text := l.records(content)
 	first, err := text.Record()
 	first = slices.Clone(first)
@@ -74,7 +74,7 @@ func findLabels(ctx context.Context, f *dataset.File, head []byte, column string
 }
 
 // choose sets the Field to a column, or to the only one.
-func (l *Labels) choose(column string, first []string) (err error) {
+func (l *textLabels) choose(column string, first []string) (err error) {
 	switch l.Field = slices.Index(first, column); {
 	case column == "" && l.Fields > 1:
 		return fmt.Errorf("has %d columns; set label to the name or the position of the one with the labels", l.Fields)
@@ -94,16 +94,20 @@ func (l *Labels) choose(column string, first []string) (err error) {
 }
 
 // records returns a reader of the lines.
-func (l *Labels) records(in io.Reader) *csvio.Records { return csvio.NewRecords(in, l.Comma, l.Fields) }
+func (l *textLabels) records(in io.Reader) *csvio.Records {
+	return csvio.NewRecords(in, l.Comma, l.Fields)
+}
 
 // texts are labels in a text.
 type texts struct {
-	*Labels
+	*textLabels
 	records *csvio.Records
 	begun   bool
 }
 
-func (l *Labels) reader(in io.Reader) *texts { return &texts{Labels: l, records: l.records(in)} }
+func (l *textLabels) reader(in io.Reader) *texts {
+	return &texts{textLabels: l, records: l.records(in)}
+}
 
 func (t *texts) next() ([]byte, error) {
 	if !t.begun && t.Header {

@@ -17,7 +17,7 @@ import (
 
 // array reads records of a file.
 type array struct {
-	h     Header
+	h     header
 	in    *bufio.Reader
 	first int64
 	left  int64
@@ -27,7 +27,7 @@ type array struct {
 
 const bufferSize = 256 << 10
 
-func newArray(r io.Reader, h Header, first, count int64, whole bool) *array {
+func newArray(r io.Reader, h header, first, count int64, whole bool) *array {
 	size := max(h.recordBytes(), min(bufferSize, h.recordBytes()*max(1, count)))
 	return &array{h: h, in: bufio.NewReaderSize(r, int(size)), first: first, left: count, whole: whole}
 }
@@ -110,7 +110,7 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 }
 
 // appendNumbers appends the numbers of a record to x, rounded to the nearest float32.
-func (h Header) appendNumbers(x []float32, b []byte) []float32 {
+func (h header) appendNumbers(x []float32, b []byte) []float32 {
 	n := len(b) / h.Size
 	x = slices.Grow(x, n)[:len(x)+n]
 	dst := x[len(x)-n:]
@@ -157,7 +157,7 @@ func integer(b []byte) int64 {
 }
 
 // appendText appends the text of a label; nothing for NaN, which is missing.
-func (h Header) appendText(to, b []byte) []byte {
+func (h header) appendText(to, b []byte) []byte {
 	switch h.Kind {
 	case 'f':
 		v, bits := 0.0, 32

@@ -8,10 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Cells is a histogram of float64 numbers. All intervals have the same width on the scale of
+// cells is a histogram of float64 numbers. All intervals have the same width on the scale of
 // orderOf, as narrow as a limit on their number allows. Adding numbers only ever widens the
 // intervals, so the histogram depends on the numbers alone, not on their order.
-type Cells struct {
+type cells struct {
 	shift uint   // an interval has 1<<shift float64
 	table []cell // by hash of the key; a power of two of them, more than half of them empty
 	used  int
@@ -23,14 +23,14 @@ type cell struct {
 	n   int64
 }
 
-// Add counts a number n times, in at most limit intervals.
-func (c *Cells) Add(v float64, n int64, limit int) {
+// add counts a number n times, in at most limit intervals.
+func (c *cells) add(v float64, n int64, limit int) {
 	c.count(orderOf(v)>>c.shift, n)
 	c.bound(limit)
 }
 
 // count adds to an interval.
-func (c *Cells) count(key uint64, n int64) {
+func (c *cells) count(key uint64, n int64) {
 	if 2*c.used >= len(c.table) {
 		c.rebuild(max(32, 2*len(c.table)), 0)
 	}
@@ -49,7 +49,7 @@ func (c *Cells) count(key uint64, n int64) {
 }
 
 // rebuild makes a table of size places, with intervals 1<<more times as wide.
-func (c *Cells) rebuild(size int, more uint) {
+func (c *cells) rebuild(size int, more uint) {
 	old := c.table
 	c.table, c.used, c.shift = make([]cell, size), 0, c.shift+more
 	for _, e := range old {
@@ -60,14 +60,14 @@ func (c *Cells) rebuild(size int, more uint) {
 }
 
 // bound widens intervals until there are at most limit of them.
-func (c *Cells) bound(limit int) {
+func (c *cells) bound(limit int) {
 	for c.used > limit && c.shift < 63 {
 		c.rebuild(len(c.table), 1)
 	}
 }
 
 // Merge adds the numbers of d, which is not changed.
-func (c *Cells) Merge(d *Cells, limit int) {
+func (c *cells) Merge(d *cells, limit int) {
 	if d.used == 0 {
 		return
 	}
@@ -83,7 +83,7 @@ func (c *Cells) Merge(d *Cells, limit int) {
 }
 
 // sorted returns the intervals in ascending order.
-func (c *Cells) sorted() []cell {
+func (c *cells) sorted() []cell {
 	all := slices.DeleteFunc(slices.Clone(c.table), func(e cell) bool { return e.n == 0 })
 	slices.SortFunc(all, func(a, b cell) int { return cmp.Compare(a.key, b.key) })
 	return all
@@ -106,17 +106,17 @@ func numberAt(k uint64) float64 {
 	return math.Float64frombits(^k)
 }
 
-// Piece is an interval with the number of values in it.
-type Piece struct {
+// piece is an interval with the number of values in it.
+type piece struct {
 	From, To float64
 	N        int64
 }
 
 // pieces returns the intervals in ascending order, within [lo, hi], which holds all numbers.
-func (c *Cells) pieces(lo, hi float64) []Piece {
-	var all []Piece
+func (c *cells) pieces(lo, hi float64) []piece {
+	var all []piece
 	for _, e := range c.sorted() {
-		p := Piece{numberAt(e.key << c.shift), numberAt(e.key<<c.shift | (1<<c.shift - 1)), e.n}
+		p := piece{numberAt(e.key << c.shift), numberAt(e.key<<c.shift | (1<<c.shift - 1)), e.n}
 		// The ends of an interval beyond all numbers may be no numbers at all.
 		if !(p.From >= lo) {
 			p.From = lo
@@ -130,8 +130,8 @@ func (c *Cells) pieces(lo, hi float64) []Piece {
 }
 
 // quantile returns the value below which a share q of the numbers lies, and a bound on its error.
-func quantile(all []Piece, q float64) (value, within float64) {
-	slices.SortFunc(all, func(a, b Piece) int {
+func quantile(all []piece, q float64) (value, within float64) {
+	slices.SortFunc(all, func(a, b piece) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	var total int64
@@ -148,11 +148,11 @@ func quantile(all []Piece, q float64) (value, within float64) {
 	return 0, 0
 }
 
-// Len returns the number of intervals.
-func (c *Cells) Len() int { return c.used }
+// len returns the number of intervals.
+func (c *cells) len() int { return c.used }
 
 // code codes at most limit intervals, which count that many numbers, in ascending order.
-func (c *Cells) code(w *wire.Coder, limit int, numbers uint64) {
+func (c *cells) code(w *wire.Coder, limit int, numbers uint64) {
 	c.shift = uint(w.Byte(int(c.shift), 63))
 	all, last := c.sorted(), uint64(0)
 	wire.Each(w, &all, limit, func(e *cell) {

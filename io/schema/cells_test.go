@@ -21,11 +21,11 @@ func TestCellsDependOnTheNumbersAlone(t *testing.T) {
 			}
 			numbers = append(numbers, v)
 		}
-		var whole Cells
-		parts := make([]Cells, 1+r.IntN(5))
+		var whole cells
+		parts := make([]cells, 1+r.IntN(5))
 		for _, v := range numbers {
-			whole.Add(v, 1, limit)
-			parts[r.IntN(len(parts))].Add(v, 1, limit)
+			whole.add(v, 1, limit)
+			parts[r.IntN(len(parts))].add(v, 1, limit)
 		}
 		for len(parts) > 1 {
 			last := parts[len(parts)-1]

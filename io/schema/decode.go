@@ -136,15 +136,15 @@ func (d *Decoder) Null(row []float32, column int) string {
 	return ""
 }
 
-// Missing reports whether a text means a missing value.
-func (d *Decoder) Missing(text []byte) bool {
+// isMissing reports whether a text means a missing value.
+func (d *Decoder) isMissing(text []byte) bool {
 	return len(text) == 0 || d.missing.find(text) >= 0 ||
 		len(d.missing.values) > 0 && d.missing.find(lines.CutFraction(text, d.decimal)) >= 0
 }
 
 // Text stores the values of a field.
 func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
-	if d.Missing(text) {
+	if d.isMissing(text) {
 		return d.Null(row, column)
 	}
 	c := &d.columns[column]
@@ -155,16 +155,16 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 	case Boolean:
 		v, ok := parseBool(lines.CutFraction(text, d.decimal))
 		if !ok {
-			return quote(text) + " " + NotBoolean
+			return quote(text) + " " + notBoolean
 		}
 		row[c.slot] = v
 		return ""
 	case Time:
 		t, ok := c.layout.Parse(lines.CutFraction(text, d.decimal)) // pandas writes 20240229.0 next to missing values
 		if !ok {
-			return fmt.Sprintf("%s %s %s", quote(text), NotTime, c.layout.Name)
+			return fmt.Sprintf("%s %s %s", quote(text), notTime, c.layout.Name)
 		}
-		c.layout.Values(row[c.slot:], t)
+		c.layout.values(row[c.slot:], t)
 		if c.Zone == ZoneAll || c.Zone == ZoneNone {
 			if c.layout.zoned(text) != (c.Zone == ZoneAll) {
 				d.counted++
@@ -187,7 +187,7 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 	if d.thousands != 0 || d.decimal == ',' {
 		var ok bool
 		if text, ok = lines.PlainNumber(&d.text, text, d.decimal, d.thousands); !ok {
-			return fmt.Sprintf("%s %s: %s", quote(written), NotNumber,
+			return fmt.Sprintf("%s %s: %s", quote(written), notNumber,
 				(&Rules{Decimal: d.decimal, Thousands: d.thousands}).form())
 		}
 	}
@@ -209,11 +209,11 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 	return ""
 }
 
-// Parts of reasons. They follow the quoted text; NotTime also precedes the name of the layout.
+// Parts of reasons. They follow the quoted text; notTime also precedes the name of the layout.
 const (
-	NotNumber  = "is not a number"
-	NotBoolean = "is neither true nor false"
-	NotTime    = "is not a time of layout"
+	notNumber  = "is not a number"
+	notBoolean = "is neither true nor false"
+	notTime    = "is not a time of layout"
 )
 
 // notNumber returns the reason for a text that is not a number, with advice if the text is a number in another form.
@@ -228,9 +228,9 @@ func (d *Decoder) notNumber(text []byte) string {
 		}
 	}
 	if len(may) > 0 {
-		return fmt.Sprintf("%s %s (its comma may %s)", quote(text), NotNumber, strings.Join(may, ", or "))
+		return fmt.Sprintf("%s %s (its comma may %s)", quote(text), notNumber, strings.Join(may, ", or "))
 	}
-	return quote(text) + " " + NotNumber
+	return quote(text) + " " + notNumber
 }
 
 // level returns the value of a category.

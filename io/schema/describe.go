@@ -20,8 +20,8 @@ const (
 	Ignore  Role = "ignore"  // not used
 )
 
-// Roles are all roles.
-var Roles = []Role{Feature, Label, Weight, ID, When, Ignore}
+// roles are all roles.
+var roles = []Role{Feature, Label, Weight, ID, When, Ignore}
 
 // Field describes a column of the files. A column that is not a feature may have no type.
 type Field struct {
@@ -86,13 +86,13 @@ func (d *Description) Plain() bool {
 	})
 }
 
-// Check returns an error unless tables can be read as described once Complete has completed the open columns.
-func (d *Description) Check() error {
+// check returns an error unless tables can be read as described once Complete has completed the open columns.
+func (d *Description) check() error {
 	if len(d.Fields) > rows.MaxDim+1 {
 		return fmt.Errorf("schema: %d columns; there may be at most %d", len(d.Fields), rows.MaxDim+1)
 	}
 	for i := range d.Fields {
-		if err := d.Fields[i].Check(); err != nil {
+		if err := d.Fields[i].check(); err != nil {
 			return fmt.Errorf("schema: column %d (%.60q): %w", i+1, d.Fields[i].Name, err)
 		}
 	}
@@ -107,10 +107,10 @@ func (d *Description) Check() error {
 	return d.Rules.Validate()
 }
 
-// Check returns an error unless the column can be read as described. A column that Complete can complete is no error.
-func (f *Field) Check() error {
+// check returns an error unless the column can be read as described. A column that Complete can complete is no error.
+func (f *Field) check() error {
 	switch {
-	case !slices.Contains(Roles, f.Role):
+	case !slices.Contains(roles, f.Role):
 		return fmt.Errorf("unknown role %.40q; want one of feature, label, weight, id, time, ignore", f.Role)
 	case f.Type == "" && f.Role == Feature:
 		return errors.New("has no type; want number, boolean, category or time")
@@ -149,15 +149,15 @@ func (f *Field) settle() {
 
 // Validate returns an error unless tables can be read as described.
 func (d *Description) Validate() error {
-	if err := d.Check(); err != nil {
+	if err := d.check(); err != nil {
 		return err
 	}
 	return d.Table().Validate()
 }
 
-// Open returns the positions of the columns that Complete must complete: categories without levels
+// open returns the positions of the columns that Complete must complete: categories without levels
 // and buckets, times without a layout, and a column of the role When without a type.
-func (d *Description) Open() (columns []int) {
+func (d *Description) open() (columns []int) {
 	for i := range d.Fields {
 		switch f := &d.Fields[i]; {
 		case f.Role == Feature && f.Type == Category && f.Buckets == 0 && len(f.Levels) == 0,
@@ -176,10 +176,10 @@ func (d *Description) Complete(s *Survey, at []int, maxLevels int) ([]Note, erro
 	for i, column := range at {
 		d.Fields[i].Summary = nil
 		if column >= 0 {
-			d.Fields[i].Summary = s.Column(column)
+			d.Fields[i].Summary = s.column(column)
 		}
 	}
-	for _, i := range d.Open() {
+	for _, i := range d.open() {
 		f := &d.Fields[i]
 		if f.Summary == nil {
 			return nil, fmt.Errorf("schema: column %d (%.60q) is not in the data", i+1, f.Name)

@@ -19,7 +19,7 @@ func (s *Survey) Code(c *wire.Coder) {
 	limit := c.Byte(bits.TrailingZeros64(uint64(s.limit)), bits.TrailingZeros64(maxColumnWeight))
 	rules, columns := s.rules, c.Int(len(s.columns), rows.MaxDim+1)
 	rules.Decimal, rules.Thousands = byte(c.Byte(int(rules.Decimal), 255)), byte(c.Byte(int(rules.Thousands), 255))
-	wire.Each(c, &rules.Missing, MaxCodes, func(code *string) { c.Text(code, MaxLevelText) })
+	wire.Each(c, &rules.Missing, maxCodes, func(code *string) { c.Text(code, maxLevelText) })
 	c.Check(columns >= 1 && columns <= c.Left()/(leastColumn+len(rules.Missing)))
 	if c.Reading() {
 		*s = *NewSurvey(columns, rules)
@@ -56,11 +56,11 @@ func (c *survey) code(w *wire.Coder, cells int) {
 			stored = c.levels.stored(e)
 		}
 		e.size = uint32(w.Uvarint(uint64(e.size), math.MaxUint32))
-		stored = w.Raw(stored, int(min(e.size, MaxLevelText)))
+		stored = w.Raw(stored, int(min(e.size, maxLevelText)))
 		if w.Reading() {
 			e.hash = xxhash.Sum64(stored)
 		}
-		if e.size > MaxLevelText {
+		if e.size > maxLevelText {
 			w.Uint64(&e.hash)
 		}
 		if take(&e.n); !w.Reading() {

@@ -129,7 +129,7 @@ func (r *reader) file() error {
 		seen[key] = true
 		switch key {
 		case "missing":
-			if r.d.Missing, err = r.list(value, 0, MaxCodes); err != nil {
+			if r.d.Missing, err = r.list(value, 0, maxCodes); err != nil {
 				return err
 			}
 		case "decimal", "thousands":
@@ -166,7 +166,7 @@ func (r *reader) file() error {
 	if len(r.d.Fields) == 0 {
 		return fmt.Errorf("there are no columns")
 	}
-	return cause(r.d.Check())
+	return cause(r.d.check())
 }
 
 // cause returns an error without the name of the package.
@@ -203,7 +203,7 @@ func (r *reader) columns() error {
 			return err
 		}
 		f := &r.d.Fields[len(r.d.Fields)-1]
-		if err := f.Check(); err != nil {
+		if err := f.check(); err != nil {
 			r.line = begin
 			return fmt.Errorf("column %s: %w", quoteFile(f.Name), err)
 		}
@@ -245,15 +245,15 @@ func (r *reader) field(indent int) error {
 		switch key {
 		case "name":
 			f.Name = text
-			if len(text) > MaxLevelText {
-				return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), MaxLevelText)
+			if len(text) > maxLevelText {
+				return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), maxLevelText)
 			}
 		case "role":
-			if f.Role = Role(text); !slices.Contains(Roles, f.Role) {
+			if f.Role = Role(text); !slices.Contains(roles, f.Role) {
 				return unknown("role", text, "feature", "label", "weight", "id", "time", "ignore")
 			}
 		case "type":
-			if f.Type = Type(text); !slices.Contains(Types, f.Type) {
+			if f.Type = Type(text); !slices.Contains(types, f.Type) {
 				return unknown("type", text, "number", "boolean", "category", "time")
 			}
 		case "layout":
@@ -263,8 +263,8 @@ func (r *reader) field(indent int) error {
 			}
 		case "encode":
 			f.Encode = text
-			if !slices.Contains(Encodings, text) {
-				return unknown("encoding", text, Encodings...)
+			if !slices.Contains(encodings, text) {
+				return unknown("encoding", text, encodings...)
 			}
 		case "fill":
 			f.Fill = text

@@ -125,7 +125,7 @@ func TestEditedFilesAreRead(t *testing.T) {
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("read %v, want %v", d, want)
 	}
-	if open := d.Open(); !slices.Equal(open, []int{1}) {
+	if open := d.open(); !slices.Equal(open, []int{1}) {
 		t.Errorf("open columns %v", open)
 	}
 }
@@ -216,7 +216,7 @@ func FuzzReadDescription(f *testing.F) {
 		if got, _ := json.Marshal(back); !bytes.Equal(got, want) {
 			t.Fatalf("written and read again it is\n%s, not\n%s", got, want)
 		}
-		if len(d.Open()) == 0 && d.Validate() != nil {
+		if len(d.open()) == 0 && d.Validate() != nil {
 			t.Fatalf("is read, but not valid: %v\n%s", d.Validate(), data)
 		}
 	})

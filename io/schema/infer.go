@@ -40,11 +40,11 @@ const (
 // the notes then still say which columns were left out.
 func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	in := inference{Hints: h, d: &Description{Rules: s.rules}}
-	if h.Names != nil && len(h.Names) != s.Columns() {
-		return nil, nil, fmt.Errorf("schema: %d names for %d columns", len(h.Names), s.Columns())
+	if h.Names != nil && len(h.Names) != len(s.columns) {
+		return nil, nil, fmt.Errorf("schema: %d names for %d columns", len(h.Names), len(s.columns))
 	}
 	for _, i := range slices.Concat(slices.Collect(maps.Keys(h.Roles)), slices.Collect(maps.Keys(h.Types))) {
-		if i < 0 || i >= s.Columns() {
+		if i < 0 || i >= len(s.columns) {
 			return nil, nil, fmt.Errorf("schema: there is no column %d", i+1)
 		}
 	}
@@ -52,8 +52,8 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 		return nil, nil, fmt.Errorf("schema: %d levels at most; want 1 to %d", h.MaxLevels, MaxLevels)
 	}
 	plain := true
-	for i := range s.Columns() {
-		f := Field{Role: Feature, Summary: s.Column(i)}
+	for i := range s.columns {
+		f := Field{Role: Feature, Summary: s.column(i)}
 		f.Name = fmt.Sprintf("c%d", i+1)
 		if h.Names != nil {
 			f.Name = h.Names[i]

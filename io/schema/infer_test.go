@@ -219,7 +219,7 @@ func TestColumnsBeyondTheBoundAreEstimated(t *testing.T) {
 
 func TestMedianIsExactWhereAllTextsAreKnown(t *testing.T) {
 	s := surveyed(columnsOf(101, func(i int) string { return fmt.Sprint((i*37)%101 - 20) }), Rules{})
-	if c := s.Column(0); c.Median != 30 || c.Within != 0 {
+	if c := s.column(0); c.Median != 30 || c.Within != 0 {
 		t.Errorf("median %g ± %g, want 30", c.Median, c.Within)
 	}
 }
@@ -249,17 +249,17 @@ func TestOpenColumnsAreCompletedFromTheData(t *testing.T) {
 		{Column: Column{Name: "n", Type: Category}, Role: Feature},
 		{Column: Column{Name: "x", Type: Number}, Role: Feature},
 	}}
-	if open := d.Open(); !slices.Equal(open, []int{0, 1}) {
+	if open := d.open(); !slices.Equal(open, []int{0, 1}) {
 		t.Errorf("open columns %v", open)
 	}
-	if d.Check() != nil || d.Validate() == nil {
+	if d.check() != nil || d.Validate() == nil {
 		t.Error("an open column is not described, or as good as complete")
 	}
 	s := surveyed(columnsOf(60, cycle("3", "1"), cycle("1.2.2024")), Rules{})
 	if _, err := d.Complete(s, []int{1, 0, -1}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if d.Fields[0].Layout != "d.m.y" || !slices.Equal(d.Fields[1].Levels, []string{"1", "3"}) || len(d.Open()) > 0 {
+	if d.Fields[0].Layout != "d.m.y" || !slices.Equal(d.Fields[1].Levels, []string{"1", "3"}) || len(d.open()) > 0 {
 		t.Errorf("completed to %v", d.Fields)
 	}
 }

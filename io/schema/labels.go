@@ -128,14 +128,6 @@ func (v Vocabulary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// Equal reports whether both have the same classes.
-func (v *Vocabulary) Equal(w *Vocabulary) bool {
-	if v == nil || w == nil {
-		return v == w
-	}
-	return v.Numeric == w.Numeric && slices.Equal(v.Classes, w.Classes)
-}
-
 // UnmarshalJSON reads a vocabulary and rejects classes that are out of order, repeated,
 // or not in canonical form, because a class index would then change its meaning.
 func (v *Vocabulary) UnmarshalJSON(b []byte) error {

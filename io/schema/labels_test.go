@@ -122,7 +122,7 @@ func TestVocabularyJSONRoundTrips(t *testing.T) {
 		if err := json.Unmarshal(b, &back); err != nil {
 			t.Fatalf("%s: %v", b, err)
 		}
-		if !back.V.Equal(v) {
+		if back.V.Numeric != v.Numeric || !slices.Equal(back.V.Classes, v.Classes) {
 			t.Errorf("%s: %q", b, back.V.Classes)
 		}
 		for i, c := range v.Classes {

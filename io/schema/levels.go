@@ -13,7 +13,7 @@ type levels struct {
 	text    []byte
 }
 
-// level is a text and its count. Only the first MaxLevelText bytes of a long text are stored;
+// level is a text and its count. Only the first maxLevelText bytes of a long text are stored;
 // long texts with equal beginnings are distinguished by length and hash.
 type level struct {
 	hash uint64
@@ -24,7 +24,7 @@ type level struct {
 
 // stored returns the stored bytes of a level.
 func (l *levels) stored(e *level) []byte {
-	return l.text[e.off : e.off+min(e.size, MaxLevelText)]
+	return l.text[e.off : e.off+min(e.size, maxLevelText)]
 }
 
 // add counts a text n times and reports whether it is new. stored is its first bytes.
@@ -94,4 +94,4 @@ func (l *levels) compare(a, b *level) int {
 }
 
 // weight returns the memory that a level takes in a survey, in units of about 50 bytes.
-func (e *level) weight() int64 { return 1 + int64(min(e.size, MaxLevelText))/32 }
+func (e *level) weight() int64 { return 1 + int64(min(e.size, maxLevelText))/32 }

@@ -97,12 +97,6 @@ type Note struct {
 	words, missing []string // words that may mean a missing value, and those that do
 }
 
-// Kind says what was seen and decided, which is the same for other columns.
-func (n Note) Kind() string { return n.what }
-
-// Option is the name of the option that changes the decision, without dashes.
-func (n Note) Option() string { return n.option }
-
 // Bad reports whether the decision makes rows unusable.
 func (n Note) Bad() bool { return n.bad }
 

@@ -24,8 +24,8 @@ type Rules struct {
 
 // Validate returns an error for rules that cannot be used.
 func (r *Rules) Validate() error {
-	if len(r.Missing) > MaxCodes || slices.ContainsFunc(r.Missing, func(s string) bool { return len(s) > MaxLevelText }) {
-		return fmt.Errorf("schema: at most %d texts of %d bytes may mean a missing value", MaxCodes, MaxLevelText)
+	if len(r.Missing) > maxCodes || slices.ContainsFunc(r.Missing, func(s string) bool { return len(s) > maxLevelText }) {
+		return fmt.Errorf("schema: at most %d texts of %d bytes may mean a missing value", maxCodes, maxLevelText)
 	}
 	mark := cmp.Or(r.Decimal, '.')
 	switch {

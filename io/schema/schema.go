@@ -11,7 +11,7 @@
 // Description.Table returns the Table of the features, and a Decoder stores fields in rows by it.
 //
 // A Vocabulary holds the classes of labels in their order. A TimeLayout is a way to write times. A Key makes the
-// key of a row, by which the row is assigned to a fold. Cells is a histogram of bounded size for quantiles.
+// key of a row, by which the row is assigned to a fold.
 package schema
 
 import (
@@ -38,16 +38,16 @@ const (
 	// Category is a text; its value is the index of its level, or len(Levels) for any
 	// text that is not a level. With Buckets it is the number of a hash bucket.
 	Category Type = "category"
-	// Time is a date, or a date with a time of day; its values are the TimeParts.
+	// Time is a date, or a date with a time of day; its values are the timeParts.
 	Time Type = "time"
 )
 
-// Types are all types.
-var Types = []Type{Number, Boolean, Category, Time}
+// types are all types.
+var types = []Type{Number, Boolean, Category, Time}
 
-// TimeParts are the values of a Time, in the order of the row. Days count from 1970-01-01 00:00 UTC and have
+// timeParts are the values of a Time, in the order of the row. Days count from 1970-01-01 00:00 UTC and have
 // fractions; months count from 1, weekdays from 0 for Monday; the hour has fractions. A time without a zone is in UTC.
-var TimeParts = []string{"days", "month", "weekday", "hour"}
+var timeParts = []string{"days", "month", "weekday", "hour"}
 
 // Column describes a column whose values are part of a row.
 type Column struct {
@@ -63,15 +63,16 @@ type Column struct {
 	Zone string `json:"zone,omitempty"`
 	// Unit is one of lines.Units, which may follow a Number; "" if there is none.
 	Unit string `json:"unit,omitempty"`
-	// Encode says how a Category becomes numbers: one of Encodings; "" leaves it to the options of the encoding.
+	// Encode says how a Category becomes numbers: "onehot", "count" or "target"; "" leaves it to the options of
+	// the encoding.
 	Encode string `json:"encode,omitempty"`
 	// Fill is the number that replaces a missing value of a Number; "" means the mean. In an
 	// incomplete Description it may be Median.
 	Fill string `json:"fill,omitempty"`
 }
 
-// Encodings are the values of Column.Encode.
-var Encodings = []string{"onehot", "count", "target"}
+// encodings are the values of Column.Encode.
+var encodings = []string{"onehot", "count", "target"}
 
 // Values of Column.Zone.
 const (
@@ -98,8 +99,8 @@ var DefaultMissing = []string{"?", "n/a", "na", "nan", "null"}
 // Limits of a schema.
 const (
 	MaxLevels    = 1 << 20 // levels, or buckets, of a column
-	MaxLevelText = 1 << 10 // bytes of a level
-	MaxCodes     = 100     // texts that mean a missing value
+	maxLevelText = 1 << 10 // bytes of a level
+	maxCodes     = 100     // texts that mean a missing value
 )
 
 // FillNumber returns Fill as a number. It is not ok if Fill is not a number or does not fit in float32.
@@ -111,7 +112,7 @@ func (c *Column) FillNumber() (v float64, ok bool) {
 // Width returns how many numbers a column has in a row.
 func (c *Column) Width() int {
 	if c.Type == Time {
-		return len(TimeParts)
+		return len(timeParts)
 	}
 	return 1
 }
@@ -145,7 +146,7 @@ func (t *Table) Names() []string {
 			names = append(names, c.Name)
 			continue
 		}
-		for _, part := range TimeParts {
+		for _, part := range timeParts {
 			names = append(names, c.Name+"."+part)
 		}
 	}
@@ -285,8 +286,8 @@ func (c *Column) validateLevels() error {
 	switch {
 	case c.Fill != "":
 		return errors.New("a category has no fill: a missing value is a level")
-	case c.Encode != "" && !slices.Contains(Encodings, c.Encode):
-		return fmt.Errorf("unknown encoding %.40q; want one of %s", c.Encode, strings.Join(Encodings, ", "))
+	case c.Encode != "" && !slices.Contains(encodings, c.Encode):
+		return fmt.Errorf("unknown encoding %.40q; want one of %s", c.Encode, strings.Join(encodings, ", "))
 	case c.Layout != "" || c.Zone != "" || c.Unit != "":
 		return errors.New("a category has no layout, zone or unit")
 	case c.Buckets < 0 || c.Buckets > MaxLevels || len(c.Levels) > MaxLevels:
@@ -296,8 +297,8 @@ func (c *Column) validateLevels() error {
 	}
 	for i, l := range c.Levels {
 		switch {
-		case len(l) > MaxLevelText:
-			return fmt.Errorf("level %d has %d bytes; at most %d are possible", i+1, len(l), MaxLevelText)
+		case len(l) > maxLevelText:
+			return fmt.Errorf("level %d has %d bytes; at most %d are possible", i+1, len(l), maxLevelText)
 		case i > 0 && l <= c.Levels[i-1]:
 			return fmt.Errorf("level %d (%.40q) does not come after %.40q; levels are ascending and distinct", i+1, l,
 				c.Levels[i-1])

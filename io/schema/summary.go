@@ -73,8 +73,8 @@ type notNumbers struct {
 	odd    string   // an example
 }
 
-// Column returns the summary of a column.
-func (s *Survey) Column(column int) *Summary {
+// column returns the summary of a column.
+func (s *Survey) column(column int) *Summary {
 	c := &s.columns[column]
 	sum := &Summary{Fields: c.fields, Missing: c.null + c.empty, Exact: c.zeros == 0}
 	if c.empty > 0 {
@@ -87,8 +87,8 @@ func (s *Survey) Column(column int) *Summary {
 		}
 	}
 	all := c.rest
-	var numbers []Piece
-	if c.cells.Len() > 0 {
+	var numbers []piece
+	if c.cells.len() > 0 {
 		numbers = c.cells.pieces(c.rest.min, c.rest.max)
 	}
 	var weight int64
@@ -97,7 +97,7 @@ func (s *Survey) Column(column int) *Summary {
 		stored := c.levels.stored(e)
 		var is traits
 		var value float64
-		if e.size <= MaxLevelText {
+		if e.size <= maxLevelText {
 			is, value = s.traitsOf(stored)
 			sum.Levels = append(sum.Levels, Level{string(stored), e.n})
 		} else {
@@ -105,7 +105,7 @@ func (s *Survey) Column(column int) *Summary {
 		}
 		all.add(is, value, stored, e.size, e.n)
 		if is&isNumber != 0 {
-			numbers = append(numbers, Piece{From: value, To: value, N: e.n})
+			numbers = append(numbers, piece{From: value, To: value, N: e.n})
 			continue
 		}
 		sum.others++

@@ -50,7 +50,7 @@ type survey struct {
 	// The texts in levels are those whose hash has at least zeros leading zero bits.
 	zeros uint
 	rest  tally // other texts
-	cells Cells // the numbers among them
+	cells cells // the numbers among them
 }
 
 // NewSurvey returns an empty Survey of a table with that many columns, at most rows.MaxDim+1.
@@ -70,12 +70,6 @@ func NewSurvey(columns int, rules Rules) *Survey {
 	}
 	return s
 }
-
-// Columns returns the number of columns.
-func (s *Survey) Columns() int { return len(s.columns) }
-
-// Rules returns how fields are written.
-func (s *Survey) Rules() Rules { return s.rules }
 
 // maxCells returns the largest number of intervals of a column.
 func (s *Survey) maxCells() int { return min(max(maxCells/len(s.columns), 16), 1024) }
@@ -123,7 +117,7 @@ func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
 		return ""
 	}
 	hash := xxhash.Sum64(text)
-	stored := text[:min(len(text), MaxLevelText)]
+	stored := text[:min(len(text), maxLevelText)]
 	size := uint32(min(len(text), math.MaxUint32))
 	if !c.keeps(hash) {
 		s.spill(c, stored, size, 1)
@@ -145,7 +139,7 @@ func (s *Survey) spill(c *survey, stored []byte, size uint32, n int64) {
 	}
 	c.rest.add(is, value, stored, size, n)
 	if is&isNumber != 0 {
-		c.cells.Add(value, n, s.maxCells())
+		c.cells.add(value, n, s.maxCells())
 	}
 }
 
@@ -212,7 +206,7 @@ func (s *Survey) Bytes(times float64) int64 {
 	for i := range s.columns {
 		c := &s.columns[i]
 		weight += float64(c.weight)
-		used += float64(c.cells.Len())
+		used += float64(c.cells.len())
 	}
 	return int64(50*min(weight*times, maxWeight) + 48*min(used*times, maxCells)) // tables are a quarter to half full
 }

@@ -186,7 +186,7 @@ func FuzzUnmarshalSurvey(f *testing.F) {
 		if again := wire.Marshal(&s); !bytes.Equal(again, b) {
 			t.Fatalf("%x decodes and encodes to %x", b, again)
 		}
-		u := NewSurvey(s.Columns(), s.Rules())
+		u := NewSurvey(len(s.columns), s.rules)
 		for i := range u.columns {
 			u.Text(nil, i, []byte("1.5"))
 			u.Text(nil, i, []byte("text"))

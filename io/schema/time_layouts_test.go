@@ -199,7 +199,7 @@ func TestMonths(t *testing.T) {
 		"1969-12-31 23:59:59":       "1969-12",
 	} {
 		at, ok := timeLayoutOf("iso").Parse([]byte(text))
-		if timeLayoutOf("iso").Values(row, at); !ok || Month(row) != want {
+		if timeLayoutOf("iso").values(row, at); !ok || Month(row) != want {
 			t.Errorf("%q: %s of %v, want %s", text, Month(row), row, want)
 		}
 		if got, ok := MonthOf([]byte(text), "iso"); !ok || got != want {

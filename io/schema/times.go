@@ -172,7 +172,7 @@ func MonthOf(text []byte, layout string) (name string, ok bool) {
 	return t.UTC().Format(yearMonth), ok
 }
 
-// Month returns the month, such as 2024-02, of a time given by its TimeParts.
+// Month returns the month, such as 2024-02, of a time given by its timeParts.
 func Month(parts []float32) string {
 	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(math.Floor(float64(parts[0]))))
 	if float32(t.Month()) != parts[1] {
@@ -181,8 +181,8 @@ func Month(parts []float32) string {
 	return t.Format(yearMonth)
 }
 
-// Values stores the TimeParts of a time that was read by the layout. A time of day alone has only an hour.
-func (l *TimeLayout) Values(dst []float32, t time.Time) {
+// values stores the timeParts of a time that was read by the layout. A time of day alone has only an hour.
+func (l *TimeLayout) values(dst []float32, t time.Time) {
 	t = t.UTC()
 	clock := float64(t.Hour()) + float64(t.Minute())/60 + (float64(t.Second())+float64(t.Nanosecond())*1e-9)/3600
 	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)

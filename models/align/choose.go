@@ -16,9 +16,9 @@ type Chosen struct {
 	Dual    *Dual    // the dual weights after the last round
 }
 
-// Potentials stores in v (length r) the potentials v_j = Σ_k (sums_kj/n)² of r features. sums (K×r)
+// potentials stores in v (length r) the potentials v_j = Σ_k (sums_kj/n)² of r features. sums (K×r)
 // has the sums Σ_i α_i y_i φ_j(x_i) over n rows for each of the K weightings.
-func Potentials(v, sums []float64, r int, n int64) {
+func potentials(v, sums []float64, r int, n int64) {
 	clear(v[:r])
 	for i, s := range sums {
 		s /= float64(n)
@@ -55,7 +55,7 @@ func choose(z []float32, r int, class []int32, classes int, o Options, progress 
 	for left := o.Frequencies; left > 0; {
 		sums := make([]float64, t.dual.K*r)
 		t.each(func(lo, hi int) { t.dual.addSums(sums, z[lo*r:hi*r], r, lo, hi-lo) })
-		Potentials(v, sums, r, int64(n))
+		potentials(v, sums, r, int64(n))
 		for j := range order {
 			order[j] = j
 		}

@@ -53,8 +53,8 @@
 // # Parts
 //
 // A worker needs only its own rows and a few numbers about all other rows. Field computes
-// potentials and their gradients. Dual holds the dual weights of some rows and moves them. Census
-// summarises the rows for the projection onto K. Game is the state between rounds.
+// potentials and their gradients. Dual holds the dual weights of some rows and moves them. A census
+// summarises the rows for the projection onto K. The game is the state between rounds.
 //
 // Frequencies are in turns everywhere, w = ω/2π, as in the feature maps. Matrices of rows (n×d) and
 // frequencies (m×d) are row-major. Dual weights (K×n) are stored weighting by weighting. In such

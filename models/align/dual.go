@@ -73,7 +73,7 @@ func (d *Dual) addSums(sums []float64, phi []float32, r, first, n int) {
 //
 //	α_i ← α_i + η g_i,    g_i = 1 − y_i u·φ(x_i).
 //
-// phi (n×r) has the features of these rows. u (K×r) is the direction that Game.answer returns. The
+// phi (n×r) has the features of these rows. u (K×r) is the direction that game.answer returns. The
 // result is Σ g_i² over these rows and all weightings. It panics if a slice is too short.
 func (d *Dual) ascend(eta float64, u []float32, phi []float32, r, first, n int) (squares float64) {
 	for k := range d.K {
@@ -88,11 +88,11 @@ func (d *Dual) ascend(eta float64, u []float32, phi []float32, r, first, n int) 
 }
 
 // project replaces the dual weights by the nearest point of K. The rows must be all rows; for rows
-// in several partitions see Census.
+// in several partitions see census.
 func (d *Dual) project() {
 	for k := range d.K {
 		alpha, y := d.Row(k)
-		Clip(alpha, y, multiplier(alpha, y))
+		clipRows(alpha, y, multiplier(alpha, y))
 	}
 }
 

@@ -81,7 +81,7 @@ func (f *Field) Sums(cs []float64, w []float32, m int, a []float32, k, threads i
 	})
 }
 
-// Gradient stores in v (length m) the potentials
+// gradients stores in v (length m) the potentials
 //
 //	v_j = Σ_l (c_jl² + s_jl²)/n²
 //
@@ -91,15 +91,15 @@ func (f *Field) Sums(cs []float64, w []float32, m int, a []float32, k, threads i
 //	∇v_j = (2/n²) Σ_l Σ_i a_li (s_jl cos 2πw_j·x_i − c_jl sin 2πw_j·x_i) x_i      (Bullins, Zhang & Zhang 2018, §3.1)
 //
 // Both depend on no other frequency and not on threads. It panics if a slice is too short.
-func (f *Field) Gradient(v, grad []float64, w []float32, m int, a []float32, k, threads int) {
+func (f *Field) gradients(v, grad []float64, w []float32, m int, a []float32, k, threads int) {
 	f.check(m*k*2, w, m, a, k)
 	if len(v) < m || len(grad) < m*f.d {
-		panic("align: Gradient: slice too short")
+		panic("align: gradients: slice too short")
 	}
 	f.items(m, threads, f.n, func(lo, hi int) { f.gradient(v[lo:hi], grad[lo*f.d:hi*f.d], w[lo*f.d:hi*f.d], a, k) })
 }
 
-// gradient is Gradient for the frequencies of one work item, on one thread.
+// gradient is gradients for the frequencies of one work item, on one thread.
 func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
 	m, most := len(v), min(f.n, blockRows)
 	mem := f.scratch.Get().(*fieldScratch)

@@ -20,14 +20,14 @@ type Report struct {
 
 	Zeta, Xi float64 // step and temperature of the search; 0 without a search
 
-	// Upper and Lower bound the value of the game; see Game.Finish. Upper is 0 unless Proven.
+	// Upper and Lower bound the value of the game; see game.finish. Upper is 0 unless Proven.
 	Upper, Lower float64
 	Proven       bool // Upper is a proven bound: projections are exact and the rate is not steady
 }
 
-// Game is the state of the game between rounds, except for the dual weights. It is plain data.
+// game is the state of the game between rounds, except for the dual weights. It is plain data.
 // Below, an atom is a frequency, with two features, or a harmonic, with one.
-type Game struct {
+type game struct {
 	Lambda float64
 	Rate   float64
 	Steady bool
@@ -46,16 +46,16 @@ type Game struct {
 }
 
 // game begins a game over n rows with k weightings.
-func (o Options) game(n int64, k int) *Game {
-	return &Game{Lambda: o.Lambda, Rate: o.Rate, Steady: o.Steady, Exact: o.Alternations == 0, N: n, K: k, Peak: 1}
+func (o Options) game(n int64, k int) *game {
+	return &game{Lambda: o.Lambda, Rate: o.Rate, Steady: o.Steady, Exact: o.Alternations == 0, N: n, K: k, Peak: 1}
 }
 
 // answer takes the answer of the kernel player in a round: m atoms of equal weight, which have r
 // features in all; features j, j+m, … belong to atom j. sums (K×r) are Σ_i α_i y_i φ(x_i) over all
 // rows, and alpha is Dual.mean of all rows. It returns the direction u (K×r) for Dual.ascend, u =
 // c/(λm) with c = sums/N, and a report with the step size Eta. It also updates g for the bounds of
-// the value; Finish does the rest.
-func (g *Game) answer(sums []float64, r, m int, alpha float64) (u []float32, report Report) {
+// the value; finish does the rest.
+func (g *game) answer(sums []float64, r, m int, alpha float64) (u []float32, report Report) {
 	u = make([]float32, len(sums))
 	potentials := make([]float64, m)
 	var mean, largest float64
@@ -85,12 +85,12 @@ func (g *Game) answer(sums []float64, r, m int, alpha float64) (u []float32, rep
 
 // bracket returns a bracket that holds the multipliers of the projection after a step of size eta
 // from weights in [0, 1].
-func (g *Game) bracket(eta float64) Bracket {
+func (g *game) bracket(eta float64) bracket {
 	most := float64(eta * g.Bound)
 	return around(-most, 1+most)
 }
 
-// Finish ends the round that answer began and completes its report. squares is the sum of the
+// finish ends the round that answer began and completes its report. squares is the sum of the
 // results of Dual.ascend over all rows.
 //
 // The report bounds the value min_q max_α F(α, q) of the game. Let q̂ be the average of the
@@ -108,7 +108,7 @@ func (g *Game) bracket(eta float64) Bracket {
 // and so at most the value. The minimum is at the largest potential of all frequencies, but the
 // code uses the largest one that the search found. So Lower is a bound only if the search finds the
 // peaks.
-func (g *Game) Finish(report *Report, squares float64) {
+func (g *game) finish(report *Report, squares float64) {
 	g.Rounds++
 	g.Steps += float64(report.Eta * squares)
 	g.Eta = report.Eta
@@ -123,7 +123,7 @@ func (g *Game) Finish(report *Report, squares float64) {
 
 // table is a game over n rows in memory.
 type table struct {
-	*Game
+	*game
 	o    Options
 	dual *Dual
 	n    int
@@ -148,7 +148,7 @@ func newTable(class []int32, classes int, o Options) (*table, error) {
 		return nil, errors.New("align: all rows are of one class; at least two classes are needed")
 	}
 	t := &table{o: o, dual: newDual(class, classes, o.Start), n: len(class)}
-	t.Game = o.game(int64(t.n), t.dual.K)
+	t.game = o.game(int64(t.n), t.dual.K)
 	t.project()
 	return t, nil
 }
@@ -184,7 +184,7 @@ func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) (Report, e
 		squares += t.dual.ascend(report.Eta, u, phi, r, lo, hi-lo)
 	})
 	t.project()
-	t.Finish(&report, squares)
+	t.finish(&report, squares)
 	return report, nil
 }
 

@@ -195,7 +195,7 @@ func TestAscentIsAlongTheGradient(t *testing.T) {
 	objective := func(d *Dual) float64 {
 		sums, v := make([]float64, r), make([]float64, r)
 		d.addSums(sums, z, r, 0, n)
-		Potentials(v, sums, r, n)
+		potentials(v, sums, r, n)
 		var all float64
 		for _, p := range v {
 			all += p

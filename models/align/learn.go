@@ -52,11 +52,11 @@ func Learn(x []float32, d int, class []int32, classes int, o Options, threads in
 				a[k*len(seen)+j] = float32(alpha[i]) * y[i]
 			}
 		}
-		found := o.Search.Run(field, a, t.dual.K, t.Rounds, 0, o.Search.Chains, threads)
+		found := o.Search.run(field, a, t.dual.K, t.Rounds, 0, o.Search.Chains, threads)
 		if err := found.lost(); err != nil {
 			return nil, fmt.Errorf("align: %w", err)
 		}
-		taken := found.Pick(min(o.Take, o.Frequencies-len(result.W)/d), o.Apart/o.Search.Width)
+		taken := found.pick(min(o.Take, o.Frequencies-len(result.W)/d), o.Apart/o.Search.Width)
 		w := make([]float32, 0, len(taken)*d)
 		for _, j := range taken {
 			w = append(w, found.W[j*d:(j+1)*d]...)

@@ -2,13 +2,13 @@ package align
 
 import "math"
 
-// Cells is the number of equal cells into which a Census divides its bracket.
-const Cells = 1024
+// cells is the number of equal cells into which a census divides its bracket.
+const cells = 1024
 
-// Bracket is an interval that holds the multiplier μ of a projection.
-type Bracket struct{ Lo, Hi float64 }
+// bracket is an interval that holds the multiplier μ of a projection.
+type bracket struct{ Lo, Hi float64 }
 
-// Census summarises the rows of one weighting, to find the multiplier μ of their projection onto
+// census summarises the rows of one weighting, to find the multiplier μ of their projection onto
 //
 //	K = {0 ≤ α ≤ 1, Σ_i y_i α_i = 0}:    α_i = clip(a_i − μ y_i, 0, 1).
 //
@@ -19,24 +19,24 @@ type Bracket struct{ Lo, Hi float64 }
 //
 // Censuses of different rows for the same bracket add up. From the total, every worker computes the
 // same narrower bracket. Three censuses narrow a bracket of width 4 to a width of 4·10⁻⁹.
-type Census struct {
+type census struct {
 	Positive int64 // rows with y = 1
 	// Element 0 of each array is for breakpoints below the bracket, element j for those in cell j−1.
 	// Net is the number of breakpoints b_i minus the number of breakpoints b_i+1. Sum is the sum of
 	// the breakpoints with these signs.
-	Net [Cells + 1]int64
-	Sum [Cells + 1]float64
+	Net [cells + 1]int64
+	Sum [cells + 1]float64
 	// Ends is the number of breakpoints of both kinds in a cell; element 0 is not used.
-	Ends [Cells + 1]int64
+	Ends [cells + 1]int64
 }
 
 // count adds rows to the census: a has their numbers a_i before the projection, and y their labels,
 // > 0 for 1 and otherwise −1. It panics if the lengths differ.
-func (c *Census) count(a []float64, y []float32, in Bracket) {
+func (c *census) count(a []float64, y []float32, in bracket) {
 	if len(a) != len(y) {
-		panic("align: Census: slices of different length")
+		panic("align: census: slices of different length")
 	}
-	perWidth := Cells / (in.Hi - in.Lo)
+	perWidth := cells / (in.Hi - in.Lo)
 	for i, v := range a {
 		begin := -v
 		if y[i] > 0 {
@@ -50,13 +50,13 @@ func (c *Census) count(a []float64, y []float32, in Bracket) {
 
 // end adds one breakpoint, with sign 1 for b_i and −1 for b_i+1. perWidth is the number of cells
 // per unit of length.
-func (c *Census) end(at float64, sign int64, in Bracket, perWidth float64) {
+func (c *census) end(at float64, sign int64, in bracket, perWidth float64) {
 	cell := 0
 	switch {
 	case at >= in.Hi:
 		return
 	case at >= in.Lo:
-		cell = min(1+int(float64((at-in.Lo)*perWidth)), Cells)
+		cell = min(1+int(float64((at-in.Lo)*perWidth)), cells)
 		c.Ends[cell]++
 	}
 	c.Net[cell] += sign
@@ -64,7 +64,7 @@ func (c *Census) end(at float64, sign int64, in Bracket, perWidth float64) {
 }
 
 // Merge adds the census of other rows for the same bracket.
-func (c *Census) Merge(o *Census) {
+func (c *census) Merge(o *census) {
 	c.Positive += o.Positive
 	for i := range c.Net {
 		c.Net[i] += o.Net[i]
@@ -76,23 +76,23 @@ func (c *Census) Merge(o *Census) {
 // narrow returns the cell of the bracket in which h passes through zero, and an estimate of the
 // zero. If exact is true, no breakpoint is in the cell, and the estimate is exact up to rounding.
 // Otherwise its error is at most the width of the cell.
-func (c *Census) narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
-	width := (in.Hi - in.Lo) / Cells
+func (c *census) narrow(in bracket) (cell bracket, mu float64, exact bool) {
+	width := (in.Hi - in.Lo) / cells
 	edge := func(j int) float64 { return in.Lo + float64(float64(j)*width) }
 	net, sum := c.Net[0], c.Sum[0]
 	at := func(mu float64) float64 { return float64(c.Positive) - (float64(float64(net)*mu) - sum) }
 	left := at(edge(0))
-	for j := range Cells {
+	for j := range cells {
 		inside := c.Ends[j+1]
 		// Breakpoints in the cell count from its right edge on.
 		net += c.Net[j+1]
 		sum += c.Sum[j+1]
 		right := at(edge(j + 1))
-		if right > 0 && j < Cells-1 {
+		if right > 0 && j < cells-1 {
 			left = right
 			continue
 		}
-		cell = Bracket{edge(j), edge(j + 1)}
+		cell = bracket{edge(j), edge(j + 1)}
 		// If h is zero throughout the cell, the left edge is as good as any point.
 		mu = cell.Lo
 		if left > right {
@@ -104,11 +104,11 @@ func (c *Census) narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
 }
 
 // around returns a bracket that holds the multiplier if all a_i are between lo and hi.
-func around(lo, hi float64) Bracket {
+func around(lo, hi float64) bracket {
 	// For μ ≤ −hi all rows with y = −1 are clipped to 0, so h ≥ 0. For μ ≥ hi all rows with y = 1
 	// are, so h ≤ 0. If hi < 0, all rows are clipped to 0 at μ = 0.
 	r := max(math.Abs(lo), math.Abs(hi), 1) * (1 + 1e-9)
-	return Bracket{-r, r}
+	return bracket{-r, r}
 }
 
 // multiplier returns the multiplier μ of the projection of a onto K, for rows in memory. y has the
@@ -121,7 +121,7 @@ func multiplier(a []float64, y []float32) float64 {
 	}
 	in := around(lo, hi)
 	for range 8 {
-		var c Census
+		var c census
 		c.count(a, y, in)
 		cell, mu, exact := c.narrow(in)
 		if exact || cell.Hi-cell.Lo < 1e-15*in.Hi || cell == in {
@@ -132,12 +132,12 @@ func multiplier(a []float64, y []float32) float64 {
 	return (in.Lo + in.Hi) / 2
 }
 
-// Clip replaces each a_i by clip(a_i − μ y_i, 0, 1). If mu is the multiplier of all rows, this
+// clipRows replaces each a_i by clip(a_i − μ y_i, 0, 1). If mu is the multiplier of all rows, this
 // projects these rows onto K. y has the labels, > 0 for 1 and otherwise −1. It panics if the
 // lengths differ.
-func Clip(a []float64, y []float32, mu float64) {
+func clipRows(a []float64, y []float32, mu float64) {
 	if len(a) != len(y) {
-		panic("align: Clip: slices of different length")
+		panic("align: clipRows: slices of different length")
 	}
 	for i, v := range a {
 		if y[i] > 0 {

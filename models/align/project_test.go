@@ -84,7 +84,7 @@ func TestProjectionIsTheNearestPoint(t *testing.T) {
 		}
 		want := nearest(a, y)
 		got := slices.Clone(a)
-		Clip(got, y, multiplier(a, y))
+		clipRows(got, y, multiplier(a, y))
 		for i := range got {
 			if math.Abs(got[i]-want[i]) > 1e-9 {
 				t.Errorf("seed %d: a = %v, y = %v: projection %v, want %v", seed, a, y, got, want)
@@ -108,7 +108,7 @@ func TestProjectionLiesInK(t *testing.T) {
 	}{{1000, 0.5, 1}, {50000, 0.1, 0.3}, {300, 0, 2}, {300, 1, 2}, {10000, 0.01, 1e4}, {10000, 0.3, 1e-6}} {
 		a, y := wide(normals(c.n, c.size, 3)), labels(c.n, c.share, 4)
 		p := slices.Clone(a)
-		Clip(p, y, multiplier(a, y))
+		clipRows(p, y, multiplier(a, y))
 		if r := residual(p, y); math.Abs(r) > 1e-9*float64(c.n)*max(1, c.size) {
 			t.Errorf("%+v: Σ y α = %g", c, r)
 		}
@@ -124,9 +124,9 @@ func TestMergedCensusesFindTheMultiplierOfAllRows(t *testing.T) {
 	in := around(slices.Min(a), slices.Max(a))
 	mu := 0.0
 	for range 3 {
-		var sum Census
+		var sum census
 		for _, cut := range [][2]int{{0, 1}, {1, 7000}, {7000, 7000}, {7000, n}} {
-			var part Census
+			var part census
 			part.count(a[cut[0]:cut[1]], y[cut[0]:cut[1]], in)
 			sum.Merge(&part)
 		}
@@ -135,7 +135,7 @@ func TestMergedCensusesFindTheMultiplierOfAllRows(t *testing.T) {
 	if want := multiplier(a, y); math.Abs(mu-want) > 1e-9 {
 		t.Errorf("three censuses give %v, want %v", mu, want)
 	}
-	Clip(a, y, mu)
+	clipRows(a, y, mu)
 	if r := residual(a, y); math.Abs(r) > 1e-6 {
 		t.Errorf("Σ y α = %g after three censuses", r)
 	}
@@ -147,7 +147,7 @@ func TestAlternatingProjectionsEndInK(t *testing.T) {
 		a[i] += 0.5
 	}
 	exact := slices.Clone(a)
-	Clip(exact, y, multiplier(a, y))
+	clipRows(exact, y, multiplier(a, y))
 	alternate(a, y, 200)
 	if r := residual(a, y); math.Abs(r) > 1e-6 {
 		t.Errorf("Σ y α = %g", r)

@@ -45,8 +45,8 @@ type Search struct {
 	Starts []float32 `json:"-"`
 }
 
-// SearchResult has the best frequency of each chain.
-type SearchResult struct {
+// searchResult has the best frequency of each chain.
+type searchResult struct {
 	Chain []int     // numbers of the chains
 	W     []float32 // frequencies in turns (chains×d)
 	V     []float64 // potentials of the frequencies
@@ -88,12 +88,12 @@ func (s Search) validate() error {
 	return nil
 }
 
-// Run runs the chains first … first+count−1 of a round and returns the peaks that they found in the
+// run runs the chains first … first+count−1 of a round and returns the peaks that they found in the
 // potential of the rows in f under the k weightings a (k×n). The potential of a chain is −1 if it
 // met only NaN, because angles overflow. The result of a chain does not depend on which other
 // chains run, nor on threads. It panics if the options or the numbers of chains are invalid, or a
 // is too short.
-func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) *SearchResult {
+func (s Search) run(f *Field, a []float32, k, round, first, count, threads int) *searchResult {
 	if err := s.validate(); err != nil {
 		panic(err.Error())
 	}
@@ -101,7 +101,7 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 		panic("align: Run: chains out of range")
 	}
 	d := f.d
-	found := &SearchResult{Chain: make([]int, count), W: make([]float32, count*d), V: make([]float64, count)}
+	found := &searchResult{Chain: make([]int, count), W: make([]float32, count*d), V: make([]float64, count)}
 	var (
 		at   = make([]float32, count*d)
 		v    = make([]float64, count)
@@ -122,7 +122,7 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 		}
 	}
 	for step := range s.Steps {
-		f.Gradient(v, grad, at, count, a, k, threads)
+		f.gradients(v, grad, at, count, a, k, threads)
 		length := s.Step * float64(s.Steps-step) / float64(s.Steps)
 		parallel.Ranges(count, 1, threads, func(lo, hi int) {
 			for j := lo; j < hi; j++ {
@@ -156,7 +156,7 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 
 // temper sets Zeta, and Xi = 2ζ/ν² for noise of standard deviation ν in each coordinate. logs has
 // each chain's Σ log ζ, made its number of moves.
-func (found *SearchResult) temper(s Search, logs []float64, made []int, d int) {
+func (found *searchResult) temper(s Search, logs []float64, made []int, d int) {
 	var zeta, noise float64
 	steps := 0
 	for j, l := range logs {
@@ -186,7 +186,7 @@ func norm(v []float64) float64 {
 }
 
 // lost returns an error if a chain met no potential other than NaN.
-func (found *SearchResult) lost() error {
+func (found *searchResult) lost() error {
 	for j, v := range found.V {
 		if v < 0 {
 			return fmt.Errorf("chain %d: %w", found.Chain[j], errBeyond)
@@ -210,8 +210,8 @@ func finite(sums []float64) error {
 
 // join combines the results of several shares of a round's chains, in the order of the chain
 // numbers.
-func join(shares ...*SearchResult) *SearchResult {
-	var all SearchResult
+func join(shares ...*searchResult) *searchResult {
+	var all searchResult
 	type place struct{ share, at int }
 	var places []place
 	for s, f := range shares {
@@ -244,10 +244,10 @@ func join(shares ...*SearchResult) *SearchResult {
 	return &all
 }
 
-// Pick returns the indices of at most k chains in found, those of the largest potentials first. It
+// pick returns the indices of at most k chains in found, those of the largest potentials first. It
 // skips a chain whose frequency is closer than apart, in radians, to one taken before; ω and −ω
 // count as the same frequency. Of equal potentials the first comes first.
-func (found *SearchResult) Pick(k int, apart float64) []int {
+func (found *searchResult) pick(k int, apart float64) []int {
 	order := make([]int, len(found.V))
 	for i := range order {
 		order[i] = i
@@ -267,7 +267,7 @@ func (found *SearchResult) Pick(k int, apart float64) []int {
 }
 
 // distance returns min ‖ω_i ± ω_j‖ in radians.
-func (found *SearchResult) distance(i, j int) float64 {
+func (found *searchResult) distance(i, j int) float64 {
 	d := len(found.W) / len(found.V)
 	var minus, plus float64
 	for l, u := range found.W[i*d : (i+1)*d] {

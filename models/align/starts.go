@@ -50,7 +50,7 @@ func (s *Search) FindStarts(x []float32, d int, class []int32, classes, threads 
 	dual, f := newDual(class, classes, 1), NewField(x, len(class), d)
 	dual.project()
 	s.Starts, _ = f.needles(x, dual, threads, func(a []float32) float64 {
-		return slices.Max(s.Run(f, a, dual.K, 0, 0, min(probes, s.Chains), threads).V)
+		return slices.Max(s.run(f, a, dual.K, 0, 0, min(probes, s.Chains), threads).V)
 	})
 }
 

@@ -167,10 +167,10 @@ func TestRoundsTakeStartsInTurn(t *testing.T) {
 	dual.Signed(a)
 	s := small(1).Search
 	s.Chains, s.Steps = 4, 1 // a chain of one step returns its start
-	random := s.Run(f, a, 1, 1, 0, 4, 1).W
+	random := s.run(f, a, 1, 1, 0, 4, 1).W
 	s.Starts = []float32{1, 2, 3, 4, 5, 6}
 	want := slices.Concat(random[:2], s.Starts[4:], random[4:6], s.Starts[:2])
-	if got := s.Run(f, a, 1, 1, 0, 4, 1).W; !slices.Equal(got, want) {
+	if got := s.run(f, a, 1, 1, 0, 4, 1).W; !slices.Equal(got, want) {
 		t.Errorf("chains of the second round start from %v, want %v", got, want)
 	}
 }

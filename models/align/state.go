@@ -21,7 +21,7 @@ const (
 )
 
 // censuses is the number of censuses in a projection. Three narrow a bracket to 10⁻⁹ of its width,
-// Cells⁻³.
+// cells⁻³.
 const censuses = 3
 
 // Kinds of encoded records.
@@ -36,27 +36,27 @@ type state struct {
 	phase  string // phase of the round that begins with this state
 	round  int    // its number in package iterative
 	done   int    // censuses of this projection so far
-	game   Game
+	game   game
 	report Report // this round of the game, in the phases score and ascend
 	last   Report // the last complete round of the game
 
 	w        []float32 // T×d: all frequencies found so far, in turns
 	now      int       // how many of them, at the end, the last search found
-	u        []float32 // K×2·now: direction of the step, for ascend; see Game.answer
+	u        []float32 // K×2·now: direction of the step, for ascend; see game.answer
 	brackets []float64 // K×2: intervals that hold the multipliers of the projection
 	mu       []float64 // K: the multipliers, for search
 	alpha    []float64 // K×rows of the sample: dual weights of the sample's rows
 }
 
 // setBrackets uses one bracket for all weightings.
-func (s *state) setBrackets(in Bracket) {
+func (s *state) setBrackets(in bracket) {
 	for k := range len(s.brackets) / 2 {
 		s.brackets[2*k], s.brackets[2*k+1] = in.Lo, in.Hi
 	}
 }
 
 // bracket returns the bracket of weighting k.
-func (s *state) bracket(k int) Bracket { return Bracket{s.brackets[2*k], s.brackets[2*k+1]} }
+func (s *state) bracket(k int) bracket { return bracket{s.brackets[2*k], s.brackets[2*k+1]} }
 
 // current returns the frequencies of this round of the game (now×d).
 func (s *state) current(d int) []float32 { return s.w[len(s.w)-s.now*d:] }
@@ -184,35 +184,35 @@ type partial struct {
 	rows   int64         // rows of the partition, in every phase
 	number float64       // score: Σ_k Σ_i α_ki; ascend: Σ_k Σ_i g_ki², for the gradient g
 	sums   []float64     // score: K×2·now sums Σ_i α_i y_i φ(x_i)
-	census []Census      // begin, narrow, ascend: one for each of K weightings
-	chains *SearchResult // search: the worker's share of the chains
+	census []census      // begin, narrow, ascend: one for each of K weightings
+	chains *searchResult // search: the worker's share of the chains
 }
 
 // encode returns the partial result as a record, for rows of length d.
 func (f *partial) encode(d int) []byte {
 	c := f.chains
 	if c == nil {
-		c = new(SearchResult)
+		c = new(searchResult)
 	}
 	chain := make([]int64, len(c.Chain))
 	for i, v := range c.Chain {
 		chain[i] = int64(v)
 	}
-	const width = 3*(Cells+1) + 1
-	census := make([]float64, 0, len(f.census)*width)
+	const width = 3*(cells+1) + 1
+	numbers := make([]float64, 0, len(f.census)*width)
 	for i := range f.census {
 		// Numbers of rows are below 2⁵³, so a float64 holds them exactly.
 		c := &f.census[i]
-		census = append(census, float64(c.Positive))
+		numbers = append(numbers, float64(c.Positive))
 		for j := range c.Net {
-			census = append(census, float64(c.Net[j]), c.Sum[j], float64(c.Ends[j]))
+			numbers = append(numbers, float64(c.Net[j]), c.Sum[j], float64(c.Ends[j]))
 		}
 	}
 	return loss.EncodeRecord(partialKind, nil,
 		safetensors.Of("rows", []int64{f.rows}, 1),
 		safetensors.Of("number", []float64{f.number}, 1),
 		safetensors.Of("sums", f.sums, len(f.sums)),
-		safetensors.Of("census", census, len(f.census), width),
+		safetensors.Of("census", numbers, len(f.census), width),
 		safetensors.Of("chain", chain, len(chain)),
 		safetensors.Of("v", c.V, len(c.V)),
 		safetensors.Of("w", c.W, len(c.V), d),
@@ -224,9 +224,9 @@ func (f *partial) encode(d int) []byte {
 func decodePartial(data []byte, d, sums, counts, chains int) (*partial, error) {
 	r := loss.OpenRecord(data, partialKind)
 	rows, number := loss.Array[int64](r, "rows", 1), loss.Array[float64](r, "number", 1)
-	f := &partial{sums: loss.Array[float64](r, "sums", sums), chains: new(SearchResult)}
-	const width = 3*(Cells+1) + 1
-	census := loss.Array[float64](r, "census", counts, width)
+	f := &partial{sums: loss.Array[float64](r, "sums", sums), chains: new(searchResult)}
+	const width = 3*(cells+1) + 1
+	numbers := loss.Array[float64](r, "census", counts, width)
 	chain := loss.Array[int64](r, "chain", chains)
 	f.chains.V = loss.Array[float64](r, "v", chains)
 	f.chains.W = loss.Array[float32](r, "w", chains, d)
@@ -239,13 +239,13 @@ func decodePartial(data []byte, d, sums, counts, chains int) (*partial, error) {
 	for _, c := range chain {
 		f.chains.Chain = append(f.chains.Chain, int(c))
 	}
-	for len(census) > 0 {
-		c := Census{Positive: int64(census[0])}
+	for len(numbers) > 0 {
+		c := census{Positive: int64(numbers[0])}
 		for j := range c.Net {
-			c.Net[j], c.Sum[j], c.Ends[j] = int64(census[1+3*j]), census[2+3*j], int64(census[3+3*j])
+			c.Net[j], c.Sum[j], c.Ends[j] = int64(numbers[1+3*j]), numbers[2+3*j], int64(numbers[3+3*j])
 		}
 		f.census = append(f.census, c)
-		census = census[width:]
+		numbers = numbers[width:]
 	}
 	return f, nil
 }

@@ -37,7 +37,7 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	case narrow:
 		s.narrow(sum.census, r.l)
 	case search:
-		taken := sum.chains.Pick(min(r.l.Take, r.l.Frequencies-len(s.w)/r.l.Dim), r.l.Apart/r.l.Search.Width)
+		taken := sum.chains.pick(min(r.l.Take, r.l.Frequencies-len(s.w)/r.l.Dim), r.l.Apart/r.l.Search.Width)
 		s.w = slices.Clone(s.w)
 		for _, j := range taken {
 			s.w = append(s.w, sum.chains.W[j*r.l.Dim:(j+1)*r.l.Dim]...)
@@ -51,7 +51,7 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		s.setBrackets(s.game.bracket(s.report.Eta))
 		s.phase = ascend
 	case ascend:
-		s.game.Finish(&s.report, sum.number)
+		s.game.finish(&s.report, sum.number)
 		s.last = s.report
 		r.once.Do(r.prepare)
 		phi := make([]float32, len(r.l.Class)*2*s.now)
@@ -71,7 +71,7 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 
 // narrow uses one census per weighting, over all rows, to narrow the brackets. The last census of a
 // projection also ends it: the next phase is search, or rest if all frequencies were found.
-func (s *state) narrow(census []Census, l *Learner) {
+func (s *state) narrow(census []census, l *Learner) {
 	for k := range census {
 		in, mu, _ := census[k].narrow(s.bracket(k))
 		s.brackets[2*k], s.brackets[2*k+1], s.mu[k] = in.Lo, in.Hi, mu
@@ -110,8 +110,8 @@ func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 	case score:
 		sums = r.s.game.K * 2 * r.s.now
 	}
-	all := &partial{sums: make([]float64, sums), census: make([]Census, counts)}
-	var shares []*SearchResult
+	all := &partial{sums: make([]float64, sums), census: make([]census, counts)}
+	var shares []*searchResult
 	count := 0
 	err := iterative.EachPartial(next, func(partition int, data []byte) error {
 		if count++; count > r.l.Partitions {

@@ -32,7 +32,7 @@ func value(phi []float32, n, r int, y []float32, lambda float64, iterations int)
 		for j, f := range q.f {
 			next[j] += float64(step * (1 - float64(float64(q.y[j])*f)))
 		}
-		Clip(next, q.y, multiplier(next, q.y))
+		clipRows(next, q.y, multiplier(next, q.y))
 		// Drop the momentum if it points away from the maximum.
 		var ahead float64
 		for j, v := range next {

@@ -126,7 +126,7 @@ func (w *worker) End() (foundBytes, own []byte, err error) {
 	w.partial.rows = int64(w.dual.N)
 	switch w.s.phase {
 	case begin, narrow, ascend:
-		w.partial.census = make([]Census, w.dual.K)
+		w.partial.census = make([]census, w.dual.K)
 		for k := range w.partial.census {
 			alpha, y := w.dual.Row(k)
 			w.partial.census[k].count(alpha, y, w.s.bracket(k))
@@ -136,7 +136,7 @@ func (w *worker) End() (foundBytes, own []byte, err error) {
 		first, count := w.share(w.partition)
 		a := make([]float32, len(w.s.alpha))
 		w.s.sample(w.l).Signed(a)
-		w.partial.chains = w.l.Search.Run(w.field, a, w.s.game.K, w.s.game.Rounds, first, count, 1)
+		w.partial.chains = w.l.Search.run(w.field, a, w.s.game.K, w.s.game.Rounds, first, count, 1)
 		err = w.partial.chains.lost()
 	case score:
 		for _, v := range w.dual.Alpha {
@@ -150,10 +150,10 @@ func (w *worker) End() (foundBytes, own []byte, err error) {
 	return w.partial.encode(w.l.Dim), encodeDual(w.dual, w.class), nil
 }
 
-// clip ends a projection: it applies Clip to each weighting with its multiplier.
+// clip ends a projection: it applies clipRows to each weighting with its multiplier.
 func clip(d *Dual, mu []float64) {
 	for k := range d.K {
 		alpha, y := d.Row(k)
-		Clip(alpha, y, mu[k])
+		clipRows(alpha, y, mu[k])
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Name is the registered name of the learner.
-const Name = "cg"
+// name is the registered name of the learner.
+const name = "cg"
 
 func init() {
 	iterative.Register(iterative.Definition{
-		Name: Name, Aliases: []string{"falkon"},
+		Name: name, Aliases: []string{"falkon"},
 		Summary: "the least squares of ridge by conjugate gradients, for tens of thousands of features", Weighted: true,
 		Joint: true,
 		New:   func() iterative.Options { return NewTraining() },
@@ -55,16 +55,16 @@ func (t *Training) Validate() error {
 	case t.Sample < 0 || t.Sample > mostSampled:
 		return option.Errorf("preconditioner", "must be from 1 to %d rows, or 0 to choose (have %d)", mostSampled, t.Sample)
 	case t.Loss != "" && t.Loss != squared:
-		return option.Errorf("loss", "must be %s for %s (have %q)", squared, Name, t.Loss)
+		return option.Errorf("loss", "must be %s for %s (have %q)", squared, name, t.Loss)
 	case t.Gap != 0:
-		return option.Errorf("gap", "cannot be used with %s, which stops at --tolerance", Name)
+		return option.Errorf("gap", "cannot be used with %s, which stops at --tolerance", name)
 	case t.Time != 0:
 		return option.Errorf("max_time",
-			"cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", Name)
+			"cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", name)
 	case t.Patience != 0:
-		return option.Errorf("patience", "cannot be used with %s, which stops at --tolerance", Name)
+		return option.Errorf("patience", "cannot be used with %s, which stops at --tolerance", name)
 	case t.Rounds != 0 && t.Rounds < leastRounds:
-		return option.Errorf("rounds", "must be %d or more for %s, or 0 (have %d)", leastRounds, Name, t.Rounds)
+		return option.Errorf("rounds", "must be %d or more for %s, or 0 (have %d)", leastRounds, name, t.Rounds)
 	}
 	return t.Shared.Validate()
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// RunResult is the result of Run.
-type RunResult struct {
+// runResult is the result of run.
+type runResult struct {
 	Model   *linear.Model
 	History []Report // reports on the state of each round, up to the one that was used
 	Ended   string   // why the run stopped
@@ -19,7 +19,7 @@ type RunResult struct {
 // until stop is met, with that many threads.
 //
 // Training on files runs the same loop on a Beam runner, with the same bytes for the same blocks.
-func run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) {
+func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) {
 	state, err := l.Start(nil)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*RunResult, error) 
 		if !ok {
 			return nil, fmt.Errorf("rounds: %T has no linear model", round)
 		}
-		return &RunResult{Model: fitted.Model(), History: history[:taken+1], Ended: why}, nil
+		return &runResult{Model: fitted.Model(), History: history[:taken+1], Ended: why}, nil
 	}
 }
 

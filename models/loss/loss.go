@@ -47,8 +47,8 @@ var table = []entry{
 	{"epsilon_insensitive", false, true, func(e float64) Scalar { return insensitive{e} }},
 }
 
-// DefaultEpsilon is used if epsilon is 0, for targets in [−1, 1].
-const DefaultEpsilon = 0.05
+// defaultEpsilon is used if epsilon is 0, for targets in [−1, 1].
+const defaultEpsilon = 0.05
 
 // Names lists the losses for classes, or for targets.
 func Names(classes bool) []string {
@@ -61,10 +61,10 @@ func Names(classes bool) []string {
 	return names
 }
 
-// New returns the loss of that name for classes or for targets. epsilon applies to huber
-// and epsilon_insensitive, in units of the targets; 0 means DefaultEpsilon. Other losses
+// newLoss returns the loss of that name for classes or for targets. epsilon applies to huber
+// and epsilon_insensitive, in units of the targets; 0 means 0.05. Other losses
 // ignore it.
-func New(name string, classes bool, epsilon float64) (*Loss, error) {
+func newLoss(name string, classes bool, epsilon float64) (*Loss, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 0) {
 		return nil, fmt.Errorf("loss: epsilon is %g, want a number of 0 or more", epsilon)
 	}
@@ -81,7 +81,7 @@ func New(name string, classes bool, epsilon float64) (*Loss, error) {
 		l := &Loss{Name: name, classes: classes}
 		if e.scalar != nil {
 			if epsilon == 0 {
-				epsilon = DefaultEpsilon
+				epsilon = defaultEpsilon
 			}
 			l.Scalar = e.scalar(epsilon)
 		}

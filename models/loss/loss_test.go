@@ -152,7 +152,7 @@ func TestStepOfARowOfZerosIsFeasible(t *testing.T) {
 }
 
 func TestSoftmaxOfTwoIsLogistic(t *testing.T) {
-	l, err := New("softmax", true, 0)
+	l, err := newLoss("softmax", true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestSoftmaxOfTwoIsLogistic(t *testing.T) {
 }
 
 func TestSoftmaxFenchelYoungAndDifferences(t *testing.T) {
-	l, _ := New("softmax", true, 0)
+	l, _ := newLoss("softmax", true, 0)
 	const k = 5
 	for i := range uint64(200) {
 		r := stream.New(6, tests, i)
@@ -241,7 +241,7 @@ func softmaxConjugate(y int, u []float64, tol float64) float64 {
 
 func TestLossesOfScoresTooLargeForExpAreFinite(t *testing.T) {
 	for _, name := range Names(true) {
-		l, _ := New(name, true, 0)
+		l, _ := newLoss(name, true, 0)
 		slopes := make([]float32, 3)
 		if v := l.Row(slopes, []float32{1e4, -1e4, 0}, 1); math.IsNaN(v) || math.IsInf(v, 0) || v < 1e4 {
 			t.Errorf("%s: %g", name, v)
@@ -267,15 +267,15 @@ func TestNamesAndTheirTasks(t *testing.T) {
 		{"huber", false, -1, "epsilon is -1"},
 		{"huber", false, math.NaN(), "epsilon"},
 	} {
-		if _, err := New(c.name, c.classes, c.epsilon); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := newLoss(c.name, c.classes, c.epsilon); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	l, err := New("huber", false, 0)
-	if err != nil || l.Scalar != (huber{DefaultEpsilon}) || l.Classes() || l.Code(0.25, 3) != 0.25 {
+	l, err := newLoss("huber", false, 0)
+	if err != nil || l.Scalar != (huber{defaultEpsilon}) || l.Classes() || l.Code(0.25, 3) != 0.25 {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if l, _ := New("squared", true, 0); l.Code(2, 2) != 1 || l.Code(2, 1) != -1 || l.Smooth() != 1 {
+	if l, _ := newLoss("squared", true, 0); l.Code(2, 2) != 1 || l.Code(2, 1) != -1 || l.Smooth() != 1 {
 		t.Error("codes of classes")
 	}
 }
@@ -319,7 +319,7 @@ func BenchmarkLogisticStep(b *testing.B) {
 }
 
 func BenchmarkSoftmaxOfTen(b *testing.B) {
-	l, _ := New("softmax", true, 0)
+	l, _ := newLoss("softmax", true, 0)
 	s, g := make([]float32, 10), make([]float32, 10)
 	for b.Loop() {
 		l.Row(g, s, 3)

@@ -21,7 +21,7 @@ const (
 // given with the row.
 type Problem struct {
 	Loss       string  `json:"loss"`                 // a name of Names
-	Epsilon    float64 `json:"epsilon,omitempty"`    // of huber and epsilon_insensitive; 0 means DefaultEpsilon
+	Epsilon    float64 `json:"epsilon,omitempty"`    // of huber and epsilon_insensitive; 0 means 0.05
 	Regression bool    `json:"regression,omitempty"` // labels are targets, not indices of classes
 	Outputs    int     `json:"outputs"`              // k, the number of classes; 1 in a regression
 	Dim        int     `json:"dim"`                  // D
@@ -34,7 +34,7 @@ type Problem struct {
 
 // Validate returns the loss, or an error that names the field out of range.
 func (p Problem) Validate() (*Loss, error) {
-	l, err := New(p.Loss, !p.Regression, p.Epsilon)
+	l, err := newLoss(p.Loss, !p.Regression, p.Epsilon)
 	switch {
 	case err != nil:
 		return nil, err

@@ -77,11 +77,11 @@ type Graph struct {
 	byColumn bool
 }
 
-// MaxSize is the largest size of a graph in bytes, a limit of protocol buffers.
-const MaxSize = math.MaxInt32
+// maxSize is the largest size of a graph in bytes, a limit of protocol buffers.
+const maxSize = math.MaxInt32
 
 // New returns the graph of a model, whose Map may be nil. The error is ErrUnsupported if ONNX cannot
-// express a part of the model, or if the graph would be larger than MaxSize.
+// express a part of the model, or if the graph would be larger than 2 GiB.
 func New(m *models.Model, o Options) (*Graph, error) {
 	recipe, err := m.Manifest.Recipe.Open()
 	if err != nil {
@@ -104,7 +104,7 @@ func New(m *models.Model, o Options) (*Graph, error) {
 	} else if err := g.classify(m, scores); err != nil {
 		return nil, err
 	}
-	if size := g.Size(); size > MaxSize {
+	if size := g.Size(); size > maxSize {
 		return nil, unsupported("%d features of %d numbers take %.2f GB, more than the 2 GiB of a file, and",
 			m.Manifest.Features, m.Manifest.Input.Dim, float64(size)/1e9)
 	}

@@ -20,8 +20,8 @@ const (
 	MAE     Metric = "mae" // absolute error
 )
 
-// Metrics lists all metrics.
-func Metrics() []Metric { return []Metric{Error, LogLoss, Brier, MSE, RMSE, MAE} }
+// allMetrics lists all metrics.
+func allMetrics() []Metric { return []Metric{Error, LogLoss, Brier, MSE, RMSE, MAE} }
 
 // Condition is what a challenger must show to be promoted, in words:
 //
@@ -53,8 +53,8 @@ func ParseCondition(text string) (Condition, error) {
 	return c, nil
 }
 
-// Level returns the largest p-value at which the condition holds: 1 − confidence.
-func (c Condition) Level() float64 { return (100 - c.Confidence) / 100 }
+// level returns the largest p-value at which the condition holds: 1 − confidence.
+func (c Condition) level() float64 { return (100 - c.Confidence) / 100 }
 
 // words splits the text at spaces and before percent signs.
 func words(text string) []string { return strings.Fields(strings.ReplaceAll(text, "%", " %")) }
@@ -67,7 +67,7 @@ func parseCondition(w []string) (c Condition, err error) {
 		w = w[len(want):]
 		return true
 	}
-	if len(w) > 0 && slices.Contains(Metrics(), Metric(w[0])) {
+	if len(w) > 0 && slices.Contains(allMetrics(), Metric(w[0])) {
 		c.Metric, w = Metric(w[0]), w[1:]
 	}
 	bounded := true

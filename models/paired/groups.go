@@ -40,7 +40,7 @@ func (s *Sum) cluster(group uint64) *cluster {
 	return s.clusters.Of(int(group % uint64(s.clusters.Most)))
 }
 
-// add adds a row's losses of a metric, weighted as Losses.Add does.
+// add adds a row's losses of a metric, weighted as losses.Add does.
 func (s *clusterSums) add(weight int64, champion, challenger float64) {
 	w := float64(float32(weight))
 	s.weight += weight
@@ -70,12 +70,12 @@ func (c *cluster) Code(w *wire.Coder) {
 
 // clusterLosses returns the losses of a metric with each cluster as a row, weighted by the weight of its
 // rows.
-func clusterLosses(c *clusters, metric int) *Losses {
-	l := new(Losses)
+func clusterLosses(c *clusters, metric int) *losses {
+	l := new(losses)
 	for _, one := range c.Parts {
 		if s := &one.metrics[metric]; s.weight > 0 {
 			w := float64(s.weight)
-			l.Add(int64(float32(min(w, 1<<38))), min(MaxLoss, s.champion.Float64()/w), min(MaxLoss, s.challenger.Float64()/w))
+			l.Add(int64(float32(min(w, 1<<38))), min(maxLoss, s.champion.Float64()/w), min(maxLoss, s.challenger.Float64()/w))
 		}
 	}
 	return l

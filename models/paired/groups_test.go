@@ -51,10 +51,10 @@ func TestGroupsKeepTheLevelOfATest(t *testing.T) {
 				plain.Add(0, 1, x, y)
 			})
 			for i, m := range []Metric{Error, LogLoss} {
-				if s.Compare(m, 1).P < 0.05 {
+				if s.compare(m, 1).P < 0.05 {
 					grouped[i] += 1 / float64(trials)
 				}
-				if plain.Compare(m, 1).P < 0.05 {
+				if plain.compare(m, 1).P < 0.05 {
 					alone[i] += 1 / float64(trials)
 				}
 			}
@@ -171,7 +171,7 @@ func TestTooFewRowsAndTooFewGroupsAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		verdict := s.Judge(condition, 1)
-		if got := s.Compare(Error, 1).TooFew; got != c.want || verdict.Why != c.want || verdict.Holds != (c.want == "") {
+		if got := s.compare(Error, 1).TooFew; got != c.want || verdict.Why != c.want || verdict.Holds != (c.want == "") {
 			t.Errorf("%v, %v: %q and %+v, want %q", c.sizes, c.weights, got, verdict, c.want)
 		}
 	}

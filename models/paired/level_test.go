@@ -157,7 +157,7 @@ func TestAFewLargeDifferencesAreNotDecided(t *testing.T) {
 		v.P != 1 || v.Why != want {
 		t.Errorf("%+v, want %q", v, want)
 	}
-	if c := s.Compare(MAE, 1); c.Rough != v.Why || c.Low == nil {
+	if c := s.compare(MAE, 1); c.Rough != v.Why || c.Low == nil {
 		t.Errorf("%+v: the report does not say that its interval is rough", c)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// MaxLoss is the largest loss that can be added.
-const MaxLoss = 1 << 24
+// maxLoss is the largest loss that can be added.
+const maxLoss = 1 << 24
 
-// Losses has the moments of the losses of two models on the same rows: the sums of all products of up to
+// losses has the moments of the losses of two models on the same rows: the sums of all products of up to
 // three of
 //
 //	w, wa, wb
@@ -19,7 +19,7 @@ const MaxLoss = 1 << 24
 // where w is the weight of a row, a its loss by the champion and b by the challenger. The products wa and
 // wb are rounded to float32. Mean, variance and skewness of every difference b − ra follow from these sums.
 // The zero value has no rows.
-type Losses struct {
+type losses struct {
 	rows int64
 	sums [moments]exact.Sum
 }
@@ -42,12 +42,12 @@ var monomials = func() (all [moments][3]int) {
 }()
 
 // valid reports whether both losses are in the range that can be added.
-func valid(a, b float64) bool { return a >= 0 && a <= MaxLoss && b >= 0 && b <= MaxLoss }
+func valid(a, b float64) bool { return a >= 0 && a <= maxLoss && b >= 0 && b <= maxLoss }
 
 // Add adds a row with its weight, and its losses by the champion and by the challenger. It panics unless
 // the losses are valid and the weight is a whole number from 0 to 2³⁸ with at most 24 significant bits. A
 // row of weight 0 changes nothing.
-func (l *Losses) Add(weight int64, champion, challenger float64) {
+func (l *losses) Add(weight int64, champion, challenger float64) {
 	if weight < 0 || weight > 1<<38 || !valid(champion, challenger) {
 		panic("paired: weight or loss out of range")
 	}
@@ -78,17 +78,14 @@ func (l *Losses) Add(weight int64, champion, challenger float64) {
 }
 
 // Merge adds the rows of m.
-func (l *Losses) Merge(m *Losses) {
+func (l *losses) Merge(m *losses) {
 	l.rows += m.rows
 	score.MergeAll(l.sums[:], m.sums[:])
 }
 
-// Rows returns the number of rows with a weight above 0.
-func (l *Losses) Rows() int64 { return l.rows }
-
 // effective returns the number of rows of equal weights that give a mean of the same precision, (Σw)²/Σw²
 // (Kish 1965).
-func (l *Losses) effective() float64 {
+func (l *losses) effective() float64 {
 	if l.rows == 0 {
 		return 0
 	}
@@ -97,7 +94,7 @@ func (l *Losses) effective() float64 {
 }
 
 // means returns the weighted mean losses of the champion and of the challenger; 0 without rows.
-func (l *Losses) means() (champion, challenger float64) {
+func (l *losses) means() (champion, challenger float64) {
 	if l.rows == 0 {
 		return 0, 0
 	}
@@ -107,7 +104,7 @@ func (l *Losses) means() (champion, challenger float64) {
 
 // difference returns the mean, with its precision, of the challenger's losses minus ratio times the
 // champion's. With ratio 1.01, a mean above 0 says that the challenger is worse by more than one percent.
-func (l *Losses) difference(ratio float64) score.Mean {
+func (l *losses) difference(ratio float64) score.Mean {
 	d := score.Mean{Effective: l.effective()}
 	if l.rows == 0 {
 		return d

@@ -11,8 +11,8 @@ import (
 // night is a table of losses of two models.
 type night struct{ weights, champion, challenger []float64 }
 
-func (n night) sum() *Losses {
-	l := new(Losses)
+func (n night) sum() *losses {
+	l := new(losses)
 	for i := range n.champion {
 		l.Add(int64(n.weights[i]), n.champion[i], n.challenger[i])
 	}
@@ -79,7 +79,7 @@ func TestMomentsMatchTheRows(t *testing.T) {
 
 // Tiny differences of large losses are known as well as others: nothing cancels.
 func TestNearlyEqualModelsAreTold(t *testing.T) {
-	l := new(Losses)
+	l := new(losses)
 	r := rand.New(rand.NewPCG(2, 2))
 	var diff []float64
 	for range 1000 {
@@ -96,11 +96,11 @@ func TestNearlyEqualModelsAreTold(t *testing.T) {
 		math.Abs(d.Mean/stat.Mean(diff, nil)-1) > 1e-9 {
 		t.Errorf("%+v, want mean %g and error %g", d, stat.Mean(diff, nil), want)
 	}
-	same := new(Losses)
+	same := new(losses)
 	for range 100 {
 		same.Add(1, r.Float64(), 0.25)
 	}
-	equal := new(Losses)
+	equal := new(losses)
 	for range 100 {
 		v := r.Float64()
 		equal.Add(1, v, v)
@@ -110,7 +110,7 @@ func TestNearlyEqualModelsAreTold(t *testing.T) {
 		low != 0 || high != 0 {
 		t.Errorf("equal losses: %+v, %g to %g, p %g", e, low, high, e.P())
 	}
-	if d := new(Losses).difference(1); d.P() != 1 || d.PBelow(1) != 1 {
+	if d := new(losses).difference(1); d.P() != 1 || d.PBelow(1) != 1 {
 		t.Errorf("no rows: %+v", d)
 	}
 }

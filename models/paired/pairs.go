@@ -94,10 +94,10 @@ func (p Pairs) swapped() Pairs {
 // test.
 func (p Pairs) p() float64 { return min(1, 2*min(p.pBelow(0), p.pAbove(0))) }
 
-// Bounds returns a lower and an upper bound of the difference of the error rates. Each holds with the given
+// bounds returns a lower and an upper bound of the difference of the error rates. Each holds with the given
 // confidence, between 0.5 and 1; both together with 2·confidence − 1. They are the margins at which pAbove
 // and pBelow of the score test, which is also used for margin 0, are 1 − confidence.
-func (p Pairs) Bounds(confidence float64) (low, high float64) {
+func (p Pairs) bounds(confidence float64) (low, high float64) {
 	return -p.swapped().high(confidence), p.high(confidence)
 }
 

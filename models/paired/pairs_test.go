@@ -194,7 +194,7 @@ func TestBoundsCoverTheTruth(t *testing.T) {
 	low, high := 0, 0
 	for range nights {
 		p := outcome(r, 2000, 0.01, 0.014)
-		l, h := p.Bounds(0.95)
+		l, h := p.bounds(0.95)
 		if got := p.pBelow(h); math.Abs(got-0.05) > 1e-6 {
 			t.Fatalf("%+v: p is %g at the upper bound", p, got)
 		}
@@ -213,11 +213,11 @@ func TestBoundsCoverTheTruth(t *testing.T) {
 			t.Errorf("%s bound misses the truth in %.3f of the nights, want about 0.05", name, share)
 		}
 	}
-	if l, h := (Pairs{}).Bounds(0.95); l != -1 || h != 1 {
+	if l, h := (Pairs{}).bounds(0.95); l != -1 || h != 1 {
 		t.Errorf("without rows: %g to %g", l, h)
 	}
 	// With no row that differs, the bound is that of a rate of which nothing was seen: about 3/n.
-	if _, h := (Pairs{Rows: 1000}).Bounds(0.95); h < 0.003 || h > 0.004 {
+	if _, h := (Pairs{Rows: 1000}).bounds(0.95); h < 0.003 || h > 0.004 {
 		t.Errorf("no row differs: %g", h)
 	}
 }
@@ -253,13 +253,13 @@ func TestPowerIsAsTheTableSays(t *testing.T) {
 
 func TestDetectableIsTheInverseOfRows(t *testing.T) {
 	for _, n := range []int64{1000, 10_000, 1_000_000} {
-		d := Detectable(n, 0.03, 0.95, 0.8)
+		d := leastDetectable(n, 0.03, 0.95, 0.8)
 		rows := Trial{Discordance: 0.03, Difference: -d, Confidence: 0.95, Power: 0.8}.Rows()
 		if rows > float64(n) || rows < float64(n)*0.98 {
 			t.Errorf("%d rows detect %g, for which %g are needed", n, d, rows)
 		}
 	}
-	if d := Detectable(10, 0.01, 0.95, 0.8); !math.IsInf(d, 1) {
+	if d := leastDetectable(10, 0.01, 0.95, 0.8); !math.IsInf(d, 1) {
 		t.Errorf("10 rows detect %g", d)
 	}
 	if rows := (Trial{Discordance: 0.1, Difference: 0.01, Confidence: 0.95, Power: 0.8}).Rows(); !math.IsInf(rows, 1) {

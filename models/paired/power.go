@@ -56,9 +56,9 @@ func (t Trial) spread() float64 {
 	return float64(distuv.UnitNormal.Quantile(t.Confidence)*null) + float64(distuv.UnitNormal.Quantile(t.Power)*truth)
 }
 
-// Detectable returns the smallest improvement, above 0, that a test with that many rows detects: the
+// leastDetectable returns the smallest improvement, above 0, that a test with that many rows detects: the
 // smallest for which Trial.Rows is at most rows. It is +Inf if that is more than the discordance.
-func Detectable(rows int64, discordance, confidence, power float64) float64 {
+func leastDetectable(rows int64, discordance, confidence, power float64) float64 {
 	t := Trial{Discordance: discordance, Confidence: confidence, Power: power}
 	enough := func(d float64) bool {
 		t.Difference = -d

@@ -47,16 +47,16 @@ const rounding = 0x1p-44
 func (s *Sum) Report(unit float64) []Comparison {
 	var all []Comparison
 	for _, m := range s.metrics {
-		all = append(all, s.Compare(m, unit))
+		all = append(all, s.compare(m, unit))
 		if m == MSE {
-			all = append(all, s.Compare(RMSE, unit))
+			all = append(all, s.compare(RMSE, unit))
 		}
 	}
 	return all
 }
 
-// Compare compares the models by a metric of the sum, or by RMSE if it has MSE.
-func (s *Sum) Compare(m Metric, unit float64) Comparison {
+// compare compares the models by a metric of the sum, or by RMSE if it has MSE.
+func (s *Sum) compare(m Metric, unit float64) Comparison {
 	c := Comparison{Metric: m, P: 1, Test: "t", TooFew: s.tooFew(m, score.LeastMeanRows)}
 	var low, high, detectable float64
 	if s.clusters != nil {
@@ -68,8 +68,8 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 		c.Test, c.Pairs = "mcnemar", &p
 		c.Champion, c.Challenger = share(p.Both+p.Champion, p.Rows), share(p.Both+p.Challenger, p.Rows)
 		c.Difference, c.P = p.difference(), p.p()
-		low, high = p.Bounds(oneSided)
-		detectable = Detectable(p.Rows, p.Discordance(), 0.95, 0.8)
+		low, high = p.bounds(oneSided)
+		detectable = leastDetectable(p.Rows, p.Discordance(), 0.95, 0.8)
 	case m == RMSE:
 		a, b := l.means()
 		c.Champion, c.Challenger = unit*math.Sqrt(a), unit*math.Sqrt(b)
@@ -106,7 +106,7 @@ func (s *Sum) Compare(m Metric, unit float64) Comparison {
 }
 
 // lossesOf returns the losses of a metric; of MSE for RMSE.
-func (s *Sum) lossesOf(m Metric) *Losses {
+func (s *Sum) lossesOf(m Metric) *losses {
 	if m == RMSE {
 		m = MSE
 	}
@@ -131,7 +131,7 @@ func (m Metric) scale(unit float64) float64 {
 // ratio returns an upper bound, with the given confidence, of the ratio of the challenger's root mean loss
 // to the champion's: the r at which the hypothesis of a larger ratio has the p-value 1 − confidence. It is
 // NaN for too few rows, and +Inf if there is no such r.
-func (l *Losses) ratio(confidence float64) float64 {
+func (l *losses) ratio(confidence float64) float64 {
 	a, b := l.means()
 	if l.effective() < score.LeastMeanRows || !(a > 0) {
 		return math.NaN()
@@ -220,8 +220,8 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 			v.P = s.pairs.scaled(d.Effective).pBelow(amount) // rows without a difference so far may still differ
 		}
 	}
-	if v.Holds = v.P <= c.Level(); !v.Holds {
-		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.Level())
+	if v.Holds = v.P <= c.level(); !v.Holds {
+		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.level())
 	}
 	return v
 }
@@ -248,8 +248,8 @@ const leastShare = 0.01
 
 // leastRows returns the least number of rows to judge a condition on a loss. With that many, rows of a kind
 // that is leastShare of all are absent, or too few to show as skewness, with a probability of at most
-// Level.
-func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.Level()) / (0.6 * leastShare)) }
+// level.
+func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.level()) / (0.6 * leastShare)) }
 
 // tooFewFor says why there are too few rows or groups to judge a condition; "" if there are enough. The
 // error rate needs fewer, because errors are bounded.
@@ -277,7 +277,7 @@ func (s *Sum) counts() string {
 // least.
 func (s *Sum) tooFew(m Metric, least float64) string {
 	l := s.lossesOf(m)
-	n, rows := l.effective(), l.Rows()
+	n, rows := l.effective(), l.rows
 	if s.exactPairs(m) || n >= least {
 		return ""
 	}

@@ -76,10 +76,10 @@ func (s *Slices) Report(column string, unit float64) SliceReport {
 	if r.Metric == MSE {
 		r.Metric = RMSE
 	}
-	values := s.Largest((*Sum).Rows)
+	values := s.Largest(func(one *Sum) int64 { return one.rows })
 	for _, value := range values[:min(len(values), shownSlices)] {
 		p := s.Parts[value]
-		r.Slices = append(r.Slices, SliceComparison{Value: value, Rows: p.rows, Comparison: p.Compare(r.Metric, unit)})
+		r.Slices = append(r.Slices, SliceComparison{Value: value, Rows: p.rows, Comparison: p.compare(r.Metric, unit)})
 	}
 	adjust(r.Slices)
 	return r

@@ -14,7 +14,7 @@ type Sum struct {
 	rows      int64
 	notFinite int64
 	pairs     Pairs
-	losses    []Losses  // of each metric; empty for Error, unless rows have weights
+	losses    []losses  // of each metric; empty for Error, unless rows have weights
 	clusters  *clusters // of groups of rows, which tests count instead of rows; nil without groups
 }
 
@@ -30,12 +30,12 @@ func (s *Sum) exactPairs(m Metric) bool { return m == Error && !s.weighted && s.
 // NewSum returns the sum of no rows for the given different metrics, without RMSE. weighted says that rows
 // have weights.
 func NewSum(weighted bool, metrics ...Metric) *Sum {
-	return &Sum{metrics: metrics, weighted: weighted, losses: make([]Losses, len(metrics))}
+	return &Sum{metrics: metrics, weighted: weighted, losses: make([]losses, len(metrics))}
 }
 
 // Add adds a row with the losses of both models, one for each metric. The weight is 1 unless rows have
-// weights; see Losses.Add. group is the hash of the row's group, for a Grouped sum. The loss of Error is 1
-// if the model is wrong, otherwise 0. If another loss is below 0, above MaxLoss or NaN, the row is counted
+// weights; see losses.Add. group is the hash of the row's group, for a Grouped sum. The loss of Error is 1
+// if the model is wrong, otherwise 0. If another loss is below 0, above 2²⁴ or NaN, the row is counted
 // by NotFinite and left out of all metrics but Error.
 func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	s.rows++
@@ -82,9 +82,6 @@ func (s *Sum) Merge(t *Sum) {
 	}
 }
 
-// Rows returns the number of rows that were added, whatever their weights.
-func (s *Sum) Rows() int64 { return s.rows }
-
 // NotFinite returns the number of rows with a loss that cannot be added, because a prediction is not finite
 // or far out.
 func (s *Sum) NotFinite() int64 { return s.notFinite }
@@ -92,7 +89,7 @@ func (s *Sum) NotFinite() int64 { return s.notFinite }
 // Pairs returns the numbers of rows by which model is wrong, for classes.
 func (s *Sum) Pairs() Pairs { return s.pairs }
 
-// Code codes whether rows have weights, the index of each metric in Metrics, six counts, the number of rows
+// Code codes whether rows have weights, the index of each metric in allMetrics, six counts, the number of rows
 // and the sums of each metric, and the clusters if there are groups.
 func (s *Sum) Code(c *wire.Coder) {
 	c.Bool(&s.weighted)
@@ -100,9 +97,9 @@ func (s *Sum) Code(c *wire.Coder) {
 	if c.Reading() {
 		metrics = nil
 	}
-	wire.Each(c, &metrics, len(Metrics()), func(m *Metric) {
-		at := c.Byte(slices.Index(Metrics(), *m), len(Metrics())-1)
-		*m = Metrics()[at]
+	wire.Each(c, &metrics, len(allMetrics()), func(m *Metric) {
+		at := c.Byte(slices.Index(allMetrics(), *m), len(allMetrics())-1)
+		*m = allMetrics()[at]
 	})
 	if c.Reading() {
 		for i, m := range metrics {

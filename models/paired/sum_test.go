@@ -61,8 +61,8 @@ func TestSumsDoNotDependOnTheCut(t *testing.T) {
 			if again := wire.Marshal(&c); !bytes.Equal(again, b) {
 				t.Errorf("%v: the encoding does not survive", metrics)
 			}
-			if one.Rows() != 300 || metrics[len(metrics)-1] != Error && one.NotFinite() == 0 {
-				t.Errorf("%v: %d rows, %d not finite", metrics, one.Rows(), one.NotFinite())
+			if one.rows != 300 || metrics[len(metrics)-1] != Error && one.NotFinite() == 0 {
+				t.Errorf("%v: %d rows, %d not finite", metrics, one.rows, one.NotFinite())
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func TestWeightsRepeatRows(t *testing.T) {
 		}
 	}
 	for _, m := range []Metric{Error, LogLoss} {
-		v, w := weighted.Compare(m, 1), repeated.Compare(m, 1)
+		v, w := weighted.compare(m, 1), repeated.compare(m, 1)
 		if math.Abs(v.Difference-w.Difference) > 1e-7 || math.Abs(v.Champion-w.Champion) > 1e-7 {
 			t.Errorf("%s: %+v, repeated %+v", m, v, w)
 		}
@@ -175,7 +175,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 			t.Errorf("%s: %+v, want %v", words, v, want)
 		}
 	}
-	rmse := numbers.Compare(RMSE, 3)
+	rmse := numbers.compare(RMSE, 3)
 	if math.Abs(rmse.Difference/rmse.Champion-0.02) > 0.001 || *rmse.Low > rmse.Difference ||
 		*rmse.High < rmse.Difference || *rmse.High > rmse.Champion*0.03 {
 		t.Errorf("rmse: %+v (%g to %g)", rmse, *rmse.Low, *rmse.High)

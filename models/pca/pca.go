@@ -25,8 +25,8 @@ type Options struct {
 	Threads    int          // does not affect the result
 }
 
-// MaxComponents is the largest number of components.
-const MaxComponents = 1024
+// maxComponents is the largest number of components.
+const maxComponents = 1024
 
 // Result is the result of Solve.
 type Result struct {
@@ -51,8 +51,8 @@ func Memory(dim, components int) int64 {
 func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 	d, n := sum.Shape().Dim, sum.Rows()
 	switch {
-	case o.Components < 1 || o.Components > min(d, MaxComponents):
-		return nil, fmt.Errorf("pca: %d components of %d features, want 1 to %d", o.Components, d, min(d, MaxComponents))
+	case o.Components < 1 || o.Components > min(d, maxComponents):
+		return nil, fmt.Errorf("pca: %d components of %d features, want 1 to %d", o.Components, d, min(d, maxComponents))
 	case !(o.Step > 0) || math.IsInf(o.Step, 0):
 		return nil, fmt.Errorf("pca: grid step %g, want a number above 0", o.Step)
 	case n < 2:

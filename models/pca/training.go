@@ -38,8 +38,8 @@ func NewTraining() *Training {
 
 // Validate returns errors that do not depend on the data.
 func (t *Training) Validate() error {
-	if t.Components < 0 || t.Components > MaxComponents {
-		return option.Errorf("components", "must be between 1 and %d (have %d)", MaxComponents, t.Components)
+	if t.Components < 0 || t.Components > maxComponents {
+		return option.Errorf("components", "must be between 1 and %d (have %d)", maxComponents, t.Components)
 	}
 	return t.Grid.Validate()
 }

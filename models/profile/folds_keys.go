@@ -122,12 +122,12 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 
 // givenFolds makes each key a fold, in the order of the keys.
 func (k *FoldKeys) givenFolds(r *FoldRule) error {
-	if n := len(k.counts); k.many || n < 2 || n > MaxFolds {
+	if n := len(k.counts); k.many || n < 2 || n > maxFolds {
 		what := fmt.Sprint(n)
 		if k.many {
 			what = fmt.Sprintf("more than %d", maxCounted)
 		}
-		return fmt.Errorf("the column has %s different folds; want 2 to %d", what, MaxFolds)
+		return fmt.Errorf("the column has %s different folds; want 2 to %d", what, maxFolds)
 	}
 	r.Parts, r.Keys = len(k.counts), slices.Sorted(maps.Keys(k.counts))
 	for i := range r.Keys {

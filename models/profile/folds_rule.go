@@ -20,7 +20,7 @@ const (
 
 // Limits of a FoldRule.
 const (
-	MaxFolds   = 100      // largest number of folds
+	maxFolds   = 100      // largest number of folds
 	maxCounted = 128      // groups that are counted and placed; with more, hashes of groups decide
 	timed      = 1 << 12  // times in the sample from which quantiles are taken
 	groupSalt  = 0x67726f // separates the folds of groups from the folds of rows
@@ -53,7 +53,7 @@ func (r *FoldRule) Validate() error {
 		return nil
 	case r.By != ByGroup && r.By != ByFold && r.By != ByTime:
 		return fmt.Errorf("folds by %.40q", r.By)
-	case len(r.Columns) == 0 || r.Parts < 2 || r.Parts > 2*MaxFolds:
+	case len(r.Columns) == 0 || r.Parts < 2 || r.Parts > 2*maxFolds:
 		return fmt.Errorf("%d folds by %d columns", r.Parts, len(r.Columns))
 	case !(r.Cluster >= 0) || math.IsInf(r.Cluster, 0):
 		return fmt.Errorf("groups of %g rows", r.Cluster)

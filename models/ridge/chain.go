@@ -120,7 +120,7 @@ func joinTables(judged []*Solution) (table []Row, foldErrors [][]float64, trials
 		if judged[0].Trials != nil {
 			trial = judged[0].Trials[at]
 		}
-		out.StdErr = StandardError(own)
+		out.StdErr = standardError(own)
 		if row.R2 != 0 && variance > 0 && !math.IsInf(variance, 0) {
 			out.R2 = 1 - out.MSE/variance
 		}

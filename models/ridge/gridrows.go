@@ -24,8 +24,8 @@ type GridRows struct {
 // N returns the number of rows.
 func (s *GridRows) N() int { return len(s.Z) / s.Dim }
 
-// Row returns the features of a row.
-func (s *GridRows) Row(i int) []int16 { return s.Z[i*s.Dim:][:s.Dim] }
+// row returns the features of a row.
+func (s *GridRows) row(i int) []int16 { return s.Z[i*s.Dim:][:s.Dim] }
 
 // Add adds the rows of z, with their labels and, if the set has them, weights. It panics if the
 // lengths do not fit.
@@ -52,9 +52,9 @@ func (s *GridRows) Drop(n int) {
 	}
 }
 
-// RowBlocks stores the rows of several sets in z, one block after the other, and yields the labels and
+// rowBlocks stores the rows of several sets in z, one block after the other, and yields the labels and
 // weights of each block. Both are valid until the next block.
-func RowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int32, []int64] {
+func rowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int32, []int64] {
 	return func(yield func(labels []int32, weights []int64) bool) {
 		var rows [][]int16
 		var labels []int32
@@ -73,7 +73,7 @@ func RowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int3
 		}
 		for _, s := range sets {
 			for i := range s.N() {
-				rows, labels = append(rows, s.Row(i)), append(labels, s.Q[i*s.Labels:][:s.Labels]...)
+				rows, labels = append(rows, s.row(i)), append(labels, s.Q[i*s.Labels:][:s.Labels]...)
 				if s.Weighted {
 					weights = append(weights, s.W[i])
 				}
@@ -94,12 +94,12 @@ func RowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int3
 // rowsAtOnce rows and their converted numbers fit in the cache; a multiple of 4.
 const rowsAtOnce = 32
 
-// Pick returns the rows with only some of the features.
-func (s *GridRows) Pick(features []int) *GridRows {
+// pick returns the rows with only some of the features.
+func (s *GridRows) pick(features []int) *GridRows {
 	to := &GridRows{Dim: len(features), Labels: s.Labels, Weighted: s.Weighted, Z: make([]int16, s.N()*len(features)),
 		Q: s.Q, W: s.W}
 	for i := range s.N() {
-		from, row := s.Row(i), to.Row(i)
+		from, row := s.row(i), to.row(i)
 		for a, j := range features {
 			row[a] = from[j]
 		}
@@ -118,7 +118,7 @@ func JoinRows(sets []*GridRows) *GridRows {
 	}
 	slices.SortFunc(places, func(a, b place) int {
 		s, t := sets[a.set], sets[b.set]
-		if c := slices.Compare(s.Row(a.row), t.Row(b.row)); c != 0 {
+		if c := slices.Compare(s.row(a.row), t.row(b.row)); c != 0 {
 			return c
 		}
 		k := s.Labels
@@ -131,7 +131,7 @@ func JoinRows(sets []*GridRows) *GridRows {
 	to.Z = make([]int16, 0, len(places)*to.Dim)
 	for _, p := range places {
 		s := sets[p.set]
-		to.Z, to.Q = append(to.Z, s.Row(p.row)...), append(to.Q, s.Q[p.row*s.Labels:][:s.Labels]...)
+		to.Z, to.Q = append(to.Z, s.row(p.row)...), append(to.Q, s.Q[p.row*s.Labels:][:s.Labels]...)
 		if s.Weighted {
 			to.W = append(to.W, s.W[p.row])
 		}

@@ -14,8 +14,8 @@ import (
 // follow, little-endian.
 const header = 20
 
-// ErrDamagedRows is returned for data that is not an encoded set.
-var ErrDamagedRows = errors.New("points: encoded rows are damaged")
+// errDamagedRows is returned for data that is not an encoded set.
+var errDamagedRows = errors.New("points: encoded rows are damaged")
 
 // Encode returns the encoding of the rows from first up to end.
 func (s *GridRows) Encode(first, end int) []byte {
@@ -62,7 +62,7 @@ func (s *GridRows) Encode(first, end int) []byte {
 func DecodeRows(data []byte, like *GridRows) (*GridRows, error) {
 	le := binary.LittleEndian
 	if len(data) < header {
-		return nil, ErrDamagedRows
+		return nil, errDamagedRows
 	}
 	var h [5]uint64
 	for i := range h {
@@ -72,12 +72,12 @@ func DecodeRows(data []byte, like *GridRows) (*GridRows, error) {
 	n, dim, labels, weighted, width := h[0], h[1], h[2], h[3], h[4]
 	if dim != uint64(like.Dim) || labels != uint64(like.Labels) || weighted == 1 != like.Weighted || weighted > 1 ||
 		width < 1 || width > 2 {
-		return nil, fmt.Errorf("%w: rows of %d features and %d labels, want %d and %d", ErrDamagedRows, dim, labels,
+		return nil, fmt.Errorf("%w: rows of %d features and %d labels, want %d and %d", errDamagedRows, dim, labels,
 			like.Dim, like.Labels)
 	}
 	each := 8*weighted + 4*labels + width*dim // below 2³⁷
 	if n > math.MaxInt32 || n*each != uint64(len(data)) || dim == 0 {
-		return nil, fmt.Errorf("%w: %d bytes of %d rows of %d", ErrDamagedRows, len(data), n, each)
+		return nil, fmt.Errorf("%w: %d bytes of %d rows of %d", errDamagedRows, len(data), n, each)
 	}
 	s := &GridRows{Dim: like.Dim, Labels: like.Labels, Weighted: like.Weighted, Z: make([]int16, n*dim),
 		Q: make([]int32, n*labels)}
@@ -85,7 +85,7 @@ func DecodeRows(data []byte, like *GridRows) (*GridRows, error) {
 		s.W = make([]int64, n)
 		for i := range s.W {
 			if s.W[i] = int64(le.Uint64(data[8*i:])); s.W[i] < 0 || s.W[i] > math.MaxUint32 {
-				return nil, fmt.Errorf("%w: weight %d of row %d", ErrDamagedRows, s.W[i], i)
+				return nil, fmt.Errorf("%w: weight %d of row %d", errDamagedRows, s.W[i], i)
 			}
 		}
 		data = data[8*n:]
@@ -102,7 +102,7 @@ func DecodeRows(data []byte, like *GridRows) (*GridRows, error) {
 	}
 	for i := range s.Z {
 		if s.Z[i] = int16(le.Uint16(data[2*i:])); s.Z[i] < -features.MaxSteps || s.Z[i] > features.MaxSteps {
-			return nil, fmt.Errorf("%w: a feature of %d steps", ErrDamagedRows, s.Z[i])
+			return nil, fmt.Errorf("%w: a feature of %d steps", errDamagedRows, s.Z[i])
 		}
 	}
 	return s, nil

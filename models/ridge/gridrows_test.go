@@ -54,7 +54,7 @@ func TestRowsSurvive(t *testing.T) {
 			z := features.NewGrid(s.Dim, steps)
 			added := &GridRows{Dim: s.Dim, Labels: s.Labels, Weighted: weighted}
 			many := slices.Repeat(pieces, 30) // more than a block takes
-			for labels, weights := range RowBlocks(z, many, 2) {
+			for labels, weights := range rowBlocks(z, many, 2) {
 				added.Add(z, labels, weights, 2)
 			}
 			if !cmp.Equal(JoinRows(many), JoinRows([]*GridRows{added})) {
@@ -66,9 +66,9 @@ func TestRowsSurvive(t *testing.T) {
 
 func TestPickTakesSomeFeatures(t *testing.T) {
 	s := drawRows(3, 9, 1, true, 127)
-	p := s.Pick([]int{1, 4, 8})
+	p := s.pick([]int{1, 4, 8})
 	for i := range s.N() {
-		if diff := cmp.Diff([]int16{s.Row(i)[1], s.Row(i)[4], s.Row(i)[8]}, p.Row(i)); diff != "" || p.Q[i] != s.Q[i] ||
+		if diff := cmp.Diff([]int16{s.row(i)[1], s.row(i)[4], s.row(i)[8]}, p.row(i)); diff != "" || p.Q[i] != s.Q[i] ||
 			p.W[i] != s.W[i] {
 			t.Errorf("row %d: %s", i, diff)
 		}
@@ -86,7 +86,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, weighted bool) {
 		s, err := DecodeRows(data, &GridRows{Dim: 5, Labels: 2, Weighted: weighted})
 		if err != nil {
-			if !errors.Is(err, ErrDamagedRows) {
+			if !errors.Is(err, errDamagedRows) {
 				t.Errorf("%v", err)
 			}
 			return

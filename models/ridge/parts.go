@@ -84,8 +84,8 @@ func (l Layout) Parts() int { return NumParts(l.Shape) }
 // Tile reports whether part i is a tile of the Gram matrix.
 func (l Layout) Tile(i int) bool { return i > 0 && i <= blas.NumTiles(l.Dim) }
 
-// Diagonal returns the row of the diagonal tile in part i. ok is false if part i is not such a tile.
-func (l Layout) Diagonal(i int) (row int, ok bool) {
+// diagonal returns the row of the diagonal tile in part i. ok is false if part i is not such a tile.
+func (l Layout) diagonal(i int) (row int, ok bool) {
 	row, column := l.Place(i)
 	return row, l.Tile(i) && row == column
 }

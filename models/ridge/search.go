@@ -192,7 +192,7 @@ func (s *search) row(value int) Row {
 	unit := s.squareUnit()
 	row.MSE = unit * t.heldOut / t.heldOutRows
 	row.Train = unit * t.train / t.trainRows
-	row.StdErr = unit * StandardError(t.means)
+	row.StdErr = unit * standardError(t.means)
 	row.Folds = len(t.means)
 	row.FoldMSE = unit * t.first
 	row.Rounding = unit * t.rounding / t.heldOutRows
@@ -229,10 +229,10 @@ func scaled(v []float64, by float64) []float64 {
 	return out
 }
 
-// StandardError returns the standard error of the mean of the errors of K folds, 0 for one fold. The fits
+// standardError returns the standard error of the mean of the errors of K folds, 0 for one fold. The fits
 // share most of their rows, so the errors vary less than on new data: the variance of the mean is 1/K +
 // 1/(K−1) times the variance of the folds (Nadeau and Bengio 2003).
-func StandardError(v []float64) float64 {
+func standardError(v []float64) float64 {
 	if len(v) < 2 {
 		return 0
 	}

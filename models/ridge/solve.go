@@ -154,7 +154,7 @@ type Solution struct {
 type Row struct {
 	Lambda float64 `json:"lambda"`
 	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted by a fit without its fold
-	StdErr float64 `json:"std_err"`   // of MSE, from the errors of the folds; see StandardError
+	StdErr float64 `json:"std_err"`   // of MSE, from the errors of the folds; by Nadeau and Bengio (2003)
 	Train  float64 `json:"train_mse"` // mean over the rows that the weights were fitted to
 	// R2 is 1 − MSE divided by the variance of a target over the rows of the folds; 1 − MSE for several
 	// targets. It is below 0 if the mean predicts better.

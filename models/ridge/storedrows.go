@@ -37,7 +37,7 @@ func GridRowsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim))
 // AddGridRows adds the rows of several sets, on a grid of the given number of steps.
 func (s *Sum) AddGridRows(steps, threads int, sets ...*GridRows) {
 	z := features.NewGrid(s.shape.Dim, steps)
-	for labels, weights := range RowBlocks(z, sets, threads) {
+	for labels, weights := range rowBlocks(z, sets, threads) {
 		s.addLabels(z, labels, weights, threads)
 	}
 }
@@ -63,7 +63,7 @@ func (p *solve) partOfRows(part []int) (sums []*Sum) {
 	shape.Dim = len(part)
 	for _, rows := range p.Rows.Folds {
 		sums = append(sums, NewSum(shape))
-		sums[len(sums)-1].AddGridRows(p.Rows.Steps, p.Threads, rows.Pick(part))
+		sums[len(sums)-1].AddGridRows(p.Rows.Steps, p.Threads, rows.pick(part))
 	}
 	return sums
 }

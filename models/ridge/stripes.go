@@ -34,7 +34,7 @@ func FitStripes(shape Shape, folds int, most int64,
 	size func(folds int, bytes int64) int64) (stripes []Stripe, bytes, least int64) {
 	largest := func(stripes []Stripe) (bytes int64) {
 		for _, s := range stripes {
-			bytes = max(bytes, size(s.Size(shape)))
+			bytes = max(bytes, size(s.size(shape)))
 		}
 		return bytes
 	}
@@ -73,8 +73,8 @@ func (s Stripe) Part(shape Shape, fold int) (first, end int) {
 	return first, end
 }
 
-// Size returns the number of folds that have parts in the stripe, and the bytes of their sums.
-func (s Stripe) Size(shape Shape) (folds int, bytes int64) {
+// size returns the number of folds that have parts in the stripe, and the bytes of their sums.
+func (s Stripe) size(shape Shape) (folds int, bytes int64) {
 	parts := NumParts(shape)
 	for f := s.First / parts; f*parts < s.End; f++ {
 		folds++

@@ -25,7 +25,7 @@ func TestStripesHaveEveryPartOnce(t *testing.T) {
 				at := 0
 				var bytes int64
 				for _, s := range stripes {
-					held, own := s.Size(shape)
+					held, own := s.size(shape)
 					bytes += own
 					if s.First != at || s.End <= s.First || n <= folds && (s.First%parts != 0 || s.End%parts != 0) || held < 1 ||
 						n > folds && held != 1 {

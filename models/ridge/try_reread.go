@@ -23,7 +23,7 @@ func (p *solve) rereads() bool {
 func outline(shape Shape) *Sum {
 	s, l := NewPartSum(shape, 0, 1), LayoutOf(shape)
 	s.tiles = l.tiles(func(part int) bool {
-		_, ok := l.Diagonal(part)
+		_, ok := l.diagonal(part)
 		return ok
 	})
 	s.cross = make([]float64, shape.Dim*shape.width())

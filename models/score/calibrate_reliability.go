@@ -51,15 +51,15 @@ type Reliability struct {
 	floored        int64        // rows whose class has a probability below LeastProbability
 }
 
-// MaxBins is the largest number of bins. 10 and 15 are customary.
-const MaxBins = 1000
+// maxBins is the largest number of bins. 10 and 15 are customary.
+const maxBins = 1000
 
 // LeastProbability replaces smaller probabilities in logarithms.
 const LeastProbability = 1e-7
 
-// NewReliability returns the reliability of no rows. It panics unless outputs ≥ 2 and 1 ≤ bins ≤ MaxBins.
+// NewReliability returns the reliability of no rows. It panics unless outputs ≥ 2 and 1 ≤ bins ≤ 1,000.
 func NewReliability(outputs, bins int) *Reliability {
-	if outputs < 2 || bins < 1 || bins > MaxBins {
+	if outputs < 2 || bins < 1 || bins > maxBins {
 		panic("calibrate: reliability without outputs or bins")
 	}
 	counts := func() []int64 { return make([]int64, bins) }
@@ -205,7 +205,7 @@ func (r *Reliability) Tests(effective float64) Tests {
 
 // Code codes the number of outputs and of bins, the bins, and the sums.
 func (r *Reliability) Code(c *wire.Coder) {
-	outputs, bins := c.Int(r.outputs, MaxOutputs), c.Int(len(r.rows), MaxBins)
+	outputs, bins := c.Int(r.outputs, maxOutputs), c.Int(len(r.rows), maxBins)
 	if c.Check(outputs >= 2 && bins >= 1); c.Reading() {
 		*r = *NewReliability(outputs, bins)
 	}

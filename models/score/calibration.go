@@ -26,16 +26,16 @@ type CalibrationCurve struct {
 	Probability []float64 `json:"probability,omitempty"`
 }
 
-// MaxOutputs is the largest number of outputs.
-const MaxOutputs = loss.MaxOutputs
+// maxOutputs is the largest number of outputs.
+const maxOutputs = loss.MaxOutputs
 
 // Validate returns an error that names the invalid curve.
 func (c *Calibration) Validate() error {
 	if c.Method != Platt && c.Method != Isotonic {
 		return fmt.Errorf("calibrate: unknown method %.40q; have %s, %s", c.Method, Platt, Isotonic)
 	}
-	if len(c.Curves) < 2 || len(c.Curves) > MaxOutputs {
-		return fmt.Errorf("calibrate: %d curves, want 2 to %d", len(c.Curves), MaxOutputs)
+	if len(c.Curves) < 2 || len(c.Curves) > maxOutputs {
+		return fmt.Errorf("calibrate: %d curves, want 2 to %d", len(c.Curves), maxOutputs)
 	}
 	for o := range c.Curves {
 		if err := c.Curves[o].validate(c.Method); err != nil {
@@ -125,6 +125,9 @@ func SoftmaxProbabilities(dst, scores []float32, weights []float64, n, k int) {
 // Likeliest stores in dst for each of n rows the class with the largest probability, times its weight if
 // weights is not nil. Of several, it is the one with the largest score; of several of those, the first.
 // Probabilities and scores are row-major with k numbers per row. It panics if a slice is too short.
+//
+// The class with the largest score need not be the most probable one, because curves of classes may cross.
+// Isotonic curves have steps, and often give equal probabilities.
 func Likeliest(dst []int32, weights []float64, probabilities, scores []float32, n, k int) {
 	if len(dst) < n || len(probabilities) < n*k || len(scores) < n*k {
 		panic("score: probabilities: slice too short")

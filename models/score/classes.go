@@ -22,16 +22,16 @@ import (
 // for such a row is wrong.
 const Unseen = -1
 
-// MaxConfusion is the largest number of classes for which confusions are counted pair by pair, in at most 8
+// maxConfusion is the largest number of classes for which confusions are counted pair by pair, in at most 8
 // MiB. With more classes, only the number of rows is counted for which a class was true, predicted, and
 // both.
-const MaxConfusion = 1000
+const maxConfusion = 1000
 
 // Classes counts the predictions of a classifier with k classes. Create it with
 // NewClasses. It is not safe for concurrent use.
 type Classes struct {
 	k      int
-	pairs  []int64  // (k+1)×k, truth by prediction, the last row for Unseen; nil if k > MaxConfusion
+	pairs  []int64  // (k+1)×k, truth by prediction, the last row for Unseen; nil if k > maxConfusion
 	totals []totals // of each class, if there are no pairs
 	unseen int64    // rows of unseen classes, if there are no pairs
 }
@@ -53,7 +53,7 @@ func NewClasses(k int) *Classes {
 		panic("score: number of classes out of range")
 	}
 	c := &Classes{k: k}
-	if k <= MaxConfusion {
+	if k <= maxConfusion {
 		c.pairs = make([]int64, (k+1)*k)
 	} else {
 		c.totals = make([]totals, k)
@@ -179,7 +179,7 @@ type ClassReport struct {
 	// 30 classes.
 	Confusion [][]int64 `json:"confusion,omitempty"`
 	// Worst lists the pairs of classes that are confused most often, worst first. It replaces Confusion
-	// from 31 to MaxConfusion classes.
+	// from 31 to 1,000 classes.
 	Worst []Confused `json:"worst,omitempty"`
 }
 

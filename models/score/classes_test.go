@@ -40,7 +40,7 @@ func count(k int, p []pair) *Classes {
 
 func TestClassCountsDoNotDependOnTheCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, k := range []int{1, 2, 10, 31, MaxConfusion + 1} {
+	for _, k := range []int{1, 2, 10, 31, maxConfusion + 1} {
 		p := randomPairs(r, 500, k)
 		whole := count(k, p)
 		for range 5 {
@@ -72,7 +72,7 @@ func TestClassCountsDoNotDependOnTheCut(t *testing.T) {
 
 func TestClassReportEqualsTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	for _, k := range []int{1, 2, 7, 40, MaxConfusion + 1} {
+	for _, k := range []int{1, 2, 7, 40, maxConfusion + 1} {
 		p := randomPairs(r, 300, k)
 		got := count(k, p).Report(nil)
 		var right, unseen, present, precision, recall, f1, balanced, rated float64
@@ -231,7 +231,7 @@ func TestWrongUseOfClassesPanics(t *testing.T) {
 
 func TestDamagedClassCountsAreRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
-	for _, k := range []int{3, MaxConfusion + 1} {
+	for _, k := range []int{3, maxConfusion + 1} {
 		good := wire.Marshal(count(k, randomPairs(r, 50, k)))
 		if wire.Unmarshal(new(Classes), good) != nil {
 			t.Fatal("refused")
@@ -253,7 +253,7 @@ func TestDamagedClassCountsAreRefused(t *testing.T) {
 }
 
 func TestContradictoryTotalsAreRefused(t *testing.T) {
-	const k = MaxConfusion + 1
+	const k = maxConfusion + 1
 	for name, change := range map[string]func(*Classes){
 		"none":                   func(c *Classes) {},
 		"more hits than rows":    func(c *Classes) { c.totals[0] = totals{1, 2, 2}; c.totals[1].truth++ },
@@ -271,7 +271,7 @@ func TestContradictoryTotalsAreRefused(t *testing.T) {
 
 func FuzzClassesUnmarshalBinary(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 5))
-	for _, k := range []int{1, 3, MaxConfusion + 1} {
+	for _, k := range []int{1, 3, maxConfusion + 1} {
 		f.Add(wire.Marshal(count(k, randomPairs(r, 20, k))))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -8,19 +8,19 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// ConformalCells is the number of different scores that Conformal distinguishes.
-const ConformalCells = 1 << 16
+// conformalCells is the number of different scores that Conformal distinguishes.
+const conformalCells = 1 << 16
 
 // Conformal counts conformity scores of held-out rows, for intervals and sets with a given coverage (Vovk,
 // Gammerman and Shafer 2005). The larger a score, the less usual is the row. The counts do not depend on
 // the order of the rows. Create it with NewConformal.
 type Conformal struct {
 	rows   int64 // rows that count at least once
-	scores Ranks
+	scores ranks
 }
 
 // NewConformal returns counts of no rows.
-func NewConformal() *Conformal { return &Conformal{scores: *newRanks(ConformalCells)} }
+func NewConformal() *Conformal { return &Conformal{scores: *newRanks(conformalCells)} }
 
 // Add counts a row repeats times. A score that is not finite in float32 counts as the largest.
 func (c *Conformal) Add(score float64, repeats int64) {

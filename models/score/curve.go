@@ -9,10 +9,10 @@ import (
 
 // auc returns the area under the ROC curve of kind 1 against kind 0: the share of pairs, one row of each
 // kind, in which the row of kind 1 has the larger value; equal values count half (Mann and Whitney 1947).
-// It is 0 if a kind has no rows. The true area is within slack of it. slack is 0 if r is Exact, apart from
+// It is 0 if a kind has no rows. The true area is within slack of it. slack is 0 if r is exact, apart from
 // the rounding of the last division.
-func (r *Ranks) auc() (area, slack float64) {
-	n := r.Rows()
+func (r *ranks) auc() (area, slack float64) {
+	n := r.rows
 	if n[0] == 0 || n[1] == 0 {
 		return 0, 0
 	}
@@ -55,9 +55,9 @@ func (w *wide) float() float64 { return float64(float64(w.hi)*0x1p64) + float64(
 // averagePrecision returns Σ (R_i − R_{i−1})·P_i, with the different values as thresholds, from the largest
 // to the smallest. P_i is the share of kind 1 among the rows at or above threshold i, and R_i the share of
 // all rows of kind 1 that are at or above it. The true value is between low and high. All three are equal
-// if r is Exact, apart from rounding, and 0 if no row is of kind 1.
-func (r *Ranks) averagePrecision() (mean, low, high float64) {
-	n := r.Rows()
+// if r is exact, apart from rounding, and 0 if no row is of kind 1.
+func (r *ranks) averagePrecision() (mean, low, high float64) {
+	n := r.rows
 	if n[1] == 0 {
 		return 0, 0, 0
 	}
@@ -85,10 +85,10 @@ func (r *Ranks) averagePrecision() (mean, low, high float64) {
 	return mean / p, low / p, high / p
 }
 
-// Quantile returns the smallest value, of either kind, such that at least the share q of the rows is not
-// above it. The value is between low and high, which are equal if r is Exact, and 0 without rows. Quantile
+// quantile returns the smallest value, of either kind, such that at least the share q of the rows is not
+// above it. The value is between low and high, which are equal if r is exact, and 0 without rows. quantile
 // panics unless 0 < q ≤ 1.
-func (r *Ranks) Quantile(q float64) (low, high float32) {
+func (r *ranks) quantile(q float64) (low, high float32) {
 	if !(q > 0 && q <= 1) {
 		panic("score: quantile out of range")
 	}
@@ -113,8 +113,8 @@ const fewRanked = 100
 //	s₁²/n₁ + s₀²/n₀,   where s² is the variance of the share of rows of the other kind that a row precedes,
 //
 // and quantiles of Student's t (Welch). Without rows of both kinds it is 0 to 1.
-func (r *Ranks) areaInterval(effective float64) (low, high float64) {
-	n := r.Rows()
+func (r *ranks) areaInterval(effective float64) (low, high float64) {
+	n := r.rows
 	if n[0] == 0 || n[1] == 0 {
 		return 0, 1
 	}
@@ -199,7 +199,7 @@ func (r *Ranking) Curves(points int) (all []Curve) {
 		if r.k == 2 {
 			class, of = r.positive, &r.ranks[len(r.ranks)-1]
 		}
-		if n := of.Rows(); n[0] > 0 && n[1] > 0 {
+		if n := of.rows; n[0] > 0 && n[1] > 0 {
 			area, _ := of.auc()
 			all = append(all, Curve{class, area, of.curve(points)})
 		}
@@ -211,8 +211,8 @@ func (r *Ranking) Curves(points int) (all []Curve) {
 }
 
 // curve returns points at about equal distances along the ROC curve.
-func (r *Ranks) curve(points int) []CurvePoint {
-	n := r.Rows()
+func (r *ranks) curve(points int) []CurvePoint {
+	n := r.rows
 	r.flush()
 	all := []CurvePoint{{Threshold: math.Inf(1), Precision: 1}}
 	var above [2]int64

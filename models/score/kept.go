@@ -10,11 +10,11 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// KeptBytes is about the most memory for the rows of a Kept.
-const KeptBytes = 8 << 20
+// keptBytes is about the most memory for the rows of a Kept.
+const keptBytes = 8 << 20
 
 // MostKept returns the number of rows that Kept keeps if each has that many scores.
-func MostKept(scores int) int { return max(1, KeptBytes/(4*scores+keptRowBytes)) }
+func MostKept(scores int) int { return max(1, keptBytes/(4*scores+keptRowBytes)) }
 
 const keptRowBytes = 56 // of a row without its scores
 
@@ -88,7 +88,7 @@ func (k *Kept) Code(c *wire.Coder) {
 	if !c.Reading() {
 		k.trim()
 	}
-	k.outputs, k.fits = c.Int(k.outputs, MaxOutputs), c.Int(k.fits, math.MaxInt32)
+	k.outputs, k.fits = c.Int(k.outputs, maxOutputs), c.Int(k.fits, math.MaxInt32)
 	c.Counts(&k.all)
 	n := k.outputs * k.fits
 	c.Check(k.outputs >= 2 && k.fits >= 1)

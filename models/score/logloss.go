@@ -55,9 +55,6 @@ func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 	}
 }
 
-// Rows returns how many rows were added.
-func (l *LogLosses) Rows() int64 { return l.rows }
-
 // Of returns the log loss of a fit and its factor β. The loss is +Inf if the fit has scores that are not
 // finite, or if there are no rows.
 func (l *LogLosses) Of(fit int) (logLoss, factor float64) {

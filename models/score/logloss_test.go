@@ -56,7 +56,7 @@ func TestLogLossesEqualTwin(t *testing.T) {
 				best, at = sum/150, beta
 			}
 		}
-		if v, beta := got.Of(fit); math.Abs(v-best) > 1e-6*best || beta != at || got.Rows() != 150 {
+		if v, beta := got.Of(fit); math.Abs(v-best) > 1e-6*best || beta != at || got.rows != 150 {
 			t.Errorf("fit %d: %g at %g, want %g at %g", fit, v, beta, best, at)
 		}
 	}

@@ -25,7 +25,7 @@ var topped = [...]int{3, 5}
 type Ranking struct {
 	k         int
 	positive  int                // of two classes
-	ranks     []Ranks            // two classes: one or two; more classes: one for each, up to MaxRanked
+	ranks     []ranks            // two classes: one or two; more classes: one for each, up to MaxRanked
 	of        []int64            // ranked rows of each class, if there are ranks
 	notFinite int64              // rows with scores that are not finite
 	weight    int64              // number of rows, each as often as it counts
@@ -50,7 +50,7 @@ func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
 	r := &Ranking{k: k, positive: positive}
 	switch {
 	case k == 2:
-		r.ranks = []Ranks{*newRanks(cells)}
+		r.ranks = []ranks{*newRanks(cells)}
 		if probabilities {
 			r.ranks = append(r.ranks, *newRanks(cells))
 		}
@@ -206,14 +206,14 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 	}
 	for c := range ranks {
 		of := &ranks[c]
-		n := of.Rows()
+		n := of.rows
 		if n[0] == 0 || n[1] == 0 {
 			continue
 		}
 		a, s := of.auc()
 		m, l, h := of.averagePrecision()
 		area, slack, mean, low, high = area+a, slack+s, mean+m, low+l, high+h
-		exact = exact && of.Exact()
+		exact = exact && of.exact()
 		counted++
 		if r.k > 2 {
 			name := strconv.Itoa(c)
@@ -257,16 +257,16 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 func (r *Ranking) Code(c *wire.Coder) {
 	r.k = c.Int(r.k, schema.MaxClasses)
 	r.positive = c.Int(r.positive, 1)
-	ranks := c.Int(len(r.ranks), MaxRanked)
-	c.Check(r.k == 2 && (ranks == 1 || ranks == 2) || r.k > 2 && r.k <= MaxRanked && ranks == r.k ||
-		r.k > MaxRanked && ranks == 0)
+	lists := c.Int(len(r.ranks), MaxRanked)
+	c.Check(r.k == 2 && (lists == 1 || lists == 2) || r.k > 2 && r.k <= MaxRanked && lists == r.k ||
+		r.k > MaxRanked && lists == 0)
 	c.Counts(&r.weight, &r.notFinite, &r.top[0], &r.top[1])
 	c.Check(max(r.top[0], r.top[1]) <= r.weight)
 	if c.Reading() {
-		r.ranks, r.of = make([]Ranks, ranks), nil
+		r.ranks, r.of = make([]ranks, lists), nil
 	}
 	wire.Each(c, &r.of, MaxRanked, func(n *int64) { c.Counts(n) })
-	c.Check(len(r.of) == 0 && ranks == 0 || len(r.of) == r.k)
+	c.Check(len(r.of) == 0 && lists == 0 || len(r.of) == r.k)
 	for i := range r.ranks {
 		of := &r.ranks[i]
 		of.Code(c)

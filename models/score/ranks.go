@@ -7,11 +7,11 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// MaxCells is the largest number of different values that Ranks distinguishes, and the default. A cell
+// MaxCells is the largest number of different values that ranks distinguish, and the default. A cell
 // takes 24 bytes, and about 70 while rows are added.
 const MaxCells = 1 << 20
 
-// Ranks counts float32 values of two kinds in their order: scores of rows of a class and
+// ranks counts float32 values of two kinds in their order: scores of rows of a class and
 // of other rows, or errors. From the counts follow the area under a ROC curve, average
 // precision and quantiles.
 //
@@ -21,7 +21,7 @@ const MaxCells = 1 << 20
 // rows, however they were cut, ordered and merged.
 //
 // The zero value is empty, with the limit MaxCells. It is not safe for concurrent use.
-type Ranks struct {
+type ranks struct {
 	limit int      // of cells; 0 means MaxCells
 	shift uint     // bits dropped
 	cells []cell   // ascending by key
@@ -44,14 +44,14 @@ const tailRows = 1<<31 - 1
 
 // newRanks returns an empty count that distinguishes up to limit values. It panics unless
 // 2 ≤ limit ≤ MaxCells.
-func newRanks(limit int) *Ranks {
+func newRanks(limit int) *ranks {
 	if limit < 2 || limit > MaxCells {
 		panic("score: limit of ranks out of range")
 	}
-	return &Ranks{limit: limit}
+	return &ranks{limit: limit}
 }
 
-func (r *Ranks) most() int {
+func (r *ranks) most() int {
 	if r.limit == 0 {
 		return MaxCells
 	}
@@ -78,7 +78,7 @@ func value(key uint32) float32 {
 
 // Add counts rows ≥ 0 rows with the value v, of kind 0 or 1. It panics if v is not
 // finite.
-func (r *Ranks) Add(v float32, kind int, rows int64) {
+func (r *ranks) Add(v float32, kind int, rows int64) {
 	if v-v != 0 || rows < 0 {
 		panic("score: rank of a value that is not finite, or of negative rows")
 	}
@@ -96,7 +96,7 @@ func (r *Ranks) Add(v float32, kind int, rows int64) {
 
 // room makes room in the tail. The tail is sorted when it has an eighth of the limit, but at most the
 // larger of 2¹⁴ values and half of the cells.
-func (r *Ranks) room() {
+func (r *ranks) room() {
 	most := max(min(r.most()/8, 1<<14), len(r.cells)/2, 64)
 	if len(r.tail) < most {
 		r.tail = slices.Grow(r.tail, min(max(len(r.tail), 64), most-len(r.tail)))
@@ -106,7 +106,7 @@ func (r *Ranks) room() {
 }
 
 // flush moves the tail to the cells.
-func (r *Ranks) flush() {
+func (r *ranks) flush() {
 	if len(r.tail) == 0 {
 		return
 	}
@@ -133,7 +133,7 @@ func (r *Ranks) flush() {
 }
 
 // fit drops bits until there are no more cells than the limit.
-func (r *Ranks) fit() {
+func (r *ranks) fit() {
 	for len(r.cells) > r.most() {
 		r.cells = coarser(r.cells, 1)
 		r.shift++
@@ -159,7 +159,7 @@ func coarser(cells []cell, shift uint) []cell {
 }
 
 // Merge adds the rows of s. It panics if s has another limit.
-func (r *Ranks) Merge(s *Ranks) {
+func (r *ranks) Merge(s *ranks) {
 	if r.most() != s.most() {
 		panic("score: merge of ranks of different limits")
 	}
@@ -190,26 +190,23 @@ func (r *Ranks) Merge(s *Ranks) {
 	r.fit()
 }
 
-// Exact reports whether each value has its own cell.
-func (r *Ranks) Exact() bool {
+// exact reports whether each value has its own cell.
+func (r *ranks) exact() bool {
 	r.flush()
 	return r.shift == 0
 }
 
-// Rows returns the number of rows of each kind.
-func (r *Ranks) Rows() [2]int64 { return r.rows }
-
 // ranked returns the number of rows of both kinds.
-func (r *Ranks) ranked() int64 { return r.rows[0] + r.rows[1] }
+func (r *ranks) ranked() int64 { return r.rows[0] + r.rows[1] }
 
 // ends returns the smallest and the largest value of a cell.
-func (r *Ranks) ends(c cell) (low, high float32) {
+func (r *ranks) ends(c cell) (low, high float32) {
 	first := c.key << r.shift
 	return value(first), value(first | (1<<r.shift - 1))
 }
 
 // sortTail sorts the tail by order.
-func (r *Ranks) sortTail() {
+func (r *ranks) sortTail() {
 	if len(r.tail) < 256 {
 		slices.Sort(r.tail)
 		return
@@ -257,13 +254,13 @@ func (c *cell) form() uint64 {
 // Code codes the limit, the number of dropped bits and the number of cells. Each cell has 4 times the
 // difference of its key from the one before plus the code for its counts, and then the counts, all as
 // varints. Counts of the same rows have equal encodings.
-func (r *Ranks) Code(c *wire.Coder) {
+func (r *ranks) Code(c *wire.Coder) {
 	r.flush()
 	limit := c.Uvarint(uint64(r.most()), MaxCells)
 	shift := c.Uvarint(uint64(r.shift), 31)
 	cells := c.Uvarint(uint64(len(r.cells)), limit)
 	if c.Check(limit >= 2 && cells <= uint64(c.Left())); c.Reading() {
-		*r = Ranks{limit: int(limit), shift: uint(shift), cells: make([]cell, cells)}
+		*r = ranks{limit: int(limit), shift: uint(shift), cells: make([]cell, cells)}
 	}
 	key := uint64(0)
 	for i := range r.cells {

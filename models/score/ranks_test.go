@@ -38,7 +38,7 @@ func someRanked(r *rand.Rand, n int) []ranked {
 	return x
 }
 
-func ranksOf(limit int, x []ranked) *Ranks {
+func ranksOf(limit int, x []ranked) *ranks {
 	r := newRanks(limit)
 	for _, v := range x {
 		r.Add(v.v, v.kind, 1)
@@ -71,12 +71,12 @@ func TestRanksDoNotDependOnTheCut(t *testing.T) {
 			x := someRanked(r, n)
 			whole := ranksOf(limit, x)
 			want := wire.Marshal(whole)
-			if n == 20_000 && whole.Exact() != (limit == MaxCells) || len(whole.cells) > limit {
+			if n == 20_000 && whole.exact() != (limit == MaxCells) || len(whole.cells) > limit {
 				t.Fatalf("limit %d: %d cells without %d bits", limit, len(whole.cells), whole.shift)
 			}
 			for range 3 {
 				r.Shuffle(len(x), func(i, j int) { x[i], x[j] = x[j], x[i] })
-				parts := make([]*Ranks, 1+r.IntN(6))
+				parts := make([]*ranks, 1+r.IntN(6))
 				for i := range parts {
 					parts[i] = newRanks(limit)
 				}
@@ -84,7 +84,7 @@ func TestRanksDoNotDependOnTheCut(t *testing.T) {
 					parts[r.IntN(len(parts))].Add(v.v, v.kind, 1)
 				}
 				for len(parts) > 1 {
-					last := new(Ranks)
+					last := new(ranks)
 					if err := wire.Unmarshal(last, wire.Marshal(parts[len(parts)-1])); err != nil {
 						t.Fatal(err)
 					}
@@ -177,19 +177,19 @@ func TestScoresOfRanksEqualTwins(t *testing.T) {
 		if math.Abs(a-area) > 1e-15 || slack != 0 || math.Abs(p-precision) > 1e-13 || low != p || high != p {
 			t.Fatalf("area %g ± %g, want %g; precision %g, %g to %g, want %g", a, slack, area, p, low, high, precision)
 		}
-		if v, w := exact.Quantile(q); v != quantile || w != quantile {
+		if v, w := exact.quantile(q); v != quantile || w != quantile {
 			t.Fatalf("quantile %g: %g to %g, want %g", q, v, w, quantile)
 		}
 		for _, limit := range []int{2, 5, 20, 60} {
 			some := ranksOf(limit, x)
 			a, slack := some.auc()
-			if math.Abs(a-area) > slack+1e-15 || some.Exact() && slack > 0 {
+			if math.Abs(a-area) > slack+1e-15 || some.exact() && slack > 0 {
 				t.Fatalf("limit %d: area %g ± %g, which is %g", limit, a, slack, area)
 			}
 			if _, low, high := some.averagePrecision(); low > precision+1e-13 || high < precision-1e-13 {
 				t.Fatalf("limit %d: precision %g to %g, which is %g", limit, low, high, precision)
 			}
-			if low, high := some.Quantile(q); low > quantile || high < quantile {
+			if low, high := some.quantile(q); low > quantile || high < quantile {
 				t.Fatalf("limit %d: quantile %g to %g, which is %g", limit, low, high, quantile)
 			}
 		}
@@ -252,7 +252,7 @@ func TestRowsOfOneKindHaveNoArea(t *testing.T) {
 	if p, _, _ := ranksOf(2, []ranked{{1, 0}}).averagePrecision(); p != 0 {
 		t.Errorf("average precision %g", p)
 	}
-	if low, high := new(Ranks).Quantile(0.5); low != 0 || high != 0 {
+	if low, high := new(ranks).quantile(0.5); low != 0 || high != 0 {
 		t.Errorf("quantile of nothing: %g to %g", low, high)
 	}
 }
@@ -270,7 +270,7 @@ func TestRowsOfAValueAreRepetitions(t *testing.T) {
 		t.Error("not equal")
 	}
 	r.Add(5, 1, 3<<40)
-	if n := r.Rows(); n != [2]int64{6, 3 + 3<<40} {
+	if n := r.rows; n != [2]int64{6, 3 + 3<<40} {
 		t.Errorf("%d rows", n)
 	}
 	if a, _ := r.auc(); a < 0.99 {
@@ -317,7 +317,7 @@ func TestAreaIntervalsCover(t *testing.T) {
 			}
 			return float32(v)
 		}
-		of := func(ones, zeros int) *Ranks {
+		of := func(ones, zeros int) *ranks {
 			k := newRanks(5000)
 			for range ones {
 				k.Add(draw(c.shift, c.spread), 1, 1)
@@ -401,7 +401,7 @@ func TestBalancedAccuracyIntervalsCover(t *testing.T) {
 func TestDamagedRanksAreRefused(t *testing.T) {
 	good := wire.Marshal(ranksOf(50, someRanked(rand.New(rand.NewPCG(1, 1)), 200)))
 	for n := range good {
-		if wire.Unmarshal(new(Ranks), good[:n]) == nil {
+		if wire.Unmarshal(new(ranks), good[:n]) == nil {
 			t.Errorf("%d of %d bytes accepted", n, len(good))
 		}
 	}
@@ -419,7 +419,7 @@ func TestDamagedRanksAreRefused(t *testing.T) {
 		"overflow": append([]byte{50, 0, 1, bothCounts},
 			bytes.Repeat([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f}, 2)...),
 	} {
-		if wire.Unmarshal(new(Ranks), bad) == nil {
+		if wire.Unmarshal(new(ranks), bad) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -431,7 +431,7 @@ func FuzzRanksUnmarshalBinary(f *testing.F) {
 		f.Add(wire.Marshal(ranksOf(20, someRanked(r, n))))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var s Ranks
+		var s ranks
 		if wire.Unmarshal(&s, b) != nil {
 			return
 		}
@@ -443,7 +443,7 @@ func FuzzRanksUnmarshalBinary(f *testing.F) {
 		if !(a >= 0 && a <= 1 && slack >= 0 && low <= p && p <= high && high <= 1) {
 			t.Fatalf("area %g ± %g, precision %g, %g to %g", a, slack, p, low, high)
 		}
-		s.Quantile(0.5)
+		s.quantile(0.5)
 	})
 }
 
@@ -451,11 +451,11 @@ func TestWrongUseOfRanksPanics(t *testing.T) {
 	for name, f := range map[string]func(){
 		"one cell":      func() { newRanks(1) },
 		"many cells":    func() { newRanks(MaxCells + 1) },
-		"NaN":           func() { new(Ranks).Add(float32(math.NaN()), 0, 1) },
-		"infinite":      func() { new(Ranks).Add(float32(math.Inf(1)), 0, 1) },
-		"negative rows": func() { new(Ranks).Add(1, 0, -1) },
-		"merge":         func() { new(Ranks).Merge(newRanks(5)) },
-		"quantile":      func() { new(Ranks).Quantile(0) },
+		"NaN":           func() { new(ranks).Add(float32(math.NaN()), 0, 1) },
+		"infinite":      func() { new(ranks).Add(float32(math.Inf(1)), 0, 1) },
+		"negative rows": func() { new(ranks).Add(1, 0, -1) },
+		"merge":         func() { new(ranks).Merge(newRanks(5)) },
+		"quantile":      func() { new(ranks).quantile(0) },
 	} {
 		func() {
 			defer func() {
@@ -661,11 +661,11 @@ func BenchmarkRanksAdd(b *testing.B) {
 	for _, n := range []int{1000, 16_000, 250_000, 4_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
-			r, at := new(Ranks), 0
+			r, at := new(ranks), 0
 			for b.Loop() {
 				if at++; at == n {
 					r.flush()
-					r, at = new(Ranks), 0
+					r, at = new(ranks), 0
 				}
 				r.Add(rng.Float32(), at&1, 1)
 			}

@@ -12,8 +12,8 @@ import (
 const (
 	// MaxSlices is the largest number of values of a column that are distinguished.
 	MaxSlices = 512
-	// MaxSliceText is the length, in bytes, to which values are cut.
-	MaxSliceText = 256
+	// maxSliceText is the length, in bytes, to which values are cut.
+	maxSliceText = 256
 
 	sliceCells  = 1 << 12 // for the ranks of a slice
 	shownSlices = 50      // number of values in a report; the others are summed
@@ -32,7 +32,7 @@ type slice struct {
 	by     int64    // number of rows, each as often as it counts
 	square wide     // Σ of the squares of how often each row counts
 	each   []totals // of each class; rows of unseen classes are only in predicted
-	ranks  Ranks    // by the Margin of two classes
+	ranks  ranks    // by the Margin of two classes
 	scored int64    // rows with probabilities
 	loss   exact.Sum
 	errors Targets // of a regression
@@ -49,12 +49,12 @@ func NewSlices(classes int) *Slices {
 	})}
 }
 
-// SliceKey returns the key of a value: its first MaxSliceText bytes.
-func SliceKey(value string) string { return value[:min(len(value), MaxSliceText)] }
+// SliceKey returns the key of a value: its first 256 bytes.
+func SliceKey(value string) string { return value[:min(len(value), maxSliceText)] }
 
 // CodeSliceKey codes a SliceKey.
 func CodeSliceKey(c *wire.Coder) func(*string) {
-	return func(key *string) { c.Text(key, MaxSliceText) }
+	return func(key *string) { c.Text(key, maxSliceText) }
 }
 
 // slice returns the slice of a value, or nil if there are too many, and counts a row there rows times.
@@ -227,7 +227,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	_, bLow, bHigh := balanced(each)
 	bLow, bHigh = min(b, bLow), max(b, bHigh) // rounding of the counts may have moved the ends
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = &b, &bLow, &bHigh
-	if n := p.ranks.Rows(); n[0] > 0 && n[1] > 0 {
+	if n := p.ranks.rows; n[0] > 0 && n[1] > 0 {
 		a, _ := p.ranks.auc()
 		share := 1.0
 		if p.by != p.rows {

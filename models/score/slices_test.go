@@ -157,7 +157,7 @@ func TestSlicesAreBounded(t *testing.T) {
 	}
 	long := NewSlices(0)
 	long.AddTarget(string(make([]byte, 1000)), 1, 1, 1)
-	if n := len(long.Report("c").Slices[0].Value); n != MaxSliceText {
+	if n := len(long.Report("c").Slices[0].Value); n != maxSliceText {
 		t.Errorf("a text of %d bytes", n)
 	}
 }

@@ -16,7 +16,7 @@ type Targets struct {
 	max            float64   // max |r|
 	ratio          exact.Sum // Σ|r/y|
 	noRatio        int64     // rows without a ratio: the target is 0, or the ratio exceeds float32
-	errors         Ranks     // |r|, rounded to float32
+	errors         ranks     // |r|, rounded to float32
 }
 
 // newTargets returns empty Targets that distinguish up to that many errors for quantiles; see newRanks.
@@ -97,7 +97,7 @@ type TargetReport struct {
 }
 
 // ErrorQuantiles are quantiles of |r|, rounded to float32: the smallest error such that at least this
-// percentage of the rows does not exceed it. If there are more different errors than cells of Ranks,
+// percentage of the rows does not exceed it. If there are more different errors than cells of ranks,
 // each is an upper bound, above the quantile by at most QuantileSlack.
 type ErrorQuantiles struct {
 	P50           float64 `json:"p50_error"`
@@ -129,7 +129,7 @@ func (t *Targets) Report() TargetReport {
 		share float64
 		to    *float64
 	}{{0.5, &r.P50}, {0.9, &r.P90}, {0.95, &r.P95}, {0.99, &r.P99}} {
-		low, high := t.errors.Quantile(p.share)
+		low, high := t.errors.quantile(p.share)
 		*p.to = float64(high)
 		r.QuantileSlack = max(r.QuantileSlack, float64(high)-float64(low))
 	}
@@ -160,7 +160,7 @@ func (t *Targets) Code(c *wire.Coder) {
 	if !c.Reading() {
 		return
 	}
-	c.Check(t.noRatio <= t.rows && (t.rows > 0 || t.n == 0) && t.errors.Rows() == [2]int64{t.n, 0})
+	c.Check(t.noRatio <= t.rows && (t.rows > 0 || t.n == 0) && t.errors.rows == [2]int64{t.n, 0})
 	c.Check(len(t.errors.cells) == 0 || t.errors.cells[0].key<<t.errors.shift|(1<<t.errors.shift-1) >= order(0))
 	c.Check(t.max >= 0 && t.max <= math.MaxFloat32 && !math.Signbit(t.max))
 	c.Check(t.y2.Sign() >= 0 && t.r2.Sign() >= 0 && t.abs.Sign() >= 0 && t.ratio.Sign() >= 0 &&

@@ -20,8 +20,8 @@ const (
 	ByBalanced Criterion = "balanced"
 )
 
-// Criteria lists all criteria.
-var Criteria = []string{string(ByError), string(ByF1), string(ByBalanced)}
+// criteria lists all criteria.
+var criteria = []string{string(ByError), string(ByF1), string(ByBalanced)}
 
 // Validate returns an error if the criterion does not exist.
 func (c Criterion) Validate() error {
@@ -29,8 +29,8 @@ func (c Criterion) Validate() error {
 	case ByError, ByF1, ByBalanced:
 		return nil
 	}
-	return fmt.Errorf("score: unknown criterion %.40q%s; have %s", string(c), option.DidYouMean(string(c), Criteria),
-		strings.Join(Criteria, ", "))
+	return fmt.Errorf("score: unknown criterion %.40q%s; have %s", string(c), option.DidYouMean(string(c), criteria),
+		strings.Join(criteria, ", "))
 }
 
 // value returns the criterion for n rows of each kind, with above of them at or above a threshold. Both kinds
@@ -50,7 +50,7 @@ func (c Criterion) value(above, n [2]int64) float64 {
 // bestThreshold returns the threshold with the largest criterion, if rows at or above it are assigned to
 // kind 1. Of several it is the largest. It is the smallest value of a cell. Both results are 0 if a kind
 // has no rows.
-func (r *Ranks) bestThreshold(by Criterion) (threshold, best float64) {
+func (r *ranks) bestThreshold(by Criterion) (threshold, best float64) {
 	place, best := r.best(by)
 	if place < 0 {
 		return 0, 0
@@ -60,9 +60,9 @@ func (r *Ranks) bestThreshold(by Criterion) (threshold, best float64) {
 }
 
 // best returns the index of the cell that begins at bestThreshold; −1 if a kind has no rows.
-func (r *Ranks) best(by Criterion) (place int, best float64) {
+func (r *ranks) best(by Criterion) (place int, best float64) {
 	place = -1
-	n := r.Rows()
+	n := r.rows
 	if n[0] == 0 || n[1] == 0 {
 		return place, 0
 	}
@@ -81,7 +81,7 @@ func (r *Ranks) best(by Criterion) (place int, best float64) {
 
 // middle returns the middle between the smallest value of a cell and the largest value below it. As a
 // threshold it divides the rows in the same way.
-func (r *Ranks) middle(place int) float32 {
+func (r *ranks) middle(place int) float32 {
 	low, _ := r.ends(r.cells[place])
 	if place == 0 {
 		return low
@@ -95,7 +95,7 @@ func (r *Ranks) middle(place int) float32 {
 
 // above returns the number of rows of each kind at or above a threshold. A cell that contains the threshold
 // counts as below.
-func (r *Ranks) above(threshold float32) (n [2]int64) {
+func (r *ranks) above(threshold float32) (n [2]int64) {
 	r.flush()
 	for i := len(r.cells) - 1; i >= 0; i-- {
 		if low, _ := r.ends(r.cells[i]); low < threshold {
@@ -113,18 +113,18 @@ const HalfCells = 1 << 16
 // Halves counts values of two kinds, separately in two halves of the rows, so that a threshold chosen by
 // one half can be judged by the other. The counts do not depend on the order of the rows. Create it with
 // NewHalves.
-type Halves struct{ half [2]Ranks }
+type Halves struct{ half [2]ranks }
 
 // NewHalves returns empty halves.
-func NewHalves() *Halves { return &Halves{[2]Ranks{*newRanks(HalfCells), *newRanks(HalfCells)}} }
+func NewHalves() *Halves { return &Halves{[2]ranks{*newRanks(HalfCells), *newRanks(HalfCells)}} }
 
-// Add counts rows with the value v in a half, 0 or 1, as Ranks.Add does.
+// Add counts rows with the value v in a half, 0 or 1, as ranks.Add does.
 func (h *Halves) Add(half int, v float32, kind int, rows int64) { h.half[half].Add(v, kind, rows) }
 
 // Rows returns the number of rows of each kind.
 func (h *Halves) Rows() (n [2]int64) {
 	for i := range h.half {
-		for kind, rows := range h.half[i].Rows() {
+		for kind, rows := range h.half[i].rows {
 			n[kind] += rows
 		}
 	}
@@ -149,7 +149,7 @@ func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expecte
 	all := newRanks(HalfCells)
 	var above, usually [2]int64
 	for i := range h.half {
-		if n := h.half[i].Rows(); n[0] == 0 || n[1] == 0 {
+		if n := h.half[i].rows; n[0] == 0 || n[1] == 0 {
 			rows := h.Rows()
 			return 0, 0, 0, fmt.Errorf("score: %d and %d held-out rows of the two classes are too few to choose a threshold; "+
 				"use more rows, fewer folds, or give a number", rows[0], rows[1])

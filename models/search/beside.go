@@ -218,7 +218,7 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 	}
 	best := field[0]
 	at := slices.IndexFunc(field, func(e *entry) bool {
-		return e.View == best.View && e.Metric == Diagonal && e.judged != nil
+		return e.View == best.View && e.Metric == diagonalMetric && e.judged != nil
 	})
 	if at >= 0 {
 		if pairs := r.pairs(best.View, field[at].metric, l); pairs != nil {

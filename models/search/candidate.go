@@ -19,9 +19,9 @@ type View struct {
 
 // Metrics.
 const (
-	NoMetric = ""         // the distance of the kernel
-	Diagonal = "diagonal" // columns are scaled by their importance
-	Full     = "full"     // rows are multiplied by a matrix
+	noMetric       = ""         // the distance of the kernel
+	diagonalMetric = "diagonal" // columns are scaled by their importance
+	fullMetric     = "full"     // rows are multiplied by a matrix
 )
 
 // Candidate is a choice of features.
@@ -30,7 +30,7 @@ type Candidate struct {
 	Kernel string `json:"kernel"`
 	// Width is a multiple of the median distance of rows in the view and the metric.
 	Width float64 `json:"width"`
-	// Metric is the kind of the learned metric, NoMetric, Diagonal or Full, and Rounds how often it was learned.
+	// Metric is the kind of the learned metric, "diagonal", "full" or "" for none, and Rounds how often it was learned.
 	Metric string `json:"metric,omitempty"`
 	Rounds int    `json:"rounds,omitempty"`
 	// Products says that the first metric comes from products of two columns (package pairs); Rounds follow it.
@@ -50,7 +50,7 @@ type Candidate struct {
 func (c Candidate) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, width %.3g", c.View, c.Kernel, c.Width)
-	if c.Metric != NoMetric {
+	if c.Metric != noMetric {
 		fmt.Fprintf(&b, ", %s metric", c.Metric)
 		if c.Rounds > 1 {
 			fmt.Fprintf(&b, " (%d rounds)", c.Rounds)
@@ -79,9 +79,9 @@ func (c Candidate) String() string {
 func (c Candidate) complexity() int {
 	n := 0
 	switch c.Metric {
-	case Diagonal:
+	case diagonalMetric:
 		n = 10 + c.Rounds
-	case Full:
+	case fullMetric:
 		n = 20 + c.Rounds
 	}
 	switch c.View {

@@ -66,7 +66,7 @@ func (e *entry) drawMatrix(l *level, recipe features.Recipe, x *scaled, s *scrat
 	_, out := made.Dims()
 	phi := make([]float32, n*out)
 	made.Apply(phi, l.rows.of(x.x, x.d), n)
-	e.matrix = &KernelMatrix{l.rows, n, grow(&s.all, triangle(n))}
+	e.matrix = &kernelMatrix{l.rows, n, grow(&s.all, triangle(n))}
 	clear(e.matrix.K)
 	block := make([]float32, n*min(out, drawnBlock))
 	for lo := 0; lo < out; lo += drawnBlock {

@@ -40,7 +40,7 @@ type exact struct {
 }
 
 // newExact prepares a fit to the rows train, in ascending order. s is memory.
-func newExact(all *KernelMatrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
+func newExact(all *kernelMatrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
 	n, m, k := len(train), len(judge), l.outputs
 	e := &exact{labels: l, train: train, judged: m, threads: threads, k: grow(&s.k, n*n), cross: grow(&s.cross, m*n),
 		square: grow(&s.square, n*n), y: make([]float64, n*k), mean: make([]float64, k)}

@@ -9,7 +9,7 @@ import (
 )
 
 // whole returns all rows of a pilot.
-func whole(p *Pilot) *RadialRows { return newRadialRows(p.N, func(int) bool { return true }) }
+func whole(p *Pilot) *radialRows { return newRadialRows(p.N, func(int) bool { return true }) }
 
 // Fits with features tend to the exact fit as the number of features grows.
 func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {

@@ -149,7 +149,7 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 		if err != nil {
 			return err
 		}
-		of := newKernelMatrix(fourier.GaussianAt, p.rows.between(kernel.Euclidean, m.RadialRows, threads),
+		of := newKernelMatrix(fourier.GaussianAt, p.rows.between(kernel.Euclidean, m.radialRows, threads),
 			float64(e.Pair*median), grow(&s.beside, len(m.K)))
 		for i, v := range of.K {
 			m.K[i] += v

@@ -13,8 +13,8 @@ const (
 	// most maxLevels.
 	maxLevels  = 1024
 	someLevels = 256
-	// RowsPerLevel is the smallest mean number of rows per level, fewLevels the smallest number of levels.
-	RowsPerLevel = 2
+	// rowsPerLevel is the smallest mean number of rows per level, fewLevels the smallest number of levels.
+	rowsPerLevel = 2
 	fewLevels    = 3
 	// linearSteps and linearRidge are the steps and the ridge of the linear fit whose residuals may jump.
 	linearSteps = 20
@@ -33,14 +33,14 @@ func jumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 		values[i] = x[i*d+j]
 	}
 	// A column that measures mostly has too many values among some of the rows already.
-	some := slices.Clone(values[:min(n, RowsPerLevel*most)])
+	some := slices.Clone(values[:min(n, rowsPerLevel*most)])
 	slices.Sort(some)
-	if rows := len(some); RowsPerLevel*len(slices.Compact(some)) > rows {
+	if rows := len(some); rowsPerLevel*len(slices.Compact(some)) > rows {
 		return preprocess.BinColumn{}, false
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
-	if len(values) < fewLevels || len(values) > most || RowsPerLevel*len(values) > n {
+	if len(values) < fewLevels || len(values) > most || rowsPerLevel*len(values) > n {
 		return preprocess.BinColumn{}, false
 	}
 	return preprocess.BinColumn{Index: j, Cuts: values[1:]}, true

@@ -86,7 +86,7 @@ func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, re
 	if err != nil {
 		return at, nil, err
 	}
-	of := landmarks.Distinct((&RadialRows{rows: rows}).of(x.x, x.d), len(rows), x.d, mostLandmarks(out, len(rows)))
+	of := landmarks.Distinct((&radialRows{rows: rows}).of(x.x, x.d), len(rows), x.d, mostLandmarks(out, len(rows)))
 	sum, release, err := landmarks.Hold(of)
 	return landmarks.Recipe{Of: kernel, Out: of.Count, SHA256: sum}, release, err
 }

@@ -174,7 +174,7 @@ func (r *runner) levels(s *scaled) preprocess.BinLevels {
 // MoreColumns returns an upper bound on the numbers that a view with levels adds to each row, for a pilot of n
 // rows of d numbers.
 func MoreColumns(n, d int) int {
-	return min(mostJumpLevels(n), d*(n/RowsPerLevel)) + differences.Most(d)
+	return min(mostJumpLevels(n), d*(n/rowsPerLevel)) + differences.Most(d)
 }
 
 // levelsFor returns the view with levels in which metrics are learned, in addition to the view of the best

@@ -94,7 +94,7 @@ func TestLevelsAreFoundAmongManyColumns(t *testing.T) {
 	o.Views, o.Levels = []View{{Name: standardView,
 		Steps: []features.Recipe{preprocess.NewStandard(mean, variance)}}}, func(int) bool { return true }
 	r := run(t, p, o)
-	if r.Chosen.View != levelsView || r.Chosen.Metric == NoMetric || r.Chosen.Loss > 0.05 {
+	if r.Chosen.View != levelsView || r.Chosen.Metric == noMetric || r.Chosen.Loss > 0.05 {
 		t.Errorf("chose %v, loss %.4f", r.Chosen.Candidate, r.Chosen.Loss)
 	}
 }

@@ -31,8 +31,8 @@ func TestSimplestIsWithinHalfAStandardErrorOfTheBest(t *testing.T) {
 		return &entry{Candidate: c, judged: &judged{loss: loss, weight: float64(len(loss))}}
 	}
 	r := &runner{pilot: &Pilot{N: fewest}, standard: &entry{}}
-	best := entryOf(Candidate{Metric: Full, Rounds: 1, Width: 1}, 1, 1, 1, 1)
-	close := entryOf(Candidate{Metric: Diagonal, Rounds: 1, Width: 1}, 0.8, 1.3, 0.8, 1.2)
+	best := entryOf(Candidate{Metric: fullMetric, Rounds: 1, Width: 1}, 1, 1, 1, 1)
+	close := entryOf(Candidate{Metric: diagonalMetric, Rounds: 1, Width: 1}, 0.8, 1.3, 0.8, 1.2)
 	far := entryOf(Candidate{Width: 1}, 1.3, 1.31, 1.3, 1.29)
 	if got := r.simplest([]*entry{best, close, far}); got != close {
 		t.Errorf("chose %v", got.Candidate)

@@ -108,7 +108,7 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 	if smooth >= 0 && field[smooth].View != views[0] {
 		views = append(views, field[smooth].View)
 	}
-	kinds, levels := []string{Diagonal, Full}, r.levelsFor(field)
+	kinds, levels := []string{diagonalMetric, fullMetric}, r.levelsFor(field)
 	for _, v := range views {
 		var err error
 		if field, err = r.metricsIn(ctx, v, kinds, field, l); err != nil {
@@ -126,7 +126,7 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 // better.
 func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, field []*entry,
 	l *level) ([]*entry, error) {
-	first, leader := r.plain(field, view), view == field[0].View && field[0].Metric == NoMetric
+	first, leader := r.plain(field, view), view == field[0].View && field[0].Metric == noMetric
 	if first == nil {
 		of := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
 		if at := slices.IndexFunc(field, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
@@ -145,8 +145,8 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, fie
 	}
 	kernels := r.kernelsFor(field, first, l.exact || !leader)
 	for _, kind := range kinds {
-		beaten := field[0].Metric != NoMetric && field[0].View != view
-		if kind == Full && (beaten || r.views[view].d > fullColumns) {
+		beaten := field[0].Metric != noMetric && field[0].View != view
+		if kind == fullMetric && (beaten || r.views[view].d > fullColumns) {
 			continue
 		}
 		var err error
@@ -238,7 +238,7 @@ func (r *runner) kernelsFor(field []*entry, first *entry, few bool) []string {
 // plain returns the best smooth candidate without a metric in a view; nil if there is none.
 func (r *runner) plain(field []*entry, view string) *entry {
 	for _, e := range field {
-		if e.judged != nil && e.View == view && e.Metric == NoMetric && r.smooth(e) {
+		if e.judged != nil && e.View == view && e.Metric == noMetric && r.smooth(e) {
 			return e
 		}
 	}
@@ -270,7 +270,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 	found[len(errs)] = &learned{later: func() (*learned, error) { return r.learn(&from, kind, len(errs), l, threads) }}
 	var next []*entry
 	for _, k := range kernels {
-		if kind == Full && r.kernels[k].distance != kernel.Euclidean {
+		if kind == fullMetric && r.kernels[k].distance != kernel.Euclidean {
 			continue
 		}
 		widths := []float64{parent.Width}
@@ -336,7 +336,7 @@ func (r *runner) learn(parent *entry, kind string, part int, l *level, threads i
 	if err != nil {
 		return nil, err
 	}
-	if kind == Diagonal {
+	if kind == diagonalMetric {
 		d, err := root.Diagonal(waves.Diagonal(f.sum, model.W, f.options.Step, f.options.Ranges, threads))
 		return &learned{recipe: d}, err
 	}

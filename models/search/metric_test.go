@@ -32,7 +32,7 @@ func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, view := range []string{"clipped", "none"} {
-		for _, kind := range []string{Diagonal, Full} {
+		for _, kind := range []string{diagonalMetric, fullMetric} {
 			if !slices.ContainsFunc(field, func(e *entry) bool { return e.View == view && e.Metric == kind && e.judged != nil }) {
 				t.Errorf("no %s metric was tried in the view %s", kind, view)
 			}
@@ -48,7 +48,7 @@ func TestRoughKernelsAloneGetAMetric(t *testing.T) {
 		o := options(p)
 		o.Kernels = []kernel.Options{k}
 		r := run(t, p, o)
-		if r.Chosen.Kernel != KernelName(k) || r.Chosen.Metric == NoMetric || r.Chosen.Loss > 0.7*r.Default.Loss {
+		if r.Chosen.Kernel != KernelName(k) || r.Chosen.Metric == noMetric || r.Chosen.Loss > 0.7*r.Default.Loss {
 			t.Errorf("%s: chose %v with loss %.4f, the default has %.4f", KernelName(k), r.Chosen.Candidate, r.Chosen.Loss,
 				r.Default.Loss)
 		}

@@ -42,7 +42,7 @@ func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*ent
 	}
 	var first []*entry
 	for _, w := range firstWidths {
-		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: Diagonal, Products: true}
+		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: diagonalMetric, Products: true}
 		first = append(first, &entry{Candidate: c, start: coarse, metric: found})
 	}
 	if err := r.tryAll(ctx, first, l); err != nil {
@@ -52,7 +52,7 @@ func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*ent
 	order(first)
 	var err error
 	if first[0].judged != nil && first[0].mean() < worth*best.mean() {
-		field, err = r.rounds(ctx, first[0], Diagonal, r.kernelsFor(field, smooth, l.exact), field, l)
+		field, err = r.rounds(ctx, first[0], diagonalMetric, r.kernelsFor(field, smooth, l.exact), field, l)
 	}
 	order(field)
 	return field, err
@@ -83,7 +83,7 @@ func (r *runner) weighs(field []*entry, view string, weights []float64) bool {
 	best := func(metric string) int {
 		return slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && e.View == view && e.Metric == metric })
 	}
-	at, plain := best(Diagonal), best(NoMetric)
+	at, plain := best(diagonalMetric), best(noMetric)
 	if at < 0 || plain < 0 || !(field[at].mean() < worth*field[plain].mean()) {
 		return false
 	}

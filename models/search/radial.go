@@ -2,17 +2,17 @@ package search
 
 import "github.com/bochner-ml/bochner/internal/blas"
 
-// KernelMatrix is a symmetric kernel matrix of some rows.
-type KernelMatrix struct {
-	*RadialRows
+// kernelMatrix is a symmetric kernel matrix of some rows.
+type kernelMatrix struct {
+	*radialRows
 	N int       // rows
 	K []float64 // lower triangle
 }
 
 // newKernelMatrix computes the matrix of a kernel (see fourier.Radial) at a width, from the distances d. It
 // stores it in k, which has triangle(d.N) numbers.
-func newKernelMatrix(at func(t []float64), d *Distances, width float64, k []float64) *KernelMatrix {
-	m := &KernelMatrix{d.RadialRows, d.N, k}
+func newKernelMatrix(at func(t []float64), d *distances, width float64, k []float64) *kernelMatrix {
+	m := &kernelMatrix{d.radialRows, d.N, k}
 	inverse := 1 / width
 	for i := range d.N {
 		row := k[triangle(i):][:i+1]
@@ -29,7 +29,7 @@ func newKernelMatrix(at func(t []float64), d *Distances, width float64, k []floa
 const productRows = 256
 
 // addProducts adds the inner products of the rows of phi (N×d) to the matrix.
-func (m *KernelMatrix) addProducts(phi []float32, d, threads int) {
+func (m *kernelMatrix) addProducts(phi []float32, d, threads int) {
 	const block = productRows
 	rows, sums := make([]float64, len(phi)), make([]float64, block*m.N)
 	for i, v := range phi {

@@ -8,15 +8,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// RadialRows are the rows of a pilot that a rung uses.
-type RadialRows struct {
+// radialRows are the rows of a pilot that a rung uses.
+type radialRows struct {
 	rows []int // ascending
 	At   []int // where each row of the matrix is among them; 0 of others
 }
 
 // newRadialRows returns the rows, of n, for which has is true.
-func newRadialRows(n int, has func(row int) bool) *RadialRows {
-	r := &RadialRows{At: make([]int, n)}
+func newRadialRows(n int, has func(row int) bool) *radialRows {
+	r := &radialRows{At: make([]int, n)}
 	for i := range n {
 		if has(i) {
 			r.At[i] = len(r.rows)
@@ -27,7 +27,7 @@ func newRadialRows(n int, has func(row int) bool) *RadialRows {
 }
 
 // of returns these rows of x, which has d numbers in each row.
-func (r *RadialRows) of(x []float32, d int) []float32 {
+func (r *radialRows) of(x []float32, d int) []float32 {
 	dst := make([]float32, 0, len(r.rows)*d)
 	for _, i := range r.rows {
 		dst = append(dst, x[i*d:(i+1)*d]...)
@@ -38,17 +38,17 @@ func (r *RadialRows) of(x []float32, d int) []float32 {
 // triangle returns where row i of a packed lower triangle begins; triangle(n) is the size for n rows.
 func triangle(i int) int { return i * (i + 1) / 2 }
 
-// Distances are the distances between rows.
-type Distances struct {
-	*RadialRows
+// distances are the distances between rows.
+type distances struct {
+	*radialRows
 	N       int       // rows
 	between []float32 // lower triangle
 }
 
 // newDistances computes the distances between some rows of x, of dim numbers each.
-func newDistances(x []float32, dim int, rows *RadialRows, of kernel.Distance, threads int) *Distances {
+func newDistances(x []float32, dim int, rows *radialRows, of kernel.Distance, threads int) *distances {
 	n := len(rows.rows)
-	d := &Distances{RadialRows: rows, N: n, between: make([]float32, triangle(n))}
+	d := &distances{radialRows: rows, N: n, between: make([]float32, triangle(n))}
 	some := rows.of(x, dim)
 	// Rows of a triangle, the longest first.
 	parallel.Ranges(n, 8, threads, func(lo, hi int) {

@@ -284,7 +284,7 @@ func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor fl
 func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
 	return r.climb(ctx, field, l, len(r.choices), func(best Candidate) (next []Candidate) {
 		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
-			return best.Metric == Full && r.kernels[k].distance != kernel.Euclidean
+			return best.Metric == fullMetric && r.kernels[k].distance != kernel.Euclidean
 		})
 		at := slices.Index(fit, best.Kernel)
 		for _, to := range []struct {

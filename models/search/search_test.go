@@ -64,11 +64,11 @@ func run(t *testing.T, p *Pilot, o Options) *Result {
 func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
 	for _, classes := range []bool{false, true} {
 		r := run(t, made(400, 5, 0.05, classes, ridgeLine), options(&Pilot{D: 5}))
-		if r.Chosen.Metric == NoMetric || r.Chosen.Loss > 0.7*r.Default.Loss {
+		if r.Chosen.Metric == noMetric || r.Chosen.Loss > 0.7*r.Default.Loss {
 			t.Errorf("classes %v: chose %v with loss %.4f, the default has %.4f", classes, r.Chosen.Candidate, r.Chosen.Loss,
 				r.Default.Loss)
 		}
-		if r.Chosen.Metric == Full && len(r.Metric) == 0 || len(r.Steps) == 0 && r.Beside == nil || r.Kernel == nil {
+		if r.Chosen.Metric == fullMetric && len(r.Metric) == 0 || len(r.Steps) == 0 && r.Beside == nil || r.Kernel == nil {
 			t.Errorf("classes %v: the recipe is not complete: %d bytes, %d steps", classes, len(r.Metric), len(r.Steps))
 		}
 	}

@@ -33,7 +33,7 @@ type level struct {
 	features int
 	exact    bool        // exact kernels instead of features, if the kernel is radial
 	drawn    bool        // exact kernel matrices are products of that many features
-	rows     *RadialRows // all rows that are fitted or judged
+	rows     *radialRows // all rows that are fitted or judged
 	factor   float64     // factor between neighbouring λ
 	scale    float64     // variance of the targets of the judged rows, which divides losses; 1 for classes
 	steps    int         // how often path multiplies or divides λ by factor
@@ -52,7 +52,7 @@ type entry struct {
 	Candidate
 	start  []float64     // values of λ to try first
 	lambda []float64     // chosen in the last trial, by part
-	matrix *KernelMatrix // during a trial; without metric, pairs and landmarks all parts share it
+	matrix *kernelMatrix // during a trial; without metric, pairs and landmarks all parts share it
 	metric []*learned    // by part; nil without one
 	pairs  []*pair       // by part; nil without one
 	*judged
@@ -90,7 +90,7 @@ type scaled struct {
 	d       int
 	mu      sync.Mutex
 	medians map[kernel.Distance]float64
-	near    map[kernel.Distance]*Distances
+	near    map[kernel.Distance]*distances
 
 	mostHats int
 	bins     *preprocess.Bins // of hats, once they are cut
@@ -98,7 +98,7 @@ type scaled struct {
 }
 
 func emptyScaled(d int) *scaled {
-	return &scaled{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*Distances{}}
+	return &scaled{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*distances{}}
 }
 
 // viewRows is the number of rows that a thread maps at a time.
@@ -141,10 +141,10 @@ func (s *scaled) median(of kernel.Distance) (float64, error) {
 
 // between returns the distances between rows. It keeps the distances for one set of rows until another is asked
 // for.
-func (s *scaled) between(of kernel.Distance, rows *RadialRows, threads int) *Distances {
+func (s *scaled) between(of kernel.Distance, rows *radialRows, threads int) *distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d := s.near[of]; d == nil || d.RadialRows != rows {
+	if d := s.near[of]; d == nil || d.radialRows != rows {
 		s.near[of] = newDistances(s.x, s.d, rows, of, threads)
 	}
 	return s.near[of]

@@ -15,7 +15,7 @@ func BenchmarkEpoch(b *testing.B) {
 			for _, batch := range []int{16, 64, 256} {
 				b.Run(fmt.Sprintf("%s/%s/batch=%d", name, method, batch), func(b *testing.B) {
 					p := loss.Problem{Loss: name, Outputs: k, Dim: d, Rows: n, Lambda: 1e-6}
-					l, state := begin(b, Options{Problem: p, Method: method, Rate: 1, Batch: batch, Partitions: 1})
+					l, state := begin(b, options{Problem: p, Method: method, Rate: 1, Batch: batch, Partitions: 1})
 					for b.Loop() {
 						epoch(b, l, state, rows, 1, 1024)
 					}

@@ -17,7 +17,7 @@ const (
 	plateau = 0.001
 	// Training ends when the rate has been halved this many times.
 	mostCuts = 8
-	// Batches are smaller than DefaultBatch if an epoch would otherwise have fewer steps than this.
+	// Batches are smaller than defaultBatch if an epoch would otherwise have fewer steps than this.
 	fewSteps = 64
 )
 
@@ -28,16 +28,16 @@ type schedule struct {
 }
 
 // batch returns the default number of rows per batch.
-func (o *Options) batch() int {
+func (o *options) batch() int {
 	if o.Method != Momentum {
-		return DefaultBatch
+		return defaultBatch
 	}
-	return int(max(8, min(DefaultBatch, o.Rows/int64(o.Partitions)/fewSteps)))
+	return int(max(8, min(defaultBatch, o.Rows/int64(o.Partitions)/fewSteps)))
 }
 
 // beta returns the share of the velocity that a step keeps. It averages over half an epoch, but over at
 // least 5 and at most 100 steps.
-func (l *Learner) beta() float64 {
+func (l *learner) beta() float64 {
 	steps := float64(l.Rows) / (float64(l.Partitions) * float64(l.Batch))
 	return 1 - 1/max(5, min(100, steps/2))
 }
@@ -69,10 +69,10 @@ func (w *worker) move(n float64) {
 	lambda := w.Lambda
 	momentum(w.partial.weights, w.partial.velocity, w.grad, float32(1/n), float32(lambda), float32(w.keeps),
 		float32(w.rate()))
-	if w.Intercept == None {
+	if w.Intercept == none {
 		return
 	}
-	if w.Intercept != Penalised {
+	if w.Intercept != penalised {
 		lambda = 0
 	}
 	grad := make([]float32, len(w.bias))
@@ -105,10 +105,10 @@ func (r *round) above(grad []float32, bias []float64, rows int64) *float64 {
 		d := float64(g)/float64(rows) + float64(r.Lambda*float64(r.weights[i]))
 		sum += float64(d * d)
 	}
-	if r.Intercept != None {
+	if r.Intercept != none {
 		for c, g := range bias {
 			d := g / float64(rows)
-			if r.Intercept == Penalised {
+			if r.Intercept == penalised {
 				d += float64(r.Lambda * float64(r.intercept[c]))
 			}
 			sum += float64(d * d)
@@ -119,14 +119,14 @@ func (r *round) above(grad []float32, bias []float64, rows int64) *float64 {
 }
 
 // meta returns the schedule as metadata of a state; nil for other methods.
-func (s schedule) meta(l *Learner) map[string]string {
+func (s schedule) meta(l *learner) map[string]string {
 	if l.Method != Momentum {
 		return nil
 	}
 	return map[string]string{"cuts": strconv.Itoa(s.cuts), "last": strconv.FormatFloat(s.last, 'g', -1, 64)}
 }
 
-func (s *schedule) read(l *Learner, r *loss.Record) {
+func (s *schedule) read(l *learner, r *loss.Record) {
 	if l.Method != Momentum || r.Err != nil {
 		return
 	}

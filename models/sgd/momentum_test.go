@@ -18,7 +18,7 @@ func TestMomentumEndsWhereItSays(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
-			o := Options{Problem: p, Method: Momentum, Partitions: 1, Intercept: Penalised}
+			o := options{Problem: p, Method: Momentum, Partitions: 1, Intercept: penalised}
 			rate, err := searchRate(o, b, 1)
 			if err != nil {
 				t.Fatal(err)

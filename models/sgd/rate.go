@@ -8,12 +8,12 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
-// DefaultBatch is the batch size if Batch is 0. On 20,000 rows of MNIST (1,024 Fourier features, softmax, λ
+// defaultBatch is the batch size if Batch is 0. On 20,000 rows of MNIST (1,024 Fourier features, softmax, λ
 // = 1e-6, 4 partitions), batches of 16, 64 and 256 give these objectives after 8 epochs: adagrad 0.120,
 // 0.139 and 0.175 in 0.7, 0.4 and 0.3 s; sgd 0.154, 0.206 and 0.395 in 0.4, 0.3 and 0.3 s. Averaging a
 // partition's weights over the epoch gives 0.176 and 0.245 with batches of 64, so the last weights are
 // used.
-const DefaultBatch = 64
+const defaultBatch = 64
 
 // searchRate tries the scale times 2ʲ, lowest ≤ j ≤ highest.
 const (
@@ -33,13 +33,13 @@ const (
 // The sample has no weights. heaviest is the largest weight of a row, in units of the mean weight. One row
 // can make a batch heavier by heaviest divided by its size, relative to its weight. So the rate of sgd and
 // momentum is divided by 1 plus this number.
-func searchRate(o Options, b iterative.Block, heaviest float64) (float64, error) {
+func searchRate(o options, b iterative.Block, heaviest float64) (float64, error) {
 	batch := o.Batch
 	if batch == 0 && heaviest > 1 {
 		batch = o.batch()
 	}
 	o.Rows, o.Partitions, o.Rate, o.Epochs, o.Planned = int64(b.N), 1, 1, 0, 0
-	l, err := New(o)
+	l, err := newLearner(o)
 	if err != nil {
 		return 0, err
 	}
@@ -97,10 +97,10 @@ func heaviestClass(weights []float64) float64 {
 }
 
 // try returns the objective after some passes over b at that rate; +Inf if it is NaN.
-func (l *Learner) try(rate float64, b iterative.Block) (float64, error) {
-	o := l.Options
+func (l *learner) try(rate float64, b iterative.Block) (float64, error) {
+	o := l.options
 	o.Rate = rate
-	l, err := New(o)
+	l, err := newLearner(o)
 	if err != nil {
 		return math.Inf(1), nil // the rate overflows
 	}
@@ -113,7 +113,7 @@ func (l *Learner) try(rate float64, b iterative.Block) (float64, error) {
 		return 0, err
 	}
 	for {
-		r := &round{Learner: l, state: s}
+		r := &round{learner: l, state: s}
 		got, err := r.Worker(0, nil)
 		if err != nil {
 			return 0, err

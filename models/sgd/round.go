@@ -11,7 +11,7 @@ import (
 
 // round is an epoch: a state that workers share.
 type round struct {
-	*Learner
+	*learner
 	*state
 }
 
@@ -42,7 +42,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		slope, biasSlope = make([]float32, len(r.weights)), make([]float64, r.Outputs)
 	}
 	err := iterative.EachPartial(next, func(partition int, data []byte) error {
-		f, err := decodePartial(r.Learner, data, r.last())
+		f, err := decodePartial(r.learner, data, r.last())
 		if err != nil {
 			return fmt.Errorf("sgd: round %d: partition %d: partial result: %w", r.round, partition, err)
 		}
@@ -55,7 +55,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 			biasSlope[c] += g
 		}
 		share := float64(f.learn.Rows)
-		f.arrays(r.Learner, func(name string, v *[]float32, _ ...int) {
+		f.arrays(r.learner, func(name string, v *[]float32, _ ...int) {
 			if sums[name] == nil {
 				sums[name] = make([]float64, len(*v))
 			}
@@ -73,7 +73,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		return fail(fmt.Errorf("sgd: round %d: %d training rows, the options say %d", r.round, learn.Rows, r.Rows))
 	}
 	s := &state{round: r.round + 1}
-	s.arrays(r.Learner, func(name string, v *[]float32, _ ...int) {
+	s.arrays(r.learner, func(name string, v *[]float32, _ ...int) {
 		*v = make([]float32, len(sums[name]))
 		for i, x := range sums[name] {
 			(*v)[i] = float32(x / float64(learn.Rows))
@@ -85,7 +85,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	if r.last() {
 		report.Above = r.above(slope, biasSlope, learn.Rows)
 	}
-	return s.encode(r.Learner), report, nil
+	return s.encode(r.learner), report, nil
 }
 
 // penalty returns λ/2‖W‖², including the intercept if it is penalised.
@@ -94,7 +94,7 @@ func (r *round) penalty() float64 {
 	for _, w := range r.weights {
 		sum += float64(float64(w) * float64(w))
 	}
-	if r.Intercept == Penalised {
+	if r.Intercept == penalised {
 		for _, b := range r.intercept {
 			sum += float64(float64(b) * float64(b))
 		}

@@ -33,31 +33,31 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Values of Options.Method.
+// Values of options.Method.
 const (
 	SGD      = "sgd"
 	Momentum = "momentum"
 	AdaGrad  = "adagrad"
 )
 
-// Values of Options.Intercept.
+// Values of options.Intercept.
 const (
-	Free      = "free"      // not regularised
-	Penalised = "penalised" // regularised like the weights
-	None      = "none"      // always 0
+	free      = "free"      // not regularised
+	penalised = "penalised" // regularised like the weights
+	none      = "none"      // always 0
 )
 
-// Options are the options of the learner. Equal options, rows and partitions give equal
+// options are the options of the learner. Equal options, rows and partitions give equal
 // bytes.
-type Options struct {
+type options struct {
 	loss.Problem // Lambda may be 0
 
 	Method string `json:"method"` // SGD, Momentum or AdaGrad
 	// Rate is the initial η, above 0. searchRate finds one.
 	Rate float64 `json:"rate"`
-	// Batch is the number of rows per batch; 0 means DefaultBatch, or less for Momentum with few rows.
+	// Batch is the number of rows per batch; 0 means defaultBatch, or less for Momentum with few rows.
 	Batch int `json:"batch"`
-	// Intercept is Free, Penalised or None; "" means Free.
+	// Intercept is free, penalised or none; "" means free.
 	Intercept string `json:"intercept"`
 	// Partitions is the number of partitions with rows. The schedule of sgd depends on Rows/Partitions.
 	Partitions int `json:"partitions"`
@@ -70,14 +70,14 @@ type Options struct {
 	Epochs int `json:"-"`
 }
 
-// Learner is an iterative.Learner. Create it with New.
-type Learner struct {
-	Options
+// learner is an iterative.Learner. Create it with newLearner.
+type learner struct {
+	options
 	loss *loss.Loss
 }
 
 var (
-	_ iterative.Learner  = (*Learner)(nil)
+	_ iterative.Learner  = (*learner)(nil)
 	_ iterative.Fitted   = (*round)(nil)
 	_ iterative.Threaded = (*worker)(nil)
 )
@@ -87,11 +87,11 @@ const (
 	maxBatch  = 1 << 20
 )
 
-// New returns the learner for the options. The error names the invalid option.
-func New(o Options) (*Learner, error) {
+// newLearner returns the learner for the options. The error names the invalid option.
+func newLearner(o options) (*learner, error) {
 	l, err := o.Validate()
 	if o.Intercept == "" {
-		o.Intercept = Free
+		o.Intercept = free
 	}
 	if o.Batch == 0 && o.Partitions > 0 {
 		o.Batch = o.batch()
@@ -107,18 +107,18 @@ func New(o Options) (*Learner, error) {
 		return nil, fmt.Errorf("sgd: %d partitions, want 1 or more", o.Partitions)
 	case o.Batch < 1 || o.Batch > maxBatch:
 		return nil, fmt.Errorf("sgd: batches of %d rows, want 1 to %d", o.Batch, maxBatch)
-	case o.Intercept != Free && o.Intercept != Penalised && o.Intercept != None:
-		return nil, fmt.Errorf("sgd: unknown intercept %q; have %s, %s, %s", o.Intercept, Free, Penalised, None)
+	case o.Intercept != free && o.Intercept != penalised && o.Intercept != none:
+		return nil, fmt.Errorf("sgd: unknown intercept %q; have %s, %s, %s", o.Intercept, free, penalised, none)
 	case o.Planned < 0 || o.Planned >= maxEpochs:
 		return nil, fmt.Errorf("sgd: %d rounds planned, want 0 or more", o.Planned)
 	case o.Epochs < 0 || o.Epochs >= maxEpochs:
 		return nil, fmt.Errorf("sgd: %d epochs, want 0 or more", o.Epochs)
 	}
-	return &Learner{Options: o, loss: l}, nil
+	return &learner{options: o, loss: l}, nil
 }
 
 // Start implements iterative.Learner.
-func (l *Learner) Start(init *linear.Model) ([]byte, error) {
+func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	k, d := l.Outputs, l.Dim
 	s := &state{weights: make([]float32, k*d), intercept: make([]float32, k)}
 	if l.Method == AdaGrad {
@@ -136,20 +136,20 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	copy(s.weights, init.W)
 	copy(s.intercept, init.B)
 	for _, b := range init.B {
-		if b != 0 && l.Intercept == None {
-			return nil, fmt.Errorf("sgd: earlier model: has intercepts, but intercept is %s", None)
+		if b != 0 && l.Intercept == none {
+			return nil, fmt.Errorf("sgd: earlier model: has intercepts, but intercept is %s", none)
 		}
 	}
 	return s.encode(l), nil
 }
 
 // Open implements iterative.Learner.
-func (l *Learner) Open(data []byte) (iterative.Round, error) {
+func (l *learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {
 		return nil, err
 	}
-	return &round{Learner: l, state: s}, nil
+	return &round{learner: l, state: s}, nil
 }
 
 func finite(v []float32) bool {

@@ -54,7 +54,7 @@ func part(b iterative.Block, from, to int, held bool) iterative.Block {
 }
 
 // epoch goes once over the rows, in blocks of size rows, assigned to partitions.
-func epoch(t testing.TB, l *Learner, state []byte, b iterative.Block, partitions, size int) ([]byte, iterative.Report) {
+func epoch(t testing.TB, l *learner, state []byte, b iterative.Block, partitions, size int) ([]byte, iterative.Report) {
 	t.Helper()
 	r, err := l.Open(state)
 	if err != nil {
@@ -99,9 +99,9 @@ func feed(all [][]byte) func() ([]byte, error) {
 	}
 }
 
-func begin(t testing.TB, o Options) (*Learner, []byte) {
+func begin(t testing.TB, o options) (*learner, []byte) {
 	t.Helper()
-	l, err := New(o)
+	l, err := newLearner(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func begin(t testing.TB, o Options) (*Learner, []byte) {
 	return l, state
 }
 
-func modelOf(t testing.TB, l *Learner, state []byte) *models.Linear {
+func modelOf(t testing.TB, l *learner, state []byte) *models.Linear {
 	t.Helper()
 	r, err := l.Open(state)
 	if err != nil {
@@ -213,11 +213,11 @@ func TestSmoothLossesReachTheOptimumOfFullBatches(t *testing.T) {
 			continue
 		}
 		b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
-		for _, intercept := range []string{Free, Penalised} {
-			want := best(p, b, intercept == Free)
+		for _, intercept := range []string{free, penalised} {
+			want := best(p, b, intercept == free)
 			for method, rate := range map[string]float64{SGD: 2, AdaGrad: 0.3} {
 				// All rows in one batch: nothing is random, and the optimum a fixed point.
-				o := Options{Problem: p, Method: method, Rate: rate, Batch: 96, Intercept: intercept, Partitions: 1}
+				o := options{Problem: p, Method: method, Rate: rate, Batch: 96, Intercept: intercept, Partitions: 1}
 				l, state := begin(t, o)
 				var rep iterative.Report
 				there := 0 // epochs at the optimum, which it must not leave
@@ -239,7 +239,7 @@ func TestEveryLossFallsOnEveryNumberOfPartitions(t *testing.T) {
 	for name, p := range problems() {
 		b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
 		for _, method := range []string{SGD, AdaGrad, Momentum} {
-			o := Options{Problem: p, Method: method, Batch: 8}
+			o := options{Problem: p, Method: method, Batch: 8}
 			var err error
 			if o.Rate, err = searchRate(withPartitions(o, 1), b, 1); err != nil {
 				t.Fatal(err)
@@ -270,13 +270,13 @@ func TestEveryLossFallsOnEveryNumberOfPartitions(t *testing.T) {
 	}
 }
 
-func withPartitions(o Options, n int) Options { o.Partitions = n; return o }
+func withPartitions(o options, n int) options { o.Partitions = n; return o }
 
 func TestBlocksLeaveNoTrace(t *testing.T) {
 	p := problems()["softmax/weights"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
 	for _, method := range []string{SGD, AdaGrad, Momentum} {
-		l, first := begin(t, Options{Problem: p, Method: method, Rate: 1, Batch: 7, Partitions: 2})
+		l, first := begin(t, options{Problem: p, Method: method, Rate: 1, Batch: 7, Partitions: 2})
 		want := first
 		for range 3 {
 			want, _ = epoch(t, l, want, b, 2, 48)
@@ -296,7 +296,7 @@ func TestBlocksLeaveNoTrace(t *testing.T) {
 func TestAverageIsWeighedByRows(t *testing.T) {
 	p := problems()["softmax/3"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
-	l, state := begin(t, Options{Problem: p, Method: SGD, Rate: 1, Batch: 4, Partitions: 3})
+	l, state := begin(t, options{Problem: p, Method: SGD, Rate: 1, Batch: 4, Partitions: 3})
 	r, _ := l.Open(state)
 	var all [][]byte
 	var mean []float64
@@ -335,7 +335,7 @@ func TestAverageIsWeighedByRows(t *testing.T) {
 func TestStartFromAModelGoesOnFromIt(t *testing.T) {
 	p := problems()["softmax/3"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
-	l, state := begin(t, Options{Problem: p, Method: AdaGrad, Rate: 0.3, Batch: 8, Partitions: 1})
+	l, state := begin(t, options{Problem: p, Method: AdaGrad, Rate: 0.3, Batch: 8, Partitions: 1})
 	for range 20 {
 		state, _ = epoch(t, l, state, b, 1, 96)
 	}
@@ -362,7 +362,7 @@ func TestStartFromAModelGoesOnFromIt(t *testing.T) {
 func TestRateTooLargeIsAnError(t *testing.T) {
 	p := problems()["squared/targets"]
 	b := sample(int(p.Rows), p.Dim, 1, true)
-	l, state := begin(t, Options{Problem: p, Method: SGD, Rate: 1e5, Batch: 4, Partitions: 1})
+	l, state := begin(t, options{Problem: p, Method: SGD, Rate: 1e5, Batch: 4, Partitions: 1})
 	r, _ := l.Open(state)
 	w, _ := r.Worker(0, nil)
 	if err := w.Fold(b); err != nil {
@@ -374,18 +374,18 @@ func TestRateTooLargeIsAnError(t *testing.T) {
 }
 
 func TestOptionErrorsNameTheField(t *testing.T) {
-	for want, edit := range map[string]func(*Options){
-		"unknown method":    func(o *Options) { o.Method = "adam" },
-		"rate is 0":         func(o *Options) { o.Rate = 0 },
-		"batches of -1":     func(o *Options) { o.Batch = -1 },
-		"unknown intercept": func(o *Options) { o.Intercept = "x" },
-		"0 partitions":      func(o *Options) { o.Partitions = 0 },
-		"-1 epochs":         func(o *Options) { o.Epochs = -1 },
-		"unknown loss":      func(o *Options) { o.Loss = "" },
+	for want, edit := range map[string]func(*options){
+		"unknown method":    func(o *options) { o.Method = "adam" },
+		"rate is 0":         func(o *options) { o.Rate = 0 },
+		"batches of -1":     func(o *options) { o.Batch = -1 },
+		"unknown intercept": func(o *options) { o.Intercept = "x" },
+		"0 partitions":      func(o *options) { o.Partitions = 0 },
+		"-1 epochs":         func(o *options) { o.Epochs = -1 },
+		"unknown loss":      func(o *options) { o.Loss = "" },
 	} {
-		o := Options{Problem: problems()["softmax/3"], Method: SGD, Rate: 1, Partitions: 1}
+		o := options{Problem: problems()["softmax/3"], Method: SGD, Rate: 1, Partitions: 1}
 		edit(&o)
-		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newLearner(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -394,7 +394,7 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 func FuzzBytes(f *testing.F) {
 	p := problems()["softmax/3"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
-	l, state := begin(f, Options{Problem: p, Method: AdaGrad, Rate: 1, Batch: 4, Partitions: 1, Epochs: 3})
+	l, state := begin(f, options{Problem: p, Method: AdaGrad, Rate: 1, Batch: 4, Partitions: 1, Epochs: 3})
 	f.Add(state)
 	next, _ := epoch(f, l, state, b, 1, 96)
 	f.Add(next)
@@ -425,7 +425,7 @@ func FuzzBytes(f *testing.F) {
 	})
 }
 
-func state0(l *Learner) state {
+func state0(l *learner) state {
 	k, d := l.Outputs, l.Dim
 	return state{weights: make([]float32, k*d), intercept: make([]float32, k), squares: make([]float32, k*d),
 		interceptSquares: make([]float32, k)}

@@ -23,7 +23,7 @@ const (
 )
 
 // arrays calls f with every array of the state and its shape.
-func (s *state) arrays(l *Learner, f func(name string, v *[]float32, shape ...int)) {
+func (s *state) arrays(l *learner, f func(name string, v *[]float32, shape ...int)) {
 	k, d := l.Outputs, l.Dim
 	f("weights", &s.weights, k, d)
 	f("intercept", &s.intercept, k)
@@ -37,12 +37,12 @@ func (s *state) arrays(l *Learner, f func(name string, v *[]float32, shape ...in
 	}
 }
 
-func (s *state) tensors(l *Learner) (t []safetensors.Tensor) {
+func (s *state) tensors(l *learner) (t []safetensors.Tensor) {
 	s.arrays(l, func(name string, v *[]float32, shape ...int) { t = append(t, safetensors.Of(name, *v, shape...)) })
 	return t
 }
 
-func (s *state) read(l *Learner, r *loss.Record) {
+func (s *state) read(l *learner, r *loss.Record) {
 	s.arrays(l, func(name string, v *[]float32, shape ...int) { *v = loss.Array[float32](r, name, shape...) })
 	for _, v := range [][]float32{s.squares, s.interceptSquares} {
 		for _, x := range v {
@@ -53,12 +53,12 @@ func (s *state) read(l *Learner, r *loss.Record) {
 	}
 }
 
-func (s *state) encode(l *Learner) []byte {
-	return loss.EncodeState(stateKind, l.Options, s.round, s.schedule.meta(l), s.tensors(l)...)
+func (s *state) encode(l *learner) []byte {
+	return loss.EncodeState(stateKind, l.options, s.round, s.schedule.meta(l), s.tensors(l)...)
 }
 
-func decodeState(l *Learner, data []byte) (*state, error) {
-	r, round := loss.OpenState(data, stateKind, l.Options, maxEpochs)
+func decodeState(l *learner, data []byte) (*state, error) {
+	r, round := loss.OpenState(data, stateKind, l.options, maxEpochs)
 	s := &state{round: round}
 	s.schedule.read(l, r)
 	if s.read(l, r); r.Err != nil {
@@ -78,7 +78,7 @@ type partial struct {
 	biasSlope []float64
 }
 
-func (f *partial) encode(l *Learner) []byte {
+func (f *partial) encode(l *learner) []byte {
 	t := append(loss.Tensors(f.learn, f.heldOut), f.tensors(l)...)
 	if f.slope != nil {
 		t = append(t, safetensors.Of("slope", f.slope, l.Outputs, l.Dim),
@@ -88,7 +88,7 @@ func (f *partial) encode(l *Learner) []byte {
 }
 
 // decodePartial decodes a partial result; with the gradient if last is set.
-func decodePartial(l *Learner, data []byte, last bool) (*partial, error) {
+func decodePartial(l *learner, data []byte, last bool) (*partial, error) {
 	r := loss.OpenRecord(data, partialKind)
 	f := &partial{}
 	f.read(l, r)

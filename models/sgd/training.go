@@ -15,7 +15,7 @@ import (
 func init() {
 	iterative.Register(iterative.Definition{
 		Name: "sgd", Summary: "mini-batches, for many features and for softmax", Weighted: true,
-		New: func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(New),
+		New: func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(newLearner),
 	})
 }
 
@@ -78,9 +78,9 @@ func (t *Training) Samples(features int) int {
 	return iterative.SampleRows(features)
 }
 
-// Seal returns the Options of the problem. If no rate is given, it finds one on the sample.
+// Seal returns the options of the problem. If no rate is given, it finds one on the sample.
 func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
-	o := Options{Problem: p, Method: cmp.Or(t.Method, Momentum), Rate: t.Rate, Batch: t.Batch, Partitions: t.Partitions}
+	o := options{Problem: p, Method: cmp.Or(t.Method, Momentum), Rate: t.Rate, Batch: t.Batch, Partitions: t.Partitions}
 	if o.Rate == 0 {
 		var err error
 		if o.Rate, err = searchRate(o, s.Sample, s.Heaviest); err != nil {
@@ -90,7 +90,7 @@ func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	if o.Method == Momentum {
 		o.Planned = t.Rounds
 	}
-	_, err := New(o)
+	_, err := newLearner(o)
 	return o, err
 }
 

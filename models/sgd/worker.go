@@ -170,12 +170,12 @@ func (w *worker) descend(n float64) {
 	if w.factor < smallest {
 		w.settle()
 	}
-	if w.Intercept == None {
+	if w.Intercept == none {
 		return
 	}
 	for c, g := range w.bias {
 		b := float64(w.partial.intercept[c]) - float64(eta/n*g)
-		if w.Intercept == Penalised {
+		if w.Intercept == penalised {
 			b *= shrink
 		}
 		w.partial.intercept[c] = float32(b)
@@ -193,11 +193,11 @@ func (w *worker) settle() {
 
 func (w *worker) adagrad(n float64) {
 	adagrad(w.partial.weights, w.partial.squares, w.grad, float32(1/n), float32(w.Lambda), float32(w.Rate))
-	if w.Intercept == None {
+	if w.Intercept == none {
 		return
 	}
 	lambda := 0.0
-	if w.Intercept == Penalised {
+	if w.Intercept == penalised {
 		lambda = w.Lambda
 	}
 	grad := make([]float32, len(w.bias))
@@ -225,10 +225,10 @@ func (w *worker) End() (found, own []byte, err error) {
 	}
 	w.settle()
 	ok := true
-	w.partial.arrays(w.Learner, func(_ string, v *[]float32, _ ...int) { ok = ok && finite(*v) })
+	w.partial.arrays(w.learner, func(_ string, v *[]float32, _ ...int) { ok = ok && finite(*v) })
 	if !ok {
 		return nil, nil, fmt.Errorf("sgd: partition %d: weights overflow in round %d; lower the rate from %g", w.partition,
 			w.round.round, w.Rate)
 	}
-	return w.partial.encode(w.Learner), nil, nil
+	return w.partial.encode(w.learner), nil, nil
 }

@@ -65,13 +65,13 @@ func ReadBackground(data []byte, columns []Column) ([]Values, error) {
 	if of.Rows == nil || of.Rows.Dim > columns[len(columns)-1].To {
 		return nil, errors.New("does not describe the rows of the model")
 	}
-	return Background(of.Rows, columns)
+	return background(of.Rows, columns)
 }
 
-// Background returns the background of training rows with those statistics: for numbers, the values of
+// background returns the background of training rows with those statistics: for numbers, the values of
 // Statistics.Points with equal probabilities; for categories, the levels with their frequencies; missing
 // values with theirs.
-func Background(s *profile.Statistics, columns []Column) ([]Values, error) {
+func background(s *profile.Statistics, columns []Column) ([]Values, error) {
 	points := s.Points
 	all := make([]Values, len(columns))
 	for g, c := range columns {

@@ -14,8 +14,8 @@ const (
 	mostDraws  = 64
 	leastDraws = 4
 	mostSteps  = mostDraws * 128
-	// MostSampled is the largest number of columns for Sampled: a colour image of 32×32 pixels.
-	MostSampled = 3072
+	// mostSampled is the largest number of columns for Sampled: a colour image of 32×32 pixels.
+	mostSampled = 3072
 )
 
 var (
@@ -41,9 +41,9 @@ type Scorer func(x []float32, n int) []float32
 
 // NewSampled returns a Sampled for rows of dim numbers with k scores.
 func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, of Scorer) (*Sampled, error) {
-	if len(columns) > MostSampled {
+	if len(columns) > mostSampled {
 		return nil, fmt.Errorf("shapley: effects on these features are sampled, for at most %d columns; the rows have %d",
-			MostSampled, len(columns))
+			mostSampled, len(columns))
 	}
 	draws := max(leastDraws, min(mostDraws, mostSteps/max(1, len(columns))))
 	s := &Sampled{columns: columns, dim: dim, rows: make([]float32, draws*dim), base: make([]float64, k)}

@@ -422,7 +422,7 @@ func TestBackgroundOfStatistics(t *testing.T) {
 	}
 	s.Columns[0].Missing, s.Columns[1].Missing = 20, 10
 	columns := []Column{{"number", 0, 1}, {"kind", 1, 2}, {"when", 2, 4}, {"later", 4, 5}}
-	got, err := Background(s, columns)
+	got, err := background(s, columns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -437,25 +437,26 @@ func TestBackgroundOfStatistics(t *testing.T) {
 		}
 	}
 	s.Points[3] = s.Points[3][:1]
-	if _, err := Background(s, columns); err == nil {
+	if _, err := background(s, columns); err == nil {
 		t.Error("points of different lengths were accepted")
 	}
 	s.Points[3], s.Columns[0].Missing = []float32{7, 8}, 101
-	if _, err := Background(s, columns); err == nil {
+	if _, err := background(s, columns); err == nil {
 		t.Error("more missing values than rows were accepted")
 	}
 	s.Columns[0].Missing = 100
 	s.Points[0] = nil
-	if got, err := Background(s, columns); err != nil || len(got[0].P) != 1 || got[0].P[0] != 1 || got[0].X[0] == got[0].X[0] {
+	if got, err := background(s, columns); err != nil ||
+		len(got[0].P) != 1 || got[0].P[0] != 1 || got[0].X[0] == got[0].X[0] {
 		t.Errorf("a column without values: %v, %v", got, err)
 	}
 	s.Levels = append(s.Levels[:2], []int64{1, 2}, nil)
-	if _, err := Background(s, columns); err == nil {
+	if _, err := background(s, columns); err == nil {
 		t.Error("levels of a time were accepted")
 	}
 	s.Levels = s.Levels[:2]
 	s.Points = s.Points[:2]
-	if _, err := Background(s, columns); err == nil {
+	if _, err := background(s, columns); err == nil {
 		t.Error("missing points were accepted")
 	}
 }

@@ -76,7 +76,7 @@ func (c *Content) List(rows Contents) storage.File {
 // Listed reads and checks the ContentsFile of the part, which must have one (Part.Contents).
 func (d *Dir) Listed(ctx context.Context) ([]byte, error) {
 	if d.Rows.Used > MostContents || d.Part.Contents.Size != 8*d.Rows.Used {
-		return nil, &Error{d.Place, fmt.Errorf("%s %w", ContentsFile, errDamaged)}
+		return nil, &badPart{d.Place, fmt.Errorf("%s %w", ContentsFile, errDamaged)}
 	}
 	return d.file(ctx, ContentsFile, d.contents, d.Part.Contents)
 }

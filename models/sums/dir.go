@@ -43,7 +43,7 @@ func ReadPart(ctx context.Context, place string) (*Part, error) {
 	}
 	p, err := decodePart(data)
 	if err != nil {
-		return nil, &Error{place, err}
+		return nil, &badPart{place, err}
 	}
 	return p, nil
 }
@@ -55,7 +55,7 @@ func Open(ctx context.Context, place string) (*Dir, error) {
 		return nil, err
 	}
 	if d.Levels != nil {
-		return nil, &Error{place, fmt.Errorf("has sums by %s; name one without levels", strings.Join(d.LevelColumns, ", "))}
+		return nil, &badPart{place, fmt.Errorf("has sums by %s; name one without levels", strings.Join(d.LevelColumns, ", "))}
 	}
 	return d, d.check()
 }
@@ -72,12 +72,12 @@ func open(ctx context.Context, place string) (*Dir, error) {
 	}
 	var listed struct{ Files []models.FileSum }
 	if err := json.Unmarshal(data, &listed); err != nil {
-		return nil, &Error{place, fmt.Errorf("%s: %w", RecipeFile, err)}
+		return nil, &badPart{place, fmt.Errorf("%s: %w", RecipeFile, err)}
 	}
 	var kept []storage.File
 	for _, f := range listed.Files {
 		if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, "/\\\x00") || f.Size < 0 {
-			return nil, &Error{place, fmt.Errorf("%s: an entry for %.80q of %d bytes", RecipeFile, f.Name, f.Size)}
+			return nil, &badPart{place, fmt.Errorf("%s: an entry for %.80q of %d bytes", RecipeFile, f.Name, f.Size)}
 		}
 		content, err := readFile(ctx, place, f.Name, f.Size)
 		if err != nil {
@@ -87,7 +87,7 @@ func open(ctx context.Context, place string) (*Dir, error) {
 	}
 	r, err := decodeRecipe(data, kept)
 	if err != nil {
-		return nil, &Error{place, err}
+		return nil, &badPart{place, err}
 	}
 	return &Dir{Part: p, Recipe: r, Place: place, Labels: labelsOf(place),
 		shape: r.Shape(len(p.Classes))}, nil
@@ -105,7 +105,7 @@ func labelsOf(place string) map[string]string {
 
 // check compares the manifest with the recipe.
 func (d *Dir) check() error {
-	bad := func(format string, args ...any) error { return &Error{d.Place, fmt.Errorf(format, args...)} }
+	bad := func(format string, args ...any) error { return &badPart{d.Place, fmt.Errorf(format, args...)} }
 	switch {
 	case d.Recipe.Digest != d.Part.Recipe:
 		return bad("%s %w", RecipeFile, errDamaged)
@@ -155,7 +155,7 @@ func (d *Dir) Copies(ctx context.Context) ([]profile.Content, error) {
 		err = d.checkCopies(all)
 	}
 	if err != nil {
-		return nil, &Error{d.Place, fmt.Errorf("%s: %w", CopiesFile, err)}
+		return nil, &badPart{d.Place, fmt.Errorf("%s: %w", CopiesFile, err)}
 	}
 	return all, nil
 }
@@ -182,7 +182,7 @@ func (d *Dir) checkCopies(all []profile.Content) error {
 // file reads a file from offset at on and checks its size and digest against want.
 func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileSum) ([]byte, error) {
 	if want.Size < 0 || want.Size > MostContents*8 {
-		return nil, &Error{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
+		return nil, &badPart{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
 	}
 	in, err := storage.Open(ctx, storage.Join(d.Place, name), at, want.Size)
 	if err != nil {
@@ -192,12 +192,12 @@ func (d *Dir) file(ctx context.Context, name string, at int64, want *models.File
 	data := make([]byte, want.Size)
 	switch _, err := io.ReadFull(in, data); {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return nil, &Error{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
+		return nil, &badPart{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
 	case err != nil:
 		return nil, err
 	}
 	if err := want.Check(data); err != nil {
-		return nil, &Error{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
+		return nil, &badPart{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
 	}
 	return data, nil
 }
@@ -211,9 +211,9 @@ func readFile(ctx context.Context, place, name string, most int64) ([]byte, erro
 func missing(place, name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &Error{place, fmt.Errorf("%s is missing; is this a directory of sums? %w", name, fs.ErrNotExist)}
+		return &badPart{place, fmt.Errorf("%s is missing; is this a directory of sums? %w", name, fs.ErrNotExist)}
 	case errors.Is(err, fs.ErrInvalid):
-		return &Error{place, err}
+		return &badPart{place, err}
 	}
 	return err
 }
@@ -239,7 +239,7 @@ func (r *Reader) Close() { r.zstd.Close() }
 func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) error {
 	f := d.Folds[fold][i]
 	bad := func(err error) error {
-		return &Error{d.Place, fmt.Errorf("%s, frame %d: %w", FoldFile(fold), i, err)}
+		return &badPart{d.Place, fmt.Errorf("%s, frame %d: %w", FoldFile(fold), i, err)}
 	}
 	if f.Size > maxFrame(len(dst)) {
 		return bad(errDamaged)

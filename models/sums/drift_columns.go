@@ -16,13 +16,13 @@ const level = 0.05
 
 // Kinds of drift.
 const (
-	DriftMissing  = "missing"  // the share of missing values
-	DriftValues   = "values"   // the distribution of numbers: largest difference of a cumulative share
-	DriftRange    = "range"    // the share of numbers outside the earlier range
-	DriftLevels   = "levels"   // the shares of the values of a category: total variation
-	DriftMean     = "mean"     // the mean; the distance is that of two normal distributions
-	DriftLabels   = "labels"   // the shares of the labels: total variation
-	DriftRepeated = "repeated" // the share of rows that are copies of other rows
+	driftMissing  = "missing"  // the share of missing values
+	driftValues   = "values"   // the distribution of numbers: largest difference of a cumulative share
+	driftRange    = "range"    // the share of numbers outside the earlier range
+	driftLevels   = "levels"   // the shares of the values of a category: total variation
+	driftMean     = "mean"     // the mean; the distance is that of two normal distributions
+	driftLabels   = "labels"   // the shares of the labels: total variation
+	driftRepeated = "repeated" // the share of rows that are copies of other rows
 )
 
 // ColumnDrift is the drift of a column, of the labels, or of the rows as a whole.
@@ -175,7 +175,7 @@ func (k *comparison) missing(j int) {
 		n, missing = k.sum.Rows, k.sum.Columns[j].Missing
 	}
 	was, is := float64(k.ref.Columns[j].Missing)/float64(k.ref.Rows), float64(missing)/float64(n)
-	k.found(k.names.column(j), DriftMissing, math.Abs(is-was), k.slack(float64(k.ref.Rows), float64(n)),
+	k.found(k.names.column(j), driftMissing, math.Abs(is-was), k.slack(float64(k.ref.Rows), float64(n)),
 		"%s missing, was %s", percent(is), percent(was))
 }
 
@@ -223,7 +223,7 @@ func (k *comparison) values(j int) {
 		}
 		below = to
 	}
-	k.found(name, DriftRange, less+more, k.slack(ref, float64(n))+k.copied,
+	k.found(name, driftRange, less+more, k.slack(ref, float64(n))+k.copied,
 		"%s below %.6g and %s above %.6g, the range before",
 		percent(less), low, percent(more), high)
 	if k.sum != nil { // each earlier decile outside the present range means a tenth of the earlier rows is outside
@@ -233,10 +233,10 @@ func (k *comparison) values(j int) {
 				gone += 0.1
 			}
 		}
-		k.found(name, DriftRange, gone, slack, "none below %.6g or above %.6g, was at least %s", is.Min, is.Max,
+		k.found(name, driftRange, gone, slack, "none below %.6g or above %.6g, was at least %s", is.Min, is.Max,
 			percent(gone))
 	}
-	k.found(name, DriftValues, worst.Distance, slack, "%s", worst.Detail)
+	k.found(name, driftValues, worst.Distance, slack, "%s", worst.Detail)
 }
 
 // mean compares the means of all rows, in standard deviations, by Welch's statistic.
@@ -254,7 +254,7 @@ func (k *comparison) mean(j int) {
 	se := math.Sqrt(float64(a.Dev*a.Dev)/n1+float64(b.Dev*b.Dev)/n2) / a.Dev
 	if shift > z*se {
 		apart := func(deviations float64) float64 { return 2*distuv.UnitNormal.CDF(deviations/2) - 1 }
-		k.found(k.names.column(j), DriftMean, apart(shift), apart(shift)-apart(shift-z*se),
+		k.found(k.names.column(j), driftMean, apart(shift), apart(shift)-apart(shift-z*se),
 			"mean %.6g, was %.6g (deviation %.4g)", b.Mean, a.Mean, a.Dev)
 	}
 }
@@ -274,7 +274,7 @@ func (k *comparison) levels(j int) {
 		n, counts = k.sum.Rows-k.sum.Columns[j].Missing, k.sum.Levels[j]
 	}
 	ref := k.ref.Rows - k.ref.Columns[j].Missing
-	k.shares(k.names.column(j), DriftLevels, k.ref.Levels[j], counts, ref, n,
+	k.shares(k.names.column(j), driftLevels, k.ref.Levels[j], counts, ref, n,
 		func(v int) string { return k.names.level(j, v) })
 }
 
@@ -323,7 +323,7 @@ func (k *comparison) labels() {
 			is[i] = b.Counts[c]
 		}
 	}
-	k.shares("labels", DriftLabels, was, is, a.Rows, b.Rows, func(v int) string { return fmt.Sprintf("%q", names[v]) })
+	k.shares("labels", driftLabels, was, is, a.Rows, b.Rows, func(v int) string { return fmt.Sprintf("%q", names[v]) })
 }
 
 // repeated compares the shares of rows that are copies. More rows have more copies, so it does nothing if
@@ -340,7 +340,7 @@ func (k *comparison) repeated() {
 			slack += math.Sqrt(2*k.log) * s.Distinct / float64(s.Rows) / math.Sqrt(float64(s.Sampled))
 		}
 	}
-	k.found("rows", DriftRepeated, is-was, slack, "%s are copies of others, was %s", percent(is), percent(was))
+	k.found("rows", driftRepeated, is-was, slack, "%s are copies of others, was %s", percent(is), percent(was))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }

@@ -87,18 +87,18 @@ var caught = []struct {
 	kind, column string
 	change       func(row []float32)
 }{
-	{"shifted by 100", DriftRange, "normal", func(row []float32) { row[0] += 100 }},
-	{"shifted by one deviation", DriftValues, "normal", func(row []float32) { row[0]++ }},
-	{"rescaled by 3", DriftValues, "gaps", func(row []float32) { row[4] *= 3 }},
-	{"constant", DriftValues, "normal", func(row []float32) { row[0] = 0.1 }},
-	{"swapped with another", DriftValues, "normal", func(row []float32) { row[0], row[1] = row[1], row[0] }},
-	{"a third missing", DriftMissing, "gaps", func(row []float32) {
+	{"shifted by 100", driftRange, "normal", func(row []float32) { row[0] += 100 }},
+	{"shifted by one deviation", driftValues, "normal", func(row []float32) { row[0]++ }},
+	{"rescaled by 3", driftValues, "gaps", func(row []float32) { row[4] *= 3 }},
+	{"constant", driftValues, "normal", func(row []float32) { row[0] = 0.1 }},
+	{"swapped with another", driftValues, "normal", func(row []float32) { row[0], row[1] = row[1], row[0] }},
+	{"a third missing", driftMissing, "gaps", func(row []float32) {
 		if int(row[6])%3 == 0 {
 			row[4] = float32(math.NaN())
 		}
 	}},
-	{"no zeros", DriftValues, "zeros", func(row []float32) { row[2]++ }},
-	{"a level renamed", DriftLevels, "site", func(row []float32) {
+	{"no zeros", driftValues, "zeros", func(row []float32) { row[2]++ }},
+	{"a level renamed", driftLevels, "site", func(row []float32) {
 		if row[5] == 1 {
 			row[5] = 4
 		}
@@ -137,14 +137,14 @@ func TestSumsSeeMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	report := DriftOfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
-	if len(report.Columns) != 1 || report.Columns[0].Kind != DriftMean || report.Columns[0].Name != "normal" ||
+	if len(report.Columns) != 1 || report.Columns[0].Kind != driftMean || report.Columns[0].Name != "normal" ||
 		report.Columns[0].AtLeast > 0.06 {
 		t.Errorf("a small shift: %+v", report)
 	}
 	part := drawn(r, 6000, nil)
 	twice := &rows.Block{N: 2 * part.N, D: part.D, X: append(slices.Clone(part.X), part.X...)}
 	report = DriftOfSum(ref, summed(twice), 0, tableNames)
-	if len(report.Columns) != 1 || report.Columns[0].Kind != DriftRepeated || report.Columns[0].AtLeast < 0.2 ||
+	if len(report.Columns) != 1 || report.Columns[0].Kind != driftRepeated || report.Columns[0].AtLeast < 0.2 ||
 		!strings.Contains(report.Columns[0].Detail, "are copies of others") {
 		t.Errorf("a part that is there twice: %+v", report)
 	}

@@ -199,7 +199,7 @@ func OpenLevels(ctx context.Context, place string) ([]*Dir, error) {
 		return []*Dir{d}, d.check()
 	}
 	if len(d.Leaves) != 1 {
-		return nil, &Error{place, fmt.Errorf("levels of %d parts", len(d.Leaves))}
+		return nil, &badPart{place, fmt.Errorf("levels of %d parts", len(d.Leaves))}
 	}
 	var all []*Dir
 	for i := range d.Levels {

@@ -24,8 +24,8 @@ const (
 // FoldFile returns the name of the file with the sums of a fold.
 func FoldFile(fold int) string { return fmt.Sprintf("fold-%05d.sums", fold) }
 
-// Kind distinguishes a part from other directories with a manifest.
-const Kind = "sums"
+// partKind distinguishes a part from other directories with a manifest.
+const partKind = "sums"
 
 // Part is the manifest of a directory of sums.
 type Part struct {
@@ -96,14 +96,14 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 
 // Encode returns the content of PartFile and sets Format, Kind, Sums and SHA256.
 func (p *Part) Encode() ([]byte, error) {
-	p.Format, p.Kind, p.Sums = Format, Kind, p.digest()
+	p.Format, p.Kind, p.Sums = Format, partKind, p.digest()
 	return models.Seal(p, &p.SHA256)
 }
 
 // Files returns all files of a directory of sums, the manifest last. files are those with sums, copies and
 // contents.
 func (p *Part) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
-	recipe, err := r.Encode()
+	recipe, err := r.encode()
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (c *Content) digest(recipe string, rows int64) string {
 // decodePart decodes what Encode returns.
 func decodePart(data []byte) (*Part, error) {
 	p := new(Part)
-	if err := json.Unmarshal(data, p); err != nil || p.Kind != Kind {
+	if err := json.Unmarshal(data, p); err != nil || p.Kind != partKind {
 		return nil, errors.New("is not a directory that bochner sum created")
 	}
 	if p.Format < 1 || p.Format > Format {
@@ -195,16 +195,16 @@ func (c *Content) check() error {
 	return nil
 }
 
-// Error says why a directory of sums cannot be used: it is damaged or too new. errors.Is finds
+// badPart says why a directory of sums cannot be used: it is damaged or too new. errors.Is finds
 // models.ErrBadModel in it.
-type Error struct {
+type badPart struct {
 	Place string
 	Err   error
 }
 
-func (e *Error) Error() string        { return "sums: " + e.Place + ": " + e.Err.Error() }
-func (e *Error) Unwrap() error        { return e.Err }
-func (e *Error) Is(target error) bool { return target == models.ErrBadModel }
+func (e *badPart) Error() string        { return "sums: " + e.Place + ": " + e.Err.Error() }
+func (e *badPart) Unwrap() error        { return e.Err }
+func (e *badPart) Is(target error) bool { return target == models.ErrBadModel }
 
 // InputsOf describes the files of a dataset: objects by their generation, files on disk by the digest of
 // their content, or by their version if all together have more than most bytes.

@@ -94,7 +94,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		}
 		r.Files, r.Kept = append(r.Files, f), append(r.Kept, storage.File{Name: f.Name, Data: data})
 	}
-	data, err := r.Encode()
+	data, err := r.encode()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +113,7 @@ func (r *Recipe) Unlabelled() (*Recipe, error) {
 	for _, f := range r.Kept {
 		u.Files = append(u.Files, models.SumFile(f.Name, f.Data))
 	}
-	data, err := u.Encode()
+	data, err := u.encode()
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func (r *Recipe) Unlabelled() (*Recipe, error) {
 // ErrNotBySums is returned for a model that was not trained by sums.
 var ErrNotBySums = errors.New("only models trained by exact sums (learners ridge and pca) are recipes for later data")
 
-// Encode returns the content of RecipeFile.
-func (r *Recipe) Encode() ([]byte, error) {
+// encode returns the content of RecipeFile.
+func (r *Recipe) encode() ([]byte, error) {
 	r.Format = Format
 	data, err := json.MarshalIndent(r, "", " ")
 	return append(data, '\n'), err

@@ -36,7 +36,7 @@ func BenchmarkRound(b *testing.B) {
 		for _, name := range []string{"hinge", "squared_hinge", "logistic"} {
 			for _, before := range []int{0, 5} {
 				b.Run(fmt.Sprintf("%s/d=%d/round=%d", name, d, before), func(b *testing.B) {
-					o := Options{Problem: loss.Problem{Loss: name, Outputs: 10, Dim: d, Rows: n, Lambda: 1e-5}, Bias: 1, Partitions: 1,
+					o := options{Problem: loss.Problem{Loss: name, Outputs: 10, Dim: d, Rows: n, Lambda: 1e-5}, Bias: 1, Partitions: 1,
 						Passes: 1, Seed: 1}
 					r := start(b, o, data{learn: rows}.blocks(1, 1024))
 					for range before {
@@ -66,7 +66,7 @@ func BenchmarkRoundsToAGap(b *testing.B) {
 	for _, name := range []string{"hinge", "squared_hinge", "logistic"} {
 		for _, partitions := range []int{1, 2, 4, 8, 16, 64} {
 			b.Run(fmt.Sprintf("%s/partitions=%d", name, partitions), func(b *testing.B) {
-				o := Options{
+				o := options{
 					Problem: loss.Problem{Loss: name, Outputs: 10, Dim: d, Rows: n, Lambda: 1e-5},
 					Bias:    1, Partitions: partitions, Seed: 1,
 				}

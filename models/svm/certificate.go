@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Certificate is the result of a Verifier for weights and a state, recomputed in float64.
+// Certificate is the result of a verifier for weights and a state, recomputed in float64.
 type Certificate struct {
 	Rows   int64   `json:"rows"`
 	Primal float64 `json:"primal"` // P at the weights
@@ -27,11 +27,11 @@ type Certificate struct {
 	Same bool `json:"same"`
 }
 
-// Verifier computes a Certificate from weights, a state, the dual variables that partitions carried when
+// verifier computes a Certificate from weights, a state, the dual variables that partitions carried when
 // the state was made, and the rows. It shares only the losses with the learner. It is not safe for
 // concurrent use. Verifiers for some of the partitions can be encoded and merged. Merged in the order of
 // the partitions, they give the same certificate, bit for bit.
-type Verifier struct {
+type verifier struct {
 	round   *round
 	model   *linear.Model
 	of      string    // hash of what is verified
@@ -46,7 +46,7 @@ type Verifier struct {
 // verify begins to verify weights, as read from a model, against a state, which must come from some round:
 // the first state has no dual variables. Nil weights mean the state's. The objective is computed from the
 // weights, whatever the state says.
-func (l *Learner) verify(state []byte, m *linear.Model) (*Verifier, error) {
+func (l *learner) verify(state []byte, m *linear.Model) (*verifier, error) {
 	s, err := decodeState(l, state)
 	if err != nil {
 		return nil, err
@@ -73,13 +73,13 @@ func (l *Learner) verify(state []byte, m *linear.Model) (*Verifier, error) {
 	h.Write(state)
 	binary.Write(h, binary.LittleEndian, m.W) // a Hash never returns an error
 	binary.Write(h, binary.LittleEndian, m.B)
-	return &Verifier{round: r, model: m, of: hex.EncodeToString(h.Sum(nil)),
+	return &verifier{round: r, model: m, of: hex.EncodeToString(h.Sum(nil)),
 		weights: make([]float64, l.problems()*(l.Dim+1))}, nil
 }
 
 // partition begins a partition, given its worker's carried state. The error is about damaged bytes, or
 // missing rows of the previous partition.
-func (v *Verifier) partition(own []byte) error {
+func (v *verifier) partition(own []byte) error {
 	if err := v.ended(); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (v *Verifier) partition(own []byte) error {
 	return nil
 }
 
-func (v *Verifier) ended() error {
+func (v *verifier) ended() error {
 	if v.at < len(v.a) {
 		return fmt.Errorf("svm: verify: there are dual variables for %d missing rows", (len(v.a)-v.at)/v.round.problems())
 	}
@@ -100,7 +100,7 @@ func (v *Verifier) ended() error {
 }
 
 // Fold takes the next block of rows of the partition, as a Worker does.
-func (v *Verifier) Fold(b iterative.Block) error {
+func (v *verifier) Fold(b iterative.Block) error {
 	r := v.round
 	p, d := r.problems(), r.Dim
 	if b.HeldOut {
@@ -148,7 +148,7 @@ func (v *Verifier) Fold(b iterative.Block) error {
 }
 
 // Merge adds the result of u for other partitions. u must verify the same weights and state.
-func (v *Verifier) Merge(u *Verifier) error {
+func (v *verifier) Merge(u *verifier) error {
 	if err := u.ended(); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (v *Verifier) Merge(u *Verifier) error {
 const verifiedKind = "svm verified 1"
 
 // MarshalBinary encodes the result for the partitions so far. The error is about missing rows.
-func (v *Verifier) MarshalBinary() ([]byte, error) {
+func (v *verifier) MarshalBinary() ([]byte, error) {
 	if err := v.ended(); err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (v *Verifier) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary replaces the result of v by one that MarshalBinary wrote. v must be made by verify for
 // the same weights and state.
-func (v *Verifier) UnmarshalBinary(data []byte) error {
+func (v *verifier) UnmarshalBinary(data []byte) error {
 	r := loss.OpenRecord(data, verifiedKind)
 	if r.Err == nil && r.Meta["of"] != v.of {
 		return fmt.Errorf("svm: verify: a part has different weights or another state")
@@ -198,7 +198,7 @@ func (v *Verifier) UnmarshalBinary(data []byte) error {
 }
 
 // certificate returns the result after all partitions.
-func (v *Verifier) certificate() (Certificate, error) {
+func (v *verifier) certificate() (Certificate, error) {
 	r := v.round
 	if err := v.ended(); err != nil {
 		return Certificate{}, err

@@ -85,7 +85,7 @@ func TestVerifyRefusesForeignParts(t *testing.T) {
 	before.carried = append([][]byte(nil), r.carried...)
 	old, _ := r.part(t, nil, 0).MarshalBinary()
 	r.round(t)
-	verify := func() *Verifier {
+	verify := func() *verifier {
 		v, err := r.learner.verify(r.state, nil)
 		if err != nil {
 			t.Fatal(err)

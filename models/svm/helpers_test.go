@@ -84,16 +84,16 @@ func (s data) blocks(partitions, size int) [][]iterative.Block {
 
 // run is the state of a run over partitions.
 type run struct {
-	learner *Learner
+	learner *learner
 	parts   [][]iterative.Block
 	state   []byte
 	carried [][]byte
 	threads int
 }
 
-func start(t testing.TB, o Options, parts [][]iterative.Block) *run {
+func start(t testing.TB, o options, parts [][]iterative.Block) *run {
 	t.Helper()
-	l, err := New(o)
+	l, err := newLearner(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func (r *run) until(t testing.TB, tol float64, most int) float64 {
 }
 
 // part verifies one partition.
-func (r *run) part(t testing.TB, m *models.Linear, p int) *Verifier {
+func (r *run) part(t testing.TB, m *models.Linear, p int) *verifier {
 	t.Helper()
 	v, err := r.learner.verify(r.state, m)
 	if err != nil {
@@ -229,11 +229,11 @@ func (r *run) model(t testing.TB) *models.Linear {
 }
 
 // cases are options of every loss, with rows.
-func cases(n, d int) map[string]func(partitions int) (Options, data) {
-	all := map[string]func(int) (Options, data){}
+func cases(n, d int) map[string]func(partitions int) (options, data) {
+	all := map[string]func(int) (options, data){}
 	add := func(name, lossName string, outputs int, regression bool, weights []float64) {
-		all[name] = func(partitions int) (Options, data) {
-			return Options{
+		all[name] = func(partitions int) (options, data) {
+			return options{
 				Problem: loss.Problem{
 					Loss: lossName, Regression: regression, Outputs: outputs, Dim: d, Rows: int64(n),
 					Lambda: 0.03, Weights: weights,

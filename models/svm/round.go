@@ -9,18 +9,18 @@ import (
 
 // round is a state with the data that its workers share.
 type round struct {
-	*Learner
+	*learner
 	*state
 	published []float32 // p×d: weights in float32, as in a model
 	intercept []float32 // p: intercepts, as in a model
 }
 
 // newRound publishes w(a), unless the weights of an earlier model are still published.
-func newRound(l *Learner, s *state) *round {
+func newRound(l *learner, s *state) *round {
 	if s.earlier != nil {
-		return &round{Learner: l, state: s, published: s.earlier, intercept: s.earlierIntercept}
+		return &round{learner: l, state: s, published: s.earlier, intercept: s.earlierIntercept}
 	}
-	r := &round{Learner: l, state: s, published: make([]float32, len(s.weights)), intercept: make([]float32, len(s.bias))}
+	r := &round{learner: l, state: s, published: make([]float32, len(s.weights)), intercept: make([]float32, len(s.bias))}
 	for i, w := range s.weights {
 		r.published[i] = float32(w)
 	}
@@ -52,9 +52,9 @@ func (r *round) Model() *linear.Model {
 
 // Update implements iterative.Round. It adds w + Σ Δw in the order of the partitions.
 func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
-	sum := newPartial(r.Learner)
+	sum := newPartial(r.learner)
 	err := iterative.EachPartial(next, func(partition int, data []byte) error {
-		f, err := decodePartial(r.Learner, data)
+		f, err := decodePartial(r.learner, data)
 		if err != nil {
 			return fmt.Errorf("svm: round %d: partition %d: partial result: %w", r.round, partition, err)
 		}
@@ -74,7 +74,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		return nil, iterative.Report{}, fmt.Errorf("svm: round %d: %d training rows, the options say %d", r.round,
 			sum.learn.Rows, r.Rows)
 	}
-	return r.after(sum).encode(r.Learner), r.report(sum), nil
+	return r.after(sum).encode(r.learner), r.report(sum), nil
 }
 
 // momentum returns the share of the last change of problem c that is repeated before steps are taken:

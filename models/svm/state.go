@@ -39,7 +39,7 @@ func newState(p, d int) *state {
 
 const stateKind = "svm state 2"
 
-func (s *state) encode(l *Learner) []byte {
+func (s *state) encode(l *learner) []byte {
 	p := l.problems()
 	meta := map[string]string{"given": strconv.FormatBool(s.given)}
 	tensors := []safetensors.Tensor{
@@ -55,11 +55,11 @@ func (s *state) encode(l *Learner) []byte {
 		tensors = append(tensors, safetensors.Of("earlier", s.earlier, p, l.Dim),
 			safetensors.Of("earlier_intercept", s.earlierIntercept, p))
 	}
-	return loss.EncodeState(stateKind, l.Options, s.round, meta, tensors...)
+	return loss.EncodeState(stateKind, l.options, s.round, meta, tensors...)
 }
 
-func decodeState(l *Learner, data []byte) (*state, error) {
-	r, round := loss.OpenState(data, stateKind, l.Options, maxRounds)
+func decodeState(l *learner, data []byte) (*state, error) {
+	r, round := loss.OpenState(data, stateKind, l.options, maxRounds)
 	s := &state{round: round, given: r.Meta["given"] == "true"}
 	if r.Err == nil && s.given && round != 0 {
 		r.Err = fmt.Errorf("an earlier model in round %d", round)
@@ -102,13 +102,13 @@ type partial struct {
 
 const partialKind = "svm found 2"
 
-func newPartial(l *Learner) *partial {
+func newPartial(l *learner) *partial {
 	p := l.problems()
 	return &partial{delta: make([]float64, p*l.Dim), bias: make([]float64, p), gap: make([]float64, p),
 		gain: make([]float64, p)}
 }
 
-func (f *partial) encode(l *Learner) []byte {
+func (f *partial) encode(l *learner) []byte {
 	p := l.problems()
 	return loss.EncodeRecord(partialKind, nil, append(loss.Tensors(f.learn, f.heldOut),
 		safetensors.Of("delta", f.delta, p, l.Dim),
@@ -117,7 +117,7 @@ func (f *partial) encode(l *Learner) []byte {
 		safetensors.Of("gain", f.gain, p))...)
 }
 
-func decodePartial(l *Learner, data []byte) (*partial, error) {
+func decodePartial(l *learner, data []byte) (*partial, error) {
 	r := loss.OpenRecord(data, partialKind)
 	p := l.problems()
 	v := &partial{

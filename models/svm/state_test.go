@@ -112,25 +112,25 @@ func TestModelScoresAsTheRoundDid(t *testing.T) {
 }
 
 func TestOptionErrorsNameTheField(t *testing.T) {
-	for want, edit := range map[string]func(*Options){
-		"softmax takes all outputs": func(o *Options) { o.Loss = "softmax" },
-		"unknown loss":              func(o *Options) { o.Loss = "x" },
-		"lambda is 0":               func(o *Options) { o.Lambda = 0 },
-		"bias is -1":                func(o *Options) { o.Bias = -1 },
-		"bias is NaN":               func(o *Options) { o.Bias = math.NaN() },
-		"0 partitions":              func(o *Options) { o.Partitions = 0 },
-		"-1 passes":                 func(o *Options) { o.Passes = -1 },
-		"window is -1":              func(o *Options) { o.Window = -1 },
-		"-1 rounds":                 func(o *Options) { o.Rounds = -1 },
+	for want, edit := range map[string]func(*options){
+		"softmax takes all outputs": func(o *options) { o.Loss = "softmax" },
+		"unknown loss":              func(o *options) { o.Loss = "x" },
+		"lambda is 0":               func(o *options) { o.Lambda = 0 },
+		"bias is -1":                func(o *options) { o.Bias = -1 },
+		"bias is NaN":               func(o *options) { o.Bias = math.NaN() },
+		"0 partitions":              func(o *options) { o.Partitions = 0 },
+		"-1 passes":                 func(o *options) { o.Passes = -1 },
+		"window is -1":              func(o *options) { o.Window = -1 },
+		"-1 rounds":                 func(o *options) { o.Rounds = -1 },
 	} {
 		o, _ := cases(10, 3)["hinge/3"](1)
 		edit(&o)
-		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newLearner(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	o, _ := cases(10, 3)["hinge/3"](1)
-	l, err := New(o)
+	l, err := newLearner(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 		}
 	}
 	o.Bias = 0
-	l, _ = New(o)
+	l, _ = newLearner(o)
 	if _, err := l.Start(&models.Linear{K: 3, D: 3, W: make([]float32, 9), B: []float32{0, 1, 0}}); err == nil {
 		t.Error("an intercept cannot be taken up")
 	}

@@ -29,7 +29,7 @@ func TestStepsAreOfTheMagnitudeThatPlansAssume(t *testing.T) {
 	for _, name := range []string{"hinge", "squared_hinge"} {
 		for _, lambda := range []float64{1e-4, 1e-2} {
 			for _, partitions := range []int{2, 8} {
-				o := Options{Problem: loss.Problem{Loss: name, Outputs: outputs, Dim: d, Rows: n, Lambda: lambda}, Bias: 1,
+				o := options{Problem: loss.Problem{Loss: name, Outputs: outputs, Dim: d, Rows: n, Lambda: lambda}, Bias: 1,
 					Partitions: partitions, Seed: 1}
 				r, steps := start(t, o, rows.blocks(partitions, 1024)), 0.0
 				of := *r.learner.loss

@@ -78,20 +78,20 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Options are the options of the learner. Equal options, rows and partitions give equal bytes.
-type Options struct {
+// options are the options of the learner. Equal options, rows and partitions give equal bytes.
+type options struct {
 	loss.Problem // Lambda > 0; every loss but softmax
 
 	// Bias is the value of the constant feature whose weight is the intercept; 0 means no
-	// intercept. DefaultBias is for features with norms of about 1.
+	// intercept. defaultBias is for features with norms of about 1.
 	Bias float64 `json:"bias"`
 	// Partitions is σ': at least the number of partitions with rows.
 	Partitions int `json:"partitions"`
 	// Passes is the most steps at a row of the window between passes over the whole window; 0 means
-	// DefaultPasses.
+	// defaultPasses.
 	Passes int `json:"passes,omitempty"`
 	// Window is the number of bytes of features of moved rows that a worker caches during a round; 0 means
-	// DefaultWindow. It holds at least a block of rows.
+	// defaultWindow. It holds at least a block of rows.
 	Window int64  `json:"window,omitempty"`
 	Seed   uint64 `json:"seed,string"` // of the order of the rows
 
@@ -99,31 +99,31 @@ type Options struct {
 	Rounds int `json:"-"`
 }
 
-// Defaults of Options. A window of 256 MiB holds 65,536 rows of 1,024 features, or 6,710 of 10,000. Rows
+// Defaults of options. A window of 256 MiB holds 65,536 rows of 1,024 features, or 6,710 of 10,000. Rows
 // that are not in a window together affect each other only in the next round.
 const (
-	DefaultBias   = 1
-	DefaultPasses = 50
-	DefaultWindow = 256 << 20
+	defaultBias   = 1
+	defaultPasses = 50
+	defaultWindow = 256 << 20
 )
 
 // maxRounds limits the number of a round, which is part of the index of a random stream.
 const maxRounds = 1 << 31
 
-// Learner is an iterative.Learner. Create it with New.
-type Learner struct {
-	Options
+// learner is an iterative.Learner. Create it with newLearner.
+type learner struct {
+	options
 	loss *loss.Loss
 }
 
 var (
-	_ iterative.Learner = (*Learner)(nil)
+	_ iterative.Learner = (*learner)(nil)
 	_ iterative.Fitted  = (*round)(nil)
 	_ iterative.Worker  = (*worker)(nil)
 )
 
-// New returns the learner for the options. The error names the invalid option.
-func New(o Options) (*Learner, error) {
+// newLearner returns the learner for the options. The error names the invalid option.
+func newLearner(o options) (*learner, error) {
 	l, err := o.Validate()
 	switch {
 	case err != nil:
@@ -137,24 +137,24 @@ func New(o Options) (*Learner, error) {
 	case o.Partitions < 1 || o.Partitions >= maxRounds:
 		return nil, fmt.Errorf("svm: %d partitions, want 1 or more", o.Partitions)
 	case o.Passes < 0 || o.Passes > maxPasses:
-		return nil, fmt.Errorf("svm: %d passes, want 1 to %d, or 0 for %d", o.Passes, maxPasses, DefaultPasses)
+		return nil, fmt.Errorf("svm: %d passes, want 1 to %d, or 0 for %d", o.Passes, maxPasses, defaultPasses)
 	case o.Window < 0:
-		return nil, fmt.Errorf("svm: window is %d bytes, want 1 or more, or 0 for %d", o.Window, DefaultWindow)
+		return nil, fmt.Errorf("svm: window is %d bytes, want 1 or more, or 0 for %d", o.Window, defaultWindow)
 	case o.Rounds < 0 || o.Rounds >= maxRounds:
 		return nil, fmt.Errorf("svm: %d rounds, want 0 or more", o.Rounds)
 	}
 	if o.Passes == 0 {
-		o.Passes = DefaultPasses
+		o.Passes = defaultPasses
 	}
 	if o.Window == 0 {
-		o.Window = DefaultWindow
+		o.Window = defaultWindow
 	}
-	return &Learner{Options: o, loss: l}, nil
+	return &learner{options: o, loss: l}, nil
 }
 
 // problems returns the number of weight vectors: one for each output, but one for two classes, where the
 // second would be the negative of the first.
-func (l *Learner) problems() int {
+func (l *learner) problems() int {
 	if l.mirrored() {
 		return 1
 	}
@@ -162,10 +162,10 @@ func (l *Learner) problems() int {
 }
 
 // mirrored reports whether there are two classes, so that sums over outputs count everything twice.
-func (l *Learner) mirrored() bool { return l.loss.Classes() && l.Outputs == 2 }
+func (l *learner) mirrored() bool { return l.loss.Classes() && l.Outputs == 2 }
 
 // copies returns how often each problem counts in the objective.
-func (l *Learner) copies() float64 {
+func (l *learner) copies() float64 {
 	if l.mirrored() {
 		return 2
 	}
@@ -181,7 +181,7 @@ func (l *Learner) copies() float64 {
 // λ scales it, and slopes at kinks are not unique. Its objective may be a hundred times init's. So the
 // second round still publishes init, with the gap to the dual reached so far, and later rounds publish
 // w(a). From then on the dual is guaranteed to improve in each round, but not the objective.
-func (l *Learner) Start(init *linear.Model) ([]byte, error) {
+func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	p, d := l.problems(), l.Dim
 	s := newState(p, d)
 	if init == nil {
@@ -215,7 +215,7 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 }
 
 // Open implements iterative.Learner.
-func (l *Learner) Open(data []byte) (iterative.Round, error) {
+func (l *learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {
 		return nil, err

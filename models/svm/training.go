@@ -14,7 +14,7 @@ func init() {
 	iterative.Register(iterative.Definition{
 		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with an optimality certificate",
 		Weighted: true,
-		New:      func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(New),
+		New:      func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(newLearner),
 	})
 }
 
@@ -28,7 +28,7 @@ type Training struct {
 var _ iterative.Iterative = (*Training)(nil)
 
 // NewTraining returns the default options.
-func NewTraining() *Training { return &Training{Shared: iterative.Defaults(), Bias: DefaultBias} }
+func NewTraining() *Training { return &Training{Shared: iterative.Defaults(), Bias: defaultBias} }
 
 // Validate returns errors that do not depend on the data.
 func (t *Training) Validate() error {
@@ -63,10 +63,10 @@ func (t *Training) DefaultLoss(classes bool) string {
 // each λ needs the same start.
 func (t *Training) Resumes() bool { return t.Patience == 0 }
 
-// Seal returns the Options of the problem.
+// Seal returns the options of the problem.
 func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
-	o := Options{Problem: p, Bias: t.Bias, Partitions: t.Partitions, Passes: t.Passes, Seed: s.Seed}
-	_, err := New(o)
+	o := options{Problem: p, Bias: t.Bias, Partitions: t.Partitions, Passes: t.Passes, Seed: s.Seed}
+	_, err := newLearner(o)
 	return o, err
 }
 
@@ -84,7 +84,7 @@ func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	}
 	weights := 4 * k * d
 	rows := max(s.Rows, 1) / int64(max(1, s.Partitions))
-	window := min(int64(DefaultWindow), 4*d*rows)
+	window := min(int64(defaultWindow), 4*d*rows)
 	return iterative.Memory{
 		Worker: 12 * weights, Partition: 10*weights + window + 32*k*(window/(4*d)) + 24*k*rows,
 		Update: 12*weights + 12*k*rows, Row: 4 * k,

@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/models/loss"
 )
 
 // leastSquares solves (Σ c φφᵀ/n + λI) w = Σ c y φ/n with the constant feature, and
@@ -94,7 +93,7 @@ func descend(r *run, b iterative.Block) float64 {
 func TestOptimumMatchesThePrimal(t *testing.T) {
 	for name, c := range cases(120, 10) {
 		o, s := c(2)
-		l, err := loss.New(o.Loss, !o.Regression, 0)
+		l, err := o.Validate()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,10 +17,10 @@ func init() { iterative.RegisterOpener(VerifyKind, iterative.OpenerOf(open)) }
 // verification is a learner with a single round. Its state holds the weights to verify and the last state
 // of the training, the carried states of the partitions are their dual variables, and the final state is a
 // Certificate in JSON.
-type verification struct{ *Learner }
+type verification struct{ *learner }
 
-func open(o Options) (iterative.Learner, error) {
-	l, err := New(o)
+func open(o options) (iterative.Learner, error) {
+	l, err := newLearner(o)
 	return verification{l}, err
 }
 
@@ -40,18 +40,18 @@ func (v verification) Open(data []byte) (iterative.Round, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &verifyRound{learner: v.Learner, state: data[8 : 8+n], model: m}
+	r := &verifyRound{learner: v.learner, state: data[8 : 8+n], model: m}
 	_, err = r.begin() // to detect damage early
 	return r, err
 }
 
 type verifyRound struct {
-	learner *Learner
+	learner *learner
 	state   []byte
 	model   *models.Linear
 }
 
-func (r *verifyRound) begin() (*Verifier, error) { return r.learner.verify(r.state, r.model) }
+func (r *verifyRound) begin() (*verifier, error) { return r.learner.verify(r.state, r.model) }
 func (r *verifyRound) Reads() bool               { return true }
 func (r *verifyRound) Done() bool                { return true }
 
@@ -63,7 +63,7 @@ func (r *verifyRound) Worker(_ int, carried []byte) (iterative.Worker, error) {
 	return verifyWorker{v}, v.partition(carried)
 }
 
-type verifyWorker struct{ *Verifier }
+type verifyWorker struct{ *verifier }
 
 func (w verifyWorker) End() (found, carried []byte, err error) {
 	found, err = w.MarshalBinary()

@@ -69,7 +69,7 @@ func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
 		round: r, partition: partition, threads: 1, before: before, known: r.round > 0,
 		seed:    stream.New(r.Seed, roundOrder, index).Uint64(),
 		unit:    float64(r.Partitions) / (r.Lambda * float64(r.Rows)),
-		partial: newPartial(r.Learner),
+		partial: newPartial(r.learner),
 		ascent: ascent{steps: make([]float64, p*d), stepsBias: make([]float64, p), view: make([]float32, p*d),
 			viewBias: make([]float64, p), gained: make([]float64, p)},
 		scratch: scratch{lists: make([][]int32, p), outs: make([]float32, r.Outputs)},
@@ -225,5 +225,5 @@ func (w *worker) End() (found, own []byte, err error) {
 	for c, x := range w.stepsBias {
 		w.partial.bias[c] += x
 	}
-	return w.partial.encode(w.Learner), w.now.encode(w.problems()), nil
+	return w.partial.encode(w.learner), w.now.encode(w.problems()), nil
 }

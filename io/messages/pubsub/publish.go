@@ -24,7 +24,7 @@ func (service) Publisher(ctx context.Context, topic string) (messages.Sink, erro
 	if err != nil {
 		return nil, err
 	}
-	p := c.Publisher(r.Path())
+	p := c.Publisher(r.path())
 	p.PublishSettings.DelayThreshold = time.Millisecond // the messages of a call come at once
 	return &sink{topic, p, c}, nil
 }

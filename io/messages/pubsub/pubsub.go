@@ -65,8 +65,8 @@ func Parse(name string) (Resource, error) {
 	return Resource{Project: m[1], Name: m[3], Topic: m[2] == topics}, nil
 }
 
-// Path returns the name by which Pub/Sub knows the resource.
-func (r Resource) Path() string {
+// path returns the name by which Pub/Sub knows the resource.
+func (r Resource) path() string {
 	kind := subscriptions
 	if r.Topic {
 		kind = topics
@@ -74,7 +74,7 @@ func (r Resource) Path() string {
 	return "projects/" + r.Project + "/" + kind + "/" + r.Name
 }
 
-func (r Resource) String() string { return Scheme + "://" + r.Path() }
+func (r Resource) String() string { return Scheme + "://" + r.path() }
 
 func (service) Check(name string, sink bool) error {
 	r, err := Parse(name)
@@ -131,15 +131,15 @@ func (service) Subscription(ctx context.Context, source, reader string) (string,
 	sum := sha256.Sum256([]byte(r.String() + "\n" + reader))
 	sub := Resource{Project: r.Project, Name: "bochner-" + hex.EncodeToString(sum[:10])}
 	_, err = c.SubscriptionAdminClient.CreateSubscription(ctx,
-		&pubsubpb.Subscription{Name: sub.Path(), Topic: r.Path(), AckDeadlineSeconds: 60})
+		&pubsubpb.Subscription{Name: sub.path(), Topic: r.path(), AckDeadlineSeconds: 60})
 	if status.Code(err) == codes.AlreadyExists {
 		err = nil
 	}
 	return sub.String(), failed("subscribe to", source, err)
 }
 
-// TimeOf returns the time in an attribute: in RFC 3339, or milliseconds since 1970.
-func TimeOf(text string) (time.Time, bool) {
+// timeOf returns the time in an attribute: in RFC 3339, or milliseconds since 1970.
+func timeOf(text string) (time.Time, bool) {
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return time.UnixMilli(ms), true
 	}
@@ -155,7 +155,7 @@ func MessageOf(id string, data []byte, attributes map[string]string, published t
 	if own := attributes[s.IDAttribute]; s.IDAttribute != "" && own != "" {
 		m.ID = own
 	}
-	if at, ok := TimeOf(attributes[s.TimeAttribute]); s.TimeAttribute != "" && ok {
+	if at, ok := timeOf(attributes[s.TimeAttribute]); s.TimeAttribute != "" && ok {
 		m.Published = at
 	}
 	return m

@@ -33,7 +33,7 @@ func (service) Receive(ctx context.Context, subscription string, s messages.Sett
 	if err != nil {
 		return nil, err
 	}
-	sub := c.Subscriber(r.Path())
+	sub := c.Subscriber(r.path())
 	sub.ReceiveSettings.MaxOutstandingMessages = s.Outstanding
 	sub.ReceiveSettings.MaxOutstandingBytes = outstandingBytes
 	return &source{

@@ -83,8 +83,8 @@ func TestKernelsArePreparedOnce(t *testing.T) {
 	var prepared atomic.Int32
 	// The step changes the row length: 2×2 pixels, cropped to one.
 	crop := preprocess.Crop{Shape: preprocess.ImageShape{Height: 2, Width: 2, Channels: 1}, Size: 1}
-	net := skeleton.Compositional{Out: 1, Skeleton: skeleton.Connected(d, skeleton.Space{Gaussian: 1},
-		skeleton.Activation{Exponential: 1})}
+	net := skeleton.Compositional{Out: 1, Skeleton: skeleton.Skeleton{Columns: d, Space: skeleton.Space{Gaussian: 1},
+		Layers: []skeleton.Layer{{Full: true, Activation: skeleton.Activation{Exponential: 1}}}}}
 	for name, r := range map[string]features.Recipe{
 		"counting": counting{preprocess.Unit{In: d}, &prepared},
 		"skeleton": net,
