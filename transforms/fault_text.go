@@ -10,8 +10,8 @@ import (
 const (
 	inner  = "avroio|cifario|csvio|dataset|idxio|jsonlio|libsvmio|npyio|parquet|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
-	outer  = "activation|agop|align|approx|arrivals|bandwidth|bins|blas|bounds|calibrate|columns|command|compress|disk|drift|effects|epochs|" +
-		"exact|export|falkon|features|folds|harmonic|image|join|labels|landmarks|learned|learner|linear|lines|live|loss|maxout|" +
+	outer  = "activation|agop|align|approx|bandwidth|bins|blas|bounds|calibrate|columns|command|compress|disk|drift|effects|epochs|" +
+		"exact|export|falkon|features|harmonic|image|iterative|join|labels|landmarks|learned|learner|linear|lines|live|loss|maxout|" +
 		"messages|metric|models|onnx|option|" +
 		"outputs|page|paired|patches|pca|picture|points|profile|pubsub|retrain|rounds|rows|scale|schema|score|scores|search|serve|sgd|shapley|skeleton|stream|stretch|sums|" +
 		"svm|table|verify|weight|wire"
