@@ -4,12 +4,14 @@
 package imports
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -38,40 +40,40 @@ var only = map[string][]string{
 }
 
 type pkg struct {
-	ImportPath                string
-	Imports                   []string
-	TestImports, XTestImports []string
+	ImportPath, Dir         string
+	GoFiles, IgnoredGoFiles []string // for this machine, and for others
+	Imports                 []string
+	TestImports             []string
+	XTestImports            []string
 }
 
+// packages lists the packages of this module, once for all tests.
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
-	cmd.Dir = "../../.."
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var all []pkg
-	dec := json.NewDecoder(out)
-	for {
-		var p pkg
-		err := dec.Decode(&p)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
+	all, err := listed()
+	if err != nil || len(all) < 20 {
+		t.Fatalf("%d packages listed: %v", len(all), err)
 	}
 	return all
 }
+
+var listed = sync.OnceValues(func() (all []pkg, err error) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,IgnoredGoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = "../../.."
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+})
 
 // support has packages for tests. They import what they need, and only tests import them.
 const support = module + "internal/testing/"
@@ -100,11 +102,7 @@ func room(path string) int {
 }
 
 func TestImportsGoDown(t *testing.T) {
-	all := packages(t)
-	if len(all) < 20 {
-		t.Fatalf("%d packages listed", len(all))
-	}
-	for _, p := range all {
+	for _, p := range packages(t) {
 		own := floor(t, p.ImportPath)
 		if own < 0 {
 			continue
