@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/avro"
 	"github.com/twmb/avro/ocf"
 
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/datasettest"
 	"github.com/bochner-ml/bochner/io/dataset"
 )
@@ -159,6 +160,9 @@ func TestEveryTypeAndCodecIsReadInShards(t *testing.T) {
 			for _, size := range []int64{1, 100, 777, 1 << 20} {
 				if size == 1 && block != 7 {
 					continue
+				}
+				if !campaign.Whole() && name != "null" && (block != 7 || size == 100) {
+					continue // each codec, size of blocks and of shards, but not all combinations
 				}
 				var got datasettest.Fields
 				datasettest.Survey(t, d, size, &got)

@@ -202,7 +202,7 @@ func TestTwoSampleTailsAreNeverTooLight(t *testing.T) {
 
 // Tables that are drawn alike have p ≤ 0.05 in 5% of draws, p ≤ 0.01 in 1%.
 func TestTwoSampleKeepsItsLevel(t *testing.T) {
-	draws, dim := 400, 64
+	draws, dim := 200, 64
 	if campaign.Whole() {
 		draws = 10_000
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -176,11 +177,11 @@ func lastState(t *testing.T, pass, runner string, n, job int, lanes, threads int
 }
 
 func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
-	for _, files := range []int{1, 3, 20} {
+	for k, files := range []int{1, 3, 20} {
 		dir := csvTable(t, 9000, files)
 		for _, partitions := range []int{1, 8} {
 			want := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), "direct", 3, 1, 1, 1, 0)
-			for _, test := range []struct {
+			for i, test := range []struct {
 				runner              string
 				job, lanes, threads int
 				keep                int64
@@ -192,6 +193,9 @@ func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
 				{"prism", 3, 4, 1, 0},
 				{"prism", 1, 2, 2, 1 << 30},
 			} {
+				if (i+k)%3 > 0 && !campaign.Whole() {
+					continue // each way with some files
+				}
 				if got := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), test.runner, 3, test.job, test.lanes,
 					test.threads, test.keep); got != want {
 					t.Errorf("%d files, %d partitions: another state with %+v", files, partitions, test)
