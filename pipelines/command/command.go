@@ -30,7 +30,6 @@ import (
 // Main runs the command with the arguments after the program's name and returns its exit code. On a
 // worker, which runners start with Beam's flags only, it serves the runner and does not return.
 func Main(args []string) int {
-	args = jobFlag(args)
 	var beamArgs []string
 	if onWorker(args) {
 		beamArgs = args
@@ -47,7 +46,7 @@ func Main(args []string) int {
 	debug.SetTraceback("crash")
 
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-	if len(args) > 0 && args[0] == "serve" { // on SIGHUP it looks for a new model
+	if name := jobFlag(args); len(name) > 0 && name[0] == "serve" { // on SIGHUP it looks for a new model
 		ends = ends[:2]
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), handledSignals(ends...)...)
@@ -55,18 +54,21 @@ func Main(args []string) int {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	// When the reader of standard output exits, a write fails with EPIPE and the job ends in order.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return run(ctx, args, os.Stdout, os.Stderr)
+	return Run(ctx, args, os.Stdout, os.Stderr)
 }
 
 // handledSignals returns the signals that the parent does not ignore: nohup ignores SIGHUP.
 func handledSignals(all ...os.Signal) []os.Signal { return slices.DeleteFunc(all, signal.Ignored) }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+// Run runs the command with the arguments after the program's name in this process, in its working
+// directory, and returns the exit code. It stops in order when ctx ends.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			code = reportCrash(stderr, args, transforms.FaultOfPanic(r))
 		}
 	}()
+	args = jobFlag(args)
 	root := newRoot(args...)
 	root.SetArgs(args)
 	out := &exit.Output{Writer: stdout}

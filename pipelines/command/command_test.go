@@ -22,7 +22,7 @@ import (
 // and what it printed.
 func execute(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(context.Background(), jobFlag(jobtest.Plain(args)), &out, &err)
+	code = Run(context.Background(), jobtest.Plain(args), &out, &err)
 	return code, out.String(), err.String()
 }
 

@@ -14,7 +14,7 @@ func TestLogLinesAreObjects(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "d.csv")
 	var out, log bytes.Buffer
-	if code := run(t.Context(), []string{"generate", "moons", "--rows", "200", "--out", data}, &out, &log); code != 0 {
+	if code := Run(t.Context(), []string{"generate", "moons", "--rows", "200", "--out", data}, &out, &log); code != 0 {
 		t.Fatal(log.String())
 	}
 	train := []string{"train", "--data", data, "--features", "16", "--lambda", "1e-3", "--log_format", "json", "--model"}
@@ -24,7 +24,7 @@ func TestLogLinesAreObjects(t *testing.T) {
 		level string // of the last line
 	}{{"y", 0, "INFO"}, {"nobody", 3, "ERROR"}} {
 		log.Reset()
-		code := run(t.Context(), append(train, filepath.Join(dir, job.label), "--label", job.label), &out, &log)
+		code := Run(t.Context(), append(train, filepath.Join(dir, job.label), "--label", job.label), &out, &log)
 		if code != job.code {
 			t.Errorf("label %s: exit code %d, want %d\n%s", job.label, code, job.code, log.String())
 		}
@@ -42,7 +42,7 @@ func TestLogLinesAreObjects(t *testing.T) {
 			}
 		}
 	}
-	if code := run(t.Context(), append(train, "m", "--label", "y", "--log_format", "xml"), &out, &log); code != 2 {
+	if code := Run(t.Context(), append(train, "m", "--label", "y", "--log_format", "xml"), &out, &log); code != 2 {
 		t.Errorf("--log_format xml: exit code %d, want 2", code)
 	}
 }
