@@ -26,7 +26,6 @@ func identified(rows []string) string {
 }
 
 func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
-	t.Parallel()
 	rows := quadrants(60)
 	at7 := func(line string) string { return replaced(rows, map[int]string{7: line}) }
 	value := func(text string) string { return at7("0.5," + text + ",a") }
@@ -74,7 +73,6 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 			[]string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "data.csv", c.content)
 			args := c.args
@@ -101,7 +99,6 @@ func utf16Text(s string, big bool) string {
 }
 
 func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
-	t.Parallel()
 	targets := func(replace map[int]string) string {
 		lines := []string{"x,y"}
 		for i := range 40 {
@@ -132,7 +129,6 @@ func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
 			[]string{"data.csv: every row has the target 0.5, so there is nothing to learn"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "data.csv", c.content)
 			refuse(t, dir, 3, c.want, trainOn("data.csv", append([]string{"--label", "y"}, c.args...)...)...)
@@ -141,7 +137,6 @@ func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
 }
 
 func TestEveryJobRefusesTheRow(t *testing.T) {
-	t.Parallel()
 	dir := trained(t)
 	write(t, dir, "bad.csv", replaced(quadrants(60), map[int]string{7: "0.5,hello,a"}))
 	want := []string{`bad.csv:7:2: column "x2": "hello" is not a number`, mend}
@@ -160,7 +155,6 @@ func TestEveryJobRefusesTheRow(t *testing.T) {
 }
 
 func TestFilesWithOtherColumnsAreRefused(t *testing.T) {
-	t.Parallel()
 	dir := trained(t)
 	write(t, dir, "other.csv", "x1,z,y\n1,2,a\n")
 	write(t, dir, "unlabelled.csv", "x1,x2\n1,2\n")

@@ -86,7 +86,6 @@ func pictures(n int) (images, labels string) {
 
 func TestDamagedCompressionIsRefused(t *testing.T) {
 	campaign.Long(t)
-	t.Parallel()
 	text := replaced(quadrants(60), nil)
 	big := replaced(quadrants(200_000), nil) // whose end is beyond what is looked at first
 	images, labels := pictures(40)
@@ -124,7 +123,6 @@ func TestDamagedCompressionIsRefused(t *testing.T) {
 			[]string{"data: gzip data ends early (truncated file?) after", again}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "data", c.data)
 			flags := []string{"--label", "y"}
@@ -167,7 +165,6 @@ func TestCompressionIsKnownByContentAndChangesNothing(t *testing.T) {
 }
 
 func TestDamagedIDXIsRefused(t *testing.T) {
-	t.Parallel()
 	images, labels := pictures(40)
 	pixels := images[16:]
 	numbers := make([]float32, 160)
@@ -222,7 +219,6 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 			[]string{"is csv; label_files applies to idx and npy only"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "data", c.data)
 			if c.labels != "" {
@@ -243,7 +239,6 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 }
 
 func TestImagesOfAnotherShapeAreRefused(t *testing.T) {
-	t.Parallel()
 	images, labels := pictures(40)
 	dir := t.TempDir()
 	write(t, dir, "images", images)
@@ -275,7 +270,6 @@ func TestImagesOfAnotherShapeAreRefused(t *testing.T) {
 }
 
 func TestDamagedLIBSVMIsRefused(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		row  string
 		want string
@@ -294,7 +288,6 @@ func TestDamagedLIBSVMIsRefused(t *testing.T) {
 		"two labels": {"1 2 1:1", `1: "2" has no colon; want index:value`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "data", strings.Repeat("1 1:0.5 2:0.25\n-1 1:0.25 3:1\n", 8)+c.row+"\n-1 2:1\n")
 			refuse(t, dir, 3, []string{"data:17:" + c.want, mend}, trainOn("data")...)

@@ -52,7 +52,6 @@ func withWeights(t *testing.T, dir string, tensors ...safetensors.Tensor) {
 }
 
 func TestDamagedModelsAreRefused(t *testing.T) {
-	t.Parallel()
 	original := trained(t)
 	manifest, weights := read(t, original, "model", models.ManifestFile), read(t, original, "model", models.WeightsFile)
 	remove := func(name string) func(*testing.T, string) {
@@ -130,7 +129,6 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 			[]string{"manifest.json is damaged (", "copy the model again"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "table.csv", replaced(quadrants(60), nil))
 			if err := os.CopyFS(filepath.Join(dir, "model"), os.DirFS(filepath.Join(original, "model"))); err != nil {
@@ -151,7 +149,6 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 }
 
 func TestOtherFilesAreRefusedAsModels(t *testing.T) {
-	t.Parallel()
 	dir := trained(t)
 	if err := os.MkdirAll(filepath.Join(dir, "inner", models.ManifestFile), 0o777); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 )
 
 func TestDataThatAreNotThereAreRefused(t *testing.T) {
-	t.Parallel()
 	dir := trained(t)
 	if err := os.MkdirAll(filepath.Join(dir, "sub", "inner"), 0o777); err != nil {
 		t.Fatal(err)
@@ -49,7 +48,6 @@ func TestDataThatAreNotThereAreRefused(t *testing.T) {
 }
 
 func TestAFileNamedTwiceIsRefused(t *testing.T) {
-	t.Parallel()
 	dir := trained(t)
 	for _, second := range []string{"table.csv", "t*.csv", "./table.csv", filepath.Join(dir, "table.csv")} {
 		refuse(t, dir, 3, []string{`matches both "table.csv" and "` + second + `"; its rows would count twice`},
@@ -58,7 +56,6 @@ func TestAFileNamedTwiceIsRefused(t *testing.T) {
 }
 
 func TestExistingFilesAtTheOutputAreKept(t *testing.T) {
-	t.Parallel()
 	dir := trained(t)
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o777); err != nil {
 		t.Fatal(err)
@@ -78,7 +75,6 @@ func TestExistingFilesAtTheOutputAreKept(t *testing.T) {
 }
 
 func TestAWorkDirectoryWithOtherFilesIsRefusedAndKept(t *testing.T) {
-	t.Parallel()
 	dir := trained(t)
 	if err := os.MkdirAll(filepath.Join(dir, "mine", "state"), 0o777); err != nil {
 		t.Fatal(err)
@@ -282,7 +278,7 @@ func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
 				t.Errorf("files before %q, after %q", before, after)
 			}
 			if c.kept == "work" { // which is not on the disk that was full
-				r := run(t, dir, append(slices.Clone(c.args), "--resume", "--quiet=false")...)
+				r := runProgram(t, dir, append(slices.Clone(c.args), "--resume", "--quiet=false")...)
 				if r.code != 0 || !strings.Contains(r.stderr, "found ") {
 					t.Errorf("with room, --resume ends with code %d:\n%s", r.code, r.stderr)
 				}

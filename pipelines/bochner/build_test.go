@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
+	"github.com/bochner-ml/bochner/pipelines/command"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
@@ -131,8 +133,8 @@ func program(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs the program in dir, whatever it returns.
-func run(t *testing.T, dir string, args ...string) result {
+// runProgram runs the program in dir, whatever it returns.
+func runProgram(t *testing.T, dir string, args ...string) result {
 	t.Helper()
 	return runCommand(t, program(dir, args...))
 }
@@ -152,8 +154,30 @@ func runCommand(t *testing.T, cmd *exec.Cmd) result {
 // tenSeconds matches what a job prints every ten seconds, which it does on a slow machine only.
 var tenSeconds = regexp.MustCompile(`(?m)^[^:\n]+: (?:for|[\d,]+(?: of [\d,]+)? rows after) [\dhms]+\n`)
 
-// must runs the program in dir and fails the test unless it succeeds. It returns
-// what the program printed.
+// inDirectory is held by the command that has the working directory of this process.
+var inDirectory sync.Mutex
+
+// run runs a command in dir, whatever it returns: in this process, because a start of the program takes
+// 17 ms of CPU time. Commands that name a runner, whose flags belong to a process, are programs of their own.
+// Tests of what a process does, of signals, memory and environments, call runProgram.
+func run(t *testing.T, dir string, args ...string) result {
+	t.Helper()
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--runner") }) {
+		return runProgram(t, dir, args...)
+	}
+	inDirectory.Lock()
+	defer inDirectory.Unlock()
+	back, err := os.Getwd()
+	if err := errors.Join(err, os.Chdir(dir)); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chdir(back)
+	var stdout, stderr bytes.Buffer
+	code := command.Run(t.Context(), jobtest.Plain(args), &stdout, &stderr)
+	return result{code, stdout.String(), tenSeconds.ReplaceAllString(stderr.String(), "")}
+}
+
+// must runs a command as run does, and fails the test unless it succeeds. It returns what was printed.
 func must(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	r := run(t, dir, args...)
@@ -199,15 +223,20 @@ func entries(t *testing.T, dir string) []string {
 
 func TestTheNewcomersPath(t *testing.T) {
 	dir := t.TempDir()
-	must(t, dir, "generate", "moons", "--rows", "2000", "--out", "train.csv")
-	must(t, dir, "generate", "moons", "--rows", "3000", "--seed", "2", "--out", "test.csv")
-	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "256", "--model", "model")
-	must(t, dir, "evaluate", "--model", "model", "--data", "test.csv", "--gate", "accuracy>=0.97")
-	must(t, dir, "predict", "--model", "model", "--data", "test.csv", "--out", "predictions")
+	must := func(args ...string) {
+		if r := runProgram(t, dir, args...); r.code != 0 {
+			t.Fatalf("bochner %v: exit code %d\n%s", args, r.code, r.stderr)
+		}
+	}
+	must("generate", "moons", "--rows", "2000", "--out", "train.csv")
+	must("generate", "moons", "--rows", "3000", "--seed", "2", "--out", "test.csv")
+	must("train", "--data", "train.csv", "--label", "y", "--features", "256", "--model", "model")
+	must("evaluate", "--model", "model", "--data", "test.csv", "--gate", "accuracy>=0.97")
+	must("predict", "--model", "model", "--data", "test.csv", "--out", "predictions")
 	if n := strings.Count(read(t, dir, "predictions", "part-00000.csv"), "\n"); n != 3001 {
 		t.Errorf("%d lines of predictions for 3000 rows and a header", n)
 	}
-	if r := run(t, dir, "evaluate", "--model", "model", "--data", "test.csv", "--gate", "accuracy>=1"); r.code != 4 {
+	if r := runProgram(t, dir, "evaluate", "--model", "model", "--data", "test.csv", "--gate", "accuracy>=1"); r.code != 4 {
 		t.Errorf("a gate that cannot be passed: exit code %d, want 4", r.code)
 	}
 	if got := entries(t, dir); len(got) != 4 {

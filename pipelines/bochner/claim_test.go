@@ -84,7 +84,7 @@ func TestAStoppedRunKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	c := predicting(t, choreData(t, someTenths))
 	s := c.freeze(t, "state/*/*.done")
-	r := run(t, c.dir, append(slices.Clone(c.args), "--work", "elsewhere")...)
+	r := runProgram(t, c.dir, append(slices.Clone(c.args), "--work", "elsewhere")...)
 	if want := fmt.Sprintf("claim out: in use by another run, process %d on ", s.cmd.Process.Pid); r.code != 3 ||
 		!strings.Contains(r.stderr, want) {
 		t.Errorf("exit code %d, want 3 and %q\n%s", r.code, want, r.stderr)

@@ -6,7 +6,6 @@ import (
 )
 
 func TestConversionsNameTheFile(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "cars.json", "[\n  {\"a\": 1, \"y\": 2},\n  {\"a\": 2, \"y\": 3}\n]\n")
 	write(t, dir, "wide.dat", "    id    years   div\n     9  12 to 15   No\n    11   34.943   No\n")

@@ -56,7 +56,7 @@ func TestACrashHasItsOwnCodeAndSentence(t *testing.T) {
 	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGABRT {
 		t.Errorf("ended as %v", cmd.ProcessState)
 	}
-	if r := run(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "16", "--lambda", "1e-6", "--model",
+	if r := runProgram(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "16", "--lambda", "1e-6", "--model",
 		"model", "--resume"); r.code != 0 {
 		t.Errorf("resumed: exit code %d\n%s", r.code, r.stderr)
 	}

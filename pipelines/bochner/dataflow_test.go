@@ -48,7 +48,7 @@ func TestTrainingOnDataflow(t *testing.T) {
 	data := c.put("train.csv", read(t, dir, "train.csv"))
 	args := c.flags("--lanes", "6", "--machine_type", "n2-highmem-4", "--disk_size_gb", "30",
 		"--service_account_email", "worker@"+testProject+".iam.gserviceaccount.com", "--use_public_ips=false")
-	r := run(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "96", "--lambda", "1e-6",
+	r := runProgram(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "96", "--lambda", "1e-6",
 		"--model", "gs://" + testBucket + "/model"}, args...)...)
 	if r.code != 0 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
@@ -149,7 +149,7 @@ func TestGraphsAreSmall(t *testing.T) {
 	data := c.put("train.csv", read(t, dir, "train.csv"))
 	shard := len(read(t, dir, "train.csv")) / 1000
 	args := c.flags("--lanes", "256", "--shard_bytes", strconv.Itoa(shard))
-	r := run(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "10000", "--model",
+	r := runProgram(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "10000", "--model",
 		"gs://" + testBucket + "/model"}, args...)...)
 	if r.code != 1 || !strings.Contains(r.stderr, "out of quota") || !strings.Contains(r.stderr, "--resume") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
@@ -194,7 +194,7 @@ func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
 	data := c.put("train.csv", read(t, dir, "train.csv"))
 	args := []string{"--job=train", "--data=" + data, "--label=y", "--search=none", "--features=64", "--lambda=1e-6",
 		"--model=gs://" + testBucket + "/model"}
-	r := run(t, dir, append(args, c.flags("--template_location", "gs://"+testBucket+"/staging/job_object",
+	r := runProgram(t, dir, append(args, c.flags("--template_location", "gs://"+testBucket+"/staging/job_object",
 		"--worker_machine_type", "n2-highmem-8")...)...)
 	if r.code != 0 || len(c.jobs) != 0 || len(c.names("model/")) != 0 {
 		t.Fatalf("exit code %d, %d jobs\n%s", r.code, len(c.jobs), r.stderr)
@@ -255,7 +255,7 @@ func TestACancelledJobIsNoSuccess(t *testing.T) {
 	c := newCloud(t)
 	c.run = func(*df.Job) (string, []string) { return "JOB_STATE_CANCELLED", nil }
 	data := c.put("train.csv", "a,y\n1,2\n3,4\n")
-	r := run(t, t.TempDir(), append([]string{"train", "--data", data, "--label", "y", "--model",
+	r := runProgram(t, t.TempDir(), append([]string{"train", "--data", data, "--label", "y", "--model",
 		"gs://" + testBucket + "/model"}, c.flags()...)...)
 	if r.code != 1 || !strings.Contains(r.stderr, "was stopped from outside") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
@@ -301,7 +301,7 @@ func TestRefusalsOfDataflow(t *testing.T) {
 		{append([]string{"kernel", "--data", data, "--out", "out"}, c.flags()...), "--out out"},
 		{append([]string{"evaluate", "--data", data, "--model", "m", "--work", model}, c.flags()...), "--model m"},
 	} {
-		r := run(t, dir, test.args...)
+		r := runProgram(t, dir, test.args...)
 		if r.code != 2 || !strings.Contains(r.stderr, test.says) || strings.Count(r.stderr, "\n") > 2 {
 			t.Errorf("%v: exit code %d, want 2 and %q\n%s", test.args, r.code, test.says, r.stderr)
 		}

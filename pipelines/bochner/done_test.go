@@ -58,7 +58,7 @@ func TestADoneJobSaysSo(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	r := run(t, dir, "inspect", "--write_schema", "/proc/none/s.yaml", "--data", "train.csv", "--label", "y", "--quiet")
+	r := runProgram(t, dir, "inspect", "--write_schema", "/proc/none/s.yaml", "--data", "train.csv", "--label", "y", "--quiet")
 	if r.code != 3 || !strings.Contains(r.stderr, "/proc/none/s.yaml") || strings.Contains(r.stderr, "--resume") {
 		t.Errorf("schema: exit code %d, %s", r.code, r.stderr)
 	}

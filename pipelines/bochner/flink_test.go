@@ -121,7 +121,7 @@ func TestFlink(t *testing.T) {
 		tb := generated(t, "moons", 300)
 		tb.rows[200] = "1,x,1\n"
 		args := append([]string{"train", "--model", "none", "--quiet"}, tb.write(t, cut{files: 2})...)
-		direct, remote := run(t, dir, args...), c.run(t, dir, nil, args...)
+		direct, remote := runProgram(t, dir, args...), c.run(t, dir, nil, args...)
 		if d := cmp.Diff(direct, remote, cmp.AllowUnexported(result{})); d != "" || remote.code != 3 {
 			t.Errorf("exit code %d: %s", remote.code, d)
 		}
@@ -130,7 +130,7 @@ func TestFlink(t *testing.T) {
 		// A worker's fault.
 		args := append([]string{"train", "--model", "none", "--work", "blocked", "--resume", "--quiet"}, flags...)
 		block(t, in("blocked"))
-		direct := run(t, dir, args...)
+		direct := runProgram(t, dir, args...)
 		block(t, in("blocked"))
 		remote := c.run(t, dir, nil, args...)
 		if direct.code != 3 || remote.code != 3 || !strings.Contains(remote.stderr, "not a directory") {

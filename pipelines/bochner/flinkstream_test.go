@@ -183,7 +183,7 @@ func TestAStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
 func TestAStreamThatFailsNamesNoResume(t *testing.T) {
 	dir := t.TempDir()
 	forMessages(t, dir)
-	r := run(t, dir, "predict", "--stream", "--model", "model", "--data", "in/*.csv", "--out", "out", "--runner", "flink",
+	r := runProgram(t, dir, "predict", "--stream", "--model", "model", "--data", "in/*.csv", "--out", "out", "--runner", "flink",
 		"--endpoint", "localhost:1")
 	if r.code != 1 || !strings.Contains(r.stderr, "no job server at --endpoint localhost:1") ||
 		strings.Contains(r.stderr, "--resume") {

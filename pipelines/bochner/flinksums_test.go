@@ -19,7 +19,7 @@ func TestFlinkSums(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "150", "--seed", "2", "--out", "whole.csv")
 	write(t, dir, "gone.csv", strings.Join(strings.SplitAfter(read(t, dir, "whole.csv"), "\n")[:8], ""))
-	on := func(args ...string) result { return run(t, dir, args...) }
+	on := func(args ...string) result { return runProgram(t, dir, args...) }
 	want := sumJobs(t, dir+"/direct/", on)
 	got := sumJobs(t, dir+"/flink/", on, append([]string{"--lanes", "2"}, c.flags...)...)
 	for name, sum := range want {

@@ -312,7 +312,7 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 	results := make([]result, 16)
 	for i := range results {
 		wg.Go(func() {
-			results[i] = run(t, dir, s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "32",
+			results[i] = runProgram(t, dir, s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "32",
 				"--lambda", "1e-4",
 				"--seed", fmt.Sprint(i+1), "--model", bucket+"model", "--work", fmt.Sprint(bucket, "work-", i), "--quiet")...)
 		})
@@ -387,10 +387,10 @@ func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
 		}
 		if s.there(t, "model/manifest.json") {
 			same(t, "killed at "+sign, want, s.files(t, "model"))
-		} else if r := run(t, dir, s.flags("inspect", "--model", bucket+"model")...); r.code != 6 {
+		} else if r := runProgram(t, dir, s.flags("inspect", "--model", bucket+"model")...); r.code != 6 {
 			t.Errorf("killed at %s: a model without manifest is taken for one: exit code %d\n%s", sign, r.code, r.stderr)
 		}
-		r := run(t, dir, append(slices.Clone(args), "--resume")...)
+		r := runProgram(t, dir, append(slices.Clone(args), "--resume")...)
 		if exists := r.code == 3 && strings.Contains(r.stderr, "already exists"); r.code != 0 &&
 			!(exists && sign == "model/manifest.json") {
 			t.Fatalf("killed at %s: --resume ends with code %d\n%s", sign, r.code, r.stderr)

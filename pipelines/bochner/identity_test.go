@@ -176,13 +176,23 @@ var onOneCore = variant{
 	env: []string{"GOMAXPROCS=1"}, args: []string{"--threads", "3", smallShards},
 }
 
+// run runs a command in dir in a way, as a program of its own if the way has another environment.
+func (v variant) run(t *testing.T, dir string, args ...string) result {
+	t.Helper()
+	args = append(args, v.args...)
+	if v.env == nil {
+		return run(t, dir, args...)
+	}
+	cmd := program(dir, args...)
+	cmd.Env = append(os.Environ(), v.env...)
+	return runCommand(t, cmd)
+}
+
 // train trains in a way and returns the files of the model.
 func (v variant) train(t *testing.T, tb table, flags ...string) map[string]string {
 	t.Helper()
 	model := filepath.Join(t.TempDir(), "model")
-	cmd := program(t.TempDir(), slices.Concat([]string{"train", "--model", model}, tb.write(t, v.cut), flags, v.args)...)
-	cmd.Env = append(os.Environ(), v.env...)
-	r := runCommand(t, cmd)
+	r := v.run(t, t.TempDir(), slices.Concat([]string{"train", "--model", model}, tb.write(t, v.cut), flags)...)
 	if r.code != 0 {
 		t.Fatalf("%s: exit code %d\n%s", v.name, r.code, r.stderr)
 	}
@@ -335,10 +345,8 @@ func TestCutsInsideQuotedFieldsChangeNothing(t *testing.T) {
 func (v variant) predict(t *testing.T, model string, tb table, flags ...string) (lines []string, parts int) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
-	cmd := program(t.TempDir(), slices.Concat([]string{"predict", "--model", model, "--out", out}, tb.write(t, v.cut)[:2],
-		flags, v.args)...)
-	cmd.Env = append(os.Environ(), v.env...)
-	if r := runCommand(t, cmd); r.code != 0 {
+	args := slices.Concat([]string{"predict", "--model", model, "--out", out}, tb.write(t, v.cut)[:2], flags)
+	if r := v.run(t, t.TempDir(), args...); r.code != 0 {
 		t.Fatalf("%s: exit code %d\n%s", v.name, r.code, r.stderr)
 	}
 	var about struct{ Parts []struct{ Names []string } }

@@ -63,7 +63,9 @@ func predicting(t *testing.T, dir string, args ...string) *chore {
 func undisturbed(t *testing.T, c *chore) *chore {
 	t.Helper()
 	begun := time.Now()
-	must(t, c.dir, c.args...)
+	if r := runProgram(t, c.dir, c.args...); r.code != 0 {
+		t.Fatalf("%v: exit code %d\n%s", c.args, r.code, r.stderr)
+	}
 	c.took = time.Since(begun)
 	c.want = c.made(t)
 	return c
@@ -168,7 +170,7 @@ func (c *chore) resume(t *testing.T, when string) string {
 			t.Errorf("%s: left %s", when, name)
 		}
 	}
-	r := run(t, c.dir, append(slices.Clone(c.args), "--resume")...)
+	r := runProgram(t, c.dir, append(slices.Clone(c.args), "--resume")...)
 	if r.code != 0 {
 		t.Fatalf("%s: --resume ends with code %d\n%s", when, r.code, r.stderr)
 	}
@@ -309,7 +311,7 @@ func TestARunKilledAfterPublishingIsFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		must(t, dir, c.args...)
-		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 ||
+		if r := runProgram(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 ||
 			!strings.Contains(r.stderr, "already exists") {
 			t.Errorf("%s is there and no state: exit code %d\n%s", c.out, r.code, r.stderr)
 		}
@@ -322,7 +324,7 @@ func TestARunKilledAfterPublishingIsFinished(t *testing.T) {
 		c.kill(t, map[string]string{"model": "state/sum-*.jsonl", "out": "state/*/*.done"}[c.out])
 		os.Mkdir(filepath.Join(dir, c.out), 0o777)
 		write(t, filepath.Join(dir, c.out), "precious", "")
-		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 ||
+		if r := runProgram(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 ||
 			!strings.Contains(r.stderr, "already exists") || !strings.Contains(r.stderr, "the finished part is in ") {
 			t.Errorf("something else is at %s: exit code %d\n%s", c.out, r.code, r.stderr)
 		}
@@ -341,7 +343,7 @@ func TestStateOfOtherFlagsOrDataIsNotTakenUp(t *testing.T) {
 	c := training(t, dir)
 	resumed := func(args ...string) string {
 		t.Helper()
-		said := run(t, dir, append(slices.Clone(c.args), append(args, "--resume")...)...)
+		said := runProgram(t, dir, append(slices.Clone(c.args), append(args, "--resume")...)...)
 		if said.code != 0 {
 			t.Fatalf("exit code %d\n%s", said.code, said.stderr)
 		}
@@ -378,7 +380,7 @@ func TestTwoRunsCannotWorkOnOneModel(t *testing.T) {
 	c := training(t, choreData(t, someTenths))
 	s := c.freeze(t, "state/pass-*")
 	for _, more := range []string{"--quiet", "--resume"} {
-		if r := run(t, c.dir, append(slices.Clone(c.args), more)...); r.code != 3 ||
+		if r := runProgram(t, c.dir, append(slices.Clone(c.args), more)...); r.code != 3 ||
 			!strings.Contains(r.stderr, "in use by another run") {
 			t.Errorf("a second run: exit code %d\n%s", r.code, r.stderr)
 		}

@@ -50,13 +50,13 @@ func TestMissingRightsAtABucketAreRefusals(t *testing.T) {
 	for _, kind := range []string{"list", "read", "write", "stat"} {
 		for way, code := range map[string]int{gcstest.Forbidden: 3, gcstest.Limited: 5} {
 			s.rules(t, gcstest.Rules{Share: 1, Kinds: []string{kind}, Ways: []string{way}})
-			if r := run(t, dir, train("m-"+kind+way)...); r.code != code {
+			if r := runProgram(t, dir, train("m-"+kind+way)...); r.code != code {
 				t.Errorf("%s %s: exit code %d, want %d\n%s", kind, way, r.code, code, r.stderr)
 			}
 		}
 	}
 	s.rules(t, gcstest.Rules{Share: 1, Kinds: []string{"delete"}, Ways: []string{gcstest.Forbidden}})
-	if r := run(t, dir, train("model")...); r.code != 3 ||
+	if r := runProgram(t, dir, train("model")...); r.code != 3 ||
 		!strings.Contains(r.stderr, "has the right storage.objects.delete there") {
 		t.Errorf("without the right to delete: exit code %d\n%s", r.code, r.stderr)
 	}

@@ -63,7 +63,6 @@ func TestImagesAreSearched(t *testing.T) {
 // Patches see strokes wherever they are, which the Gaussian kernel of whole images does not. The
 // model is the same for any files and readers, and sums and forgetting work as with other kernels.
 func TestPatchesOfImages(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	records := strokes(1, 250)
 	file := func(name string, records []string) { write(t, dir, name, strings.Join(records, "")) }

@@ -12,7 +12,6 @@ import (
 
 // Directories that lie one in another are refused before anything is read.
 func TestDirectoriesThatLieInOneAnotherAreRefused(t *testing.T) {
-	t.Parallel()
 	dir := trained(t)
 	if err := os.Symlink(".", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -89,10 +88,8 @@ func TestCalibrationIsReproducible(t *testing.T) {
 	evaluate := func(v variant) (string, string) {
 		t.Helper()
 		picture := filepath.Join(t.TempDir(), "r.svg")
-		cmd := program(dir, slices.Concat([]string{"evaluate", "--model", "model", "--json", "--reliability", picture},
-			tb.write(t, v.cut)[:2], v.args)...)
-		cmd.Env = append(os.Environ(), v.env...)
-		r := runCommand(t, cmd)
+		r := v.run(t, dir, slices.Concat([]string{"evaluate", "--model", "model", "--json", "--reliability", picture},
+			tb.write(t, v.cut)[:2])...)
 		if r.code != 0 {
 			t.Fatalf("%s: exit code %d\n%s", v.name, r.code, r.stderr)
 		}

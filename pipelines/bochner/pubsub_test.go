@@ -266,7 +266,7 @@ func TestAStreamOfMessagesOnDataflow(t *testing.T) {
 		args := []string{"predict", "--stream", "--model", "gs://" + testBucket + "/model", "--data", source, "--out", out,
 			"--dead_letters", "pubsub://projects/" + testProject +
 				"/topics/dead", "--id_attribute", "key", "--time_attribute", "at"}
-		r := run(t, dir, append(args, c.flags()...)...)
+		r := runProgram(t, dir, append(args, c.flags()...)...)
 		if job == nil {
 			t.Fatalf("%s: exit code %d\n%s", what, r.code, r.stderr)
 		}

@@ -37,16 +37,16 @@ func isRefusal(t *testing.T, r result, code int, words ...string) {
 	jobtest.IsRefusal(t, r.stdout, r.stderr, words...)
 }
 
-// refuse runs the program in dir and checks that it refuses with the code and the
-// words, and that it leaves no file behind, in dir or in the system's directory
-// for temporary files.
+// refuse runs a command in dir, in this process, and checks that it refuses with the code and the
+// words, and that it leaves no file behind, in dir or in the system's directory for temporary files.
+// A test that calls it cannot be parallel, because the name of that directory is the process's.
 func refuse(t *testing.T, dir string, code int, words []string, args ...string) {
 	t.Helper()
 	before := tree(t, dir)
-	tmp := t.TempDir()
-	cmd := program(dir, args...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
-	isRefusal(t, runCommand(t, cmd), code, words...)
+	tmp, usual := t.TempDir(), os.Getenv("TMPDIR")
+	t.Setenv("TMPDIR", tmp)
+	defer os.Setenv("TMPDIR", usual)
+	isRefusal(t, run(t, dir, args...), code, words...)
 	if after := tree(t, dir); !slices.Equal(before, after) {
 		t.Errorf("files before %q, after %q", before, after)
 	}

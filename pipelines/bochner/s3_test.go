@@ -86,7 +86,7 @@ func TestEveryJobWorksOnS3AsOnTheDisk(t *testing.T) {
 				"predictions", "test.csv", "train.csv"}, left); d != "" {
 				t.Errorf("%v, %s", err, d)
 			}
-			r := run(t, dir, "train", "--data", onS3+"train.csv", "--label", "y", "--model", onS3+"model", "--features", "64")
+			r := runProgram(t, dir, "train", "--data", onS3+"train.csv", "--label", "y", "--model", onS3+"model", "--features", "64")
 			if r.code != 3 || !strings.Contains(r.stderr, onS3+"model: already exists") {
 				t.Errorf("a model that exists: exit code %d\n%s", r.code, r.stderr)
 			}

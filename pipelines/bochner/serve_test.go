@@ -540,7 +540,6 @@ func TestServeReloadsTheChampion(t *testing.T) {
 }
 
 func TestServeKeepsStrangersOut(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
 	for _, address := range []string{":0", "0.0.0.0:0", "[::]:0"} {
@@ -631,7 +630,6 @@ func selfSigned(t *testing.T, dir string) *x509.CertPool {
 }
 
 func TestServeOverTLS(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
 	pool := selfSigned(t, dir)

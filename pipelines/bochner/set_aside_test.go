@@ -114,7 +114,6 @@ func TestRowsSetAsideAreCountedAndListed(t *testing.T) {
 }
 
 func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
-	t.Parallel()
 	const n = 200
 	text, aside, _ := spoiled(n, "bad.csv")
 	bad, unlabelled := strings.Count(aside, "\n"), strings.Count(aside, "has no label")

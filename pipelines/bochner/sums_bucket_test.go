@@ -79,7 +79,7 @@ func inspectedSum(t *testing.T, text string) string {
 func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
-	on := func(args ...string) result { return run(t, dir, args...) }
+	on := func(args ...string) result { return runProgram(t, dir, args...) }
 	must(t, dir, "generate", "moons", "--rows", "150", "--seed", "2", "--out", "whole.csv")
 	write(t, dir, "gone.csv", strings.Join(strings.SplitAfter(read(t, dir, "whole.csv"), "\n")[:8], ""))
 	want := sumJobs(t, dir+"/", on)
@@ -95,7 +95,7 @@ func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 	for name, c := range ways {
 		t.Run(name, func(t *testing.T) {
 			s := newObjects(t, "-faults", c.faults)
-			got := sumJobs(t, bucket, func(args ...string) result { return run(t, dir, s.flags(args...)...) }, c.flags...)
+			got := sumJobs(t, bucket, func(args ...string) result { return runProgram(t, dir, s.flags(args...)...) }, c.flags...)
 			for name, sum := range want {
 				if got[name] != sum {
 					t.Errorf("%s differs", name)
@@ -186,7 +186,7 @@ func TestANightInABucketThatIsKilledContinues(t *testing.T) {
 		} else { // it has made fewer changes, because it was faster and has renewed leases less often
 			at = append(at, k%int(n.Load()))
 		}
-		if r := run(t, dir, night(models, 2)...); r.code != 0 {
+		if r := runProgram(t, dir, night(models, 2)...); r.code != 0 {
 			t.Errorf("killed at change %d of %d: exit code %d\n%s", k+1, all, r.code, r.stderr)
 			continue
 		}

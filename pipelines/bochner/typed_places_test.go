@@ -61,7 +61,7 @@ func TestTypedTablesAreTheSameInEveryPlace(t *testing.T) {
 			write(t, dir, "data."+format, files[format])
 		}
 		server.Fill("data."+format, []byte(files[format]))
-		want := typedJobs(t, here+"/", format, func(args ...string) result { return run(t, here, args...) })
+		want := typedJobs(t, here+"/", format, func(args ...string) result { return runProgram(t, here, args...) })
 		if !strings.Contains(want["scores"], "dark green") ||
 			!strings.Contains(want["model-"+format+"/manifest.json"], `"column": "weight"`) {
 			t.Fatalf("%s: no slices or no weights: %s", format, want["scores"])
@@ -71,7 +71,7 @@ func TestTypedTablesAreTheSameInEveryPlace(t *testing.T) {
 			on func(args ...string) result
 		}{
 			"bucket": {bucket, func(args ...string) result {
-				return run(t, there,
+				return runProgram(t, there,
 					append(args, "--storage_emulator", address)...)
 			}},
 			"workers": {there + "/", func(args ...string) result {

@@ -162,7 +162,6 @@ func TestEditedSchemaFilesChangeTypes(t *testing.T) {
 }
 
 func TestMistakesAboutColumnsAreNamed(t *testing.T) {
-	t.Parallel()
 	rows := quadrants(60)
 	table := replaced(rows, nil)
 	file := "columns:\n  - name: x1\n    type: number\n  - name: x2\n    type: number\n  - name: y\n    role: label\n"
@@ -219,7 +218,6 @@ func TestMistakesAboutColumnsAreNamed(t *testing.T) {
 			[]string{"--numeric", "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "data.csv", c.content)
 			if c.schema != "" {

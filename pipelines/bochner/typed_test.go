@@ -154,7 +154,6 @@ func TestPredictionsOfTypedTables(t *testing.T) {
 
 // What a person gets wrong in a typed table is said with file, line and column.
 func TestFaultsOfTypedTablesAreSaid(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
 	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"},
@@ -190,7 +189,6 @@ func TestFaultsOfTypedTablesAreSaid(t *testing.T) {
 // A model of plain numbers takes the mean of a column for a missing value, and says so; one
 // without means cannot.
 func TestPlainModelsFillMissingValues(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	rows := []string{"a,b,y"}
 	for i := range 100 {
