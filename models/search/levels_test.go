@@ -42,6 +42,9 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 		if !slices.Equal(r.Levels, []int{0}) || len(r.Steps) < 2 {
 			t.Errorf("classes %v: chose %v, levels of columns %v, %d steps", classes, r.Chosen.Candidate, r.Levels, len(r.Steps))
 		}
+		if classes && !campaign.Whole() {
+			continue
+		}
 		o.Levels = nil
 		without := run(t, p, o)
 		if without.Levels != nil || r.Chosen.Loss > 0.8*without.Chosen.Loss {
