@@ -31,6 +31,7 @@ const notRun = "sh not run"
 // longDocuments take seconds each. The short form of the tests checks the flags of their commands only.
 var longDocuments = []string{
 	"tutorial.md", "evaluating.md", "retraining.md", "ask.md", "comparing.md", "learners.md", "features.md",
+	"report.md",
 }
 
 // fenced is a fenced block of a document.
@@ -78,6 +79,7 @@ func TestCommandsInDocuments(t *testing.T) {
 	for _, name := range documents(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
+			checkFlags := flagChecker()
 			if slices.Contains(longDocuments, filepath.Base(name)) && !campaign.Chosen() {
 				for _, b := range blocks(t, name) {
 					checkFlags(t, fmt.Sprintf("%s:%d", filepath.Base(name), b.line), b.text())
@@ -227,19 +229,22 @@ var (
 	jobFlags = regexp.MustCompile(`(?:^|\s)--?([A-Za-z][A-Za-z0-9_]*)`)
 )
 
-// checkFlags tests that the commands of a text that is not run are the program's, with
-// flags of theirs.
-func checkFlags(t *testing.T, at, text string) {
-	t.Helper()
-	for _, m := range jobCall.FindAllStringSubmatch(strings.ReplaceAll(text, "\\\n", " "), -1) {
-		cmd, _, err := command.Root().Find([]string{m[1]})
-		if err != nil {
-			t.Errorf("%s: %v", at, err)
-			continue
-		}
-		for _, f := range jobFlags.FindAllStringSubmatch(m[2], -1) {
-			if cmd.Flags().Lookup(f[1]) == nil && cmd.Flags().ShorthandLookup(f[1][:1]) == nil {
-				t.Errorf("%s: bochner %s has no flag --%s", at, m[1], f[1])
+// flagChecker returns a function that tests that the commands of a text that is not run are the
+// program's, with flags of theirs. To make all commands takes as long as a small job: once a document.
+func flagChecker() func(t *testing.T, at, text string) {
+	root := command.Root()
+	return func(t *testing.T, at, text string) {
+		t.Helper()
+		for _, m := range jobCall.FindAllStringSubmatch(strings.ReplaceAll(text, "\\\n", " "), -1) {
+			cmd, _, err := root.Find([]string{m[1]})
+			if err != nil {
+				t.Errorf("%s: %v", at, err)
+				continue
+			}
+			for _, f := range jobFlags.FindAllStringSubmatch(m[2], -1) {
+				if cmd.Flags().Lookup(f[1]) == nil && cmd.Flags().ShorthandLookup(f[1][:1]) == nil {
+					t.Errorf("%s: bochner %s has no flag --%s", at, m[1], f[1])
+				}
 			}
 		}
 	}
