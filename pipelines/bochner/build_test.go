@@ -75,7 +75,7 @@ func runTests(m *testing.M) (int, error) {
 	if program := os.Getenv("BOCHNER_FLINK_PROGRAM"); program != "" {
 		err = os.Symlink(program, binary)
 	} else {
-		err = build(binary, ".")
+		err = build(binary)
 	}
 	if err != nil {
 		return 0, err
@@ -89,6 +89,10 @@ func runTests(m *testing.M) (int, error) {
 			return 0, err
 		}
 	}
+	// run changes the working directory under concurrent tests, so no test may depend on it.
+	if err := os.Chdir(dir); err != nil {
+		return 0, err
+	}
 	return m.Run(), nil
 }
 
@@ -101,14 +105,15 @@ var usualGC = []string{"GOGC=100", "GOMEMLIMIT=off", "GODEBUG="}
 // long tells whether the campaigns are run as a whole, not a short part of each.
 func long() bool { return os.Getenv("BOCHNER_LONG") != "" }
 
-// build compiles a main package without cgo, and without tables for debuggers, which
-// are half the work of the linker.
-func build(out, pkg string) error {
+// build compiles the program without cgo, and without tables for debuggers, which are half the
+// work of the linker.
+func build(out string) error {
 	cmd := exec.Command("go", "build", "-ldflags", "-s -w -X github.com/bochner-ml/bochner/transforms.build="+buildName,
-		"-o", out, pkg)
+		"-o", out, ".")
+	cmd.Dir = source("pipelines/bochner")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)
+		return fmt.Errorf("go build: %w\n%s", err, text)
 	}
 	return nil
 }
@@ -153,6 +158,12 @@ func runCommand(t *testing.T, cmd *exec.Cmd) result {
 
 // tenSeconds matches what a job prints every ten seconds, which it does on a slow machine only.
 var tenSeconds = regexp.MustCompile(`(?m)^[^:\n]+: (?:for|[\d,]+(?: of [\d,]+)? rows after) [\dhms]+\n`)
+
+// moduleDir is the root of the module.
+var moduleDir, _ = filepath.Abs("../..")
+
+// source returns the absolute name of a file of the module.
+func source(name string) string { return filepath.Join(moduleDir, name) }
 
 // inDirectory is held by the command that has the working directory of this process.
 var inDirectory sync.Mutex

@@ -71,6 +71,7 @@ type cluster struct {
 var buildBeam = sync.OnceValue(func() error {
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Dir(binary)+"/",
 		"github.com/apache/beam/sdks/v2/go/container")
+	cmd.Dir = moduleDir
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building Beam's boot program: %w\n%s", err, text)
 	}

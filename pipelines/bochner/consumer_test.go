@@ -16,22 +16,18 @@ import (
 // inModule runs the go command in dir, as a module of its own that requires this one, and
 // returns what it prints.
 func inModule(dir, command string, args ...string) (string, error) {
-	root, err := filepath.Abs("../..")
+	module, err := os.ReadFile(source("go.mod"))
 	if err != nil {
 		return "", err
 	}
-	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		return "", err
-	}
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	sums, err := os.ReadFile(source("go.sum"))
 	if err != nil {
 		return "", err
 	}
 	module = regexp.MustCompile(`(?m)^module .*`).ReplaceAll(module, []byte("module example.com/consumer"))
 	module = regexp.MustCompile(`(?ms)^tool \(.*?^\)`).ReplaceAll(module, nil)
 	module = append(module, "\nrequire github.com/bochner-ml/bochner v0.0.0\nreplace github.com/bochner-ml/bochner => "+
-		root+"\n"...)
+		moduleDir+"\n"...)
 	for name, text := range map[string][]byte{"go.mod": module, "go.sum": sums} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
 			return "", err
@@ -110,7 +106,7 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 	}
 	put("together", together)
 	for _, name := range []string{"score", "train", "slices", "pipeline", "http", "rows"} {
-		text, failed := os.ReadFile(filepath.Join("../../examples", name, "main.go"))
+		text, failed := os.ReadFile(filepath.Join(source("examples"), name, "main.go"))
 		err = errors.Join(err, failed)
 		if name != "score" { // which is to be small
 			text = bytes.Replace(text, []byte("\npackage main\n"), []byte("\npackage "+name+"\n"), 1)
@@ -118,7 +114,7 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 		}
 		put(name, string(text))
 	}
-	page, failed := os.ReadFile("../../docs/go.md")
+	page, failed := os.ReadFile(source("docs/go.md"))
 	if _, text, found := strings.Cut(string(page), "```go\ntype House"); found && failed == nil {
 		text, _, _ = strings.Cut(text, "```")
 		put("houses", houses+"type House"+text)

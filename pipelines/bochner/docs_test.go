@@ -68,11 +68,11 @@ func blocks(t *testing.T, name string) (all []fenced) {
 // documents returns the documents of the project.
 func documents(t *testing.T) []string {
 	t.Helper()
-	names, err := filepath.Glob("../../docs/*.md")
+	names, err := filepath.Glob(source("docs/*.md"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d documents: %v", len(names), err)
 	}
-	return append(names, "../../README.md")
+	return append(names, source("README.md"))
 }
 
 func TestCommandsInDocuments(t *testing.T) {
@@ -169,7 +169,7 @@ func runGo(t *testing.T, dir, at, text string) {
 // runPython runs a program that may import the reader of examples/python, and compares what it prints with its last line.
 func runPython(t *testing.T, dir, at, text string) {
 	t.Helper()
-	reader := script(t, "../../examples/python")
+	reader := source("examples/python")
 	path := filepath.Dir(binary) + ":" + os.Getenv("PATH")
 	run := exec.Command("env", "PYTHONPATH="+reader, "PATH="+path, os.Getenv(pythonVariable), "-c", text)
 	run.Dir = dir
@@ -254,13 +254,13 @@ func flagChecker() func(t *testing.T, at, text string) {
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 func TestLinksInDocumentsLeadToFiles(t *testing.T) {
-	decisions, err := filepath.Glob("../../docs/decisions/*.md")
+	decisions, err := filepath.Glob(source("docs/decisions/*.md"))
 	if err != nil || len(decisions) == 0 {
 		t.Fatalf("%d decisions: %v", len(decisions), err)
 	}
 	all := slices.Concat(documents(t), decisions, []string{
-		"../../ARCHITECTURE.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md", "../../deploy/README.md",
-		"../../deploy/flink/README.md",
+		source("ARCHITECTURE.md"), source("CHANGELOG.md"), source("CONTRIBUTING.md"), source("deploy/README.md"),
+		source("deploy/flink/README.md"),
 	})
 	for _, name := range all {
 		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
@@ -287,7 +287,7 @@ func TestEveryBlockOfADocumentHasAKind(t *testing.T) {
 }
 
 func TestTheREADMEIsShort(t *testing.T) {
-	if n := strings.Count(read(t, "../../README.md"), "\n"); n > 120 {
+	if n := strings.Count(read(t, moduleDir, "README.md"), "\n"); n > 120 {
 		t.Errorf("README.md has %d lines, want at most 120", n)
 	}
 }

@@ -41,16 +41,6 @@ func python(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// script returns the absolute name of a file of this checkout.
-func script(t *testing.T, name ...string) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join(name...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // likeness is how predictions differ from the command's.
 type likeness struct {
 	rows, labels int
@@ -109,7 +99,7 @@ func comparePython(t *testing.T, dir, model, file string, rows [][]float64, own 
 		file = "rows.csv"
 		write(t, dir, file, numbersAsCSV(rows))
 	}
-	said := python(t, dir, script(t, "../../examples/python/predict.py"), model, file)
+	said := python(t, dir, source("examples/python/predict.py"), model, file)
 	l := compareTables(t, readOutsider(t, filepath.Join(dir, model)), own, said)
 	if l.labels > 0 || !(l.most <= 1e-5) {
 		t.Errorf("Python: %d labels and scores by up to %.2g differ; want no label and at most 1e-5", l.labels, l.most)
@@ -311,7 +301,7 @@ func comparePrograms(t *testing.T, dir, model string, data []string, c exportCas
 			t.Logf("%s: scores of %d rows differ by at most %.2g", program, l.rows, l.most)
 		}
 	}
-	check("numpy", python(t, dir, script(t, "../../examples/python/predict.py"), model, table), 1e-5)
+	check("numpy", python(t, dir, source("examples/python/predict.py"), model, table), 1e-5)
 	graph := []string{"export", "--model", model, "--out", model + ".onnx"}
 	if c.refused != "" {
 		r := run(t, dir, graph...)
@@ -324,7 +314,7 @@ func comparePrograms(t *testing.T, dir, model string, data []string, c exportCas
 		return
 	}
 	must(t, dir, graph...)
-	score := script(t, "testdata/score.py")
+	score := source("pipelines/bochner/testdata/score.py")
 	python(t, dir, score, model+".onnx", table, model+"-onnx.csv")
 	check("ONNX Runtime", read(t, dir, model+"-onnx.csv"), 1e-4)
 	if c.mlflow {

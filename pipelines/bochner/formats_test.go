@@ -214,7 +214,7 @@ func TestTheReaderOfTheDocumentsUsesNothingOfThisModule(t *testing.T) {
 		"formats_reader_test.go", "formats_fields_test.go", "formats_skeleton_test.go", "formats_steps_test.go",
 		"formats_test.go",
 	} {
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		f, err := parser.ParseFile(token.NewFileSet(), source("pipelines/bochner/"+name), nil, parser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)
 		}

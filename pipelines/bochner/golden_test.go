@@ -17,7 +17,7 @@ import (
 
 // goldenFile holds the digests of the models below. UPDATE_GOLDEN=1 writes it anew, which
 // is right only where a change was meant to change what models are.
-const goldenFile = "testdata/digests.txt"
+var goldenFile = source("pipelines/bochner/testdata/digests.txt")
 
 // goldens are commands that make a directory out of generated data, which stands before
 // the flags. The digests cover every file of the directory.

@@ -55,7 +55,7 @@ func TestOtherMachinesTrainTheSameModel(t *testing.T) {
 			}
 			dir := t.TempDir()
 			t.Setenv("GOARCH", m.goarch)
-			if err := build(filepath.Join(dir, "program"), "."); err != nil {
+			if err := build(filepath.Join(dir, "program")); err != nil {
 				t.Fatal(err)
 			}
 			os.Unsetenv("GOARCH")

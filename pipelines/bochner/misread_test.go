@@ -10,10 +10,7 @@ import (
 // tells whether the model that comes out is right.
 func TestTablesThatInviteMisreadingAreReadAsMeant(t *testing.T) {
 	t.Parallel()
-	tables, err := filepath.Abs("testdata/tables")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := source("pipelines/bochner/testdata/tables")
 	type step struct {
 		command string // with files of tables
 		code    int

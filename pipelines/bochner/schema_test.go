@@ -101,7 +101,7 @@ func (s *schema) check(root *schema, at string, v any) error {
 
 func TestTheSchemaDescribesEveryKindOfRecipe(t *testing.T) {
 	var s schema
-	if err := json.Unmarshal([]byte(read(t, "../../docs/manifest.schema.json")), &s); err != nil {
+	if err := json.Unmarshal([]byte(read(t, moduleDir, "docs/manifest.schema.json")), &s); err != nil {
 		t.Fatal(err)
 	}
 	var described []any
@@ -119,7 +119,7 @@ func TestTheSchemaDescribesEveryKindOfRecipe(t *testing.T) {
 func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 	t.Parallel()
 	var s schema
-	if err := json.Unmarshal([]byte(read(t, "../../docs/manifest.schema.json")), &s); err != nil {
+	if err := json.Unmarshal([]byte(read(t, moduleDir, "docs/manifest.schema.json")), &s); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
