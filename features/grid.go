@@ -1,6 +1,9 @@
 package features
 
-import "github.com/bochner-ml/bochner/internal/blas"
+import (
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/option"
+)
 
 // MaxRows is the largest number of rows of a Grid: it keeps sums of products of 8-bit
 // numbers exact in float32.
@@ -63,4 +66,41 @@ func (g *Grid) Quantize(z []float32, n int, bound float32, threads int) (saturat
 // may run concurrently.
 func (g *Grid) QuantizeRows(first int, z []float32, rows int, bound float32) (saturated int64) {
 	return g.bytes().QuantizeRows(first, z, rows, bound)
+}
+
+// Bits is the number of bits of a grid of features, or auto.
+type Bits string
+
+// Values of Bits; "" means AutoBits.
+const (
+	AutoBits Bits = "auto"
+	Bits8    Bits = "8"
+	Bits16   Bits = "16"
+)
+
+// MarshalText returns the text.
+func (b Bits) MarshalText() ([]byte, error) { return []byte(b), nil }
+
+// UnmarshalText accepts any text; Validate checks it.
+func (b *Bits) UnmarshalText(text []byte) error {
+	*b = Bits(text)
+	return nil
+}
+
+// Validate returns an error unless b is one of the values.
+func (b Bits) Validate() error {
+	switch b {
+	case "", AutoBits, Bits8, Bits16:
+		return nil
+	}
+	return option.Errorf("grid", "must be auto, 8 or 16 (have %q)", string(b))
+}
+
+// Steps returns the initial number of grid steps: ByteSteps, or fine. Auto takes fine if the number of
+// products, rows × D², is at most few, or if features are wide, each with its own range (see Ranged).
+func (b Bits) Steps(products, few float64, wide bool, fine int) int {
+	if b != Bits8 && (b == Bits16 || wide || products <= few) {
+		return fine
+	}
+	return ByteSteps
 }

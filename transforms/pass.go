@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 
 	"github.com/bochner-ml/bochner/features"
 	_ "github.com/bochner-ml/bochner/internal/account" // before Beam asks for the user
@@ -247,4 +248,20 @@ func (t *Labeling) within(token []byte) (float64, string) {
 			"for targets takes it", y, g.Low, g.High)
 	}
 	return y, reason
+}
+
+// build is the name of the build, if the linker sets it.
+var build string
+
+// Build names the build of this program: as set by the linker, or by the version of its
+// module, which Go derives from the tag or commit. It is empty if unknown, as in a build
+// without version control.
+func Build() string {
+	if build != "" {
+		return build
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return ""
 }

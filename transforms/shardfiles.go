@@ -1,14 +1,18 @@
 package transforms
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 // Written lists the files that were written for a shard, with the report of the shard. It is
@@ -68,4 +72,136 @@ func WriteShards(ctx context.Context, l *Lane, p *Pass, dir string,
 		emit(line)
 	}
 	return nil
+}
+
+// Writing a remote file takes round trips. So small files are written while the next shards are processed.
+const (
+	behindFile  = 256 << 10 // largest file, in bytes, that is written in the background
+	behindBytes = 4 << 20   // of all files that are being written
+	behindLeast = 64 << 10  // least bytes that a shard counts as, so that at most 64 are being written
+)
+
+// behind writes the files of a lane's shards in the background.
+type behind struct {
+	tasks *errgroup.Group
+	ctx   context.Context
+	room  *semaphore.Weighted
+}
+
+func newBehind(ctx context.Context) *behind {
+	tasks, ctx := errgroup.WithContext(ctx)
+	return &behind{tasks: tasks, ctx: ctx, room: semaphore.NewWeighted(behindBytes)}
+}
+
+// ShardFiles are the files of one shard. Small ones stay in memory until the shard is
+// committed.
+type ShardFiles struct {
+	ctx   context.Context
+	dir   string
+	small []storage.File
+	bytes int64
+}
+
+// Create writes a file through the function write, as storage.CreateState does. A small
+// file stays in memory; see commit.
+func (o *ShardFiles) Create(name string, write func(io.Writer) error) (storage.Sum, error) {
+	c := storage.NewSummer()
+	w := &spilling{ctx: o.ctx, uri: storage.Join(o.dir, name)}
+	defer w.abandon() // of no effect after finish; it ends the upload if write panics
+	if err := w.finish(write(io.MultiWriter(w, c))); err != nil {
+		return storage.Sum{}, err
+	}
+	if w.pipe == nil {
+		o.small = append(o.small, storage.File{Name: name, Data: w.small.Bytes()})
+		o.bytes += int64(w.small.Len())
+	}
+	return c.Sum(), nil
+}
+
+// Context ends when the first file cannot be written.
+func (o *ShardFiles) Context() context.Context { return o.ctx }
+
+// commit writes the files in memory, and when they are complete the last file. It returns
+// once there is room for the next shard.
+func (b *behind) commit(o *ShardFiles, last storage.File) error {
+	weight := min(max(o.bytes+int64(len(last.Data)), behindLeast), behindBytes)
+	if err := b.room.Acquire(b.ctx, weight); err != nil {
+		return context.Cause(b.ctx)
+	}
+	b.tasks.Go(func() error {
+		defer b.room.Release(weight)
+		for _, f := range o.small {
+			_, err := storage.CreateState(b.ctx, storage.Join(o.dir, f.Name), func(w io.Writer) error {
+				_, err := w.Write(f.Data)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return storage.WriteState(b.ctx, storage.Join(o.dir, last.Name), last.Data)
+	})
+	return nil
+}
+
+// wait returns when all committed files are written.
+func (b *behind) wait() error { return b.tasks.Wait() }
+
+// spilling is a file that stays in memory as long as it is small.
+type spilling struct {
+	ctx   context.Context
+	uri   string
+	small bytes.Buffer
+	pipe  *io.PipeWriter // to the file, once it is large
+	done  chan error
+}
+
+func (w *spilling) Write(p []byte) (int, error) {
+	if w.pipe == nil {
+		if w.small.Len()+len(p) <= behindFile {
+			return w.small.Write(p)
+		}
+		w.stream()
+		if _, err := w.pipe.Write(w.small.Bytes()); err != nil {
+			return 0, err
+		}
+		w.small = bytes.Buffer{}
+	}
+	return w.pipe.Write(p)
+}
+
+// stream starts to write the file.
+func (w *spilling) stream() {
+	var in *io.PipeReader
+	in, w.pipe = io.Pipe()
+	w.done = make(chan error, 1)
+	go func() {
+		_, err := storage.CreateState(w.ctx, w.uri, func(dst io.Writer) error {
+			_, err := io.Copy(dst, in)
+			return err
+		})
+		in.CloseWithError(err)
+		w.done <- err
+	}()
+}
+
+// finish completes the file, unless its writer failed with err: then nothing remains of the file. It
+// returns the first error.
+func (w *spilling) finish(err error) error {
+	if w.pipe == nil {
+		return err
+	}
+	w.pipe.CloseWithError(err)
+	if streamed := <-w.done; streamed != nil {
+		return streamed // if err caused it, it says so
+	}
+	return err
+}
+
+var errAbandoned = errors.New("outputs: the file was not finished")
+
+func (w *spilling) abandon() {
+	if w.pipe != nil {
+		w.pipe.CloseWithError(errAbandoned)
+	}
 }

@@ -1,10 +1,18 @@
 package transforms
 
 import (
+	"encoding/json"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // Worker is what the DoFns of one job share in one process: loaded passes and drawn maps,
@@ -106,4 +114,128 @@ func (w *Worker) use(n int) {
 	workers.Lock()
 	defer workers.Unlock()
 	w.users += n
+}
+
+// Cache holds the most recently used of several values that are loaded by name, so that
+// the lanes of a process share one copy. The value of a name must never change.
+type Cache[T any] struct {
+	Size int // largest number of values; 0 means 1
+
+	mu      sync.Mutex
+	entries []*entry[T] // at most Size, least recently used first
+}
+
+type entry[T any] struct {
+	name  string
+	value func() (T, error) // loads the value on the first call
+}
+
+// Get returns the value of a name, which it loads with load unless it is cached. Of several
+// concurrent callers, one loads the value while the others wait. All of them get its error
+// or panic, which is not cached.
+func (c *Cache[T]) Get(name string, load func() (T, error)) (T, error) {
+	e := c.entry(name, load)
+	ok := false
+	defer func() {
+		if !ok {
+			c.drop(e)
+		}
+	}()
+	value, err := e.value()
+	ok = err == nil
+	return value, err
+}
+
+// entry returns the entry of that name, and creates it if there is none.
+func (c *Cache[T]) entry(name string, load func() (T, error)) *entry[T] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.entries, func(e *entry[T]) bool { return e.name == name })
+	var e *entry[T]
+	if i >= 0 {
+		e = c.entries[i]
+		c.entries = slices.Delete(c.entries, i, i+1)
+	} else {
+		e = &entry[T]{name, sync.OnceValues(load)}
+	}
+	if len(c.entries) == max(c.Size, 1) {
+		c.entries = slices.Delete(c.entries, 0, 1)
+	}
+	c.entries = append(c.entries, e)
+	return e
+}
+
+func (c *Cache[T]) drop(e *entry[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.entries, e); i >= 0 {
+		c.entries = slices.Delete(c.entries, i, i+1)
+	}
+}
+
+// maps caches the last maps drawn. A pass has one, or two if rows are changed at random.
+type maps struct{ Cache[features.Map] }
+
+// Map returns the map of a sealed recipe, drawn once in a job and process.
+func (w *Worker) Map(s features.Sealed) (features.Map, error) {
+	name, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	drawn := Shared(w, func() *maps { return &maps{Cache[features.Map]{Size: 2}} })
+	return drawn.Get(string(name), func() (features.Map, error) {
+		r, err := s.Open()
+		if err != nil {
+			return nil, err
+		}
+		return r.New()
+	})
+}
+
+// Gridded returns the map of a sealed recipe whose features have a bound.
+func (w *Worker) Gridded(s features.Sealed) (features.Gridded, error) {
+	m, err := w.Map(s)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := m.(features.Gridded)
+	if !ok {
+		return nil, fmt.Errorf("transforms: features of %s have no bound and cannot be rounded to a grid", s.Kind)
+	}
+	return g, nil
+}
+
+// Apply stores the features of n rows of x in phi, growing it as needed. The lane's
+// threads share the rows; the number of threads does not change the features.
+func (l *Lane) Apply(m features.Map, phi, x []float32, n int) []float32 {
+	defer l.Clock(MapTime)()
+	in, out := m.Dims()
+	phi = GrowFeatures(phi, n*out)
+	threads := max(1, min(l.Scan.Threads, n))
+	var wg parallel.Group
+	for t := range threads {
+		lo, hi := t*n/threads, (t+1)*n/threads
+		wg.Go(func() { m.Apply(phi[lo*out:], x[lo*in:], hi-lo) })
+	}
+	wg.Wait()
+	return phi
+}
+
+// GrowFeatures returns a slice of n features: phi if it is large enough, otherwise new memory
+// from blas.Make.
+func GrowFeatures(phi []float32, n int) []float32 {
+	if cap(phi) < n {
+		return blas.Make[float32](n)
+	}
+	return phi[:n]
+}
+
+// TargetEncoder returns the target encoder that changes training rows before the map of the recipe; nil if
+// the recipe has none.
+func TargetEncoder(recipe features.Sealed) (*preprocess.TargetEncoder, error) {
+	r, err := recipe.Open()
+	if err != nil {
+		return nil, err
+	}
+	return preprocess.TargetEncoderOf(r), nil
 }

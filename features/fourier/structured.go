@@ -3,8 +3,14 @@ package fourier
 import (
 	"math"
 	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // leastSize is the smallest size of a structured block: the frequencies of
@@ -71,5 +77,154 @@ func hadamard(x []float64) {
 				a[j], b[j] = v+b[j], v-b[j]
 			}
 		}
+	}
+}
+
+// structuredMap is the map of a structured draw, applied by Walsh–Hadamard
+// transforms. It is immutable and safe for concurrent use.
+//
+// The row, padded with zeros, is multiplied by signs and transformed three times, with D₃ first. An angle
+// in turns is then the transform times the factor 1/(2πσ·d'), and in the offset form plus the offset in one
+// fused multiply-add.
+type structuredMap struct {
+	in, out int
+	form    Form
+	blocks  int // of size frequencies each; the last may be partly used
+	size    int
+	used    int          // frequencies
+	signs   [3][]float32 // of D₃, D₂ and D₁: blocks×size
+	factor  []float32    // the same for every frequency in use
+	offsets []float32    // of the frequencies in use; nil in the paired form
+	scratch sync.Pool    // of *[]float32
+}
+
+var _ features.Gridded = (*structuredMap)(nil)
+
+// buildStructured draws the signs.
+func (d *draw) buildStructured() (features.Map, error) {
+	size := d.size()
+	perTurn := 1 / float64(2*math.Pi*d.width)
+	// A frequency has length √d'/σ, which bounds its elements.
+	if infinite(float32(perTurn * math.Sqrt(float64(size)))) {
+		return nil, d.tooLarge(0)
+	}
+	m := &structuredMap{in: d.in, out: d.out, form: d.form, size: size, used: d.frequencies(),
+		offsets: d.offsets(0, d.frequencies())}
+	m.blocks = (m.used + size - 1) / size
+	for i := range m.signs {
+		m.signs[i] = make([]float32, 0, m.blocks*size)
+		for b := range m.blocks {
+			for _, word := range d.signs(b, 2-i) {
+				for e := range 64 {
+					m.signs[i] = append(m.signs[i], 1-2*float32(word>>e&1))
+				}
+			}
+		}
+	}
+	m.factor = slices.Repeat([]float32{float32(perTurn / float64(size))}, m.used)
+	return m, nil
+}
+
+// Dims returns the row length and the number of features.
+func (m *structuredMap) Dims() (in, out int) { return m.in, m.out }
+
+// Apply stores the features of the n rows of x in dst, computed by the calling goroutine. A row with a
+// number that is not finite gets NaN. It panics if a slice is too short.
+func (m *structuredMap) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("fourier: Apply: slice too short")
+	}
+	run := m.run()
+	t := m.take(run * m.blocks * m.size)
+	defer m.scratch.Put(t)
+	for i := 0; i < n; i += run {
+		rows := min(run, n-i)
+		m.transform(*t, x[i*m.in:], rows)
+		for j := range rows {
+			m.cosines(dst[(i+j)*m.out:][:m.out], (*t)[j*m.blocks*m.size:], float32(m.bound()))
+		}
+	}
+}
+
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, like featureMap.Quantize. Only NaN
+// is out of bounds; it becomes 0 and is counted. It panics if x is too short.
+func (m *structuredMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
+		panic("fourier: Quantize: slice too short, or too many rows")
+	}
+	if dst.D() != m.out {
+		panic("fourier: Quantize: the grid has a different number of features")
+	}
+	dst.Resize(n)
+	var cut atomic.Int64
+	all, run := m.blocks*m.size, m.run()
+	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
+		t := m.take(run * (all + m.out))
+		defer m.scratch.Put(t)
+		angles, room := (*t)[:run*all], (*t)[run*all:]
+		for i := lo * run; i < min(hi*run, n); i += run {
+			rows := min(run, n-i)
+			m.transform(angles, x[i*m.in:], rows)
+			for j := range rows {
+				m.cosines(room[j*m.out:][:m.out], angles[j*all:], 1)
+			}
+			cut.Add(dst.QuantizeRows(i, room, rows, 1))
+		}
+	})
+	return cut.Load()
+}
+
+// Step returns √(2/D)/127.
+func (m *structuredMap) Step() float64 { return m.bound() / 127 }
+
+// bound is the largest magnitude of a feature.
+func (m *structuredMap) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
+
+// take returns n numbers of scratch memory, which the caller puts back into m.scratch.
+func (m *structuredMap) take(n int) *[]float32 {
+	s, ok := m.scratch.Get().(*[]float32)
+	if !ok {
+		s = new([]float32)
+	}
+	if cap(*s) < n {
+		*s = make([]float32, n)
+	}
+	*s = (*s)[:n]
+	return s
+}
+
+// runNumbers is the number of angles that are processed together: 64 KiB, which fits in the cache.
+const runNumbers = 1 << 14
+
+// run returns the number of rows that are transformed together, a multiple of 4.
+func (m *structuredMap) run() int { return max(4, runNumbers/(m.blocks*m.size)&^3) }
+
+// cosines stores scale times the cosines, and sines, of the transform of a row. It
+// overwrites angles.
+func (m *structuredMap) cosines(dst, angles []float32, scale float32) {
+	angles = angles[:m.used]
+	blas.Affine(angles, angles, m.factor, m.offsets, 1)
+	if m.form == Paired {
+		blas.CosSinTurns(dst, dst[m.used:], angles, scale)
+	} else {
+		blas.CosTurns(dst, angles, scale)
+	}
+}
+
+// transform stores H D₁ H D₂ H D₃ x of the rows in t, for all blocks; H has elements ±1.
+func (m *structuredMap) transform(t, x []float32, rows int) {
+	all := m.blocks * m.size
+	for i := range rows {
+		row := x[i*m.in : (i+1)*m.in]
+		for b := 0; b < all; b += m.size {
+			to := t[i*all+b:][:m.size]
+			blas.Affine(to, row, m.signs[0][b:b+m.in], nil, 1)
+			clear(to[m.in:])
+		}
+	}
+	blas.Hadamard(t, rows*m.blocks, m.size, 1)
+	for _, signs := range m.signs[1:] {
+		blas.Affine(t, t, signs, nil, rows)
+		blas.Hadamard(t, rows*m.blocks, m.size, 1)
 	}
 }

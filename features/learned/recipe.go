@@ -202,3 +202,111 @@ func (r Recipe) Kernel(x, z []float32) float64 {
 	}
 	return sum
 }
+
+// featureMap is the feature map of a Recipe. It is immutable and safe for concurrent use.
+type featureMap struct {
+	weights *blas.Weights
+	in, out int
+	form    fourier.Form
+	bound   float32 // largest magnitude of a feature
+	reach   float32 // no angle overflows for values up to reach; see features.Reach
+	// amplitude has the amplitude of each feature. It is nil if all are equal to bound.
+	amplitude []float32
+}
+
+var _ features.Gridded = (*featureMap)(nil)
+
+// Dims returns the row length and the number of features.
+func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
+
+// Apply stores the features of the n rows of x (n×in, row-major) in dst (n×out). It runs on one
+// thread. If an angle of a row overflows float32, the features are NaN. It panics if a slice is too
+// short.
+func (m *featureMap) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("learned: Apply: slice too short")
+	}
+	m.apply(dst, x, n, 1)
+}
+
+func (m *featureMap) apply(dst, x []float32, n, threads int) {
+	scale := m.bound
+	if m.amplitude != nil {
+		scale = 1
+	}
+	if m.form == fourier.Paired {
+		m.weights.CosSin(dst, x, n, scale, threads)
+	} else {
+		m.weights.Cos(dst, x, n, scale, threads)
+	}
+	if m.amplitude != nil {
+		blas.Affine(dst, dst, m.amplitude, nil, n)
+	}
+}
+
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. All features share
+// one grid, so features of small weight use only a few of its steps. It returns the number of
+// features that are NaN; no other feature is clipped. It panics if x is too short or n is too
+// large.
+func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
+		panic("learned: Quantize: slice too short, or too many rows")
+	}
+	switch {
+	case m.amplitude != nil, dst.Most() != blas.MostByte:
+		return features.OnGrid(m, dst, x, n, threads, m.bound)
+	case m.form == fourier.Paired:
+		m.weights.CosSinBytes((*blas.Bytes)(dst), x, n, threads)
+	default:
+		m.weights.CosBytes((*blas.Bytes)(dst), x, n, threads)
+	}
+	return features.Overflows(m, x, n, m.reach)
+}
+
+// Step returns the step of the 8-bit grid, the largest amplitude divided by 127.
+func (m *featureMap) Step() float64 { return float64(m.bound) / 127 }
+
+// Options are the options of the kernel "learned". The zero value learns the frequencies of
+// kernel.DefaultFeatures features. The search for them starts from frequencies of the Gaussian
+// kernel whose width is the median distance of two rows.
+type Options struct {
+	Frequencies string       `flag:"frequencies" placeholder:"DIR" help:"Directory with the features that bochner align learned, for --kernel learned or harmonic. It includes the preprocessing."`
+	Width       kernel.Width `flag:"width,common" placeholder:"NUMBER"`
+	Gamma       float64      `flag:"gamma" help:"Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features    int          `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
+	Form        fourier.Form `flag:"form"`
+}
+
+var _ kernel.LearnedKernel = (*Options)(nil)
+
+// Directory returns the directory of frequencies that were found earlier, or "" if they are still
+// to be found.
+func (o *Options) Directory() string { return o.Frequencies }
+
+// Start returns the options of the Gaussian kernel whose frequencies the search starts from.
+func (o *Options) Start() kernel.Options {
+	return &fourier.GaussianOptions{Width: o.Width, Gamma: o.Gamma, Features: o.Features, Form: o.Form}
+}
+
+// Count returns the number of frequencies: half the number of features in the paired form.
+func (o *Options) Count() int {
+	out := kernel.Count(o.Features)
+	if o.Form == fourier.Paired {
+		return out / 2
+	}
+	return out
+}
+
+// Validate returns an error that names the invalid option.
+func (o *Options) Validate() error {
+	if o.Frequencies != "" {
+		return nil // the directory determines the rest
+	}
+	return o.Start().Validate()
+}
+
+// Size returns the number of features and the memory that they need, in bytes.
+func (o *Options) Size(in int) kernel.Size { return o.Start().Size(in) }
+
+// Choose chooses the Gaussian kernel of Start for the data.
+func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.Start().Choose(d) }

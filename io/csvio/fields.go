@@ -1,6 +1,17 @@
 package csvio
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/rows"
+)
 
 // fields iterates over the fields of a record (RFC 4180).
 type fields struct {
@@ -82,4 +93,110 @@ func trim(b []byte, comma byte) []byte {
 		b = b[:len(b)-1]
 	}
 	return b
+}
+
+// Records reads the fields of records that are not rows, such as the labels in a separate file.
+type Records struct {
+	Fields int // of each record; 0 for any number
+
+	lines *lines.Reader
+	comma byte
+	text  []string
+}
+
+// NewRecords returns a reader of text in UTF-8 whose fields comma separates.
+func NewRecords(in io.Reader, comma byte, fields int) *Records {
+	return &Records{Fields: fields, comma: comma, lines: lines.New(in, lines.Options{End: -1, Quote: true, Comma: comma})}
+}
+
+// Record returns the fields of the next record that is not blank, in a slice that the next call overwrites. The error
+// is io.EOF after the last.
+func (r *Records) Record() ([]string, error) {
+	rec, err := r.lines.Next()
+	if err == io.EOF {
+		return nil, err
+	}
+	line := r.lines.Line()
+	if bad, ok := errors.AsType[*rows.BadRow](err); ok {
+		err = errors.New(bad.Reason)
+	}
+	r.text = r.text[:0]
+	for f := (fields{rec: bytes.TrimPrefix(rec, bom), comma: r.comma}); f.more() && err == nil; {
+		text, reason := f.next()
+		if reason != "" {
+			err = fmt.Errorf("field %d %s", len(r.text)+1, reason)
+		}
+		r.text = append(r.text, string(text))
+	}
+	if n := len(r.text); err == nil && r.Fields > 0 && n != r.Fields {
+		err = fmt.Errorf("has %d %s, want %d", n, dataset.Plural(n, "field"), r.Fields)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", line, err)
+	}
+	return r.text, nil
+}
+
+// kind is the kind of a field's text.
+type kind uint8
+
+const (
+	number  kind = iota // finite
+	missing             // empty, or a word for a missing value
+	text
+)
+
+func kindOf(b []byte) kind {
+	if v, ok := lines.ParseNumber(b); ok && !math.IsInf(float64(v), 0) {
+		return number
+	}
+	if len(b) == 0 || isMissing(b) || isInfinite(b) {
+		return missing
+	}
+	return text
+}
+
+// isMissing reports whether b is a word that R, pandas, SQL or the UCI repository
+// writes for a missing value.
+func isMissing(b []byte) bool {
+	if len(b) > 6 {
+		return false
+	}
+	switch strings.ToLower(string(b)) {
+	case "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", ".", "\\n":
+		return true
+	}
+	return false
+}
+
+func isInfinite(b []byte) bool {
+	if len(b) > len("+infinity") {
+		return false
+	}
+	switch strings.ToLower(strings.TrimLeft(string(b), "+-")) {
+	case "inf", "infinity":
+		return true
+	}
+	return false
+}
+
+// reason returns why the text of a field cannot be a value of a row.
+func reason(b []byte) string {
+	if len(b) == 0 {
+		return "is empty"
+	}
+	q := dataset.Quote(string(b[:min(len(b), 200)]))
+	if v, ok := lines.ParseNumber(b); ok {
+		return q + " is " + rows.CheckFinite(v)
+	}
+	switch {
+	case isMissing(b):
+		return q + " is not a number"
+	case isInfinite(b):
+		return q + " is not a finite number"
+	case bytes.Count(b, []byte{','}) == 1 && kindOf(bytes.Replace(b[:min(len(b), 200)], []byte{','}, []byte{'.'},
+		1)) == number:
+		return q + " is not a number (its fraction seems to begin with a comma)"
+	}
+	return q + " is not a number"
 }

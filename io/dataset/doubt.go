@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -51,4 +53,71 @@ func someOf(names []string) string {
 		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("and %d more", n))
 	}
 	return strings.Join(names, ", ")
+}
+
+// compressedTwice returns the files that are there both plain and compressed, such as a.csv.gz next to a.csv.
+func compressedTwice(files []string) (twice []string) {
+	there := map[string]bool{}
+	for _, file := range files {
+		there[file] = true
+	}
+	for _, file := range files {
+		for _, end := range []string{".gz", ".bgz", ".zst", ".zstd"} {
+			if plain, ok := strings.CutSuffix(file, end); ok && there[plain] {
+				twice = append(twice, file)
+			}
+		}
+	}
+	return twice
+}
+
+// shardName matches the name of a file in a set of known size: data-00003-of-00010.csv.
+var shardName = regexp.MustCompile(`^(.*)-(\d{2,9})-of-(\d{2,9})([^/]*)$`)
+
+// missingShards returns a note for each set of files with missing shards. A note lists at most most of them.
+func missingShards(files []string, most int) (notes []string) {
+	type set struct {
+		prefix string
+		total  int
+	}
+	there := map[set]map[int]bool{}
+	var sets []set // in the order of the files
+	for _, file := range files {
+		m := shardName.FindStringSubmatch(file)
+		if m == nil {
+			continue
+		}
+		index, _ := strconv.Atoi(m[2])
+		total, _ := strconv.Atoi(m[3])
+		s := set{m[1], total}
+		if there[s] == nil {
+			there[s] = map[int]bool{}
+			sets = append(sets, s)
+		}
+		there[s][index] = true
+	}
+	for _, s := range sets {
+		from := 0
+		if there[s][s.total] && !there[s][0] {
+			from = 1 // some sets count from 1
+		}
+		var missing []string
+		n := 0
+		for i := from; i < from+s.total && n <= len(there[s])+1000; i++ {
+			if !there[s][i] {
+				if n++; len(missing) <= most {
+					missing = append(missing, strconv.Itoa(i))
+				}
+			}
+		}
+		if here := len(there[s]); n > 0 {
+			if more := s.total - here - len(missing); more > 0 {
+				missing = append(missing[:min(len(missing), most)],
+					fmt.Sprintf("and %d more", s.total-here-min(len(missing), most)))
+			}
+			notes = append(notes, fmt.Sprintf("%s-*-of-%d: %d of %d shards found; missing: %s", s.prefix, s.total, here,
+				s.total, strings.Join(missing, ", ")))
+		}
+	}
+	return notes
 }

@@ -5,10 +5,12 @@ package libsvmio
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -169,4 +171,97 @@ func shorten(b []byte) string {
 		return string(b[:40]) + "…"
 	}
 	return string(b)
+}
+
+func init() {
+	dataset.Register(dataset.Format{
+		Name: "libsvm", Aliases: []string{"svmlight"},
+		Traits:  dataset.Traits{Text: true, Exact: true, Scale: "none"},
+		Options: func() dataset.FormatOptions { return new(Options) },
+		Sniff: func(head []byte, _ int64) dataset.Likeness {
+			return dataset.Likely.If(sniff(head))
+		},
+		Begin: func(_ context.Context, o *dataset.Opening, _ []byte) error {
+			o.Data.Labeled = true
+			o.Data.Schema.Dim = dataset.OptionsOf[Options](o.Options).Dim
+			if o.Options.Like != nil {
+				o.Data.Schema.Dim = o.Options.Like.Dim
+			}
+			return nil
+		},
+		Read: func(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+			text, err := in.Lines(ctx, false, 0)
+			if err != nil {
+				return nil, err
+			}
+			r := newReader(text, in.Data.Schema.Dim)
+			r.setCentre(in.Data.Schema.Centre)
+			return r, nil
+		},
+	})
+}
+
+// Options are the options of LIBSVM files.
+type Options struct {
+	Dim int `flag:"dim" help:"Row length of LIBSVM files; 0 finds it in the data."`
+}
+
+// Validate returns an error for an invalid row length.
+func (o Options) Validate() error {
+	if o.Dim < 0 || o.Dim > rows.MaxDim {
+		return fmt.Errorf("libsvmio: dim must be between 0 and %d (have %d)", rows.MaxDim, o.Dim)
+	}
+	return nil
+}
+
+// sniff reports whether the text that begins with head is LIBSVM: in more than half of
+// the first lines, only the first word may lack a colon, the others are pairs of
+// numbers, and there is at least one pair. So one bad row does not hide the format.
+func sniff(head []byte) bool {
+	const most = 20
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	pairs, good, bad := 0, 0, 0
+	for lines := 0; lines < most && len(head) > 0; {
+		line, rest, whole := bytes.Cut(head, []byte{'\n'})
+		head = rest
+		if i := bytes.IndexByte(line, '#'); i >= 0 {
+			line = line[:i]
+		}
+		line = skipSpace(line)
+		if len(line) == 0 {
+			lines++
+			continue
+		}
+		fits := true
+		for i := 0; len(line) > 0; i++ {
+			w := word(line)
+			line = skipSpace(line[len(w):])
+			switch cutOff := !whole && len(line) == 0; {
+			case isPair(w):
+				pairs++
+			case cutOff && pairs > 0:
+			case i > 0 || bytes.IndexByte(w, ':') >= 0:
+				fits = false
+			}
+		}
+		if fits {
+			good++
+		} else {
+			bad++
+		}
+		lines++
+	}
+	return pairs > 0 && good > bad
+}
+
+// isPair reports whether w is index:value. qid:number counts, so that ranking data gets
+// its own error.
+func isPair(w []byte) bool {
+	index, value, ok := bytes.Cut(w, []byte{':'})
+	if !ok {
+		return false
+	}
+	_, n := number(index)
+	_, ok = lines.ParseNumber(value)
+	return ok && (n > 0 && n == len(index) || string(index) == "qid")
 }

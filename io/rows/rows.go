@@ -3,8 +3,12 @@
 package rows
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // MaxRows is the largest number of rows in a Block. Products of 8-bit features
@@ -151,4 +155,159 @@ func CheckFinite(v float32) string {
 		return "infinite, or too large for float32 (largest is 3.4e38)"
 	}
 	return ""
+}
+
+// Image is the shape of images; a zero height means that rows are not images.
+type Image struct {
+	Height, Width, Channels int
+	Planar                  bool // channel by channel, otherwise pixel by pixel
+}
+
+// Other returns an error if two shapes are known and differ: pixels would be taken for other pixels.
+func (m Image) Other(wanted Image, by string) error {
+	if m == wanted || m.Height == 0 || wanted.Height == 0 {
+		return nil
+	}
+	return fmt.Errorf("has images of %s, %s %s", m, by, wanted)
+}
+
+func (m Image) String() string {
+	text := fmt.Sprintf("%d × %d pixels", m.Height, m.Width)
+	switch {
+	case m.Planar:
+		return fmt.Sprintf("%s in %d channels, one after the other", text, m.Channels)
+	case m.Channels > 1:
+		return fmt.Sprintf("%s of %d channels", text, m.Channels)
+	}
+	return text
+}
+
+// Limits of the weight of a row that is not 0. They keep moments of any float32 values within
+// the range of exact sums.
+const (
+	LeastWeight = 0x1p-60
+	MostWeight  = 0x1p60
+)
+
+// CheckWeight returns the reason why w cannot be the weight of a row, or "".
+func CheckWeight(w float64) string {
+	switch {
+	case w != w:
+		return "the weight is missing (NaN)"
+	case w < 0:
+		return fmt.Sprintf("weight %g is below 0", w)
+	case w > MostWeight || w > 0 && w < LeastWeight:
+		return fmt.Sprintf("weight %g is out of range (0, or from 1e-18 to 1e18)", w)
+	}
+	return ""
+}
+
+// ParseWeight returns the weight in a text, rounded to float32, or the reason why it is not a weight.
+func ParseWeight(text []byte) (w float64, reason string) {
+	if len(text) == 0 {
+		return 0, "the weight is missing (write 0 for a row that is not to count)"
+	}
+	w, err := strconv.ParseFloat(string(text), 64)
+	if err != nil && !math.IsInf(w, 0) {
+		return 0, fmt.Sprintf("weight %.40q is not a number", text)
+	}
+	if reason := CheckWeight(w); reason != "" {
+		return 0, reason
+	}
+	return float64(float32(w)), ""
+}
+
+// OrderedKey returns the key of a number that is not NaN, such as a time in seconds: keys are in the
+// order of the numbers.
+func OrderedKey(v float64) uint64 {
+	b := math.Float64bits(v + 0) // −0 is 0
+	if b>>63 == 1 {
+		return ^b
+	}
+	return b | 1<<63
+}
+
+// OfKey returns the number of an OrderedKey.
+func OfKey(key uint64) float64 {
+	if key>>63 == 1 {
+		return math.Float64frombits(key &^ (1 << 63))
+	}
+	return math.Float64frombits(^key)
+}
+
+// Half returns the value of a 16-bit float.
+func Half(b uint16) float32 {
+	sign, exp, frac := uint32(b>>15)<<31, uint32(b>>10&31), uint32(b&1023)
+	switch {
+	case exp == 31:
+		return math.Float32frombits(sign | 255<<23 | frac<<13)
+	case exp == 0:
+		v := float32(frac) * 0x1p-24
+		if sign != 0 {
+			return -v
+		}
+		return v
+	}
+	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
+}
+
+// Hash returns the content hash of a row: XXH64 with the seed over eight bytes for each
+// nonzero value in column order: the 0-based column index and the bits of the float32,
+// both as little-endian uint32. Folds and samples are chosen by it, so models depend on
+// it: this stream never changes.
+//
+// Zeros of either sign do not affect the hash. So a row has the same hash in a dense
+// and a sparse file, and with any number of trailing zeros.
+func Hash(seed uint64, row []float32) uint64 {
+	var d xxhash.Digest
+	d.ResetWithSeed(seed)
+	var buf [8 * hashChunk]byte
+	n := 0
+	i := 0
+	// Values are packed without a branch on each, but zeros, frequent in images and
+	// sparse data, are skipped in groups of eight.
+	for ; i+8 <= len(row); i += 8 {
+		v := (*[8]float32)(row[i:])
+		if empty(v) {
+			continue
+		}
+		for j, x := range v {
+			n = pack(&buf, n, i+j, x)
+		}
+		if n > 8*(hashChunk-8) {
+			d.Write(buf[:n])
+			n = 0
+		}
+	}
+	for ; i < len(row); i++ {
+		n = pack(&buf, n, i, row[i])
+	}
+	d.Write(buf[:n])
+	return d.Sum64()
+}
+
+// hashChunk is the number of values passed to XXH64 at once.
+const hashChunk = 128
+
+// empty reports whether all values are zeros, of either sign.
+func empty(v *[8]float32) bool {
+	return (math.Float32bits(v[0])|math.Float32bits(v[1])|math.Float32bits(v[2])|math.Float32bits(v[3])|
+		math.Float32bits(v[4])|math.Float32bits(v[5])|math.Float32bits(v[6])|math.Float32bits(v[7]))<<1 == 0
+}
+
+// pack writes column i at buf[n:] and returns the new end: n+8, or n if x is zero.
+func pack(buf *[8 * hashChunk]byte, n, i int, x float32) int {
+	b := math.Float32bits(x)
+	binary.LittleEndian.PutUint64(buf[n&(8*hashChunk-8):], uint64(b)<<32|uint64(uint32(i)))
+	b <<= 1
+	return n + int((b|-b)>>31<<3)
+}
+
+// HashBlock returns the content hashes of the block's rows, in dst if it is large enough.
+func HashBlock(dst []uint64, seed uint64, b *Block) []uint64 {
+	dst = dst[:0]
+	for i := range b.N {
+		dst = append(dst, Hash(seed, b.Row(i)))
+	}
+	return dst
 }

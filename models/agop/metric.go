@@ -1,8 +1,13 @@
 package agop
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/pca"
 )
 
 // Metric is the metric ‖A(x−z)‖ in which the features of a recipe measure distances.
@@ -151,4 +156,124 @@ func (m *Metric) Outer() []float64 {
 		}
 	}
 	return outer
+}
+
+// Root says how a metric is made from M. M is scaled to a mean eigenvalue of 1; each eigenvalue w becomes
+// ((max(w, 0) + Floor)/(1 + Floor))^Power; and A is a root of the result, AᵀA = M. All roots give the same
+// distances.
+type Root struct {
+	Floor float64 // ε > 0, so that no direction is lost; 0.001 works well
+	Power float64 // p: ½, 1 or 2; 1 works well
+}
+
+func (r Root) validate() error {
+	if !(r.Floor > 0 && r.Floor <= 1e6) || r.Power != 0.5 && r.Power != 1 && r.Power != 2 {
+		return fmt.Errorf("agop: floor must be above 0, and power ½, 1 or 2 (have %v, %v)", r.Floor, r.Power)
+	}
+	return nil
+}
+
+// Diagonal returns the diagonal metric of the diagonal of M, d numbers ≥ 0. It fails if they are not
+// finite, or all 0: then the prediction does not depend on the rows.
+func (r Root) Diagonal(diagonal []float64) (preprocess.DiagonalMetric, error) {
+	scale, err := r.scale(diagonal)
+	if err != nil {
+		return preprocess.DiagonalMetric{}, err
+	}
+	a := make(features.Floats, len(diagonal))
+	for j, v := range diagonal {
+		a[j] = float32(math.Sqrt(r.value(v * scale)))
+	}
+	return preprocess.DiagonalMetric{A: a}, nil
+}
+
+// Full returns the metric of M (d×d), with the same errors as Diagonal. With Power 1, A is the transpose of
+// the Cholesky factor. Otherwise it is the symmetric root, which takes much longer if d is in the hundreds.
+func (r Root) Full(outer []float64, threads int) (*preprocess.MetricMatrix, error) {
+	d := int(math.Round(math.Sqrt(float64(len(outer)))))
+	if d*d != len(outer) {
+		panic("agop: matrix is not square")
+	}
+	if d > preprocess.MaxMetricDim {
+		return nil, fmt.Errorf("agop: a full metric has at most %d columns (have %d)", preprocess.MaxMetricDim, d)
+	}
+	diagonal := make([]float64, d)
+	for j := range d {
+		diagonal[j] = outer[j*d+j]
+	}
+	scale, err := r.scale(diagonal)
+	if err != nil {
+		return nil, err
+	}
+	m := make([]float64, d*d)
+	for i, v := range outer {
+		m[i] = v * scale
+	}
+	root := &preprocess.MetricMatrix{Dim: d, A: make([]float32, d*d)}
+	if r.Power != 1 {
+		values, vectors := pca.Symmetric(m, d)
+		for e, w := range values {
+			w = math.Sqrt(r.value(w))
+			of := vectors[e*d : (e+1)*d]
+			for i := range d {
+				row := m[i*d : (i+1)*d]
+				if e == 0 {
+					clear(row)
+				}
+				for j, x := range of {
+					row[j] += float64(float64(w*of[i]) * x)
+				}
+			}
+		}
+		for i, v := range m {
+			root.A[i] = float32(v)
+		}
+		return root, nil
+	}
+	// Apart from rounding, which is far below Floor, M is positive semidefinite.
+	for i := range m {
+		m[i] /= 1 + r.Floor
+	}
+	for j := range d {
+		m[j*d+j] += r.Floor / (1 + r.Floor)
+	}
+	if pivot, ok := blas.Cholesky(m, d, threads); !ok {
+		return nil, fmt.Errorf("agop: the metric is not positive definite at column %d; raise the floor above %g",
+			pivot+1, r.Floor)
+	}
+	for i := range d {
+		for j := range i + 1 {
+			root.A[j*d+i] = float32(m[i*d+j])
+		}
+	}
+	return root, nil
+}
+
+// value returns the new value of an eigenvalue.
+func (r Root) value(w float64) float64 {
+	w = (max(w, 0) + r.Floor) / (1 + r.Floor)
+	switch r.Power {
+	case 0.5:
+		return math.Sqrt(w)
+	case 2:
+		return w * w
+	}
+	return w
+}
+
+// scale returns d/tr M.
+func (r Root) scale(diagonal []float64) (float64, error) {
+	if err := r.validate(); err != nil {
+		return 0, err
+	}
+	var trace float64
+	for _, v := range diagonal {
+		trace += v
+	}
+	scale := float64(len(diagonal)) / trace
+	if !(trace > 0) || math.IsInf(trace, 0) || math.IsInf(scale, 0) {
+		return 0, fmt.Errorf(
+			"agop: the gradients of the model are 0 or not finite (mean square %v), so no metric follows from them", trace)
+	}
+	return scale, nil
 }

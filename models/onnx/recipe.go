@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
@@ -165,4 +166,117 @@ func (g *Graph) maxout(r maxout.Maxout, x string) string {
 	units := g.add("Reshape", nil, p, constant(g, []int64{-1, int64(r.Out), int64(r.Q)}, 3))
 	most := g.add("ReduceMax", attrs{"axes": []int64{2}, "keepdims": int64(0)}, units)
 	return g.add("Mul", nil, most, constant(g, []float32{float32(1 / math.Sqrt(float64(r.Out)))}))
+}
+
+// landmarks adds the values of a kernel at landmarks z. Squared distances are ‖x‖² − 2⟨x, z⟩ + ‖z‖², in
+// float64 because the terms cancel.
+func (g *Graph) landmarks(r landmarks.Recipe, x string) (string, error) {
+	z, err := r.Landmarks()
+	if err != nil {
+		return "", err
+	}
+	in, out := r.Dims()
+	of := fourier.RadialOf(r.Of)
+	number := func(v float64) string { return constant(g, []float64{v}) }
+	var t string
+	if of.Distance == kernel.L1 {
+		apart := g.add("Sub", nil, g.reshape(x, -1, 1, in), constant(g, z, 1, out, in))
+		t = g.add("ReduceSum", attrs{"keepdims": int64(0)}, g.add("Abs", nil, apart), constant(g, []int64{2}, 1))
+		t = g.cast(t, Double)
+	} else {
+		wide, doubled, squares := g.cast(x, Double), make([]float64, len(z)), make([]float64, out)
+		for i, v := range z {
+			doubled[i] = -2 * float64(v)
+			squares[i/in] += float64(v) * float64(v)
+		}
+		products := g.add("Gemm", attrs{"transB": int64(1)}, wide, constant(g, doubled, out, in), constant(g, squares, out))
+		t = g.add("Add", nil, products, g.sum(g.add("Mul", nil, wide, wide)))
+		t = g.add("Sqrt", nil, g.add("Max", nil, t, number(0)))
+	}
+	t = g.add("Div", nil, t, number(of.Width))
+	decay := func(t string) string { return g.add("Exp", nil, g.add("Neg", nil, t)) }
+	switch k := r.Of.(type) {
+	case fourier.Gaussian:
+		t = decay(g.add("Div", nil, g.add("Mul", nil, t, t), number(2)))
+	case fourier.Exponential:
+		t = decay(g.add("Pow", nil, t, number(k.Exponent)))
+	case fourier.Matern:
+		s := g.add("Mul", nil, t, number(math.Sqrt(2*k.Nu)))
+		factor := number(1)
+		if k.Nu > 1 {
+			factor = g.add("Add", nil, factor, s)
+		}
+		if k.Nu > 2 {
+			factor = g.add("Add", nil, factor, g.add("Div", nil, g.add("Mul", nil, s, s), number(3)))
+		}
+		t = decay(s)
+		if k.Nu > 1 {
+			t = g.add("Mul", nil, factor, t)
+		}
+	default: // Laplace
+		t = decay(t)
+	}
+	return g.cast(t, Float), nil
+}
+
+// patches adds a layer of patches. Contrast is normalised after the convolution: the response of a patch p
+// to a filter f is (⟨f, p⟩ − mean p·Σf)/√(var p + floor) + b.
+func (g *Graph) patches(r patches.Recipe, x string) string {
+	s, size, count := r.Shape, r.Patch, len(r.Bias)
+	length := size * size * s.Channels
+	// Convolutions take a plane per channel; patches store the channels of a pixel next to each other.
+	planes := func(f []float32) []float32 {
+		out := make([]float32, 0, len(f))
+		for at := 0; at < len(f); at += length {
+			for c := range s.Channels {
+				for i := c; i < length; i += s.Channels {
+					out = append(out, f[at+i])
+				}
+			}
+		}
+		return out
+	}
+	if !s.Planar && s.Channels > 1 {
+		var order []int64
+		for c := range s.Channels {
+			for i := c; i < s.Len(); i += s.Channels {
+				order = append(order, int64(i))
+			}
+		}
+		x = g.columns(x, order)
+	}
+	image := g.reshape(x, -1, s.Channels, s.Height, s.Width)
+	convolve := func(x string, filters []float32) string {
+		return g.add("Conv", nil, x, constant(g, planes(filters), len(filters)/length, s.Channels, size, size))
+	}
+	averages, sums := make([]float32, length), make([]float32, count)
+	for i := range averages {
+		averages[i] = 1 / float32(length)
+	}
+	for i, f := range r.Filters {
+		sums[i/length] += f
+	}
+	mean := convolve(image, averages)
+	variance := g.add("Sub", nil, convolve(g.add("Mul", nil, image, image), averages), g.add("Mul", nil, mean, mean))
+	variance = g.add("Max", nil, variance, constant(g, []float32{0}))
+	contrast := g.add("Sqrt", nil, g.add("Add", nil, variance, constant(g, []float32{float32(r.Floor)})))
+	each := func(v []float32) string { return constant(g, v, 1, count, 1, 1) }
+	response := g.add("Sub", nil, convolve(image, r.Filters), g.add("Mul", nil, mean, each(sums)))
+	response = g.add("Add", nil, g.add("Div", nil, response, contrast), each(r.Bias))
+	threshold := constant(g, []float32{float32(r.Threshold)})
+	beyond := g.concat(g.add("Relu", nil, g.add("Sub", nil, response, threshold)),
+		g.add("Relu", nil, g.add("Sub", nil, g.add("Neg", nil, response), threshold)))
+	means, places, cells := r.Means()
+	pooled := g.add("MatMul", nil, g.reshape(beyond, -1, 2*count, places), constant(g, means, places, cells))
+	pooled = g.add("Transpose", attrs{"perm": []int64{0, 2, 1}}, pooled)
+	return g.reshape(pooled, -1, cells*2*count)
+}
+
+// reshape adds x with other dimensions; −1 stands for the number of rows.
+func (g *Graph) reshape(x string, dims ...int) string {
+	to := make([]int64, len(dims))
+	for i, d := range dims {
+		to[i] = int64(d)
+	}
+	return g.add("Reshape", nil, x, constant(g, to, len(to)))
 }

@@ -113,3 +113,209 @@ func (s Shape) headLen() int {
 	}
 	return n
 }
+
+// MaxPartBytes limits the memory of a part of a Sum.
+const MaxPartBytes = 8 << 20
+
+// maxPart is MaxPartBytes in float64s.
+const maxPart = MaxPartBytes / 8
+
+// A Sum crosses the runner in parts of at most 8 MiB, each an array of float64
+// that is added element by element to the same part of another Sum. The parts
+// of D features and width w (Outputs for classes, Outputs+1 for targets, whose
+// last column is Σz) are
+//
+//	0                   the head: N and the count of each class; or N, Σq,
+//	                    Σ⌊q²/2¹⁵⌋ and Σ(q² mod 2¹⁵), a value for each target;
+//	                    with weights, their sum for N, and N at the end
+//	1 … blas.NumTiles   the tiles of Σzzᵀ, in the order of blas.NewTiles
+//	the rest            Σzqᵀ, row-major D×w, cut after every c rows,
+//	                    c = min(blas.TileDim, 2²⁰/w)
+
+// NumParts returns the number of parts of a Sum.
+func NumParts(shape Shape) int {
+	c := shape.chunk()
+	return 1 + blas.NumTiles(shape.Dim) + (shape.Dim+c-1)/c
+}
+
+// chunk is the number of rows of the cross products in a part.
+func (s Shape) chunk() int { return max(1, min(blas.TileDim, maxPart/s.width())) }
+
+// Part returns part i, which shares the Sum's memory. It panics if i is out of range.
+func (s *Sum) Part(i int) []float64 {
+	switch n := len(s.tiles); {
+	case i < 0 || i >= NumParts(s.shape):
+		panic("ridge: no such part")
+	case i == 0:
+		return s.head
+	case i <= n:
+		return s.tiles[i-1]
+	default:
+		c, d, w := s.shape.chunk(), s.shape.Dim, s.shape.width()
+		from := (i - 1 - n) * c
+		return s.cross[from*w : min(from+c, d)*w]
+	}
+}
+
+// SetPart copies v into part i. It fails if v has another length, as from a file of another run.
+func (s *Sum) SetPart(i int, v []float64) error {
+	return s.withPart(i, v, func(part []float64) { copy(part, v) })
+}
+
+// AddPart adds v to part i, and fails like SetPart.
+func (s *Sum) AddPart(i int, v []float64) error {
+	return s.withPart(i, v, func(part []float64) {
+		for j, x := range v {
+			part[j] += x
+		}
+	})
+}
+
+func (s *Sum) withPart(i int, v []float64, f func(part []float64)) error {
+	part := s.Part(i)
+	if len(v) != len(part) {
+		return fmt.Errorf("ridge: part %d of a sum has %d numbers, want %d", i, len(v), len(part))
+	}
+	f(part)
+	return nil
+}
+
+// Layout says what each part of a sum holds.
+type Layout struct{ Shape }
+
+// LayoutOf returns the layout of sums of a shape.
+func LayoutOf(s Shape) Layout { return Layout{s} }
+
+// Parts returns the number of parts.
+func (l Layout) Parts() int { return NumParts(l.Shape) }
+
+// Tile reports whether part i is a tile of the Gram matrix.
+func (l Layout) Tile(i int) bool { return i > 0 && i <= blas.NumTiles(l.Dim) }
+
+// diagonal returns the row of the diagonal tile in part i. ok is false if part i is not such a tile.
+func (l Layout) diagonal(i int) (row int, ok bool) {
+	row, column := l.Place(i)
+	return row, l.Tile(i) && row == column
+}
+
+// Place returns the row and column of the tile in part i.
+func (l Layout) Place(i int) (row, column int) {
+	i--
+	for ; i > row; row++ {
+		i -= row + 1
+	}
+	return row, i
+}
+
+// Cross returns the first feature of the cross products in part i and their number of columns. ok is false
+// if part i has no cross products.
+func (l Layout) Cross(i int) (from, width int, ok bool) {
+	n := blas.NumTiles(l.Dim)
+	return (i - 1 - n) * l.chunk(), l.width(), i > n
+}
+
+// tiles returns zeroed tiles for the parts that some selects, and nil for the others.
+func (l Layout) tiles(some func(part int) bool) [][]float64 {
+	lengths := make([]int, blas.NumTiles(l.Dim))
+	for i := range lengths {
+		if part := i + 1; some(part) {
+			lengths[i] = l.Len(part)
+		}
+	}
+	return blas.MakeEach[float64](lengths)
+}
+
+// Len returns the number of float64s in part i.
+func (l Layout) Len(i int) int {
+	if i == 0 {
+		return l.headLen()
+	}
+	if from, width, ok := l.Cross(i); ok {
+		return width * min(l.chunk(), l.Dim-from)
+	}
+	row, column := l.Place(i)
+	return blas.TileRows(l.Dim, row) * blas.TileRows(l.Dim, column)
+}
+
+// Stripe is a range of the parts of the sums of several folds, numbered fold by fold: part k of fold f is
+// f·NumParts + k. Sums too large for one worker are added up in stripes, each in its own pass over the rows
+// of its folds. Stripes change no bit, because parts are exact sums of the same rows.
+type Stripe struct{ First, End int }
+
+// CutStripes cuts the sums of folds into at least n stripes, or into one per part if there are fewer. If n
+// ≤ folds, stripes have whole folds, so each row is mapped once. More stripes cut each fold into equally
+// many pieces, and the rows of the fold are mapped for each of them.
+func CutStripes(shape Shape, folds, n int) []Stripe {
+	parts := NumParts(shape)
+	var out []Stripe
+	if n <= folds {
+		n = max(n, 1)
+		for s := range n {
+			out = append(out, Stripe{s * folds / n * parts, (s + 1) * folds / n * parts})
+		}
+		return out
+	}
+	pieces := min((n+folds-1)/folds, parts)
+	for f := range folds {
+		for p := range pieces {
+			out = append(out, Stripe{f*parts + p*parts/pieces, f*parts + (p+1)*parts/pieces})
+		}
+	}
+	return out
+}
+
+// FitStripes returns the fewest stripes that take at most that many bytes each, where size returns the
+// memory for a number of folds and the bytes of their sums. It returns one stripe if there is no limit (0),
+// or if no number fits: then least is the smallest limit that could be kept, otherwise 0.
+func FitStripes(shape Shape, folds int, most int64,
+	size func(folds int, bytes int64) int64) (stripes []Stripe, bytes, least int64) {
+	largest := func(stripes []Stripe) (bytes int64) {
+		for _, s := range stripes {
+			bytes = max(bytes, size(s.size(shape)))
+		}
+		return bytes
+	}
+	stripes = CutStripes(shape, folds, 1)
+	bytes = largest(stripes)
+	if most == 0 || bytes <= most {
+		return stripes, bytes, 0
+	}
+	least = bytes
+	for n := 2; n <= maxStripes; n++ {
+		more := CutStripes(shape, folds, n)
+		b := largest(more)
+		if b <= most {
+			return more, b, 0
+		}
+		least = min(least, b)
+		if len(more) < n {
+			break // each has one part
+		}
+		n = len(more)
+	}
+	return stripes, bytes, least
+}
+
+// maxStripes is the most stripes that FitStripes tries. Beyond it rows would be read too often.
+const maxStripes = 256
+
+// Part returns the range of the parts of a fold that are in the stripe, from first up to end; empty if none
+// is.
+func (s Stripe) Part(shape Shape, fold int) (first, end int) {
+	parts := NumParts(shape)
+	first, end = max(s.First-fold*parts, 0), min(s.End-fold*parts, parts)
+	if first >= end {
+		return 0, 0
+	}
+	return first, end
+}
+
+// size returns the number of folds that have parts in the stripe, and the bytes of their sums.
+func (s Stripe) size(shape Shape) (folds int, bytes int64) {
+	parts := NumParts(shape)
+	for f := s.First / parts; f*parts < s.End; f++ {
+		folds++
+		bytes += shape.PartBytes(s.Part(shape, f))
+	}
+	return folds, bytes
+}

@@ -39,3 +39,54 @@ func (w waves) coefficient(weights []float32, j int) phasor {
 	}
 	return turn(float64(w.Offsets[j])).scaled(amplitude * float64(weights[j]))
 }
+
+// fewPoints is the number of points that are tried first. They are exact for up to 64 columns.
+const fewPoints = 32
+
+// rule is a Gauss–Legendre rule on [0, 1]: n points, exact for polynomials of degree up to 2n−1.
+type rule struct{ at, weight []float64 }
+
+// newRule finds the roots of the Legendre polynomial P_n by Newton's method.
+func newRule(n int) rule {
+	r := rule{make([]float64, n), make([]float64, n)}
+	for i := range n {
+		x := turn((float64(i) + 0.75) / (2*float64(n) + 1)).re
+		var slope float64
+		for range 20 { // quadratic convergence from an error of order n⁻²
+			p, before := 1.0, 0.0
+			for k := 1; k <= n; k++ {
+				p, before = (float64(float64(2*k-1)*float64(x*p))-float64(float64(k-1)*before))/float64(k), p
+			}
+			slope = float64(n) * (float64(x*p) - before) / (float64(x*x) - 1)
+			step := p / slope
+			x -= step
+			if math.Abs(step) < 1e-16 {
+				break
+			}
+		}
+		r.at[i] = (1 - x) / 2
+		r.weight[i] = 1 / float64((1-float64(x*x))*float64(slope*slope))
+	}
+	return r
+}
+
+// integrate adds to s.parts, for each g, the integral of the product of t·a_h + (1−t)·b_h over all h ≠ g.
+// It multiplies from both ends.
+func (r rule) integrate(s *scratch, a, b []phasor) {
+	n := len(a)
+	s.factors, s.partial = grow(s.factors, n), grow(s.partial, n)
+	factors, partial, parts := s.factors[:n], s.partial[:n], s.parts[:n]
+	for i, t := range r.at {
+		product := phasor{r.weight[i], 0}
+		for g := range n {
+			f := b[g].plus(a[g].minus(b[g]).scaled(t))
+			partial[g], factors[g] = product, f
+			product = product.times(f)
+		}
+		product = phasor{1, 0}
+		for g := n - 1; g >= 0; g-- {
+			parts[g] = parts[g].plus(partial[g].times(product))
+			product = product.times(factors[g])
+		}
+	}
+}

@@ -3,19 +3,22 @@ package command
 import (
 	"flag"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // registryValues has functions that return the values of flags from registries. A key is the name
@@ -114,4 +117,168 @@ func beamFlags() string {
 		}
 	})
 	return "\n" + b.String()
+}
+
+// kernelFlags are the flags that choose a kernel: its name and the options of all families.
+type kernelFlags struct {
+	Name     string `flag:"kernel,common" group:"Features" placeholder:"NAME" help:"Kernel: {values}."`
+	families map[string]kernel.Options
+	options  option.Group
+}
+
+// newKernels returns the flags of all families. The options of standard, the default family, come
+// first. other may have the name of an option and the default that replaces its usual one.
+func newKernels(standard string, other ...string) *kernelFlags {
+	f := &kernelFlags{Name: standard, families: map[string]kernel.Options{}}
+	for _, name := range append([]string{standard}, kernel.Names()...) {
+		if f.families[name] != nil {
+			continue
+		}
+		family, err := kernel.Lookup(name)
+		if err != nil {
+			panic("command: " + err.Error())
+		}
+		f.families[name] = family.New()
+		if len(other) > 0 {
+			if k, err := kernel.With(f.families[name], other[0], other[1]); err == nil { // the family has this option
+				f.families[name] = k
+			}
+		}
+		f.options.Add(name, f.families[name])
+	}
+	return f
+}
+
+// flags returns all options.
+func (f *kernelFlags) flags() []*option.Option {
+	return append(option.List(f), inGroup("Features", f.options.Options)...)
+}
+
+// inGroup puts options that have no group into the given one.
+func inGroup(group string, options []*option.Option) []*option.Option {
+	for _, o := range options {
+		if o.Group == "" {
+			o.Group = group
+		}
+	}
+	return options
+}
+
+// chosen returns the options of the family that the flags name.
+func (f *kernelFlags) chosen() (kernel.Options, error) {
+	family, err := kernel.Lookup(f.Name)
+	if err != nil {
+		return nil, &exit.UsageError{Err: fmt.Errorf("--kernel: %w", err)}
+	}
+	if o := f.options.Misplaced(family.Name); o != nil {
+		return nil, exit.Usage("--%s cannot be used with --kernel %s; it is an option of %s", o.Name, family.Name,
+			strings.Join(o.Owners, ", "))
+	}
+	return f.families[family.Name], nil
+}
+
+// searchKernels returns the options of the kernels that a search may choose from: the named kernel, or all that
+// have the options that were given. Without --features, the number of features is left open.
+func (f *kernelFlags) searchKernels(named bool) []kernel.Options {
+	given := func(name string) bool {
+		return slices.ContainsFunc(f.options.Options, func(o *option.Option) bool { return o.Name == name && o.Given() })
+	}
+	of := func(name string) kernel.Options {
+		if given("features") {
+			return f.families[name]
+		}
+		return tuning.Unsized(f.families[name])
+	}
+	if named {
+		family, err := kernel.Lookup(f.Name)
+		if err != nil {
+			return nil
+		}
+		return []kernel.Options{of(family.Name)}
+	}
+	var out []kernel.Options
+	for _, k := range tuning.Families() {
+		name := kernel.FamilyOf(k).Name
+		if f.options.Misplaced(name) != nil {
+			continue
+		}
+		one := of(name)
+		for _, o := range option.List(k) {
+			if o.Name == "exponent" && !given(o.Name) {
+				one, _ = kernel.With(one, o.Name, o.Default)
+			}
+		}
+		if !slices.ContainsFunc(out, func(o kernel.Options) bool { return reflect.DeepEqual(o, one) }) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// learnerFlags are the flags that choose a learner: its name and the options of all learners.
+type learnerFlags struct {
+	Name     string `flag:"learner,common" group:"Learner" default:"ridge" placeholder:"NAME"`
+	learners map[string]iterative.Options
+	options  option.Group
+}
+
+// searchOwner owns the options of the rounds of feature learning.
+const searchOwner = "search"
+
+// newLearners returns the flags of all learners. found has the options of the rounds of feature
+// learning, which share flags with the learners.
+func newLearners(found *iterative.Running) *learnerFlags {
+	f := &learnerFlags{learners: map[string]iterative.Options{}}
+	for _, l := range iterative.Learners() {
+		f.learners[l.Name] = l.New()
+		f.options.Add(l.Name, f.learners[l.Name])
+	}
+	f.options.Add(searchOwner, found)
+	return f
+}
+
+// flags returns all options.
+func (f *learnerFlags) flags() []*option.Option {
+	var once, byRounds []string
+	for _, l := range iterative.Learners() {
+		text := fmt.Sprintf("%s (%s)", l.Name, l.Summary)
+		if l.Open != nil {
+			byRounds = append(byRounds, text)
+		} else {
+			once = append(once, text)
+		}
+	}
+	name := option.List(f)
+	name[0].Help = fmt.Sprintf("Learner: %s, or an iterative learner: %s.", strings.Join(once, ", "),
+		strings.Join(byRounds, ", "))
+	return append(name, inGroup("Learner", f.options.Options)...)
+}
+
+// chosen returns the options of the learner that the flags name. finds tells that features are
+// learned in rounds, so the options of rounds are allowed.
+func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
+	l, err := iterative.Lookup(f.Name)
+	if err == nil && l.Unlabeled {
+		err = fmt.Errorf("%s takes no labels; bochner embed runs it", l.Name)
+	}
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	chosen, solver := "--learner "+l.Name, ""
+	if r, ok := f.learners[l.Name].(*ridge.Training); ok && r.Solver == iterative.CG {
+		chosen, solver, l = "--solver cg", "solver", iterative.DefinitionOf(f.learners[iterative.CG])
+	}
+	for _, o := range f.options.Options {
+		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == solver || finds && slices.Contains(o.Owners, searchOwner) {
+			continue
+		}
+		owners := slices.DeleteFunc(slices.Clone(o.Owners), func(name string) bool { return name == searchOwner })
+		if l.Open == nil {
+			return nil, exit.Usage("--%s is for iterative learners (%s); %s is fitted in one pass", o.Name,
+				strings.Join(owners, ", "), l.Name)
+		}
+		return nil, exit.Usage("--%s cannot be used with %s; it is an option of %s", o.Name, chosen,
+			strings.Join(owners, ", "))
+	}
+	return f.learners[l.Name], nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -190,4 +191,135 @@ func widthOf(w io.Writer) int {
 		}
 	}
 	return min(max(width, narrowest), widest)
+}
+
+// titles are the headings of the groups of flags, in the order of the help.
+var titles = []string{
+	"Model and output", "Server", "Streams", "Retraining", "Data", "Columns of tables", "Features", "Comparison", "Learner",
+	"Iterative learners", "Learned features", "Job",
+}
+
+// otherGroup is for flags without a group.
+const otherGroup = "Other"
+
+// mostFlags is the largest number of flags of a command that --help may show.
+const mostFlags = 25
+
+// flagGroup is a group with its flags of one command.
+type flagGroup struct {
+	Title string
+	Flags []*pflag.Flag
+}
+
+// grouped returns the visible flags of a command by group, common ones first. With all, it includes
+// the flags that only --help_all shows. hidden is the number of flags that are left out.
+func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
+	for _, title := range append(slices.Clone(titles), otherGroup) {
+		var common, more []*pflag.Flag
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			switch {
+			case f.Hidden || titleOf(f) != title:
+			case isMarkedCommon(f):
+				common = append(common, f)
+			default:
+				more = append(more, f)
+			}
+		})
+		if !all && countFlags(cmd) > mostFlags {
+			hidden += len(more)
+			more = nil
+		}
+		if flags := append(common, more...); len(flags) > 0 {
+			shown = append(shown, flagGroup{title, flags})
+		}
+	}
+	return shown, hidden
+}
+
+// titleOf returns the title of a flag's group.
+func titleOf(f *pflag.Flag) string {
+	switch group := optionOf(f).Group; {
+	case isHelp(f):
+		return "Job"
+	case slices.Contains(titles, group):
+		return group
+	}
+	return otherGroup
+}
+
+func isHelp(f *pflag.Flag) bool { return f.Name == "help" || f.Name == "help_all" }
+
+// isMarkedCommon reports whether a flag is tagged as common, or is a flag of the help itself.
+func isMarkedCommon(f *pflag.Flag) bool { return optionOf(f).Common || isHelp(f) }
+
+// isCommon reports whether --help of the command shows a flag.
+func isCommon(cmd *cobra.Command, f *pflag.Flag) bool {
+	return isMarkedCommon(f) || countFlags(cmd) <= mostFlags
+}
+
+// countFlags returns the number of flags of a command that are not hidden.
+func countFlags(cmd *cobra.Command) (n int) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			n++
+		}
+	})
+	return n
+}
+
+// placeholder returns the placeholder for the value of a flag in its help.
+func placeholder(f *pflag.Flag) string {
+	o := optionOf(f)
+	if o.Placeholder != "" {
+		return o.Placeholder
+	}
+	switch t := f.Value.Type(); {
+	case t == "bool" || t == "boolfunc":
+		return ""
+	case len(o.Values) > 0:
+		return "NAME"
+	case t == "duration":
+		return "TIME"
+	case strings.HasPrefix(t, "int") || strings.HasPrefix(t, "uint"):
+		return "N"
+	case strings.HasPrefix(t, "float"):
+		return "NUMBER"
+	}
+	return "VALUE"
+}
+
+// addCompletion adds shell completion of the values of all flags.
+func addCompletion(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || placeholder(f) == "" {
+				return
+			}
+			if err := cmd.RegisterFlagCompletionFunc(f.Name, completion(f)); err != nil {
+				panic("command: " + err.Error())
+			}
+		})
+	}
+}
+
+// completion returns a function that lists the values of a flag with a given prefix.
+func completion(f *pflag.Flag) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		switch placeholder(f) {
+		case "DIR", "DIRS":
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		case "FILE", "FILES", "PATH":
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		before, directive := "", cobra.ShellCompDirectiveNoFileComp
+		if _, list := f.Value.(pflag.SliceValue); list {
+			before = begun[:strings.LastIndex(begun, ",")+1]
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		names := slices.Clone(optionOf(f).Values)
+		for i, name := range names {
+			names[i] = before + name
+		}
+		return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begun) }), directive
+	}
 }

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,15 +11,19 @@ import (
 	iofs "io/fs"
 	"log/slog"
 	"reflect"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
-
-	"github.com/spf13/cobra"
+	"time"
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine/remote"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // runFunc does the work of a command. Its result, unless it is nil, is printed.
@@ -178,4 +184,71 @@ func writeJSON(w io.Writer, v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// Root returns the command tree with all flags, for tools that check command lines.
+func Root() *cobra.Command { return newRoot() }
+
+// templateArgs returns the command line that does the job of cmd on one worker: the given flags,
+// except for those that say where the job runs.
+func templateArgs(cmd *cobra.Command, args []string) []string {
+	line := append([]string{cmd.Name()}, args...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "config" || f.Name == "runner" || f.Name == "resume" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if many, ok := f.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+		}
+		for _, v := range values {
+			line = append(line, "--"+f.Name+"="+v)
+		}
+	})
+	if slices.Contains(directoryJobs, cmd.Name()) {
+		line = append(line, "--resume") // continues a failed attempt
+	}
+	return line
+}
+
+// jsonLog writes each line as a JSON object with time, level and msg. Notes have the level WARN,
+// errors that end the program ERROR, and progress INFO.
+type jsonLog struct {
+	mu      sync.Mutex
+	handler slog.Handler
+	rest    []byte // the beginning of a line
+}
+
+func newJSONLog(w io.Writer) *jsonLog { return &jsonLog{handler: slog.NewJSONHandler(w, nil)} }
+
+func (l *jsonLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		l.rest = rest
+		level, text := levelOf(string(line))
+		if text == "" {
+			continue
+		}
+		if err := l.handler.Handle(context.Background(), slog.NewRecord(time.Now(), level, text, 0)); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// levelOf returns the level of a line, and the line without the prefix that shows the level.
+func levelOf(line string) (slog.Level, string) {
+	line = strings.TrimSpace(line)
+	if text, is := strings.CutPrefix(line, "note: "); is {
+		return slog.LevelWarn, text
+	}
+	if text, is := strings.CutPrefix(line, "bochner: "); is {
+		return slog.LevelError, text
+	}
+	return slog.LevelInfo, line
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
+	"os/signal"
 	"strconv"
 	"strings"
-
-	"github.com/spf13/cobra"
+	"syscall"
 
 	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -18,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 	"github.com/bochner-ml/bochner/pipelines/plan"
+	"github.com/spf13/cobra"
 )
 
 func alignCommand() *cobra.Command {
@@ -309,4 +312,21 @@ func (v versionReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	n, err := fmt.Fprintf(w, "bochner %s%s\n%s, %s/%s, kernels for %s\n", v.Version, commit, v.Go, v.OS, v.Arch, v.CPU)
 	return int64(n), err
+}
+
+func serveCommand() *cobra.Command {
+	var o pipelines.ServeOptions
+	return newCommand("serve", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		if l, is := cmd.ErrOrStderr().(*jsonLog); is {
+			slog.SetDefault(slog.New(l.handler))
+		}
+		if isSet(cmd, "quiet") {
+			slog.SetDefault(slog.New(slog.DiscardHandler))
+		}
+		look := make(chan os.Signal, 1)
+		signal.Notify(look, syscall.SIGHUP)
+		defer signal.Stop(look)
+		o.Look = look
+		return nil, pipelines.Serve(cmd.Context(), o)
+	})
 }

@@ -3,13 +3,17 @@ package rows
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"math"
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
-
+	"github.com/bochner-ml/bochner/io/records"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 func init() {
@@ -113,4 +117,115 @@ func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject f
 	}
 	use(r.row, r.Prediction)
 	return nil
+}
+
+// Results and sums are encoded where a runner does not fuse the steps of a transform.
+
+// Code codes the fields of a result.
+func (r *result) Code(c *wire.Coder) {
+	for _, text := range []*string{&r.Key, &r.Class, &r.Model, &r.Reason} {
+		c.Text(text, math.MaxInt32)
+	}
+	for _, list := range []*[]float64{&r.Values, &r.Losses} {
+		wire.Each(c, list, math.MaxInt32, func(v *float64) { c.Float64(v) })
+	}
+	for _, list := range []*[]float32{&r.Scores, &r.Probabilities, &r.Features} {
+		wire.Each(c, list, math.MaxInt32, func(v *float32) { c.Float32(v) })
+	}
+	c.Bytes(&r.Row, math.MaxInt32)
+}
+
+func encodeResult(r result) (b []byte, err error) {
+	if r.row != nil {
+		var row bytes.Buffer
+		err = beam.NewElementEncoder(reflect.TypeOf(r.row)).Encode(r.row, &row)
+		r.Row = row.Bytes()
+	}
+	return wire.Marshal(&r), err
+}
+
+func decodeResult(b []byte) (r result, err error) {
+	err = wire.Unmarshal(&r, b)
+	return r, err
+}
+
+// Code codes a rejected row, or the count of rows and the parts of their sums.
+func (x *summed) Code(c *wire.Coder) {
+	wire.Optional(c, &x.Rejected, func(r *Rejected) {
+		c.Text(&r.Key, math.MaxInt32)
+		c.Text(&r.Reason, math.MaxInt32)
+	})
+	if x.Rejected != nil {
+		return
+	}
+	count, _ := json.Marshal(x.Count)
+	if c.Bytes(&count, math.MaxInt32); c.Reading() {
+		c.Check(json.Unmarshal(count, &x.Count) == nil)
+	}
+	wire.Each(c, &x.Parts, math.MaxInt32, func(values *[]float64) {
+		part := gram.EncodePart(*values)
+		if c.Bytes(&part, math.MaxInt32); c.Reading() {
+			var err error
+			*values, err = gram.DecodePart(part)
+			c.Check(err == nil)
+		}
+	})
+}
+
+func encodeSummed(x summed) ([]byte, error) { return wire.Marshal(&x), nil }
+
+func decodeSummed(b []byte) (x summed, err error) {
+	err = wire.Unmarshal(&x, b)
+	return x, err
+}
+
+// collector collects the elements of a bundle until they fill a block.
+type collector struct {
+	items []reflect.Value
+	keys  []string
+	at    []*place
+
+	of  *records.Type
+	typ reflect.Type
+}
+
+// add adds a row with its place. The key is nil if the row has its own.
+func (c *collector) add(key, row any, at *place) error {
+	v := reflect.ValueOf(row)
+	if t := v.Type(); t != c.typ {
+		of, err := records.TypeOf(t)
+		if err != nil {
+			return err
+		}
+		c.of, c.typ = of, t
+	}
+	text := ""
+	if key != nil {
+		text = records.Text(reflect.ValueOf(key))
+	} else {
+		text = c.of.Key(v)
+	}
+	// Consecutive elements often have the same place.
+	if n := len(c.at); n > 0 && same(c.at[n-1], at) {
+		at = c.at[n-1]
+	}
+	c.items, c.keys, c.at = append(c.items, v), append(c.keys, text), append(c.at, at)
+	return nil
+}
+
+// same reports whether two places are in the same single window.
+func same(a, b *place) bool {
+	return a.time == b.time && a.pane == b.pane && a.windows[0].Equals(b.windows[0])
+}
+
+// reset forgets all rows.
+func (c *collector) reset() {
+	clear(c.items) // so that they can be freed
+	clear(c.at)
+	c.items, c.keys, c.at = c.items[:0], c.keys[:0], c.at[:0]
+}
+
+// in is the place of an element that is processed for one window.
+func in(pane beam.PaneInfo, w beam.Window, time beam.EventTime) *place {
+	return &place{pane, []beam.Window{w}, time}
 }

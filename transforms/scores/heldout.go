@@ -3,11 +3,13 @@ package scores
 import (
 	"context"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -91,4 +93,87 @@ func (h *heldOutScorer) score(at profile.FoldPlace, b *rows.Block) (err error) {
 	}
 	r.scores, r.y = h.Scores(held.X, held.N), held.Y
 	return nil
+}
+
+func init() { transforms.RegisterSum[score.CalibrationCounts]("calibration", beginCalibration) }
+
+// Calibration is a pass that counts the scores of the rows of the first fold, computed with
+// weights that were fitted without this fold.
+type Calibration struct {
+	transforms.Pass
+	HeldOut
+}
+
+// Sum reads all rows and returns one encoded score.CalibrationCounts of the scores and classes,
+// and a JSON dataset.Report for each shard. Rows without a finite score, for which the
+// model predicts nothing, are not counted.
+func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("scores.Calibration"), sc, "calibration")
+}
+
+func beginCalibration(ctx context.Context, l *transforms.Lane, p *Calibration) (transforms.Summing, error) {
+	counts := score.NewCalibrationCounts(p.Outputs)
+	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(r *heldRows) error {
+		return counts.Add(finiteRows(r.scores, r.y, r.repeats))
+	})
+}
+
+// finiteRows moves the rows of scores that are finite to the front, and returns
+// them with their classes and how often they count.
+func finiteRows(scores []float32, y []float64, repeats []int64) (some []float32, class []int32, often []int64) {
+	if len(y) == 0 {
+		return nil, nil, nil
+	}
+	k := len(scores) / len(y)
+	some = scores[:0]
+	for i, y := range y {
+		if row := scores[i*k : (i+1)*k]; models.Finite(row) {
+			some, class, often = append(some, row...), append(class, int32(y)), append(often, repeats[i])
+		}
+	}
+	return some, class, often
+}
+
+func init() { transforms.RegisterSum[score.Halves]("threshold", beginThreshold) }
+
+// Threshold is a pass that counts the values that a threshold between two classes is compared with, for
+// the rows of the first fold, with weights that were fitted without this fold.
+type Threshold struct {
+	transforms.Pass
+	HeldOut
+	// Probabilities are the model's; nil if it has none.
+	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
+	Positive      int                   `json:"positive"` // class that is predicted above the threshold
+}
+
+// Sum reads all rows and returns one encoded score.Halves and a JSON dataset.Report for each
+// shard. The half of a row follows from its content. Rows without a finite score are not counted.
+func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("scores.Threshold"), sc, "threshold")
+}
+
+func beginThreshold(ctx context.Context, l *transforms.Lane, p *Threshold) (transforms.Summing, error) {
+	counts := score.NewHalves()
+	var probabilities []float32
+	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(r *heldRows) error {
+		if p.Probabilities != nil {
+			probabilities = append(probabilities[:0], r.scores...)
+			p.Probabilities.Apply(probabilities, r.scores, len(r.y), 2)
+		}
+		for i, y := range r.y {
+			row := r.scores[2*i : 2*i+2]
+			if !models.Finite(row) {
+				continue
+			}
+			v, kind := score.Margin(row, p.Positive), 0
+			if p.Probabilities != nil {
+				v = probabilities[2*i+p.Positive]
+			}
+			if int(y) == p.Positive {
+				kind = 1
+			}
+			counts.Add(int(r.hashes[i]%2), v, kind, r.repeats[i])
+		}
+		return nil
+	})
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -75,4 +75,68 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 			sum.AddBlock(&labeled, mine)
 			return nil
 		}}, nil
+}
+
+func init() { transforms.RegisterSum[schema.Survey]("columns", beginColumns) }
+
+// Columns is a pass that surveys the columns of a format with columns, from which
+// schema.Infer finds their types. It reads no labels: no row is set aside for its values.
+type Columns struct {
+	transforms.Pass
+	Columns int          `json:"columns"` // number of columns that readers describe
+	Rules   schema.Rules `json:"rules"`
+}
+
+// Sum reads all records and returns one encoded schema.Survey, and a JSON dataset.Report for
+// each shard.
+func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("survey.Columns"), sc, "columns")
+}
+
+func beginColumns(_ context.Context, l *transforms.Lane, p *Columns) (transforms.Summing, error) {
+	sum := schema.NewSurvey(p.Columns, p.Rules)
+	l.Request.Describe = sum // no other goroutine uses the sum until all records are read
+	return transforms.Summing{Sum: sum, Add: func(profile.FoldPlace, *rows.Block) error { return nil }}, nil
+}
+
+func init() { transforms.RegisterSum[profile.FoldTally]("tally", tally) }
+
+// Tally is a pass that counts rows by content in each shard, for data with few different rows.
+type Tally struct{ transforms.Pass }
+
+// Sum reads all rows and returns one encoded profile.FoldTally, and a JSON dataset.Report for
+// each shard.
+func (*Tally) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("survey.Tally"), sc, "tally")
+}
+
+func tally(_ context.Context, _ *transforms.Lane, p *Tally) (transforms.Summing, error) {
+	sum := new(profile.FoldTally)
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
+		sum.AddBlock(at, b, p.Seed, p.Target.Labels())
+		return nil
+	}}, nil
+}
+
+func init() { transforms.RegisterSum[profile.WeightSum]("weigh", weigh) }
+
+// Weigh is a pass that collects the weights of rows.
+type Weigh struct{ transforms.Pass }
+
+// Sum reads all rows and returns one encoded profile.WeightSum, and a JSON dataset.Report for each
+// shard.
+func (*Weigh) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("survey.Weigh"), sc, "weigh")
+}
+
+func weigh(_ context.Context, _ *transforms.Lane, p *Weigh) (transforms.Summing, error) {
+	sum := new(profile.WeightSum)
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
+		for _, w := range b.Weights {
+			if w > 0 {
+				sum.Add(w)
+			}
+		}
+		return nil
+	}}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,4 +100,46 @@ func Classifier(k int, probabilities bool) *models.Manifest {
 		m.Probabilities = &models.Probabilities{Kind: models.Softmax}
 	}
 	return m
+}
+
+// Plain returns the arguments of a command, with --search none after train and retrain if neither
+// --search nor --recipe is there: searches would take most of the time of most tests.
+func Plain(args []string) []string {
+	given := func(flag string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return a == flag || strings.HasPrefix(a, flag+"=") })
+	}
+	trains := len(args) > 1 && (args[0] == "train" || args[0] == "retrain")
+	if !trains || given("--search") || given("--recipe") || !given("--data") && !given("--config") {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), 1, "--search", "none")
+}
+
+// IsRefusal checks that a command printed why it refused in words that a person can act on, the given
+// ones among them, and no result.
+func IsRefusal(t testing.TB, stdout, stderr string, words ...string) {
+	t.Helper()
+	wrong := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf(format+"\n%s", append(args, stderr)...)
+	}
+	if stdout != "" {
+		wrong("a result was printed: %q", stdout)
+	}
+	for _, w := range words {
+		if !strings.Contains(stderr, w) {
+			wrong("the message lacks %q", w)
+		}
+	}
+	for _, noise := range []string{
+		"panic", "goroutine ", ".go:", "beam", "bundle", "bochner-fault", "%!", "\t", "csvio: ", "dataset: ", "idxio: ",
+		"jsonlio: ", "models: models", "pipelines: ", "storage: ",
+	} {
+		if strings.Contains(stderr, noise) {
+			wrong("the message has %q in it", noise)
+		}
+	}
+	if lines := strings.Count(stderr, "\n"); lines < 1 || lines > 3 || !strings.HasPrefix(stderr, "bochner: ") {
+		wrong("a message of %d lines, want one to three that begin with the program's name", lines)
+	}
 }

@@ -71,3 +71,14 @@ func howToGetIntervals(m *models.Manifest) string {
 	return "training measures them on held-out rows: train on rows, not on sums, with several --lambda " +
 		"or with --folds, and without --intervals none"
 }
+
+// NeedProbabilities returns an error about the flag if the model has no probabilities.
+func NeedProbabilities(flag, dir string, m *models.Manifest) error {
+	switch {
+	case m.Probabilities != nil:
+		return nil
+	case m.Task != models.Classification:
+		return exit.Usage("--%s: the model %s is for %s; only classification has probabilities", flag, dir, m.Task)
+	}
+	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, about.HowToGetProbabilities)
+}

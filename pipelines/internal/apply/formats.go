@@ -1,11 +1,20 @@
 package apply
 
 import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/export"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // codes is the format of the hashes of maxout features, which are written as npy files.
@@ -50,4 +59,138 @@ func anyOf(names []string) string {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// fileNames has file extensions that users may give by mistake, as if predictions could be written in these
+// formats.
+var fileNames = strings.Fields(".txt .tsv .json .ndjson .xlsx .xls .ods .npy .npz .arrow .feather .avro .orc .pkl " +
+	".h5 .db .sqlite .gz .zst .zip .bz2 .xz .tar .pq .dat .libsvm .svm")
+
+// oneFile is the format of predictions that are written to a file instead of a directory.
+type oneFile struct {
+	format string
+	gzip   bool
+}
+
+// fileOf returns the format by the extension of a file, such as x.csv or x.csv.gz, and nil for a directory.
+func fileOf(out string) (*oneFile, error) {
+	name := path.Base(strings.ReplaceAll(out, "\\", "/"))
+	if strings.HasSuffix(out, "/") {
+		return nil, nil
+	}
+	plain, zipped := strings.CutSuffix(strings.ToLower(name), ".gz")
+	for _, format := range PredictFormats() {
+		if !strings.HasSuffix(plain, "."+format) || plain == "."+format {
+			continue
+		}
+		if zipped && !slices.Contains(lineFormats(), format) {
+			return nil, exit.Usage("--out %s: %s is already compressed; leave out .gz", out, format)
+		}
+		return &oneFile{format, zipped}, nil
+	}
+	if ext := path.Ext(strings.ToLower(name)); ext != strings.ToLower(name) && slices.Contains(fileNames, ext) {
+		return nil, exit.Usage("--out %s: %s is not a format of predictions; name a file .%s, or a directory (with / at its "+
+			"end)", out, ext, strings.Join(PredictFormats(), ", ."))
+	}
+	return nil, nil
+}
+
+// isFile reports whether the name is a file's, even if predictions cannot be written in its format.
+func isFile(out string) bool {
+	f, err := fileOf(out)
+	return f != nil || err != nil
+}
+
+// write calls join with a writer that compresses if the file is compressed.
+func (f *oneFile) write(w io.Writer, join func(io.Writer) error) error {
+	if !f.gzip {
+		return join(w)
+	}
+	z := gzip.NewWriter(w)
+	if err := join(z); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// checkJoin refuses options with which predictions cannot be written as one file.
+func (o PredictOptions) checkJoin() error {
+	switch {
+	case o.Out != "":
+		return exit.Usage("pipelines: predictions go to a directory or to a writer, not both")
+	case !slices.Contains(lineFormats(), o.Format) && slices.Contains(PredictFormats(), o.Format):
+		return exit.Usage("--out - writes %s, not %s; give a directory with --out", anyOf(lineFormats()), o.Format)
+	}
+	if err := o.Job.Engine.Validate(); err != nil {
+		return err
+	}
+	if !o.Job.Engine.About().InProcess {
+		return exit.Usage("--out - writes to the standard output of this process, which the workers of --runner %s do not "+
+			"share; use --runner direct, or give a directory with --out", o.Job.Engine.Runner)
+	}
+	return nil
+}
+
+// join makes all predictions and then writes them as one file: to o.Join, with one header, or to the file
+// o.Out.
+func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column,
+	threshold *Threshold, moved *driftCheck) (*PredictResult, error) {
+	var parts []export.Part
+	result := &PredictResult{Out: o.Out, Threshold: threshold}
+	err := j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
+		if result.Rows, err = job.Count(&pass.Data, job.ReportsOf(written), o.MaxBadFraction); err != nil {
+			return err
+		}
+		if result.Drift, err = moved.counted(written); err != nil {
+			return err
+		}
+		if err := moved.check(result.Drift); err != nil {
+			return err
+		}
+		_, files := job.PublishedParts(&pass.Data, written, dir)
+		parts = nil
+		for _, f := range files {
+			if err := f.Sum.Verify(ctx, f.From); err != nil {
+				return err // PublishShards makes the part again
+			}
+			parts = append(parts, export.Part{Size: f.Sum.Bytes, Open: func(off, n int64) (io.ReadCloser, error) {
+				return storage.Open(ctx, f.From, off, n)
+			}})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.Progress.Done()
+	result.SetAside = result.Rows.Listed
+	o.noteBlank(j, result.Rows)
+	if o.Join != nil {
+		return result, export.Join(contextWriter{ctx, o.Join}, o.Format, columns, parts)
+	}
+	if !o.Job.Resume { // another program may have created the file
+		if err := storage.MustNotExist(ctx, o.Out); err != nil {
+			return nil, err
+		}
+	}
+	return result, storage.Create(ctx, o.Out, func(w io.Writer) error {
+		return o.file.write(w, func(w io.Writer) error { return export.Join(w, o.Format, columns, parts) })
+	})
+}
+
+// contextWriter is a writer that fails once its context has ended.
+type contextWriter struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (j contextWriter) Write(b []byte) (int, error) {
+	if err := j.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := j.Writer.Write(b)
+	if err != nil {
+		err = exit.Refuse("the predictions are not complete: %w", fmt.Errorf("write to the output: %w", err))
+	}
+	return n, err
 }

@@ -5,19 +5,23 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // ModelReport describes a model.
@@ -124,4 +128,100 @@ func clip(s string, most int) string {
 		return s
 	}
 	return s[:most] + " …"
+}
+
+// InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
+// no labels, and ignores weights of rows.
+func InspectEffects(ctx context.Context, model string, o InspectOptions) (result *ModelReport, err error) {
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if model, err = job.FindModel(ctx, model, o.Job.Log); err != nil {
+		return nil, err
+	}
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
+		return nil, err
+	}
+	_, d, err := OpenForModel(ctx, model, o.Data, o.Job.Log)
+	if err != nil {
+		return nil, err
+	}
+	m, err := models.LoadURI(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	if result, err = describe(ctx, model, m); err != nil {
+		return nil, err
+	}
+	j, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	defer j.Progress.Done()
+	j.Progress.Phase("reading", 0)
+	x, n, of, sum, err := sample(ctx, j, d, m, o.MaxBadFraction)
+	if err != nil {
+		return nil, err
+	}
+	j.Progress.Phase("predicting", 0)
+	result.Effects, err = report.EffectsOf(ctx, m, x, n, j.Engine.Threads)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && o.Whole: // the report has the reason
+		result.NoEffects, result.Effects, err = err.Error(), &report.EffectsReport{}, nil
+	case err != nil:
+		return nil, &exit.DataError{Err: err}
+	}
+	// Rows of the sample are not independent if they share a group.
+	if size := m.Manifest.Learner.Split.GroupSize(); size > 1 {
+		together := math.Sqrt(1 + (size-1)*float64(n)/float64(max(1, of)))
+		for i := range result.Effects.Columns {
+			result.Effects.Columns[i].StdErr *= together
+		}
+	}
+	if o.Whole {
+		err = result.addWhole(ctx, m, d, sum, x, n)
+	}
+	return result, err
+}
+
+// mostDependences is the number of columns whose partial dependence is measured.
+const mostDependences = 6
+
+// addWhole adds drift, and the partial dependence on the columns with the largest effects.
+func (r *ModelReport) addWhole(ctx context.Context, m *models.Model, d *dataset.Dataset, sum *profile.Sum, x []float32,
+	n int) (err error) {
+	var names []string
+	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), mostDependences)] {
+		names = append(names, e.Column)
+	}
+	if r.Dependences, err = report.DependenceOf(ctx, m, x, n, names); err != nil {
+		return err
+	}
+	k, err := newDriftCheck(ctx, r.Directory, m.Manifest, d, 0)
+	if err != nil || k.statistics == nil || len(sum.Statistics().Columns) != len(k.statistics.Columns) {
+		return err
+	}
+	r.Drift = sums.DriftOfSum(k.statistics, sum, k.cluster, k.names)
+	r.Drift.Schema = k.schema
+	return nil
+}
+
+// sample returns n rows of the data as a model takes them. They are the rows with the least hashes: their order
+// is random, and does not depend on the order of the rows in the data.
+func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model,
+	maxBad float64) (x []float32, n int, of int64, sum *profile.Sum, err error) {
+	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Labeling{Open: true})
+	if err != nil {
+		return nil, 0, 0, nil, err
+	}
+	found, n, width := p.Sum.Sample()
+	dim, _ := m.Map.Dims()
+	x = make([]float32, n*dim)
+	for i := range n { // sparse rows may be shorter than the rows of the model
+		copy(x[i*dim:(i+1)*dim], found[i*width:(i+1)*width])
+	}
+	return x, n, p.Counts.Used, &p.Sum, nil
 }

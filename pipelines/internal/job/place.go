@@ -3,12 +3,15 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -96,4 +99,18 @@ func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) err
 		}
 	}
 	return nil
+}
+
+// FindModel returns the directory of the model with this name, which may be an alias such as models@champion,
+// and notes it in the log. A job resolves an alias once, so that all of its workers read the same model.
+func FindModel(ctx context.Context, name string, log io.Writer) (string, error) {
+	dir, err := models.Resolve(ctx, name)
+	if err == nil && dir != name && log != nil {
+		of, _, _ := models.SplitAlias(name)
+		if s, _, err := models.ReadAliases(ctx, of); err == nil && s != nil && s.Rebuilt != "" {
+			fmt.Fprintf(log, "note: %s\n", s.Rebuilt)
+		}
+		fmt.Fprintf(log, "note: %s is %s\n", name, dir)
+	}
+	return dir, err
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -301,4 +300,21 @@ func (c *Iteration) roundsLeft(o RoundOptions) int {
 		return -1
 	}
 	return max(0, int(math.Ceil(back*math.Log(now/goal)/math.Log(then/now))))
+}
+
+// Limit divides a total time among consecutive runs.
+type Limit struct {
+	Begun time.Time
+	Total time.Duration // 0 for none
+	Least time.Duration // least time that a run is expected to take; 0 if unknown
+}
+
+// Share returns the time for the next run if that many runs remain. It returns false if less than Least is
+// left.
+func (l Limit) Share(runs int) (time.Duration, bool) {
+	if l.Total == 0 {
+		return 0, true
+	}
+	left := l.Total - time.Since(l.Begun)
+	return max(1, left/time.Duration(runs)), left > l.Least
 }

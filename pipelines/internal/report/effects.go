@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/shapley"
 )
@@ -143,4 +145,184 @@ func (c *swappedColumn) effect(of shapley.Column, draws int) (mean, deviation fl
 		deviation += float64((v - mean) * (v - mean))
 	}
 	return mean, math.Sqrt(deviation / float64(c.n-1))
+}
+
+// Dependence is the partial dependence of predictions on a column (Friedman 2001, Annals of Statistics 29, 1189):
+// the mean prediction for rows that all get the same value of the column.
+type Dependence struct {
+	Column  string
+	Numeric bool // X are numbers; otherwise values are texts in the order of their frequency
+	X       []float64
+	Values  []string // as texts
+	Outputs []string // what is predicted: the target, or classes
+	// Mean[o][v] is the mean of output o at value v, and StdErr its standard error over the sample of rows.
+	Mean, StdErr [][]float64
+}
+
+const (
+	maxDependenceRows    = 300
+	maxDependenceValues  = 11
+	maxDependenceOutputs = 4
+)
+
+// DependenceOf measures how predictions depend on each of the named columns. x has n rows as for EffectsOf. The
+// outputs are the probability of the positive class of two, of the first of several classes, or the first
+// target. For a model without probabilities they are scores.
+func DependenceOf(ctx context.Context, m *models.Model, x []float32, n int,
+	names []string) (all []Dependence, err error) {
+	n = min(n, maxDependenceRows)
+	d, _ := m.Map.Dims()
+	columns := m.Columns()
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(columns, func(c shapley.Column) bool { return c.Name == name })
+		if i < 0 {
+			continue
+		}
+		if dep := dependenceOn(m, x[:n*d], n, d, columns[i]); len(dep.X) > 1 {
+			all = append(all, dep)
+		}
+	}
+	return all, nil
+}
+
+func dependenceOn(m *models.Model, x []float32, n, d int, of shapley.Column) Dependence {
+	outputs, names := outputsOf(m)
+	dep := Dependence{Column: of.Name, Outputs: names, Mean: make([][]float64, len(names)),
+		StdErr: make([][]float64, len(names))}
+	donors, numeric := donorsOf(m, x, n, d, of)
+	dep.Numeric = numeric
+	a := models.Applier{Model: m}
+	for _, row := range donors {
+		block := slices.Clone(x)
+		for i := range n {
+			copy(block[i*d+of.From:i*d+of.To], x[row*d+of.From:row*d+of.To])
+		}
+		said, k := a.Apply(block, n), m.Linear.K
+		at := func(i, c int) float64 {
+			switch {
+			case said.Targets != nil:
+				return said.Targets[i*k+c]
+			case said.Probabilities != nil:
+				return float64(said.Probabilities[i*k+c])
+			}
+			return float64(said.Scores[i*k+c])
+		}
+		for o, c := range outputs {
+			var mean, squares float64
+			for i := range n {
+				mean += at(i, c) / float64(n)
+			}
+			for i := range n {
+				squares += float64((at(i, c) - mean) * (at(i, c) - mean))
+			}
+			dep.Mean[o] = append(dep.Mean[o], mean)
+			dep.StdErr[o] = append(dep.StdErr[o], math.Sqrt(squares/float64(max(1, n-1))/float64(n)))
+		}
+		value, text := valueOf(m, x[row*d:(row+1)*d], of)
+		dep.X, dep.Values = append(dep.X, value), append(dep.Values, text)
+	}
+	return dep
+}
+
+// outputsOf returns the outputs that are shown, with their names.
+func outputsOf(m *models.Model) (outputs []int, names []string) {
+	k, v := m.Linear.K, m.Manifest.Vocabulary
+	switch {
+	case v == nil && k == 1:
+		return []int{0}, []string{"prediction"}
+	case v == nil:
+		return []int{0}, []string{Word(m.Outputs()[0], 30)}
+	case k == 2:
+		c := m.Manifest.PositiveClass()
+		return []int{c}, []string{Word(v.Classes[c], 30)}
+	}
+	for c := range min(k, maxDependenceOutputs) {
+		outputs, names = append(outputs, c), append(names, Word(v.Classes[c], 30))
+	}
+	return outputs, names
+}
+
+// donorsOf returns rows with distinct values of a column: the most frequent values of a category,
+// and quantiles of numbers.
+func donorsOf(m *models.Model, x []float32, n, d int, of shapley.Column) (rows []int, numeric bool) {
+	c := fieldOf(m, of)
+	numeric = of.To == of.From+1 && (c == nil || c.Type == schema.Number)
+	var order []int
+	for i := range n {
+		if v := x[i*d+of.From]; v == v {
+			order = append(order, i)
+		}
+	}
+	at := func(i int) float32 { return x[i*d+of.From] }
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(at(i), at(j)) })
+	if len(order) == 0 {
+		return nil, numeric
+	}
+	if c != nil && c.Type != schema.Number && c.Type != schema.Time {
+		count := map[float32]int{}
+		for _, i := range order {
+			if count[at(i)]++; count[at(i)] == 1 {
+				rows = append(rows, i)
+			}
+		}
+		slices.SortStableFunc(rows, func(i, j int) int { return count[at(j)] - count[at(i)] })
+		return rows[:min(len(rows), maxDependenceValues)], false
+	}
+	for q := range maxDependenceValues {
+		i := order[q*(len(order)-1)/(maxDependenceValues-1)]
+		if last := len(rows) - 1; last < 0 || at(i) != at(rows[last]) {
+			rows = append(rows, i)
+		}
+	}
+	return rows, numeric
+}
+
+// fieldOf returns the typed column of the table, nil for plain numbers.
+func fieldOf(m *models.Model, of shapley.Column) *schema.Column {
+	if t := m.Table(); t != nil {
+		slot := 0
+		for i := range t.Columns {
+			if slot == of.From {
+				return &t.Columns[i]
+			}
+			slot += t.Columns[i].Width()
+		}
+	}
+	return nil
+}
+
+// valueOf returns the value of a column of a row as a number, and as text.
+func valueOf(m *models.Model, row []float32, of shapley.Column) (float64, string) {
+	v, c := float64(row[of.From]), fieldOf(m, of)
+	switch {
+	case v != v:
+		return v, "(missing)"
+	case c == nil || c.Type == schema.Number:
+		if centre := m.Centre(); of.From < len(centre) {
+			v += centre[of.From]
+		}
+		return v, fmt.Sprintf("%.6g", v)
+	case c.Type == schema.Boolean:
+		return v, fmt.Sprint(v != 0)
+	case c.Type == schema.Time:
+		return v, strings.TrimSpace(schema.Month(row[of.From:]))
+	case int(v) < len(c.Levels):
+		return v, Word(c.Levels[int(v)], 40)
+	}
+	return v, "(other)"
+}
+
+// ValueOf formats the value of the named column in a row. row may have only the first numbers of a
+// row; the result is "" if the column is not among them.
+func ValueOf(m *models.Model, row []float32, name string) string {
+	for _, c := range m.Columns() {
+		if c.Name == name && c.To <= len(row) {
+			_, text := valueOf(m, row, c)
+			return text
+		}
+	}
+	return ""
 }

@@ -1,0 +1,292 @@
+package prepare
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/survey"
+)
+
+// Split says which columns assign rows to folds. With the zero value the content of the rows does.
+type Split struct {
+	Group []string `flag:"group_column" placeholder:"COLUMNS" list:"commas" help:"Columns, separated by commas, that together name the group of a row, such as a patient or a machine. Rows of a group are held out together, so held-out figures are for new groups. The columns are not features."`
+	Fold  string   `flag:"fold_column" placeholder:"COLUMN" help:"Column with the number of each row's fold. These folds replace those of --folds; where only one is held out, it is the one with the smallest number. The column is not a feature."`
+	Time  bool     `flag:"time_split" help:"Hold out the latest rows by --time_column: a fifth of them with --folds 5. Without a search, lambda is chosen on all periods except the earliest, each judged by weights from the rows before it."`
+	Gap   string   `flag:"time_gap" help:"For --time_split: do not learn from rows in this period before held-out rows: 7d, 12h, 30m or 10s for dates, a number for a column of numbers. Learner ridge only."`
+}
+
+// validate returns a usage error if the options are invalid whatever the data.
+func (s Split) validate(o dataset.Options) error {
+	var given []string
+	for _, f := range []struct {
+		flag string
+		is   bool
+	}{{"--group_column", len(s.Group) > 0}, {"--fold_column", s.Fold != ""}, {"--time_split", s.Time}} {
+		if f.is {
+			given = append(given, f.flag)
+		}
+	}
+	switch {
+	case len(given) > 1:
+		return exit.Usage("%s cannot be used together: each assigns all rows to folds; choose one",
+			strings.Join(given, " and "))
+	case s.Time && o.Time == "":
+		return exit.Usage("--time_split needs --time_column, the column with the time of each row")
+	case s.Gap != "" && !s.Time:
+		return exit.Usage("--time_gap needs --time_split")
+	}
+	if s.Gap != "" {
+		if _, _, err := s.gap(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// By returns what assigns rows to folds; "" for their content.
+func (s Split) By() profile.FoldBy {
+	switch {
+	case len(s.Group) > 0:
+		return profile.ByGroup
+	case s.Fold != "":
+		return profile.ByFold
+	case s.Time:
+		return profile.ByTime
+	}
+	return ""
+}
+
+// Flag returns the name of the flag that determines By.
+func (s Split) Flag() string {
+	return map[profile.FoldBy]string{profile.ByGroup: "--group_column", profile.ByFold: "--fold_column",
+		profile.ByTime: "--time_split"}[s.By()]
+}
+
+// Into sets options of the data so that rows have the keys by which they are split.
+func (s Split) Into(o *dataset.Options) {
+	o.Group, o.Fold, o.Keys = s.Group, s.Fold, string(s.By())
+}
+
+// splitOf returns the split of a rule, and the column of times.
+func splitOf(r *profile.FoldRule) (s Split, timeColumn string) {
+	switch {
+	case r == nil:
+	case r.By == profile.ByGroup:
+		s.Group = r.Columns
+	case r.By == profile.ByFold:
+		s.Fold = r.Columns[0]
+	case r.By == profile.ByTime:
+		s.Time, timeColumn = true, r.Columns[0]
+	}
+	return s, timeColumn
+}
+
+// columns returns the columns of the keys, as the user named them.
+func (s Split) columns(o dataset.Options) []string {
+	switch s.By() {
+	case profile.ByGroup:
+		return s.Group
+	case profile.ByFold:
+		return []string{s.Fold}
+	}
+	return []string{o.Time}
+}
+
+var gapUnits = map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour,
+	"m": time.Minute, "s": time.Second}
+
+// gap parses Gap. The length is in seconds if the gap has a unit, and otherwise in the units of the column.
+func (s Split) gap() (length float64, seconds bool, err error) {
+	text := s.Gap
+	unit := strings.TrimLeft(text, "0123456789.")
+	if length, err = strconv.ParseFloat(strings.TrimSuffix(text, unit), 64); err != nil || length < 0 ||
+		unit != "" && gapUnits[unit] == 0 {
+		return 0, false, exit.Usage("--time_gap must be a number with a unit, such as 7d, 12h, 30m or 10s, or without one "+
+			"for a column of numbers (have %q)", s.Gap)
+	}
+	if unit != "" {
+		length *= gapUnits[unit].Seconds()
+	}
+	return length, unit != "", nil
+}
+
+// rule returns the rule that splits profiled rows into folds, nil if their content does.
+func (o Spec) rule(d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
+	if d.Key == nil || o.Folds < 2 {
+		return nil, nil
+	}
+	var gap float64
+	if o.Split.Gap != "" {
+		length, seconds, err := o.Split.gap()
+		if dates := d.Key.Layout != ""; err == nil && length > 0 && seconds != dates {
+			err = exit.Usage("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time,
+				map[bool]string{true: "dates: give a unit, such as 7d", false: "numbers: give a number without a unit"}[dates])
+		}
+		if err != nil {
+			return nil, err
+		}
+		gap = length
+	}
+	r, err := keys.Rule(o.Split.By(), slices.Clone(o.Split.columns(o.Data)), o.Folds, gap, o.Seed)
+	if err != nil {
+		return nil, exit.Refuse("%s: %w", o.Split.Flag(), err)
+	}
+	if r.By == profile.ByGroup {
+		r.Cluster = keys.Cluster(rows)
+	}
+	return r, nil
+}
+
+// HeldOutText describes which rows are held out together, "" if their content decides.
+func (l *Prepared) HeldOutText() string {
+	if l.Rule == nil {
+		return ""
+	}
+	columns := strings.Join(l.Rule.Columns, ", ")
+	switch l.Rule.By {
+	case profile.ByGroup:
+		return fmt.Sprintf("whole groups of rows, by %s: held-out figures are those of new groups", columns)
+	case profile.ByFold:
+		return fmt.Sprintf("the %d folds that column %s gives", l.Rule.Parts, columns)
+	}
+	from := fmt.Sprintf("%g", l.Rule.Latest())
+	if key := l.Data.Key; key != nil && key.Layout != "" {
+		from = schema.TimeText(l.Rule.Latest())
+	}
+	return fmt.Sprintf("the latest rows, by %s, from %s on; earlier parts are judged by rows before them", columns, from)
+}
+
+// InTime returns a note if rows have times but held-out rows are not chosen by them, and "" otherwise.
+func (o Spec) InTime(d *dataset.Dataset) string {
+	column, and := o.Data.Time, ""
+	if t := d.Schema.Table; t != nil && column == "" {
+		if i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Type == schema.Time }); i >= 0 {
+			column, and = t.Columns[i].Name, fmt.Sprintf("--time_column %s ", t.Columns[i].Name)
+		}
+	}
+	if !o.Trains || o.Folds < 2 || column == "" {
+		return ""
+	}
+	return fmt.Sprintf("held-out rows come from all times in column %s; if new rows are later ones, held-out figures "+
+		"are too good: %s--time_split holds out the latest", column, and)
+}
+
+// clusterOf returns how many rows count as one independent row, under a rule.
+func clusterOf(r *profile.FoldRule, p *Profiled) float64 {
+	if r == nil || r.By != profile.ByGroup {
+		return 1
+	}
+	return max(r.GroupSize(), p.Keys.Cluster(p.Counts.Used))
+}
+
+// CountCopies counts the copies of each row, in one pass over the data, if the data has few distinct rows.
+// Then each copy of a row is assigned to a fold by its own hash, instead of all copies to one fold. With many
+// distinct rows CountCopies does nothing.
+//
+// Copies are counted by shard. Iterative learners use other shards than other passes; inRounds counts in them,
+// too.
+func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
+	few := l.Distinct.Few(l.Counts.Used)
+	if l.counted || len(few) == 0 || l.Rule != nil {
+		l.counted = true
+		return nil
+	}
+	j.Progress.Phase("counting repeated rows", l.Counts.Used)
+	defer j.Progress.Done()
+	pass := transforms.Pass{Data: *l.Data, Mode: Mode(maxBad), Seed: seed, Target: l.Target,
+		EqualWeights: l.EqualWeights()}
+	cuts := [][]dataset.Shard{j.Opts.Shards(l.Data)}
+	if own := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(own, cuts[0]) {
+		cuts = append(cuts, own)
+	}
+	var tallies []*profile.FoldTally
+	var reports []dataset.Report
+	for _, cut := range cuts {
+		tally := new(profile.FoldTally)
+		pass.Shards = cut
+		r, err := j.ScanSum(ctx, &survey.Tally{Pass: pass}, "tally", tally)
+		if err != nil {
+			return err
+		}
+		tallies, reports = append(tallies, tally), append(reports, r...)
+	}
+	l.Copies = profile.NewCopies(few, tallies...)
+	for _, r := range reports {
+		l.Copies.Alias(profile.FoldPlace{File: r.Shard.File, Start: r.Shard.Start},
+			profile.FoldPlace{File: r.Shard.File, Start: r.Begin})
+	}
+	l.counted = true
+	return nil
+}
+
+// manyRepeat is the share of repeated rows from which on a note mentions them.
+const manyRepeat = 0.01
+
+// repeated returns a note if so many rows repeat others that held-out figures depend on it, and "" otherwise.
+func (l *Prepared) repeated() string {
+	n := l.Counts.Used
+	if few := l.Distinct.Few(n); len(few) > 0 && l.Rule == nil {
+		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those "+
+			"of rows of which training has seen copies",
+			report.Counted(len(few), "different row"), report.Groups(n))
+	}
+	if l.repeats < manyRepeat {
+		return ""
+	}
+	note := fmt.Sprintf("about %s of %s rows have the numbers of an earlier row",
+		report.Groups(int64(math.Round(l.repeats*float64(n)))), report.Groups(n))
+	if l.Rule != nil {
+		return note
+	}
+	return note + "; equal rows are held out together, so held-out figures are those of rows that training has not seen"
+}
+
+// Dependent reports whether held-out rows depend on each other, because groups or many equal rows are held out
+// together.
+func (l *Prepared) Dependent() bool {
+	switch {
+	case l.Rule != nil:
+		return l.Rule.By == profile.ByGroup
+	case l.Copies != nil:
+		return false
+	}
+	return l.repeats >= manyRepeat
+}
+
+// repeatShare returns the share of rows that repeat an earlier row, among rows that are equal to one in the
+// sample.
+func repeatShare(sum *profile.Sum) float64 {
+	copies := sum.Copies()
+	if copies == nil {
+		return 0
+	}
+	var all int64
+	for _, n := range copies {
+		all += n
+	}
+	return 1 - float64(len(copies))/float64(all)
+}
+
+// assigned returns the copies for a pass that assigns rows to that many parts, or that recodes rows. It panics
+// unless they have been counted, because all passes must assign rows in the same way.
+func (l *Prepared) assigned(parts int) *profile.Copies {
+	if parts < 2 && !l.Recipe.Recodes {
+		return nil
+	}
+	if !l.counted {
+		panic("pipelines: folds before the copies of rows are counted")
+	}
+	return l.Copies
+}
