@@ -147,7 +147,7 @@ fuzz: ## run every fuzz target for FUZZTIME=60s
 
 # Tests of all levels and bits, of products of bytes, by which levels differ, and of plain Go's products.
 LEVELS = Level|Bits|Gram|Weighted
-PLAIN  = $(LEVELS)|FMA|MulIs|MulRounds|Classes|Targets|Endings
+PLAIN  = $(LEVELS)|FMA|MulIs|MulRounds|ClassSums|Targets|Endings
 
 # Tests of statements about kernels, features, searches, tests and solvers, such as bounds and expected
 # values. They take minutes of emulation, and depend on the processor only through kernels that have
