@@ -70,11 +70,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 				seen.AddBlock(&b, hashes)
 			}
 			if g.Grows {
-				for _, x := range b.X[:b.N*b.D] {
-					if x != 0 {
-						nonzero++
-					}
-				}
+				nonzero += countNonzero(b.X[:b.N*b.D])
 			}
 		}
 		report := r.Report()
@@ -113,6 +109,15 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 		g.Measured = tuning.Measured(seen)
 	}
 	return g, g.estimate(ctx, o, d, nonzero)
+}
+
+func countNonzero(values []float32) (n int64) {
+	for _, x := range values {
+		if x != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // estimate estimates values of all rows from the rows that were read, which have nonzero numbers that are not 0.
