@@ -26,7 +26,7 @@ type foldSums struct {
 	heads     []*Sum // head and cross products of the folds, if rows are stored
 }
 
-// merge adds the sum of the next fold.
+// merge adds the sum of the next fold. A fold is filled if the weights of its rows are not all 0.
 func (l *foldSums) merge(fold int, s *Sum) {
 	l.total.Merge(s)
 	if s.head[0] > 0 {
@@ -50,8 +50,11 @@ func (p *solve) load(fold int) (*Sum, error) {
 	if p.buffer != nil && p.fold == fold {
 		return p.buffer, nil
 	}
+	p.fold = -1 // the buffer is incomplete until there is no error
 	s, err := p.sumOf(func(f int) bool { return f == fold })
-	p.fold = fold
+	if err == nil {
+		p.fold = fold
+	}
 	return s, err
 }
 

@@ -259,8 +259,12 @@ func Solve(opts Options) (*Solution, error) {
 	y := newSystem(p.Shape, p.Units, errorFactors(total), p.Threads)
 	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows(), Variance: p.variances(total)}
 	if opts.Validates() {
-		if coarse, err := p.chooseLambda(fit, y, folds); err != nil || coarse {
-			return fit, err
+		coarse, err := p.chooseLambda(fit, y, folds)
+		if err != nil {
+			return nil, err
+		}
+		if coarse {
+			return fit, nil
 		}
 	}
 	if opts.Unfitted {
@@ -272,7 +276,10 @@ func Solve(opts Options) (*Solution, error) {
 			return nil, err
 		}
 	}
-	return fit, p.fitAll(fit, y, total)
+	if err := p.fitAll(fit, y, total); err != nil {
+		return nil, err
+	}
+	return fit, nil
 }
 
 // chooseLambda sets the λ of fit and the results of cross-validation. coarse says that the first fold has led to
@@ -335,6 +342,11 @@ func (o *Options) validate() error {
 	}
 	if o.Sums != nil && len(o.Sums) != max(o.Folds, 1) {
 		return fmt.Errorf("ridge: %d sums, want one for each of %d folds", len(o.Sums), max(o.Folds, 1))
+	}
+	for f, s := range o.Sums {
+		if s.shape != o.Sums[0].shape {
+			return fmt.Errorf("ridge: fold %d: sums have shape %+v, fold 0 has %+v", f, s.shape, o.Sums[0].shape)
+		}
 	}
 	if o.Judge == JudgeFirst && o.Folds < 2 {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)

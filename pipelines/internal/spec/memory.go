@@ -264,8 +264,8 @@ func (f *Facts) labels() int64 {
 	return 160 * n
 }
 
-// size returns the size of the features. Without a kernel they are those of a recipe, and it returns the size of
-// Fourier features.
+// size returns the size of the features. Without a kernel (with a given recipe, or in the profile pass) it returns the
+// size of Fourier features.
 func (o Options) size(f Facts) kernel.Size {
 	if o.Kernel == nil {
 		return (&fourier.GaussianOptions{Features: f.Features, Form: fourier.Offset}).Size(f.Scaled)

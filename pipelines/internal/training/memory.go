@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// Memory estimates the memory from the results of the profile pass. components is the number of components of
-// an embedding, and otherwise 0.
+// Memory estimates the memory from the results of the profile pass, with the present number of features.
+// components is the number of components of an embedding, and otherwise 0.
 func (t *Training) Memory(components int) spec.Memory {
 	var nonzero int64
 	for _, c := range t.Profile.Columns {
@@ -23,8 +23,9 @@ func (t *Training) Memory(components int) spec.Memory {
 		Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil && !t.EqualWeights(),
 	}
 	if t.Sum != nil && t.opts.Searching() && tuning.PilotRows(1, f.Dim) > 0 { // otherwise rows may be very long
-		f.Measured = tuning.Measured(t.Sum)
+		t.measured = tuning.Measured(t.Sum)
 	}
+	f.Measured = t.measured
 	if s := t.Recipe.Scaling; s != nil { // nil if the recipe was read from a model
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
 		f.Short, _ = features.ShortRow(s.Steps) // of valid steps
@@ -43,8 +44,8 @@ func (t *Training) Memory(components int) spec.Memory {
 }
 
 // Reserve prepares the job for passes and solves that take this memory. It returns an error if the machine cannot
-// provide it, and notes in the log that it may not. It drops t.Sum and the sample of the recipe, which only choices
-// by the profile need, and sets the number of stripes and the limit of the garbage collector.
+// provide it, and notes in the log that it may not. It drops t.Sum, which only choices by the profile need, and the
+// sample of the recipe unless the number of features is still to be chosen. It sets the number of stripes and the limit of the garbage collector.
 func (t *Training) Reserve(m spec.Memory) error {
 	t.Sum, t.stripes = nil, m.Stripes
 	if s := t.Recipe.Scaling; s != nil && !t.opts.Resizes() {

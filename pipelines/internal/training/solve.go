@@ -132,7 +132,7 @@ func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
 }
 
 // stateOf returns the names of the files of a pass that sums rows, and of a solve from its sums. The names depend
-// on the pass, so it must be complete, and on what else the solve depends on: solve.
+// on the pass, so it must be complete except for its Stripes, and on what else the solve depends on: solve.
 func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 	name := func(file string, further ...any) string {
 		return t.Work.File(file, append([]any{engine.Program(), pass}, further...)...)

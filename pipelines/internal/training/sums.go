@@ -22,11 +22,11 @@ import (
 type summing struct {
 	*Training
 	Found
-	bits     features.Bits       // grid of the features that the user asks for
+	bits     features.Bits       // grid of the features; a choice of the size changes it
 	products float64             // up to so many products of features, 16 bits are used at once
 	grid     *profile.WeightGrid // of weights of rows and classes; nil if all are 1
 	rows     int64               // in the sums, where rows with whole weights count as repeated rows
-	total    int64               // largest sum of weights
+	total    int64               // bound on the sum of weights, see ridge.Size
 	first    bool                // only the first fold is held out
 	all      bool                // all folds choose λ, although first is true
 }

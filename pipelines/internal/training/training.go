@@ -66,14 +66,16 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 }
 
 // Training is an open job that fits a model to rows: its data, their profile and recipe, and options. Its stages
-// return their results: Found, Fit and Model.
+// return their results: Found, Fit and Model. They also replace the recipe, complete the grid of targets, and add
+// notes.
 type Training struct {
 	*prepare.Session
-	opts     Options // complete after resolve
+	opts     Options // complete after resolve; a search and the choice of λ or of the size change some
 	begun    time.Time
 	positive string        // positive class of two; "" for other labels
 	stored   *spec.Folding // folding of stored sums, with a given recipe; nil otherwise
 	stripes  int           // number of stripes into which sums are split; set by Reserve
+	measured int           // spec.Facts.Measured; set by Memory, because Reserve drops the profile
 }
 
 // Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
