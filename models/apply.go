@@ -29,7 +29,7 @@ type Applier struct {
 	decided       []int32
 	likeliest     []int32
 	targets       []float64
-	probes        []float32 // outputs of the Spread
+	probes        []float32 // outputs of the Sketch
 	novelty       []float32
 }
 

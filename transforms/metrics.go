@@ -62,8 +62,8 @@ func (w *Worker) Rows() int64 {
 	return w.totals[RowsRead].Load() + w.totals[RowsCached].Load() + w.ahead.Load()
 }
 
-// Ahead adds n to Rows, for rows that are done before their block is. When the block ends, which counts them
-// again, the caller subtracts them.
+// Ahead adds n to Rows, for rows that are done before their block is. The caller subtracts them shortly
+// before the block ends, which counts them.
 func (w *Worker) Ahead(n int) { w.ahead.Add(int64(n)) }
 
 // Seconds returns the time that the job's DoFns in this process have spent, by stage:

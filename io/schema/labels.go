@@ -139,8 +139,7 @@ func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 	read := Vocabulary{Classes: p.Classes, Numeric: p.Numeric}
 	for i, c := range p.Classes {
 		if p.Numeric {
-			if x, ok := labelNumber([]byte(c)); !ok || canonicalLabel([]byte(c)) != c &&
-				(math.Abs(x) < maxExact || shortest(x) != c) {
+			if _, ok := labelNumber([]byte(c)); !ok || canonicalLabel([]byte(c)) != c {
 				return fmt.Errorf("labels: vocabulary: class %d: %.80q is not a number in canonical form", i, c)
 			}
 		}

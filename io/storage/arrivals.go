@@ -149,7 +149,7 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 type listing struct {
 	now             time.Time
 	given, young    map[string]seen // the next Watch.given and Watch.young
-	changed, future []string        // paths of files that were written to since, and of files with a time to come
+	changed, future []string        // paths of files that were written to since, and of files with a time in the future
 }
 
 // sort counts a file in found, or adds it to found.Files if it is new and whole, and enters it in l.
@@ -184,7 +184,7 @@ func (w *Watch) sort(o Object, l *listing, found *Found) {
 	found.Files = append(found.Files, ArrivedFile{o, path})
 }
 
-// addNotes adds to found what is new: files that changed or have a time to come, entries that wait for
+// addNotes adds to found what is new: files that changed or have a time in the future, entries that wait for
 // another reason than before, and more old files.
 func (w *Watch) addNotes(l *listing, waiting map[string]string, found *Found) {
 	found.Changed, found.Waiting = len(l.changed), len(waiting)

@@ -99,7 +99,7 @@ func (s Search) run(f *Field, a []float32, k, round, first, count, threads int) 
 		panic(err.Error())
 	}
 	if round < 0 || round >= maxRounds || first < 0 || count < 0 || first > s.Chains-count {
-		panic("align: Run: chains out of range")
+		panic("align: run: chains out of range")
 	}
 	d := f.d
 	found := &searchResult{Chain: make([]int, count), W: make([]float32, count*d), V: make([]float64, count)}

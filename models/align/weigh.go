@@ -162,8 +162,8 @@ func Propose(m, d int, width float64, seed uint64) []float32 {
 }
 
 // newCodes returns dual weights of 1 for two classes. For more, it projects them, so that the labels of each
-// class against all others have the mean 0. Otherwise their mean, which is negative, gives waves that
-// hardly vary over the rows the largest potentials.
+// class against all others have the mean 0. Without this, waves that hardly vary over the rows have
+// the largest potentials.
 func newCodes(class []int32, classes int) *Dual {
 	d := newDual(class, classes, 1)
 	if classes > 2 {

@@ -172,9 +172,9 @@ func (r *runner) levels(s *scaled) preprocess.BinLevels {
 }
 
 // MoreColumns returns an upper bound on the numbers that a view with levels adds to each row, for a pilot of n
-// rows of d numbers.
-func MoreColumns(n, d int) int {
-	return min(mostJumpLevels(n), d*(n/rowsPerLevel)) + differences.Most(d)
+// rows of d numbers, of which repeated may become levels.
+func MoreColumns(n, d, repeated int) int {
+	return min(mostJumpLevels(n), repeated*(n/rowsPerLevel)) + min(differences.Most(d), repeated*(repeated-1)/2)
 }
 
 // levelsFor returns the view with levels in which metrics are learned, in addition to the view of the best

@@ -42,7 +42,7 @@
 //
 //	k(x, z) = Π_g a_g,   a_g = e^{−‖x_g − z_g‖²/2σ²} or e^{−‖x_g − z_g‖₁/σ},   b_g = E a_g(Z_g)
 //
-// Features that are not products, such as maxout, need Sampled.
+// Features that are neither products nor functions of one column, such as maxout, need Sampled.
 //
 // All sums run in a fixed order with every product rounded, so equal rows give equal bytes on every
 // processor.

@@ -31,7 +31,7 @@ type products struct {
 	nodes   []rule       // quadrature rules, of which the last is exact
 }
 
-// mostNumbers is the largest number of products times the row length: 4 GiB.
+// mostNumbers is the largest number of products times the row length: 4 GiB of float64, 8 GiB of phasors.
 const mostNumbers = 1 << 29
 
 // tolerance is the relative error at which a rule of few points is good enough.
@@ -140,7 +140,7 @@ func (w *products) divide(dst []float64, scores []Score, r rule, s *scratch) (of
 			}
 			length := math.Sqrt(float64(c.re*c.re) + float64(c.im*c.im))
 			off += float64(length * (math.Abs(wrong.re) + math.Abs(wrong.im)))
-			size += length
+			size += float64(length * max(math.Hypot(want.re, want.im), math.Hypot(base.re, base.im)))
 		}
 	}
 	return off, size

@@ -106,7 +106,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 		return nil, err
 	}
 	if g.whole { // later rows may repeat values
-		g.Measured = tuning.Measured(seen)
+		g.Measured = tuning.Measured(seen, d.Schema.Table)
 	}
 	return g, g.estimate(ctx, o, d, nonzero)
 }

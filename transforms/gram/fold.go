@@ -83,7 +83,7 @@ type Solving struct {
 	Sketch Sketches `json:"spread,omitempty"`
 }
 
-// Sketches says which ridge.Sketches a solve computes.
+// Sketches says which sketches (ridge.Sketch) a solve computes.
 type Sketches string
 
 const (

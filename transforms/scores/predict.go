@@ -315,8 +315,12 @@ func (t *predictions) block(ctx context.Context, b *rows.Block, a *applier) (*ex
 		t.out.Values = append(t.out.Values, said.Novelty)
 	}
 	if t.explained != nil {
-		columns, err := t.explained.rows(ctx, said, b.X[:b.N*b.D], b.N, a.threads(), a.ahead)
-		a.ahead(-b.N)
+		shown := 0
+		columns, err := t.explained.rows(ctx, said, b.X[:b.N*b.D], b.N, a.threads(), func(rows int) {
+			shown += rows
+			a.ahead(rows)
+		})
+		a.ahead(-shown) // the end of the block counts them
 		if err != nil {
 			return nil, err
 		}

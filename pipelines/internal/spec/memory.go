@@ -112,7 +112,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	if o.Searching() {
 		more := max(0, f.Patches-f.Scaled)
 		if !f.Unnamed {
-			more = tuning.MoreColumns(f.Rows, max(0, f.Scaled-f.Measured))
+			more = tuning.MoreColumns(f.Rows, f.Scaled, max(0, f.Scaled-f.Measured))
 		}
 		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, f.Patches > 0, engine.Threads)
 		f.Scaled += more

@@ -23,7 +23,7 @@ func (t *Training) Memory(components int) spec.Memory {
 		Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil && !t.EqualWeights(),
 	}
 	if t.Sum != nil && t.opts.Searching() && tuning.PilotRows(1, f.Dim) > 0 { // otherwise rows may be very long
-		t.measured = tuning.Measured(t.Sum)
+		t.measured = tuning.Measured(t.Sum, t.Data.Schema.Table)
 	}
 	f.Measured = t.measured
 	if s := t.Recipe.Scaling; s != nil { // nil if the recipe was read from a model

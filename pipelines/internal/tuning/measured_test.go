@@ -34,7 +34,7 @@ func TestMeasuredColumnsHaveTooManyValuesForLevels(t *testing.T) {
 				s.AddBlock(b, rows.HashBlock(nil, 1, b))
 			}
 		}
-		if got := Measured(s); got != c.want {
+		if got := Measured(s, nil); got != c.want {
 			t.Errorf("%s: %d columns, want %d", name, got, c.want)
 		}
 	}

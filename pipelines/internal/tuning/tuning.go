@@ -452,11 +452,12 @@ func Memory(rows int64, length, encoded, more, outputs int, images bool, threads
 }
 
 // Measured returns the number of columns that have too many values to become levels in a search. It judges by
-// the sample of the rows in s; if this is small, the number is 0.
-func Measured(s *profile.Sum) (columns int) {
+// the sample of the rows in s; if this is small, the number is 0. Categories of the table never count: they may
+// be encoded by numbers that repeat. table is nil for plain numbers.
+func Measured(s *profile.Sum, table *schema.Table) (columns int) {
 	const (
 		least   = 800 // rows of a sample that is large enough
-		percent = 75  // more values than this in 100 rows are too many: levels have 64 or fewer
+		percent = 75  // more values than this in 100 rows are too many: 1,024 levels, the most, show fewer
 	)
 	x, n, d := s.Sample()
 	if n < least {
@@ -466,8 +467,16 @@ func Measured(s *profile.Sum) (columns int) {
 	for _, copies := range s.Copies() {
 		rows += int(copies) - 1
 	}
+	var numbers []int // of a row
+	if table != nil {
+		numbers = table.Slots(schema.Number)
+	} else {
+		for j := range d {
+			numbers = append(numbers, j)
+		}
+	}
 	values := make([]float32, 0, n)
-	for j := range d {
+	for _, j := range numbers {
 		values = values[:0]
 		for i := range n {
 			if v := x[i*d+j]; v == v {
@@ -482,13 +491,13 @@ func Measured(s *profile.Sum) (columns int) {
 	return columns
 }
 
-// MoreColumns returns an upper bound on how many numbers longer a search makes rows in which d numbers may
-// become levels. rows is 0 if unknown.
-func MoreColumns(rows int64, d int) int {
+// MoreColumns returns an upper bound on how many numbers longer a search makes rows of d numbers, of which
+// repeated may become levels. rows is 0 if unknown.
+func MoreColumns(rows int64, d, repeated int) int {
 	if rows == 0 {
 		rows = search.MaxRows
 	}
-	return search.MoreColumns(int(min(rows, search.MaxRows)), d)
+	return search.MoreColumns(int(min(rows, search.MaxRows)), d, repeated)
 }
 
 // mostViews is the largest number of views (search.View) of a search.
