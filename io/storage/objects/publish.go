@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -111,10 +112,22 @@ func (p *publication) make(ctx context.Context) error {
 	if err := p.clearVacant(ctx); err != nil {
 		return err
 	}
-	tasks, tctx := errgroup.WithContext(ctx)
+	// After an error no further file is begun, but those that are being written end: a request that is
+	// cancelled may still arrive after Publish has removed what it wrote.
+	var tasks errgroup.Group
+	var failed atomic.Bool
 	tasks.SetLimit(ParallelRequests)
 	for _, f := range p.files {
-		tasks.Go(func() error { return p.write(tctx, f) })
+		tasks.Go(func() error {
+			if failed.Load() {
+				return nil
+			}
+			err := p.write(ctx, f)
+			if err != nil {
+				failed.Store(true)
+			}
+			return err
+		})
 	}
 	if err := tasks.Wait(); err != nil {
 		return err
