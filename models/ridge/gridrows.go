@@ -36,7 +36,7 @@ func (s *GridRows) row(i int) []int16 { return s.Z[i*s.Dim:][:s.Dim] }
 func (s *GridRows) Add(z *features.Grid, labels []int32, weights []int64, threads int) {
 	n := z.N()
 	if z.D() != s.Dim || len(labels) != n*s.Labels || s.Weighted && len(weights) != n {
-		panic("points: block, labels and set do not fit")
+		panic("ridge: block, labels and set do not fit")
 	}
 	from := len(s.Z)
 	s.Z = slices.Grow(s.Z, n*s.Dim)[:from+n*s.Dim]
@@ -149,7 +149,7 @@ func JoinRows(sets []*GridRows) *GridRows {
 const header = 20
 
 // errDamagedRows is returned for data that is not an encoded set.
-var errDamagedRows = errors.New("points: encoded rows are damaged")
+var errDamagedRows = errors.New("ridge: encoded rows are damaged")
 
 // Encode returns the encoding of the rows from first up to end.
 func (s *GridRows) Encode(first, end int) []byte {

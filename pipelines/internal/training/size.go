@@ -123,8 +123,8 @@ func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 	return cost
 }
 
-// likelyFloor returns the λ up to which rounding to 8 bits matters (ridge.FloorFactor), for features of norm 1. For a trial that has not run it
-// is ten times as large, because the trial may choose a smaller λ than expected.
+// likelyFloor returns the λ up to which rounding to 8 bits matters (ridge.FloorFactor), for features of norm 1. For
+// a trial that has not run it is ten times as large, because the trial may choose a smaller λ than expected.
 func likelyFloor(t tuning.SizeTrial) float64 {
 	least := 1.01 * ridge.FloorFactor * ridge.Floor(math.Sqrt(2/float64(t.Features))/features.ByteSteps)
 	if t.Cost == (tuning.Cost{}) {
