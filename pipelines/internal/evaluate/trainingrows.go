@@ -2,8 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -50,8 +48,7 @@ func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Mani
 	if err != nil {
 		return false, err
 	}
-	sum := sha256.Sum256(found.Encoded)
-	return hex.EncodeToString(sum[:]) == m.Fingerprint, nil
+	return found.Digest() == m.Fingerprint, nil
 }
 
 // rowsOfTrainingFiles counts the rows of files that the lineage of the model names.

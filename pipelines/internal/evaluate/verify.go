@@ -3,8 +3,6 @@ package evaluate
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,7 +125,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(found.Encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
+	if found.Digest() != m.Fingerprint {
 		return nil, exit.Refuse("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
 			o.Model)
 	}
