@@ -122,7 +122,7 @@ func (o AlignOptions) validate() error {
 	if err := o.Learned.Validate(f); err != nil {
 		return err
 	}
-	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
+	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
 }
 
 // WriteTo prints the result for people.

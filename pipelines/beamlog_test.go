@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // What a Go program has as its log stays, and hears nothing of our jobs.
@@ -35,7 +35,7 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 		t.Helper()
 		_, err := trainPlain(jobtest.Ctx, TrainOptions{
 			Spec: prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1,
-				Job: job.Options{Engine: engine.Engine{Verbose: verbose}}},
+				Job: options.Job{Engine: engine.Engine{Verbose: verbose}}},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		})
 		if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // mixedTable has columns of several types, gaps, three classes and weights.
@@ -160,7 +160,7 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	want, _ := json.Marshal(r)
 	for _, shard := range []int64{700, 5000} {
 		cut, err := compare(CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"site", "w"},
-			Job: job.Options{ShardBytes: shard}})
+			Job: options.Job{ShardBytes: shard}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	jobtest.WantError(t, "bad rows", err, exit.CodeData, "bad.csv:8:4", "--max_bad_fraction 0")
 	for _, shard := range []int64{0, 900} {
 		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data,
-			MaxBadFraction: 0.1, Job: job.Options{ShardBytes: shard}})
+			MaxBadFraction: 0.1, Job: options.Job{ShardBytes: shard}})
 		if err != nil {
 			t.Fatal(err)
 		}

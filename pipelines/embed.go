@@ -102,7 +102,7 @@ func (o EmbedOptions) validate() error {
 	if o.Picture != "" && o.Components < 2 {
 		return exit.Usage("--picture needs 2 components or more (have %d)", o.Components)
 	}
-	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
 	return o.Spec.Validate()

@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Predictions tell the line of each row, whatever the file has between rows.
@@ -37,9 +37,9 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 			var log bytes.Buffer
 			r, err := Predict(jobtest.Ctx, PredictOptions{
 				Model: model, Data: dataset.Options{Data: []string{data}}, Out: out,
-				Content:        PredictContent{Format: format, Lines: lines},
+				Content: PredictContent{Format: format, Lines: lines},
 				MaxBadFraction: 0.5,
-				Job:            job.Options{ShardBytes: 12, Log: &log},
+				Job:            options.Job{ShardBytes: 12, Log: &log},
 			})
 			if err != nil {
 				t.Fatal(err)

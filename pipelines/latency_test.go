@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // manyFiles is a bucket of many small tables, and a model to apply to them.
@@ -101,7 +101,7 @@ func (m *manyFiles) before(kind, name string) {
 func (m *manyFiles) predict(ctx context.Context, resume bool) error {
 	_, err := Predict(ctx, PredictOptions{
 		Model: m.model, Data: dataset.Options{Data: []string{"gs://" + gcstest.Bucket + "/part-*.csv"}}, Out: m.out,
-		Job: job.Options{Resume: resume},
+		Job: options.Job{Resume: resume},
 	})
 	return err
 }
@@ -202,7 +202,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	data := []string{jobtest.Write(t, dir, "bad.csv", bad), jobtest.Write(t, dir, "torn.csv", torn)}
 	r, err := Predict(t.Context(), PredictOptions{
 		Model: model, Data: dataset.Options{Data: data}, Out: filepath.Join(dir,
-			"out"), MaxBadFraction: 0.5, Job: job.Options{ShardBytes: 100},
+			"out"), MaxBadFraction: 0.5, Job: options.Job{ShardBytes: 100},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // PredictOptions says which model to apply to which data.
-type PredictOptions = apply.PredictOptions
+type PredictOptions = options.Predict
 
 // PredictContent has the options of what is written for each row, and in which format.
-type PredictContent = apply.Content
+type PredictContent = options.Content
 
 // PredictResult describes the predictions.
 type PredictResult = apply.PredictResult

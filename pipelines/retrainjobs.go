@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -31,14 +32,14 @@ type retrainJobs struct{ o RetrainOptions }
 
 // buildJob returns the options of a job that creates a directory. The job continues the work of an
 // earlier run that was stopped.
-func (n *retrainJobs) buildJob() job.Options {
+func (n *retrainJobs) buildJob() options.Job {
 	j := n.o.Train.Job
 	j.Work, j.Resume = "", true
 	return j
 }
 
 // scoreJob returns the options of a job that only scores and creates no directory.
-func (n *retrainJobs) scoreJob() job.Options {
+func (n *retrainJobs) scoreJob() options.Job {
 	j := n.o.Train.Job
 	j.Work, j.Resume = "", false
 	if j.Engine.About().Machines {

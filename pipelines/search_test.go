@@ -18,10 +18,10 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 )
 
@@ -102,7 +102,7 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 		return content
 	}
 	o := searching(t, lines)
-	o.Job = job.Options{Engine: engine.Engine{Threads: 1}}
+	o.Job = options.Job{Engine: engine.Engine{Threads: 1}}
 	want := files(o)
 	p := searching(t, lines)
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 		jobtest.Write(t, dir, "b.csv", lines[0]+strings.Join(lines[100:], "")), jobtest.Write(t, dir, "a.csv",
 			lines[0]+strings.Join(lines[1:100], "")),
 	}
-	p.Job = job.Options{Engine: engine.Engine{Threads: 3}, ShardBytes: 1000}
+	p.Job = options.Job{Engine: engine.Engine{Threads: 3}, ShardBytes: 1000}
 	if got := files(p); got != want {
 		t.Error("cut otherwise, the rows give another model")
 	}

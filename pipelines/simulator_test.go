@@ -26,9 +26,9 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -176,7 +176,7 @@ func (s *simulation) problem(format string, args ...any) {
 
 // tasks returns what drivers do.
 func (s *simulation) tasks() (all []task) {
-	o := job.Options{Resume: true}
+	o := options.Job{Resume: true}
 	o.Engine.Threads = 1
 	at := func(format string, args ...any) string { return simRoot + "/" + fmt.Sprintf(format, args...) }
 	var summed []string

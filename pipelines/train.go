@@ -8,7 +8,7 @@
 // options and results. FitStored and TrainRows are not jobs but transforms, for pipelines of other programs.
 //
 // A job runs in the process that calls it. Only Serve listens on a port, unless a runner needs one.
-// A job prints only to job.Options.Log, never ends the process, and leaves the program's loggers
+// A job prints only to options.Job.Log, never ends the process, and leaves the program's loggers
 // alone, except that Beam's log lines about the job are dropped unless engine.Engine.Verbose is
 // set. The runners universal, flink and dataflow start the program again as a worker: such a
 // program calls flag.Parse and then beam.Init at the beginning of main.

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 )
 
 // TestOptions says on which rows a model is evaluated after its training: the rows of files, or a
@@ -44,7 +45,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 		if err := o.WithDefaults().Validate(); err != nil {
 			return nil, err
 		}
-		if err := o.Job.Vacant(ctx, o.Model); err != nil {
+		if err := job.Vacant(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
 		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, o.Base(), t.Share); err != nil {

@@ -136,7 +136,7 @@ func planJob(ctx context.Context, o training.Options, components int) (*Plan, er
 	unsearched := seen.decideSearch(&o, d)
 	engine := o.Job.Engine.WithDefaults()
 	p := &Plan{
-		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)),
+		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(job.Shards(o.Job, d)),
 			Rows: seen.Rows, Exact: seen.exact, Columns: seen.Dim},
 		PlanModel: PlanModel{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs,
 			Regression: seen.Regression, Components: components},

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
@@ -54,7 +55,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	var b rows.Block
 	var hashes []uint64
 	seen := profile.New(profile.Options{})
-	for _, shard := range o.Job.Shards(d) {
+	for _, shard := range job.Shards(o.Job, d) {
 		if stored >= previewBytes || values >= previewValues {
 			g.whole = false
 			break
@@ -194,7 +195,7 @@ func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surv
 		s := schema.NewSurvey(len(dataset.DescribedBy(d)), rules)
 		var stored, all int64
 		var b rows.Block
-		for _, shard := range o.Job.Shards(d) {
+		for _, shard := range job.Shards(o.Job, d) {
 			all += d.Bytes(shard)
 			if stored >= previewBytes {
 				continue

@@ -65,11 +65,11 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Vacant(ctx, o.Out); err != nil {
+	if err := job.Vacant(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
 	var manifest *models.Manifest

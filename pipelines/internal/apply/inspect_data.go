@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -25,7 +26,7 @@ type InspectOptions struct {
 	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// WriteSchema is the schema file to create, for formats with columns; "" for none.
 	WriteSchema string      `flag:"write_schema,common" group:"Columns of tables" placeholder:"FILE" help:"File to create with the role, type and levels of each column, for --schema."`
-	Job         job.Options `group:"Job"`
+	Job         options.Job `group:"Job"`
 	// Whole has InspectEffects also measure partial dependence and drift, for a report.
 	Whole bool
 }
@@ -69,7 +70,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Validate(o.Data, ""); err != nil {
+	if err := job.Validate(o.Job, o.Data, ""); err != nil {
 		return nil, err
 	}
 	if err := o.Types.Validate(); err != nil {

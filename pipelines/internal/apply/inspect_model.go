@@ -139,7 +139,7 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (result
 	if model, err = job.FindModel(ctx, model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
 		return nil, err
 	}
 	_, d, err := OpenForModel(ctx, model, o.Data, o.Job.Log)

@@ -111,7 +111,7 @@ func (o StreamOptions) validPlaces() error {
 	if o.receives() {
 		data.Data = nil
 	}
-	return o.Job.Validate(data, places[0].Name, places...)
+	return job.Validate(o.Job, data, places[0].Name, places...)
 }
 
 // absolute returns the name of a place that every process can use.

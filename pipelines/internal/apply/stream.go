@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -28,7 +29,7 @@ import (
 type StreamOptions struct {
 	// PredictOptions has the options of a batch, except that Model is looked up again while the stream runs, Out
 	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
-	PredictOptions
+	options.Predict
 
 	Dead   string        `flag:"dead_letters" group:"Streams" placeholder:"PATH" help:"With --stream: directory for the files that say what has no predictions and why; for messages it can be a topic. The default is --out with -dead added."`
 	Reload time.Duration `flag:"reload" group:"Streams" default:"1m" help:"With --stream: how often --model is looked up; a new model replaces the old one between two files or messages. 0 is never."`
@@ -126,7 +127,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 			return nil, err
 		}
 	}
-	if err := o.needCertainty(manifest); err != nil {
+	if err := needCertainty(o.Predict, manifest); err != nil {
 		return nil, err
 	}
 	var threshold *float32 // nil to use the threshold of each model

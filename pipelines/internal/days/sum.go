@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // SumOptions says which rows to sum, and by which recipe.
@@ -39,7 +40,7 @@ type SumOptions struct {
 	// larger, nothing is written and the error is an *exit.GateError.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column, the labels or the share of repeated rows may have moved from the rows of the recipe; 0 for no bound. If the lower 95% bound of a distance is larger, nothing is written and the exit code is 4."`
 
-	Job job.Options `group:"Job"`
+	Job options.Job `group:"Job"`
 }
 
 // SumResult describes a directory of sums.
@@ -79,7 +80,7 @@ func (o SumOptions) validate() error {
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {
 		return exit.Usage("--min_rows pools the levels of --by, and is not negative")
 	}
-	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "recipe", Name: o.Recipe})
+	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
 // sum implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.
@@ -182,7 +183,7 @@ func (r *SumResult) describe(p *sums.Part, recipe *sums.Recipe) {
 
 // leaf describes the files of the data, and returns the listed files.
 func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []dataset.File, error) {
-	d, err := prepare.OpenByRecipe(ctx, job.Options{}, o.Data, r)
+	d, err := prepare.OpenByRecipe(ctx, options.Job{}, o.Data, r)
 	if err != nil {
 		return sums.Leaf{}, nil, err
 	}

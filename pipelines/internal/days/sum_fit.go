@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/segments"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // FitOptions says which sums to fit a model to, and how.
@@ -44,7 +45,7 @@ type FitOptions struct {
 	// is an *exit.GateError that names the directory.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance allowed, from 0 to 1, of the columns and labels of a directory of sums from the rows of the recipe, and of its features from the other directories; 0 turns the check off. If the lower 95% bound of a distance is larger, nothing is written, the exit code is 4, and the message names the directory."`
 	spec.Reporting
-	Job job.Options `group:"Job"`
+	Job options.Job `group:"Job"`
 }
 
 // Fit adds and subtracts sums of one recipe, fits a model to them, and publishes its directory. The model has
@@ -101,7 +102,7 @@ func (o FitOptions) validate() error {
 	if err := o.checkChoices(); err != nil {
 		return err
 	}
-	return o.Job.Validate(dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
+	return job.Validate(o.Job, dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
 }
 
 // checkChoices returns an error for invalid options, among them those that need the scores of rows: sums only

@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -41,7 +42,7 @@ type ForgetOptions struct {
 	Certificate    string  `flag:"certificate" group:"Model and output" placeholder:"FILE" help:"File that says what was forgotten, and proves it: forget creates it, and verify checks it."`
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
-	Job job.Options `group:"Job"`
+	Job options.Job `group:"Job"`
 }
 
 // Certificate records that a model was fitted without certain rows. VerifyForgotten recomputes all
@@ -123,11 +124,11 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 	if o.Out == "" {
 		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
 	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Vacant(ctx, o.Out); err != nil {
+	if err := job.Vacant(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
 	result, err := o.forget(ctx)
@@ -208,7 +209,7 @@ func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.I
 	if o.IDs == "" {
 		return nil, nil
 	}
-	d, err := prepare.OpenByRecipe(ctx, job.Options{}, o.Data, recipe)
+	d, err := prepare.OpenByRecipe(ctx, options.Job{}, o.Data, recipe)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +250,7 @@ type reading struct {
 	ids       *dataset.IDs // nil if all rows are forgotten, and after sum has used them
 	listedIDs int          // ids in the list
 	scratch   *job.Job     // temporary directory for the sums of the rows and the original model
-	job       job.Options  // of jobs within this one
+	job       options.Job  // of jobs within this one
 
 	// Set by sum: the sums of the rows, as a term to subtract; the rows; and results of contentKeyOf.
 	subtracted parts.Term
@@ -315,7 +316,7 @@ func weightsOf(m *models.Manifest) string {
 
 // sumsDigest returns the digest of the sums of the terms. It refuses a model that was not fitted to them.
 func (o ForgetOptions) sumsDigest(ctx context.Context, terms []parts.Term, lambda training.LambdaOptions, m *models.Manifest,
-	out string, options job.Options) (string, error) {
+	out string, options options.Job) (string, error) {
 	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
 		return m.Fingerprint, nil
 	}
@@ -396,7 +397,7 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	if o.Model == "" {
 		return nil, exit.Usage("no model: name the directory of the model without the rows with --model")
 	}
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	c, err := ReadCertificate(ctx, o.Certificate)

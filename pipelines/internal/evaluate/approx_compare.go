@@ -68,7 +68,7 @@ func CompareKernel(ctx context.Context, o KernelOptions) (result *KernelResult, 
 		return nil, err
 	}
 	if o.Out != "" {
-		if err := o.Job.Vacant(ctx, o.Out); err != nil {
+		if err := job.Vacant(ctx, o.Job, o.Out); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +132,7 @@ func (o KernelOptions) validate() error {
 	if err := o.Spec.Validate(); err != nil {
 		return err
 	}
-	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
+	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
 }
 
 // compare measures all maps on the sample.

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -43,7 +44,7 @@ type CompareModelsOptions struct {
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
-	Job job.Options `group:"Job"`
+	Job options.Job `group:"Job"`
 }
 
 // ModelComparison compares two models on the same rows. Differences are the losses of the challenger minus
@@ -109,7 +110,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	}
 	defer func() { err = j.Close(ctx, err) }()
 	pass := &scores.Compare{
-		Pass: transforms.Pass{Data: *p.champion.data, Shards: j.Opts.Shards(p.champion.data), Mode: dataset.KeepPlace,
+		Pass: transforms.Pass{Data: *p.champion.data, Shards: job.Shards(j.Opts, p.champion.data), Mode: dataset.KeepPlace,
 			Target: &transforms.Labeling{}},
 		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit,
 		Slices: p.slices,
@@ -180,7 +181,7 @@ func (o *CompareModelsOptions) check(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return o.Job.Validate(o.Data, "", job.Place{Flag: "champion", Name: o.Champion},
+	return job.Validate(o.Job, o.Data, "", job.Place{Flag: "champion", Name: o.Champion},
 		job.Place{Flag: "challenger", Name: o.Challenger})
 }
 
@@ -306,7 +307,7 @@ func reopen(ctx context.Context, model string, o dataset.Options) (*dataset.Data
 }
 
 // openOne opens a model and the data for it.
-func openOne(ctx context.Context, model string, data dataset.Options, j job.Options) (m openedModel, err error) {
+func openOne(ctx context.Context, model string, data dataset.Options, j options.Job) (m openedModel, err error) {
 	m.name = model
 	if m.manifest, m.data, err = apply.OpenForModel(ctx, model, data, j.Log); err != nil {
 		return m, err

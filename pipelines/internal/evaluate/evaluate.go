@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -45,7 +46,7 @@ type EvaluateOptions struct {
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
-	Job job.Options `group:"Job"`
+	Job options.Job `group:"Job"`
 }
 
 // EvaluateResult has the scores of a model.
@@ -140,7 +141,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	pass := &scores.Score{
-		Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction),
+		Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: prepare.Mode(o.MaxBadFraction),
 			Target: &transforms.Labeling{}},
 		Model:      scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()},
 		Classifies: manifest.Task == models.Classification, Slices: columns,
@@ -287,11 +288,11 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 // openModel resolves the alias of a model, and opens the model and data for it, with the column of weights that
 // it was trained with.
 func openModel(ctx context.Context, model *string, data *dataset.Options,
-	j job.Options) (_ *models.Manifest, _ *dataset.Dataset, err error) {
+	j options.Job) (_ *models.Manifest, _ *dataset.Dataset, err error) {
 	if *model, err = job.FindModel(ctx, *model, j.Log); err != nil {
 		return nil, nil, err
 	}
-	if err := j.Validate(*data, "", job.Place{Flag: "model", Name: *model}); err != nil {
+	if err := job.Validate(j, *data, "", job.Place{Flag: "model", Name: *model}); err != nil {
 		return nil, nil, err
 	}
 	if *data, err = apply.WithWeights(ctx, *model, *data); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
@@ -32,7 +33,7 @@ type VerifyOptions struct {
 	Model          string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
 	Data           dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
 	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-	Job            job.Options     `group:"Job"`
+	Job            options.Job     `group:"Job"`
 }
 
 // VerifyResult has the values that were recorded when the model was trained, and the same values recomputed

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // ReportOptions says which model to report on.
@@ -26,7 +27,7 @@ type ReportOptions struct {
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
-	Job job.Options `group:"Job"`
+	Job options.Job `group:"Job"`
 }
 
 // ReportResult says where the report is.

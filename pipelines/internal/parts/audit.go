@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -30,7 +31,7 @@ type AuditOptions struct {
 	Model          string          // directory or alias; "" for none
 	Data           dataset.Options // rows to compare with; Data.Data is empty for none
 	MaxBadFraction float64
-	Job            job.Options
+	Job            options.Job
 }
 
 // AuditResult says whether the sums belong to the rows, and the model to the sums.
@@ -57,7 +58,7 @@ func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 		return nil, exit.Usage("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
 	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction),
-		o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
+		job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}
 	terms, err := o.Open(ctx)
@@ -183,7 +184,7 @@ func (a *auditState) read(ctx context.Context, o AuditOptions) error {
 	if err != nil {
 		return err
 	}
-	a.pass.Data, a.pass.Shards = *d, a.t.Opts.Shards(d)
+	a.pass.Data, a.pass.Shards = *d, job.Shards(a.t.Opts, d)
 	a.pass.EqualWeights = a.all.Recipe.Rule.Weights == nil && d.Weighted
 	a.t.Progress.Phase("reading rows", a.Rows)
 	defer a.t.Progress.Done()

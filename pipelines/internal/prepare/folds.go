@@ -207,7 +207,7 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	defer j.Progress.Done()
 	pass := transforms.Pass{Data: *l.Data, Mode: Mode(maxBad), Seed: seed, Target: l.Target,
 		EqualWeights: l.EqualWeights()}
-	cuts := [][]dataset.Shard{j.Opts.Shards(l.Data)}
+	cuts := [][]dataset.Shard{job.Shards(j.Opts, l.Data)}
 	if own := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(own, cuts[0]) {
 		cuts = append(cuts, own)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
@@ -51,7 +52,7 @@ type Spec struct {
 	Seed           uint64  `flag:"seed" group:"Features" default:"1" help:"Random seed of features, folds and samples."`
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
-	Job job.Options `group:"Job"`
+	Job options.Job `group:"Job"`
 }
 
 // LoadKernel reads the files that the kernel's options name. If Kernel is nil it sets the Gaussian kernel.
@@ -328,7 +329,7 @@ func (p *Profiled) Digest() string {
 // read as plain numbers and some field is not a number.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
 	target *transforms.Labeling) (p *Profiled, numbers bool, err error) {
-	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
+	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad), Seed: seed}}
 	if d.Labeled {
 		pass.Target = target
 	}

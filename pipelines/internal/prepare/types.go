@@ -198,7 +198,7 @@ func (o Types) Fit(d *dataset.Dataset) error {
 func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
 	rules schema.Rules) (*schema.Survey, job.Counts, error) {
 	pass := &survey.Columns{
-		Pass:    transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad)},
+		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad)},
 		Columns: len(dataset.DescribedBy(d)), Rules: rules,
 	}
 	var found schema.Survey

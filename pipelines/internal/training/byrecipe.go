@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -38,7 +39,7 @@ type ByRecipe struct {
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 	spec.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
-	Job       job.Options
+	Job       options.Job
 	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostContents
 	Positions bool // put hashes and positions of all rows into Summed.Reports
 }
@@ -115,7 +116,7 @@ func validateByRecipe(o Options) error {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
-	return o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
+	return job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
 		job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
@@ -131,7 +132,7 @@ type RecipeJob struct {
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
 // closes the job.
 func (a ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
-	if err := a.Job.Vacant(ctx, out); err != nil {
+	if err := job.Vacant(ctx, a.Job, out); err != nil {
 		return nil, err
 	}
 	d, err := prepare.OpenByRecipe(ctx, a.Job, a.Data, a.Recipe)
@@ -213,7 +214,7 @@ type Added struct {
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
 func (a ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
-	if err := a.Job.Vacant(ctx, out); err != nil {
+	if err := job.Vacant(ctx, a.Job, out); err != nil {
 		return nil, err
 	}
 	t, err := a.begin(ctx, out)

@@ -81,7 +81,7 @@ type Training struct {
 // Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
 // data that the job cannot use. The caller closes the job.
 func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
-	if err := o.Job.Vacant(ctx, out); err != nil {
+	if err := job.Vacant(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
 	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)

@@ -19,11 +19,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // jobOf returns the options of a job that creates out.
-func (o *Options) jobOf(out string) job.Options {
+func (o *Options) jobOf(out string) options.Job {
 	j := o.Job
 	if _, name := storage.Split(out); j.Work != "" {
 		j.Work = storage.Join(j.Work, name)

@@ -118,7 +118,7 @@ func (o *Options) complete(ctx context.Context) error {
 		return err
 	}
 	o.Spec.Data = o.Data
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
 		return err
 	}
 	return o.Spec.Validate()

@@ -1,0 +1,41 @@
+package options
+
+import (
+	"io"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+// Predict says which model to apply, and to which data.
+type Predict struct {
+	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
+	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
+	Out   string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the predictions, which must not exist; a file, if the name ends in .csv, .jsonl (also with .gz) or .parquet; or - for standard output."`
+	// Join gets the predictions as one file, once all of them are made, if Out is "". Workers must be in this
+	// process, and the format must have lines.
+	Join    io.Writer
+	Content `group:"Model and output"`
+
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
+	// MaxDrift is the largest allowed lower bound on the distance of a column from the training rows
+	// (sums.ColumnDrift.AtLeast), from 0 to 1; 0 for no bound. If a bound is larger, nothing is published.
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, 0 to 1, that a column may have moved since training; 0 means no bound. If the lower 95% bound of a distance is larger, nothing is written and the exit code is 4."`
+
+	Job Job `group:"Job"`
+}
+
+// Content has the options of what is written for each row, and in which format.
+type Content struct {
+	Format string `flag:"out_format,common" default:"csv" placeholder:"NAME" help:"Format of the predictions: {values}."`
+	Scores bool   `flag:"scores,common" help:"Also write the score of every output."`
+	Lines  bool   `flag:"lines,common" help:"Also write the line on which each row starts, to join predictions to files with blank lines, comments or multi-line records. Each file is then read by a single reader."`
+
+	Threshold *float64 `flag:"threshold,common" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
+
+	Probabilities bool `flag:"probabilities,common" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has no probabilities, unless --calibrate asked for them."`
+	Explain       bool `flag:"explain,common" help:"Also write the mean prediction (base) and the effect of every column. They sum to the prediction; for a classifier to the score of the predicted class, and for two classes to half the difference between the scores of the positive class and the other."`
+	// Interval is the coverage of intervals or sets, above 0 and below 1; 0 for none.
+	Interval float64 `flag:"interval,common" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a prediction set of classes (set). Both come from errors on rows that training held out, so the coverage holds for rows like the training rows."`
+	Novelty  bool    `flag:"novelty,common" help:"Also write how far each row is from the training rows (novelty): its leverage, divided by the mean leverage of the training rows, so 1 is typical. For models of learner ridge."`
+	Digest   bool    `flag:"model_digest" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
+}
