@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -54,7 +53,7 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 	}
 	options := func(name string, lines []string, drop ...string) TrainOptions {
 		return TrainOptions{
-			Spec: prepare.Spec{
+			Spec: options.Spec{
 				Data: dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", strings.Join(lines, ""))}, Label: label,
 					Drop: append(drop, "w")},
 				Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
@@ -261,7 +260,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	}
 	// A column of the challenger alone that cannot be read.
 	alone := filepath.Join(dir, "alone")
-	o := TrainOptions{Spec: prepare.Spec{Data: dataset.Options{Data: []string{filepath.Join(dir, "champion.csv")},
+	o := TrainOptions{Spec: options.Spec{Data: dataset.Options{Data: []string{filepath.Join(dir, "champion.csv")},
 		Label: "y", Columns: []string{"a", "c"}}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1}, Model: alone}
 	only := o
 	only.Data.Columns, only.Model = []string{"a"}, filepath.Join(dir, "only")

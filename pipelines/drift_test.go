@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -33,7 +32,7 @@ func changed(lines []string, change func(i int, f []string)) string {
 func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 	dir := t.TempDir()
 	o := TrainOptions{
-		Spec: prepare.Spec{
+		Spec: options.Spec{
 			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(mixedTable(1, 3000), ""))},
 				Label: "y", Drop: []string{"target", "w"}},
 			Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,

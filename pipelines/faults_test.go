@@ -24,9 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -99,7 +97,7 @@ func faultJobs(t *testing.T) []*faultJob {
 	train := func(change func(*TrainOptions)) func(string, options.Job) error {
 		return func(root string, o options.Job) error {
 			opts := TrainOptions{
-				Spec:  prepare.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o},
+				Spec:  options.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o},
 				Model: root + "/model", Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: 2},
 			}
 			if change != nil {
@@ -119,7 +117,7 @@ func faultJobs(t *testing.T) []*faultJob {
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 4}
-			o.Learned = tuning.GameOptions{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: iterative.Running{Partitions: 2}}
+			o.Learned = options.Game{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: iterative.Running{Partitions: 2}}
 			o.Learner = nil // the rounds of svm are the job before
 		})},
 		{name: "predict", out: "out", run: func(root string, o options.Job) error {
@@ -129,7 +127,7 @@ func faultJobs(t *testing.T) []*faultJob {
 		}},
 		{name: "featurize", out: "out", run: func(root string, o options.Job) error {
 			_, err := Featurize(jobtest.Ctx, FeaturizeOptions{Model: root + "/applied",
-				Spec: prepare.Spec{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
+				Spec: options.Spec{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
 			return err
 		}},
 		{name: "sum", out: "out", run: func(root string, o options.Job) error {
@@ -137,7 +135,7 @@ func faultJobs(t *testing.T) []*faultJob {
 			return err
 		}},
 		{name: "embed", out: "model", run: func(root string, o options.Job) error {
-			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root),
+			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: options.Spec{Data: data(root),
 				Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Training: pca.Training{Components: 2},
 				Model: root + "/model"})
 			return err

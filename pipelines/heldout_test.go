@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // foldOf is the fold of a row among k: that of its hash under the seed with the
@@ -62,7 +62,7 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 400, 1)
 	for _, grid := range []string{"8", "16"} {
 		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits(grid)},
-			Spec: prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
+			Spec: options.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
 				Seed: seed},
 			Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
 		}
@@ -138,7 +138,7 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {
 		lines := jobtest.Made(t, set, 300, 1)
 		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits8},
-			Spec:   prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
+			Spec:   options.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
 			Lambda: training.LambdaOptions{Path: []float64{1e-8, 1e-2}, Folds: folds},
 		}
 		together, _ := trainedModel(t, lines, o)

@@ -23,10 +23,10 @@ import (
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // coins are rows of standard normal numbers whose labels a coin has tossed: nothing
@@ -50,14 +50,14 @@ func coins(n, d int, seed uint64) []string {
 }
 
 // honestKernels are all kernels, small.
-func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
+func honestKernels(t *testing.T, d int) map[string]options.Spec {
 	t.Helper()
 	parsed, err := skeleton.Parse(fmt.Appendf(nil,
 		"columns: %d\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n", d))
 	if err != nil {
 		t.Fatal(err)
 	}
-	kernels := map[string]prepare.Spec{
+	kernels := map[string]options.Spec{
 		"skeleton": {Kernel: &skeleton.Options{Skeleton: parsed, Features: 128}, Scale: []string{"minmax"}, Seed: 3},
 	}
 	for name, k := range map[string]kernel.Options{
@@ -68,9 +68,9 @@ func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
 		"learned": &learned.Options{Features: 300}, "harmonic": &learned.HarmonicOptions{Features: 200},
 		"lkrf": &learned.Options{Features: 100},
 	} {
-		kernels[name] = prepare.Spec{Kernel: k, Seed: 3}
+		kernels[name] = options.Spec{Kernel: k, Seed: 3}
 	}
-	kernels["searched"] = prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 3}
+	kernels["searched"] = options.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 3}
 	return kernels
 }
 
@@ -119,7 +119,7 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				o.Spec = maps
-				o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: tuning.LKRF{Proposals: 20000}, Rate: 3}
+				o.Learned = options.Game{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: options.LKRF{Proposals: 20000}, Rate: 3}
 				if family == "lkrf" {
 					o.Learned.By = "lkrf"
 				}
@@ -205,8 +205,8 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))},
 		Label: "y"}
-	maps := prepare.Spec{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
-	search := tuning.GameOptions{Chains: 20, Steps: 10, Rate: 3}
+	maps := options.Spec{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
+	search := options.Game{Chains: 20, Steps: 10, Rate: 3}
 	align := func(out string, folds int) *AlignResult {
 		t.Helper()
 		r, err := Align(jobtest.Ctx, AlignOptions{Spec: maps, Learned: search, Out: filepath.Join(dir, out), Folds: folds})

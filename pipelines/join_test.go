@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -21,7 +20,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	}); err != nil {
@@ -37,7 +36,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 			var log bytes.Buffer
 			r, err := Predict(jobtest.Ctx, PredictOptions{
 				Model: model, Data: dataset.Options{Data: []string{data}}, Out: out,
-				Content: PredictContent{Format: format, Lines: lines},
+				Content:        PredictContent{Format: format, Lines: lines},
 				MaxBadFraction: 0.5,
 				Job:            options.Job{ShardBytes: 12, Log: &log},
 			})
@@ -81,7 +80,7 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 	for i, files := range [][]string{{one, two}, {two, one}} {
 		model := filepath.Join(dir, "model"+string(rune('0'+i)))
 		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Spec: prepare.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16},
+			Spec: options.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16},
 				Seed: 1},
 			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		}); err != nil {

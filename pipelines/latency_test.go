@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -62,7 +61,7 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 	train := jobtest.Write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	m.model = filepath.Join(t.TempDir(), "model")
 	_, err := trainPlain(t.Context(), TrainOptions{
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: m.model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	})
@@ -191,7 +190,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := trainPlain(t.Context(), TrainOptions{
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	}); err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 func TestMain(m *testing.M) {
@@ -44,7 +44,7 @@ func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := TrainOptions{
-			Spec:  prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
+			Spec:  options.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
 			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		}
 		if _, err := trainPlain(t.Context(), o); err != nil {

@@ -30,7 +30,7 @@ func Predict(ctx context.Context, o PredictOptions) (*PredictResult, error) {
 }
 
 // ExplainOptions says which prediction to explain.
-type ExplainOptions = apply.ExplainOptions
+type ExplainOptions = options.Explain
 
 // ExplainResult explains the prediction for a row.
 type ExplainResult = apply.ExplainResult
@@ -59,7 +59,7 @@ func PredictStream(ctx context.Context, o StreamOptions) (*StreamRound, error) {
 }
 
 // FeaturizeOptions says which features to write, and for which data.
-type FeaturizeOptions = apply.FeaturizeOptions
+type FeaturizeOptions = options.Featurize
 
 // FeaturizeResult describes the written features.
 type FeaturizeResult = apply.FeaturizeResult

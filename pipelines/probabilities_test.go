@@ -21,14 +21,14 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // fixed is a training whose features do not depend on which rows there are.
 func fixed(seed uint64) TrainOptions {
-	return TrainOptions{Spec: prepare.Spec{Scale: []string{"none"},
+	return TrainOptions{Spec: options.Spec{Scale: []string{"none"},
 		Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed}}
 }
 
@@ -203,7 +203,7 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := TrainOptions{Spec: prepare.Spec{Scale: []string{"none"},
+			o := TrainOptions{Spec: options.Spec{Scale: []string{"none"},
 				Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1}, Learner: c.learner,
 				PredictionOptions: PredictionOptions{Calibrate: c.calibrate}}
 			o.Lambda.Path = []float64{1e-4}

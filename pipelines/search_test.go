@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -30,7 +29,7 @@ func searching(t *testing.T, lines []string) TrainOptions {
 	t.Helper()
 	dir := t.TempDir()
 	return TrainOptions{
-		Spec: prepare.Spec{
+		Spec: options.Spec{
 			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"},
 			Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256},
 		},

@@ -19,9 +19,9 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // patients are rows of groups that are nearly equal and share the label that a coin has tossed for the group. With
@@ -80,8 +80,8 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					o.Spec = maps
-					o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Rate: 3,
-						LKRF: tuning.LKRF{Proposals: 20000}}
+					o.Learned = options.Game{Chains: 40, Steps: 15, Harmonics: 1500, Rate: 3,
+						LKRF: options.LKRF{Proposals: 20000}}
 					if family == "lkrf" {
 						o.Learned.By = "lkrf"
 					}
@@ -155,7 +155,7 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	for _, search := range []string{tuning.NoSearch, tuning.AutoSearch} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
-			o := TrainOptions{Search: search, Spec: prepare.Spec{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
+			o := TrainOptions{Search: search, Spec: options.Spec{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
 			o.Kernels = []kernel.Options{o.Kernel, &fourier.LaplaceOptions{Features: 256}}
 			_, m := trainedModel(t, table, o)
 			learner := m.Manifest.Learner
@@ -178,7 +178,7 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 		dir := t.TempDir()
 		path := func(name string) string { return filepath.Join(dir, name) }
 		o := TrainOptions{Search: tuning.NoSearch,
-			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = path("recipe")
 		set(&o)
@@ -246,7 +246,7 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		{`no column "patients"`, exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patients"} }},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{Seed: 1}, Lambda: training.LambdaOptions{}}
+		o := TrainOptions{Search: tuning.NoSearch, Spec: options.Spec{Seed: 1}, Lambda: training.LambdaOptions{}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		c.set(&o)
@@ -270,7 +270,7 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 		"found": func(o *TrainOptions) {},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+		o := TrainOptions{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "rows.csv", strings.Join(rows, ""))}, Label: "y"}
 		o.Split.Group = []string{"id"}
 		o.Types.Categorical = []string{"key"}
@@ -294,7 +294,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
 	train := func(name string, seed uint64, set func(*TrainOptions)) string {
 		o := TrainOptions{Search: tuning.NoSearch,
-			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
+			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
 		o.Data = dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 		o.Model = filepath.Join(dir, name)
 		set(&o)

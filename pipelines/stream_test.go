@@ -23,7 +23,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -48,7 +47,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 	for _, d := range features {
 		dir := filepath.Join(b.dir, "models", fmt.Sprint("m", d))
 		_, err := trainPlain(t.Context(), TrainOptions{
-			Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
+			Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
 				Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
 			Model: dir, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		})

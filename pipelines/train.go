@@ -20,9 +20,9 @@ import (
 	_ "github.com/bochner-ml/bochner/io/storage/s3"           // s3://
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // universal, flink and dataflow
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // TrainOptions says what model to train, and on which data.
@@ -30,7 +30,7 @@ type TrainOptions = training.Options
 
 // Spec is the part of TrainOptions that says which data to read, how rows become features, and what the
 // labels are.
-type Spec = prepare.Spec
+type Spec = options.Spec
 
 // LambdaOptions are the part of TrainOptions that says how λ is chosen.
 type LambdaOptions = training.LambdaOptions

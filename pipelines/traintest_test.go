@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // visits are rows of a table with texts, missing values, copies, and labels that are the same in each group.
@@ -40,7 +40,7 @@ func visits(n, groups int, seed uint64) []string {
 }
 
 func tested(file, model string) TrainOptions {
-	o := TrainOptions{Spec: prepare.Spec{Data: dataset.Options{Data: []string{file}, Label: "y"},
+	o := TrainOptions{Spec: options.Spec{Data: dataset.Options{Data: []string{file}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: NoSearch}
 	return o
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // chance returns lines of classes that their numbers say nothing about, most of them
@@ -79,7 +79,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		"huber":              {numbers, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "huber" }},
 		"learned features": {moons, false, func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 8}
-			o.Learned = tuning.GameOptions{Chains: 8, Steps: 4, Take: 4}
+			o.Learned = options.Game{Chains: 8, Steps: 4, Take: 4}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,10 +27,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -135,7 +135,7 @@ func newNights(c calendar, s stops, models, data, disk string) *nights {
 	n.o = RetrainOptions{
 		RetrainOptions: days.RetrainOptions{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
 			Window: spec.Window{Days: c.window}, Author: days.Author{By: "test"}},
-		Train: TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{
+		Train: TrainOptions{Search: tuning.NoSearch, Spec: options.Spec{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},
 		Gate: "accuracy>=0.8", PairedGate: "not worse by 10% at 80%",

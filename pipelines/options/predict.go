@@ -39,3 +39,31 @@ type Content struct {
 	Novelty  bool    `flag:"novelty,common" help:"Also write how far each row is from the training rows (novelty): its leverage, divided by the mean leverage of the training rows, so 1 is typical. For models of learner ridge."`
 	Digest   bool    `flag:"model_digest" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
 }
+
+// Explain says which prediction to explain.
+type Explain struct {
+	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
+	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
+	Row   int64           `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Number of the row to explain: 1 is the first, without the header."`
+	Log   io.Writer
+}
+
+// Featurize says which features to write, and for which data.
+type Featurize struct {
+	Spec   `omit:"Split,Room"`
+	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion; its features are written instead of features by the flags."`
+	Out    string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the features; it must not exist."`
+	Format string `flag:"out_format,common" group:"Model and output" default:"npy" placeholder:"NAME" help:"Format of the features: {values}."`
+}
+
+// Inspect says which data to describe.
+type Inspect struct {
+	Data           dataset.Options `group:"Data"`
+	Types          Types           `group:"Columns of tables"`
+	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
+	// WriteSchema is the schema file to create, for formats with columns; "" for none.
+	WriteSchema string `flag:"write_schema,common" group:"Columns of tables" placeholder:"FILE" help:"File to create with the role, type and levels of each column, for --schema."`
+	Job         Job    `group:"Job"`
+	// Whole has InspectEffects also measure partial dependence and drift, for a report.
+	Whole bool
+}

@@ -11,10 +11,10 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // aPlan is one of n rows of d numbers in CSV on Dataflow, in gigabytes of memory.
@@ -111,7 +111,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 
 func TestPlansForClustersListFlags(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := training.Options{Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
 	if p := plan(t, o); p.Cluster != nil || strings.Contains(jobtest.Text(t, p), "cluster") {
 		t.Errorf("machines for the direct runner: %+v", p.Cluster)
 	}
@@ -160,7 +160,7 @@ func large(o training.Options, features int) (*Plan, solution) {
 // would otherwise have idle CPUs.
 func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 	for _, features := range []int{20_000, 32_768, 65_536} {
-		_, s := large(training.Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: features}}}, features)
+		_, s := large(training.Options{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: features}}}, features)
 		e := engine.Engine{Runner: engine.Dataflow}
 		c := s.cheapest(e)
 		least := 1e9 * float64(features) * float64(features+1) / 2 / c.Rates.Gram / 3600
@@ -193,7 +193,7 @@ func TestLanesOfMuchMemoryHaveThreads(t *testing.T) {
 // Readers store their sums, merge them and solve from them in the work directory, which takes no
 // more than 200 objects a second.
 func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
-	p, s := large(training.Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
+	p, s := large(training.Options{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
 	c := s.cheapest(engine.Engine{Runner: engine.Dataflow, Lanes: 400, Threads: 1})
 	p.Cluster, p.Memory, p.Lanes = c, c.memory, c.Lanes
 	once := 5 * float64(p.shape().Bytes()) / 100e6
@@ -215,7 +215,7 @@ func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 // Readers without a partition have no rows: they add to the cost and not to the speed.
 func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := training.Options{Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
 	o.Job.Engine.Runner, o.Job.Engine.Lanes, o.Job.Engine.Threads, o.Lambda.Path = engine.Dataflow, 400, 1, []float64{1e-4}
 	of := func(name string, partitions int) (*Plan, *Cluster) {
 		o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Partitions = 100, partitions })

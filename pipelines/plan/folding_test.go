@@ -10,10 +10,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // A training holds as many sums as its plan says, or carries the rows where the plan does.
@@ -47,7 +47,7 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 				"platt"
 		}, "2 sums of "},
 	} {
-		o := training.Options{Search: tuning.NoSearch, Spec: prepare.Spec{
+		o := training.Options{Search: tuning.NoSearch, Spec: options.Spec{
 			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
 		}}
 		c.set(&o)

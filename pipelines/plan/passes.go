@@ -127,12 +127,12 @@ func (p *Plan) iterative(o training.Options) {
 func (p *Plan) learning(o training.Options, dim int) {
 	a := o.Learned
 	p.scan("one for the sample of feature learning")
-	n := a.SampleRows(p.Rows, dim)
-	frequencies := a.Plays(o.LearnedKernel())
+	n := tuning.SampleRows(a, p.Rows, dim)
+	frequencies := tuning.Plays(a, o.LearnedKernel())
 	if frequencies == 0 {
 		return
 	}
-	game := a.Game(1, 1, frequencies, o.Seed)
+	game := tuning.GameOf(a, 1, 1, frequencies, o.Seed)
 	p.Game = (game.Frequencies + game.Take - 1) / game.Take
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
 	p.players, p.plays = a.Partitions, 1+tuning.ReadsOfAGame*p.Game

@@ -120,7 +120,7 @@ func Embedding(ctx context.Context, o training.Options, t pca.Training) (*Plan, 
 
 // planJob plans a training run, or an embedding if components is not 0.
 func planJob(ctx context.Context, o training.Options, components int) (*Plan, error) {
-	if err := o.LoadKernel(ctx); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return nil, err
 	}
 	o = o.WithDefaults()
@@ -161,7 +161,7 @@ func open(ctx context.Context, o training.Options, components int) (*dataset.Dat
 	if err := here.Validate(); err != nil {
 		return nil, err
 	}
-	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
+	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ type preview struct {
 // readPreview reads some of the rows, or all if there are few. It ignores labels for an embedding.
 func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*preview, error) {
 	g := &preview{whole: true}
-	if o.Types.Given() && d.Schema.Table == nil {
+	if prepare.TypesGiven(o.Types) && d.Schema.Table == nil {
 		var err error
 		if g.Surveyed, err = describe(ctx, o, d); err != nil {
 			return nil, err
@@ -191,7 +191,7 @@ func (g *preview) encoded(o training.Options, t *schema.Table) {
 // describe finds the types of columns from some of the rows. It returns the memory in bytes of a survey of all
 // rows.
 func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surveyed int64, err error) {
-	found, _, err := o.Types.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
+	found, _, err := prepare.DescribeBy(o.Types, d, func(rules schema.Rules) (*schema.Survey, error) {
 		s := schema.NewSurvey(len(dataset.DescribedBy(d)), rules)
 		var stored, all int64
 		var b rows.Block

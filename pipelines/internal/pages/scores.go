@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Limits of a report on an evaluation.
@@ -54,7 +55,7 @@ func (r scored) writePage(ctx context.Context, o evaluate.EvaluateOptions) error
 		return err
 	}
 	o.Job.Log = nil
-	found, err := apply.InspectEffects(ctx, r.Model, apply.InspectOptions{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
+	found, err := apply.InspectEffects(ctx, r.Model, options.Inspect{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
 		Job: o.Job, Whole: true})
 	if err != nil {
 		return err

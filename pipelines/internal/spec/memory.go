@@ -287,10 +287,10 @@ func (o Options) mapBytes(f Facts) int64 {
 
 // learningMemory adds the memory of feature learning to m.
 func (o Options) learningMemory(m *Memory, f Facts) {
-	n := o.Learned.SampleRows(f.Rows, max(f.Dim, f.Scaled))
+	n := tuning.SampleRows(o.Learned, f.Rows, max(f.Dim, f.Scaled))
 	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies for the search
 	m.Solve = max(m.Solve, sample+pairs.Memory(int(min(n, pairs.MaxRows)), max(f.Dim, f.Scaled))*3/2)
-	if o.Learned.Plays(o.LearnedKernel()) == 0 {
+	if tuning.Plays(o.Learned, o.LearnedKernel()) == 0 {
 		return
 	}
 	keep := o.Learned.Keep

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Reporting says what a model directory has for people.
@@ -34,7 +35,7 @@ type Reporting struct {
 
 // Options says what model to train, and on which data.
 type Options struct {
-	prepare.Spec
+	options.Spec
 	// Recipe is the directory of a model whose recipe is used for these rows. Other options except Data, Lambda,
 	// MaxBadFraction and Job are then ignored. "" makes a recipe from the profile.
 	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid come from that model, and nothing is chosen from the rows. The result is the same model as from sum and fit."`
@@ -46,7 +47,7 @@ type Options struct {
 	PredictionOptions `group:"Learner"`
 	// Learned says how the features of the kernels learned and harmonic are learned. It is not used if Kernel
 	// names a directory with them.
-	Learned tuning.GameOptions `group:"Learned features" omit:"Running"`
+	Learned options.Game `group:"Learned features" omit:"Running"`
 	// Search says whether preprocessing of columns, kernel, width, metric and additional features are searched on
 	// a sample of the rows: auto or none; "" is auto. A kernel that is set is kept, and with a width that is set
 	// nothing is searched. If a search does not apply, the model is as with none, and a note says why.
@@ -100,7 +101,7 @@ func (o Options) Divided(r *profile.FoldRule) Options {
 // returns an error if options are invalid whatever the data.
 func (o Options) Complete(ctx context.Context) (Options, error) {
 	o = o.WithKernels() // before LoadKernel, which sets a kernel
-	if err := o.LoadKernel(ctx); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return o, err
 	}
 	o = o.WithDefaults()
@@ -114,7 +115,7 @@ func (o Options) WithDefaults() Options {
 	o.Search = cmp.Or(o.Search, tuning.AutoSearch)
 	o.Learner = o.fitter().options()
 	o.Calibrate = cmp.Or(o.Calibrate, AutoCalibrate)
-	o.Learned = o.Learned.WithDefaults()
+	o.Learned = tuning.GameDefaults(o.Learned)
 	o.Learned.HeldOut, o.Folds = o.Parts(), o.Parts()
 	o.Split.Into(&o.Data)
 	return o
@@ -125,11 +126,11 @@ func (o Options) Validate() error {
 	if o.Model == "" {
 		return exit.Usage("--model is missing: name the directory to create")
 	}
-	if err := o.Base().Validate(); err != nil {
+	if err := prepare.Validate(o.Base()); err != nil {
 		return err
 	}
 	if f := o.LearnedKernel(); f != nil {
-		if err := o.Learned.Validate(f); err != nil {
+		if err := tuning.ValidateGame(o.Learned, f); err != nil {
 			return err
 		}
 	}
@@ -162,7 +163,7 @@ func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 
 // Base returns the options of the profile pass. If features are to be learned, its kernel is the one from which
 // learning starts.
-func (o Options) Base() prepare.Spec {
+func (o Options) Base() options.Spec {
 	maps := o.Spec
 	if f := o.LearnedKernel(); f != nil {
 		maps.Learned = kernel.FamilyOf(f).Name

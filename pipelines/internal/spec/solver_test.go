@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // The costs are those that docs/learners.md states.
@@ -34,7 +34,7 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 		}
 	}
 	for name, o := range map[string]Options{
-		"raw":    {Learner: ridge.NewTraining(), Spec: prepare.Spec{Kernel: &linear.Options{}}},
+		"raw":    {Learner: ridge.NewTraining(), Spec: options.Spec{Kernel: &linear.Options{}}},
 		"grid":   {Learner: &ridge.Training{Grid: "8"}},
 		"gram":   {Learner: &ridge.Training{Solver: iterative.Gram}},
 		"select": {Learner: ridge.NewTraining(), Lambda: LambdaOptions{Select: SelectError}},

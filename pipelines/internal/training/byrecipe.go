@@ -58,7 +58,7 @@ func (a ByRecipe) options(model string) Options {
 	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
 	return Options{
 		Reporting: a.Reporting,
-		Spec:      prepare.Spec{Data: a.Data, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job},
+		Spec:      options.Spec{Data: a.Data, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job},
 		Model:     model, Learner: ridge.NewTraining(), Lambda: l,
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // setProducts sets smallProducts and maxQuickProducts until the end of the test.
@@ -45,7 +45,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 	} {
 		setProducts(t, c.small, maxQuickProducts)
 		o := Options{
-			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
+			Spec:  options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}},
 			Learner: &ridge.Training{Grid: features.Bits(c.grid)},
 		}
@@ -108,7 +108,7 @@ func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 		}
 		data := jobtest.Write(t, t.TempDir(), "d.csv", text.String())
 		o := Options{
-			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: c.features}, Seed: 1},
+			Spec:  options.Spec{Kernel: &fourier.GaussianOptions{Features: c.features}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda, 1, 10, 100}},
 			Learner: &ridge.Training{Grid: features.AutoBits}, Search: "none",
 		}
@@ -136,7 +136,7 @@ func fitOnCoarseGrid(t *testing.T, data string, path []float64, steps int) {
 	var notes strings.Builder
 	for i, grid := range []features.Bits{features.AutoBits, same} {
 		o := Options{
-			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
+			Spec:  options.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: path}, Learner: &ridge.Training{Grid: grid},
 			Search: "none",
 		}

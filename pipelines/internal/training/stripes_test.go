@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // A worker with little memory adds up stripes of the sums, whole folds at first and then parts of
@@ -21,7 +21,7 @@ func TestTheModelDoesNotDependOnTheMemoryOfAWorker(t *testing.T) {
 	train := func(bytes int64) (files map[string]string, log string) {
 		var lines strings.Builder
 		o := Options{
-			Spec:   prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1200}, Seed: 1},
+			Spec:   options.Spec{Kernel: &fourier.GaussianOptions{Features: 1200}, Seed: 1},
 			Model:  filepath.Join(t.TempDir(), "model"),
 			Search: tuning.NoSearch, PredictionOptions: PredictionOptions{Calibrate: "platt"},
 		}

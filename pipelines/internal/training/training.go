@@ -84,7 +84,7 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 	if err := job.Vacant(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
-	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
+	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Features is the default number of features.
@@ -34,7 +35,7 @@ type Options struct {
 	// and Job are then ignored. "" makes a recipe from the rows of both tables.
 	Recipe       string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose features and columns are used for the comparison, or an alias such as DIR@champion. The default is to choose columns, scaling and width from the rows of both tables."`
 	Data         dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
-	prepare.Spec `omit:"Data,Task,Split,Room"`
+	options.Spec `omit:"Data,Task,Split,Room"`
 	// The tables pass if the p-value is at least MinP, and the lower bounds on the distances of columns and
 	// features are at most MaxDrift; 0 for no bound.
 	MinP     float64 `flag:"min_p,common" group:"Model and output" help:"Smallest p-value that passes: below it the exit code is 4. With equal distributions this happens with that probability. 0 is no bound."`
@@ -110,7 +111,7 @@ func (o *Options) complete(ctx context.Context) error {
 	if o.Kernel == nil {
 		o.Kernel = &fourier.GaussianOptions{Features: Features}
 	}
-	if err := o.LoadKernel(ctx); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return err
 	}
 	o.Data.Data, o.Data.Ignore = []string{o.A, o.B}, unlikePaths(o.A, o.B)
@@ -121,7 +122,7 @@ func (o *Options) complete(ctx context.Context) error {
 	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
 		return err
 	}
-	return o.Spec.Validate()
+	return prepare.Validate(o.Spec)
 }
 
 // unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, to which two patterns give
