@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // PredictOptions says which model to apply to which data.
@@ -47,10 +48,10 @@ func PredictFormats() []string { return apply.PredictFormats() }
 type StreamOptions = apply.StreamOptions
 
 // StreamRound describes what a stream has done in one round of files, and in total.
-type StreamRound = apply.StreamRound
+type StreamRound = results.StreamRound
 
 // StreamCounts has the numbers of files and rows that a stream has processed.
-type StreamCounts = apply.StreamCounts
+type StreamCounts = results.StreamCounts
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
 // no files are left. The end of the context is not an error: the stream finishes its current file.

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -43,7 +44,7 @@ type StreamOptions struct {
 	Messages  MessageOptions `group:"Streams"`
 
 	// Each, unless nil, is called after every round that had files.
-	Each func(StreamRound) error
+	Each func(results.StreamRound) error
 }
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle, no files
@@ -51,7 +52,7 @@ type StreamOptions struct {
 //
 // Each file has one file of predictions with a name that follows from its own. Bad files and files with bad
 // rows also have a dead letter. A stream that was killed continues where it stopped when it is started again.
-func PredictStream(ctx context.Context, o StreamOptions) (last *StreamRound, err error) {
+func PredictStream(ctx context.Context, o StreamOptions) (last *results.StreamRound, err error) {
 	s, err := o.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ type streaming struct {
 	worker *transforms.Worker
 
 	began          time.Time
-	total          StreamCounts
+	total          tally
 	runs           int    // number of pipelines
 	lastRetryNote  string // last note on retries
 	lastReloadNote string // last note on why a model was not replaced
@@ -274,15 +275,16 @@ func (s *streaming) unit() string {
 }
 
 // loop runs bounded pipelines over the tasks of the feed.
-func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
+func (s *streaming) loop(ctx context.Context) (_ *results.StreamRound, err error) {
 	feed, err := s.feed(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, feed.close()) }()
 	failed, tidy := 0, false
-	last := StreamRound{unit: s.unit()}
-	var told StreamRound // last argument of Each
+	last := results.StreamRound{Unit: s.unit()}
+	var told results.StreamRound // last argument of Each
+	var counts tally
 	for {
 		begun := time.Now()
 		found, err := feed.next(ctx, s.o.PerRound)
@@ -295,10 +297,12 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 			for _, note := range f.Notes {
 				s.note("%s", note)
 			}
-			last = StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old, unit: s.unit()}
-			last.Changed = int64(f.Changed)
-			s.total.Changed += last.Changed
-			err = s.round(ctx, feed, found.tasks, &last)
+			last = results.StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old,
+				Unit: s.unit()}
+			counts = tally{}
+			counts.Changed = int64(f.Changed)
+			s.total.Changed += counts.Changed
+			err = s.round(ctx, feed, found.tasks, &last, &counts)
 		}
 		switch code := exit.Code(err); {
 		case err == nil:
@@ -309,13 +313,13 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 		default:
 			return nil, err
 		}
-		last.finish(s, begun)
+		s.finish(&last, &counts, begun)
 		if why := last.ReloadError; why != s.lastReloadNote {
 			if s.lastReloadNote = why; why != "" {
 				s.note("the model %.8s stays in use: %s", last.Model, why)
 			}
 		}
-		news := len(found.tasks) > last.known
+		news := len(found.tasks) > counts.known
 		if err == nil {
 			news = news || last.Changed > 0 || last.Waiting != told.Waiting || last.Backlog == 0 && told.Backlog > 0
 		}
@@ -328,7 +332,7 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 		idle := err == nil && len(found.tasks) == 0 && found.unsettled == 0
 		if ctx.Err() != nil || s.o.UntilIdle && idle {
 			last.Ended = true
-			last.finish(s, s.began)
+			s.finish(&last, &counts, s.began)
 			return &last, nil
 		}
 		if err == nil && last.Retried == 0 && (found.waited || found.backlog > 0 || s.o.UntilIdle && found.unsettled == 0) {
@@ -351,7 +355,8 @@ func (s *streaming) retry(why string) {
 
 // round processes files. In this process each file has its own pipeline, so that the stream can stop after any
 // of them. On other runners all files share a pipeline, and messages always do.
-func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival, r *StreamRound) error {
+func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival, r *results.StreamRound,
+	c *tally) error {
 	each := len(tasks)
 	if s.engine.About().Serial && !s.o.receives() {
 		each = 1
@@ -370,12 +375,12 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 			for _, f := range tasks[at:] {
 				feed.requeue(f.Path)
 			}
-			r.Retried += int64(len(tasks) - at)
+			c.Retried += int64(len(tasks) - at)
 			s.total.Retried += int64(len(tasks) - at)
 			return err
 		}
 		for _, f := range results {
-			if f.Changed && r.Changed < 5 { // further ones are only counted
+			if f.Changed && c.Changed < 5 { // further ones are only counted
 				s.note("%s", storage.ChangedNote(f.Path))
 			}
 			if f.Retry != "" {
@@ -385,7 +390,7 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 			if f.Bad != "" {
 				s.note("no predictions for %s: %s", f.Path, f.Bad)
 			}
-			r.add(f)
+			c.add(f)
 			s.total.add(f)
 		}
 	}

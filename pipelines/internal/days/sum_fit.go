@@ -38,7 +38,6 @@ type FitOptions struct {
 	// SaveSums is a directory to create with the total of the sums, so that a later fit reads one
 	// directory instead of many; "" for none. If it exists, it must have the same sums.
 	SaveSums string `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create with all of the sums in one, for later fits."`
-	parent   string // name of the model with the recipe, for the lineage; "" if unknown
 	// MaxDrift is the largest distance, from 0 to 1, of added sums: of a column, the labels or the
 	// share of repeated rows from the rows of the recipe, and of the features from all other sums. 0
 	// means no bound. If the lower 95% bound of a distance is larger, nothing is written and the error
@@ -71,7 +70,7 @@ func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error)
 			return nil, err
 		}
 	}
-	_, result, err = o.run(ctx, terms, nil)
+	_, result, err = o.run(ctx, "", terms, nil)
 	return result, err
 }
 
@@ -89,7 +88,7 @@ func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := o.run(ctx, terms, nil)
+	p, _, err := o.run(ctx, "", terms, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -134,15 +133,16 @@ func (o FitOptions) out() string {
 }
 
 // run adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
-// forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows.
-func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []string) (p *sums.Part, result *training.Result,
-	err error) {
+// forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows. parent is the name of the
+// model with the recipe, for the lineage; "" if unknown.
+func (o FitOptions) run(ctx context.Context, parent string, terms []parts.Term,
+	forgotten []string) (p *sums.Part, result *training.Result, err error) {
 	all, err := parts.Add(ctx, terms)
 	if err != nil {
 		return nil, nil, err
 	}
 	all.Forgotten = append(all.Forgotten, forgotten...)
-	again := training.ByRecipe{Recipe: all.Recipe, Parent: o.parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
+	again := training.ByRecipe{Recipe: all.Recipe, Parent: parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
 		Reporting: o.Reporting, Job: o.Job}
 	t, err := again.BeginAdded(ctx, o.out(), all.Added)
 	if err != nil {

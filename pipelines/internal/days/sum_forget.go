@@ -189,9 +189,8 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 				"model and the sums", report.Groups(used))
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
-	fit := FitOptions{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums,
-		parent: parent, Job: o.Job}
-	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), r.subtracted), []string{c.SumsOfRows})
+	fit := FitOptions{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums, Job: o.Job}
+	p, fitted, err := fit.run(ctx, parent, append(slices.Clone(terms), r.subtracted), []string{c.SumsOfRows})
 	if err != nil {
 		return nil, err
 	}
@@ -316,11 +315,11 @@ func weightsOf(m *models.Manifest) string {
 
 // sumsDigest returns the digest of the sums of the terms. It refuses a model that was not fitted to them.
 func (o ForgetOptions) sumsDigest(ctx context.Context, terms []parts.Term, lambda training.LambdaOptions, m *models.Manifest,
-	out string, options options.Job) (string, error) {
+	out string, j options.Job) (string, error) {
 	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
 		return m.Fingerprint, nil
 	}
-	fit := FitOptions{Lambda: lambda, Model: out, Job: options}
+	fit := FitOptions{Lambda: lambda, Model: out, Job: j}
 	if m.Rows.Used > 0 {
 		if used := usedBy(terms); used != m.Rows.Used {
 			return "", exit.Refuse(
@@ -328,7 +327,7 @@ func (o ForgetOptions) sumsDigest(ctx context.Context, terms []parts.Term, lambd
 					"others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
 		}
 	}
-	p, _, err := fit.run(ctx, terms, nil)
+	p, _, err := fit.run(ctx, "", terms, nil)
 	if err != nil {
 		return "", err
 	}
@@ -418,7 +417,7 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	}
 	defer func() { err = r.scratch.Close(ctx, err) }()
 	first := FitOptions{SaveSums: storage.Join(r.scratch.Work.Dir, "before"), Job: r.job}
-	before, _, err := first.run(ctx, r.terms, nil)
+	before, _, err := first.run(ctx, "", r.terms, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -432,7 +431,7 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	}
 	second := FitOptions{Lambda: lambdaOf(after, r.recipe), Calibrate: calibrationOf(after, r.recipe),
 		Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}
-	p, _, err := second.run(ctx, append(slices.Clone(r.terms), r.subtracted), nil)
+	p, _, err := second.run(ctx, "", append(slices.Clone(r.terms), r.subtracted), nil)
 	if err != nil {
 		return nil, err
 	}

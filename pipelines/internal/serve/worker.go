@@ -28,7 +28,7 @@ type wanted struct {
 }
 
 // options has the names of the optional parts of predictions.
-var options = []string{"scores", "probabilities", "interval", "novelty", "explain"}
+var additions = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
 // set sets an option from a JSON value. The error says what the value must be.
 func (a *wanted) set(name, value string) error {
