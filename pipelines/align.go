@@ -97,8 +97,8 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 }
 
 // training returns the options of a training run that learns these features.
-func (o AlignOptions) training() TrainOptions {
-	return TrainOptions{Spec: o.Spec, Learned: o.Learned}
+func (o AlignOptions) training() spec.Options {
+	return spec.Options{Train: TrainOptions{Spec: o.Spec, Learned: o.Learned}}
 }
 
 func (o AlignOptions) validate() error {

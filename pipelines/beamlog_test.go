@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -35,7 +34,7 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 		_, err := trainPlain(jobtest.Ctx, TrainOptions{
 			Spec: options.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1,
 				Job: options.Job{Engine: engine.Engine{Verbose: verbose}}},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{1e-6}},
 		})
 		if err != nil {
 			t.Fatal(err)

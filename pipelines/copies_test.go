@@ -17,7 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -178,7 +177,7 @@ func TestDistinctRowsAreNotCounted(t *testing.T) {
 // sentence.
 func TestFewRowsAndFolds(t *testing.T) {
 	twice := func(s *iterative.Shared) { s.Rounds = 2 }
-	for name, options := range map[string]iterative.Options{
+	for name, learner := range map[string]iterative.Options{
 		"ridge": nil, "sgd": jobtest.Iterative("sgd", twice), "svm": jobtest.Iterative("svm", twice),
 	} {
 		for _, kinds := range []int{1, 2, 20} {
@@ -189,7 +188,7 @@ func TestFewRowsAndFolds(t *testing.T) {
 						lines = append(lines, fmt.Sprintf("%d,%d,%d\n", i%kinds, i%kinds, i%2))
 					}
 					o := fixed(1)
-					o.Learner, o.Calibrate, o.Lambda = options, method, training.LambdaOptions{Path: []float64{1e-3, 1e-1}, Folds: 5}
+					o.Learner, o.Calibrate, o.Lambda = learner, method, options.Lambda{Path: []float64{1e-3, 1e-1}, Folds: 5}
 					dir := t.TempDir()
 					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 					o.Model = filepath.Join(dir, "model")

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -54,7 +55,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	t, err := training.Begin(ctx, TrainOptions{Spec: o.Spec, Model: o.Model}, o.Model, o.checkLabels)
+	t, err := training.Begin(ctx, spec.Options{Train: TrainOptions{Spec: o.Spec, Model: o.Model}}, o.Model, o.checkLabels)
 	if err != nil {
 		return nil, err
 	}

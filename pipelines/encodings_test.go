@@ -22,7 +22,6 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -242,6 +241,6 @@ func TestTargetStatisticsNeedATraining(t *testing.T) {
 	jobtest.WantError(t, "featurize", err, exit.CodeUsage, "--encode target learns from labels")
 	spec.Kernel = &learned.Options{Features: 8}
 	_, err = trainPlain(jobtest.Ctx, TrainOptions{Spec: spec, Model: filepath.Join(dir, "m"),
-		Lambda: training.LambdaOptions{Path: []float64{1}}})
+		Lambda: options.Lambda{Path: []float64{1}}})
 	jobtest.WantError(t, "learned", err, exit.CodeUsage, "--encode target cannot be used with --kernel learned")
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -208,7 +207,7 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 	for _, loss := range []string{"epsilon_insensitive", "huber"} {
 		for _, name := range []string{"svm", "sgd"} {
 			o := TrainOptions{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1},
-				Lambda: training.LambdaOptions{Path: []float64{1e-4}}}
+				Lambda: options.Lambda{Path: []float64{1e-4}}}
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
 			o.Model = filepath.Join(dir, loss+name)
 			o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Loss, s.Rounds = loss, 30 })

@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -122,7 +121,7 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 				Task: "regression", Scale: []string{"none"}, Seed: seed,
 				Kernel: &fourier.GaussianOptions{Width: kernel.Width(width), Features: dim},
 			},
-			Lambda: training.LambdaOptions{Path: []float64{lambda}},
+			Lambda: options.Lambda{Path: []float64{lambda}},
 		})
 		var ss float64
 		for i, row := range test {

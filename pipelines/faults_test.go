@@ -24,7 +24,6 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -98,7 +97,7 @@ func faultJobs(t *testing.T) []*faultJob {
 		return func(root string, o options.Job) error {
 			opts := TrainOptions{
 				Spec:  options.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o},
-				Model: root + "/model", Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: 2},
+				Model: root + "/model", Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: 2},
 			}
 			if change != nil {
 				change(&opts)
@@ -112,7 +111,7 @@ func faultJobs(t *testing.T) []*faultJob {
 		{name: "ridge with a checkpoint after every shard", out: "model",
 			run: train(func(o *TrainOptions) { o.Job.Engine.Checkpoint = -1 })},
 		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
-			o.Lambda = training.LambdaOptions{Path: []float64{1e-2}, Folds: 1}
+			o.Lambda = options.Lambda{Path: []float64{1e-2}, Folds: 1}
 			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}}
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {

@@ -20,7 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -139,7 +138,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 		}
 		result, m := trainedModel(t, written(train), TrainOptions{
 			Spec:   options.Spec{Kernel: &linear.Options{}, Seed: 1},
-			Lambda: training.LambdaOptions{Path: []float64{lambda}, Folds: 5},
+			Lambda: options.Lambda{Path: []float64{lambda}, Folds: 5},
 		})
 		var squares float64
 		for _, row := range test {
@@ -187,7 +186,7 @@ func TestAThousandClustersAreLearned(t *testing.T) {
 	lines := written(rows)
 	result, m := trainedModel(t, lines, TrainOptions{
 		Spec:   options.Spec{Task: "classification", Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
-		Lambda: training.LambdaOptions{Path: []float64{1e-10}},
+		Lambda: options.Lambda{Path: []float64{1e-10}},
 	})
 	right := 0
 	for _, line := range lines[1:] {

@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -64,7 +63,7 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits(grid)},
 			Spec: options.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
 				Seed: seed},
-			Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
+			Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: folds},
 		}
 		together, _ := trainedModel(t, lines, o)
 		for i, row := range together.Path {
@@ -82,7 +81,7 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 					t.Fatalf("fold %d has %d rows", f, len(held))
 				}
 				alone := o
-				alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
+				alone.Lambda = options.Lambda{Path: lambdas(together)[i : i+1]}
 				_, m := trainedModel(t, train, alone)
 				squares += squaredErrors(t, m, held)
 			}
@@ -139,7 +138,7 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 		lines := jobtest.Made(t, set, 300, 1)
 		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits8},
 			Spec:   options.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
-			Lambda: training.LambdaOptions{Path: []float64{1e-8, 1e-2}, Folds: folds},
+			Lambda: options.Lambda{Path: []float64{1e-8, 1e-2}, Folds: folds},
 		}
 		together, _ := trainedModel(t, lines, o)
 		train, held := []string{lines[0]}, []string(nil)
@@ -153,7 +152,7 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 		var errors int64
 		for i, row := range together.Path {
 			alone := o
-			alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
+			alone.Lambda = options.Lambda{Path: lambdas(together)[i : i+1]}
 			_, m := trainedModel(t, train, alone)
 			wrong, mse := scored(t, m, held)
 			if row.HeldOutRows != int64(len(held)) || row.HeldOutErrors != wrong ||

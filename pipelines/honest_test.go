@@ -24,8 +24,6 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -77,24 +75,24 @@ func honestKernels(t *testing.T, d int) map[string]options.Spec {
 // honestLearners are the learners with what judges by rows held out.
 var honestLearners = map[string]TrainOptions{
 	"ridge":        {},
-	"ridge, platt": {PredictionOptions: PredictionOptions{Calibrate: "platt"}},
-	"ridge, one λ": {PredictionOptions: PredictionOptions{Calibrate: "platt"}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
-	"ridge, folds": {Lambda: training.LambdaOptions{Path: []float64{1e-3}, Folds: 3}},
+	"ridge, platt": {Prediction: PredictionOptions{Calibrate: "platt"}},
+	"ridge, one λ": {Prediction: PredictionOptions{Calibrate: "platt"}, Lambda: options.Lambda{Path: []float64{1e-4}}},
+	"ridge, folds": {Lambda: options.Lambda{Path: []float64{1e-3}, Folds: 3}},
 	"svm": {Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}},
-		Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+		Lambda: options.Lambda{Path: []float64{1e-3, 1e-5}}},
 	"svm, patience": {
 		Learner: &svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "logistic"},
 			Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
-		Lambda: training.LambdaOptions{Path: []float64{1e-4}}, PredictionOptions: PredictionOptions{Calibrate: "platt"},
+		Lambda: options.Lambda{Path: []float64{1e-4}}, Prediction: PredictionOptions{Calibrate: "platt"},
 	},
 	"sgd": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4}}},
-		Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+		Lambda: options.Lambda{Path: []float64{1e-3, 1e-5}}},
 	"sgd, patience": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
-		Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
+		Lambda: options.Lambda{Path: []float64{1e-4}}},
 	"sgd, platt": {
 		Learner: &sgd.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "hinge"},
-			Stop: iterative.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}},
-		PredictionOptions: PredictionOptions{Calibrate: "platt"},
+			Stop: iterative.Stop{Rounds: 3}}}, Lambda: options.Lambda{Path: []float64{1e-4, 1e-5}},
+		Prediction: PredictionOptions{Calibrate: "platt"},
 	},
 }
 
@@ -124,7 +122,7 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 					o.Learned.By = "lkrf"
 				}
 				if family == "searched" {
-					o.Search, o.Kernels = tuning.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
+					o.Search, o.Kernels = options.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
 				}
 				n := 500
 				if o.Calibrate != "" {

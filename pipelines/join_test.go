@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -22,7 +21,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	if _, err := trainPlain(jobtest.Ctx, TrainOptions{
 		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
-		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+		Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +81,7 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
 			Spec: options.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16},
 				Seed: 1},
-			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+			Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -37,7 +36,7 @@ func ExampleTrain_kernelOfAnotherPackage() {
 	}
 	model := filepath.Join(dir, "model")
 	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Spec: spec, Model: model,
-		Lambda: training.LambdaOptions{Path: []float64{1e-4}}})
+		Lambda: options.Lambda{Path: []float64{1e-4}}})
 	if err != nil {
 		log.Fatal(err)
 	}

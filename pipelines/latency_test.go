@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -63,7 +62,7 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 	_, err := trainPlain(t.Context(), TrainOptions{
 		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
-		Model: m.model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+		Model: m.model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +191,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	if _, err := trainPlain(t.Context(), TrainOptions{
 		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
-		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+		Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	}); err != nil {
 		t.Fatal(err)
 	}

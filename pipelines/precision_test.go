@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -81,7 +80,7 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 		}
 		result, truth, predicted := scoredTwice(t, written(draw(500)), written(draw(300)), TrainOptions{
 			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64},
-				Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}},
+				Seed: 1}, Lambda: options.Lambda{Path: []float64{1e-4}},
 		})
 		var mae, mean, squares float64
 		n := float64(len(truth))
@@ -130,7 +129,7 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 				Data:   dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: 128, Width: 1}, Seed: 1,
 			},
-			Lambda: training.LambdaOptions{Path: []float64{1e-6}}, Model: model,
+			Lambda: options.Lambda{Path: []float64{1e-6}}, Model: model,
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func Explain(ctx context.Context, o ExplainOptions) (*ExplainResult, error) {
 func PredictFormats() []string { return apply.PredictFormats() }
 
 // StreamOptions says which model to apply to files as they appear.
-type StreamOptions = apply.StreamOptions
+type StreamOptions = options.Stream
 
 // StreamRound describes what a stream has done in one round of files, and in total.
 type StreamRound = results.StreamRound

@@ -24,7 +24,7 @@ func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
 		r, err := trainPlain(jobtest.Ctx, TrainOptions{
 			Spec: options.Spec{Data: dataset.Options{Data: []string{data}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{1e-6}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -90,7 +89,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := TrainOptions{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
-				Lambda: training.LambdaOptions{Path: c.lambda}}
+				Lambda: options.Lambda{Path: c.lambda}}
 			o.Data = dataset.Options{Data: files[c.file : c.file+1], Label: "-1"}
 			o.Model = filepath.Join(t.TempDir(), "model")
 			if c.learner != "ridge" {

@@ -19,8 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -86,7 +84,7 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 						o.Learned.By = "lkrf"
 					}
 					if family == "searched" {
-						o.Search, o.Kernels = tuning.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
+						o.Search, o.Kernels = options.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
 					}
 					if o.Calibrate != "" && o.Lambda.Path == nil {
 						o.Lambda.Path = []float64{1e-6, 1e-4} // λ of features that could memorise rows
@@ -97,7 +95,7 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 					o.Model = filepath.Join(dir, "model")
 					set(&o)
 					if o.Search == "" {
-						o.Search = tuning.NoSearch
+						o.Search = options.NoSearch
 					}
 					if _, err := Train(jobtest.Ctx, o); err != nil {
 						t.Fatal(err)
@@ -152,7 +150,7 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	campaign.Long(t)
 	lines := coins(400, 5, 4)
 	twice := slices.Concat(lines, lines[1:])
-	for _, search := range []string{tuning.NoSearch, tuning.AutoSearch} {
+	for _, search := range []string{options.NoSearch, options.AutoSearch} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
 			o := TrainOptions{Search: search, Spec: options.Spec{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
@@ -177,7 +175,7 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 	for name, set := range splits {
 		dir := t.TempDir()
 		path := func(name string) string { return filepath.Join(dir, name) }
-		o := TrainOptions{Search: tuning.NoSearch,
+		o := TrainOptions{Search: options.NoSearch,
 			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = path("recipe")
@@ -246,7 +244,7 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		{`no column "patients"`, exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patients"} }},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Search: tuning.NoSearch, Spec: options.Spec{Seed: 1}, Lambda: training.LambdaOptions{}}
+		o := TrainOptions{Search: options.NoSearch, Spec: options.Spec{Seed: 1}, Lambda: options.Lambda{}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		c.set(&o)
@@ -266,7 +264,7 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 		}
 	}
 	for name, set := range map[string]func(*TrainOptions){
-		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.Counts, tuning.NoSearch },
+		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.Counts, options.NoSearch },
 		"found": func(o *TrainOptions) {},
 	} {
 		dir := t.TempDir()
@@ -293,7 +291,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
 	train := func(name string, seed uint64, set func(*TrainOptions)) string {
-		o := TrainOptions{Search: tuning.NoSearch,
+		o := TrainOptions{Search: options.NoSearch,
 			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
 		o.Data = dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 		o.Model = filepath.Join(dir, name)

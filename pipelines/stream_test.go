@@ -23,7 +23,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -49,7 +48,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 		_, err := trainPlain(t.Context(), TrainOptions{
 			Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
 				Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
-			Model: dir, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+			Model: dir, Lambda: options.Lambda{Path: []float64{1e-3}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -21,25 +21,24 @@ import (
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // universal, flink and dataflow
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // TrainOptions says what model to train, and on which data.
-type TrainOptions = training.Options
+type TrainOptions = options.Train
 
 // Spec is the part of TrainOptions that says which data to read, how rows become features, and what the
 // labels are.
 type Spec = options.Spec
 
 // LambdaOptions are the part of TrainOptions that says how λ is chosen.
-type LambdaOptions = training.LambdaOptions
+type LambdaOptions = options.Lambda
 
 // PredictionOptions are the TrainOptions for probabilities, the threshold between two classes, and intervals.
-type PredictionOptions = training.PredictionOptions
+type PredictionOptions = options.Prediction
 
 // NoSearch is the value of TrainOptions.Search that turns the search for features off.
-const NoSearch = tuning.NoSearch
+const NoSearch = options.NoSearch
 
 // TrainResult describes the trained model.
 type TrainResult = training.Result

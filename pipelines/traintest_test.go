@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -57,7 +58,7 @@ var _ schema.Sink = nothing{}
 // heldOut returns the lines of the rows that a training with these options holds out.
 func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
 	t.Helper()
-	part, _, err := holdout.Rows(t.Context(), o.Base(), share)
+	part, _, err := holdout.Rows(t.Context(), (spec.Options{Train: o}).Base(), share)
 	if err != nil {
 		t.Fatal(err)
 	}

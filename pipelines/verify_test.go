@@ -21,7 +21,6 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -186,7 +185,7 @@ func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	o := fixed(1)
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
-	o.Model, o.Lambda = filepath.Join(dir, "model"), training.LambdaOptions{Path: []float64{1e-3}, Folds: 1}
+	o.Model, o.Lambda = filepath.Join(dir, "model"), options.Lambda{Path: []float64{1e-3}, Folds: 1}
 	o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Patience: 2}}, Bias: 1}
 	_, err := trainPlain(jobtest.Ctx, o)
 	jobtest.WantError(t, "patience", err, exit.CodeUsage, "--patience needs held-out rows")

@@ -59,8 +59,8 @@ func weightedOptions(t *testing.T, lines []string, weight string) TrainOptions {
 			Data:   dataset.Options{Data: []string{name}, Label: "y", Roles: dataset.Roles{Weight: weight}},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
 		},
-		PredictionOptions: PredictionOptions{Calibrate: "none"}, // curves of probabilities trust rows, not weights
-		Model:             filepath.Join(dir, "model"),
+		Prediction: PredictionOptions{Calibrate: "none"}, // curves of probabilities trust rows, not weights
+		Model:      filepath.Join(dir, "model"),
 	}
 }
 

@@ -2,8 +2,10 @@ package options
 
 import (
 	"io"
+	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Predict says which model to apply, and to which data.
@@ -66,4 +68,36 @@ type Inspect struct {
 	Job         Job    `group:"Job"`
 	// Whole has InspectEffects also measure partial dependence and drift, for a report.
 	Whole bool
+}
+
+// Messages says how a stream receives messages.
+type Messages struct {
+	Outstanding   int      `flag:"outstanding" default:"1000" help:"With --stream of messages: largest number of messages that are received and not yet acknowledged, within 64 MiB in all; the service holds the others back."`
+	IDAttribute   string   `flag:"id_attribute" help:"With --stream of messages: attribute that identifies a message and names its outputs; the default, also for messages without the attribute, is the identifier that the service gives."`
+	TimeAttribute string   `flag:"time_attribute" help:"With --stream of messages: attribute with the time of a message, from which latencies count, in RFC 3339 or as milliseconds since 1970; the default is the time of publication."`
+	Columns       []string `flag:"message_columns" placeholder:"COLUMNS" list:"commas" help:"With --stream of messages: names of the columns of messages in CSV without a header, separated by commas."`
+	Copy          []string `flag:"copy_attributes" list:"commas" help:"With --stream of messages: attributes to copy to each row of predictions, separated by commas, each to a column with its name; message_id is the identifier of the message."`
+}
+
+// Stream says which model to apply to files as they appear, or to messages. For messages, Data is one
+// subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
+// messages.
+type Stream struct {
+	// PredictOptions has the options of a batch, except that Model is looked up again while the stream runs, Out
+	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
+	Predict
+
+	Dead   string        `flag:"dead_letters" group:"Streams" placeholder:"PATH" help:"With --stream: directory for the files that say what has no predictions and why; for messages it can be a topic. The default is --out with -dead added."`
+	Reload time.Duration `flag:"reload" group:"Streams" default:"1m" help:"With --stream: how often --model is looked up; a new model replaces the old one between two files or messages. 0 is never."`
+	Poll   time.Duration `flag:"poll" group:"Streams" default:"5s" help:"With --stream: how often the files are listed."`
+	Settle time.Duration `flag:"settle" group:"Streams" default:"10s" help:"With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// and s3:// are whole when they appear."`
+	MaxAge time.Duration `flag:"max_age" group:"Streams" help:"With --stream: files that were written longer ago are not read; 0 for all."`
+	// PerRound is the largest number of files in a round, at least 1. Between rounds the stream looks up the model
+	// and lists files.
+	PerRound  int      `flag:"files_per_round" group:"Streams" default:"64" help:"With --stream: largest number of files or messages that are taken at a time; others wait."`
+	UntilIdle bool     `flag:"until_idle" group:"Streams" help:"With --stream: stop when no file is left, or no message has come for --settle."`
+	Messages  Messages `group:"Streams"`
+
+	// Each, unless nil, is called after every round that had files.
+	Each func(results.StreamRound) error
 }

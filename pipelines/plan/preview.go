@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Limits of the preview: bytes of the stored files, in whole shards, and values in rows, including zeros.
@@ -33,7 +33,7 @@ type preview struct {
 }
 
 // readPreview reads some of the rows, or all if there are few. It ignores labels for an embedding.
-func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*preview, error) {
+func readPreview(ctx context.Context, o spec.Options, d *dataset.Dataset, components int) (*preview, error) {
 	g := &preview{whole: true}
 	if prepare.TypesGiven(o.Types) && d.Schema.Table == nil {
 		var err error
@@ -122,7 +122,7 @@ func countNonzero(values []float32) (n int64) {
 }
 
 // estimate estimates values of all rows from the rows that were read, which have nonzero numbers that are not 0.
-func (g *preview) estimate(ctx context.Context, o training.Options, d *dataset.Dataset, nonzero int64) (err error) {
+func (g *preview) estimate(ctx context.Context, o spec.Options, d *dataset.Dataset, nonzero int64) (err error) {
 	g.Values = float64(g.Dim)
 	if g.Grows && g.read > 0 {
 		g.Values = float64(nonzero) / float64(g.read)
@@ -154,7 +154,7 @@ func (g *preview) searched() (rows int64, length int) {
 
 // decideSearch adapts the options to the search for features. If the options ask for a search but there will be
 // none, it returns the reason, otherwise "".
-func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearched string) {
+func (g *preview) decideSearch(o *spec.Options, d *dataset.Dataset) (unsearched string) {
 	if !o.Searching() {
 		return ""
 	}
@@ -168,7 +168,7 @@ func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearc
 		preprocess.NeedsTargets(d.Schema.Table, o.Encode))
 	switch {
 	case unsearched != "":
-		o.Search = tuning.NoSearch
+		o.Search = options.NoSearch
 		if undo != nil {
 			undo()
 			g.encoded(*o, d.Schema.Table)
@@ -180,7 +180,7 @@ func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearc
 }
 
 // encoded sets the facts that follow from the encodings of a table.
-func (g *preview) encoded(o training.Options, t *schema.Table) {
+func (g *preview) encoded(o spec.Options, t *schema.Table) {
 	g.Scaled, g.Short, g.Levels = preprocess.ColumnBounds(t, o.Encode, g.Outputs)
 	g.Summed = preprocess.SummedLevels(t, o.Encode)
 	if slices.Contains(o.Scale, "unit") {
@@ -190,7 +190,7 @@ func (g *preview) encoded(o training.Options, t *schema.Table) {
 
 // describe finds the types of columns from some of the rows. It returns the memory in bytes of a survey of all
 // rows.
-func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surveyed int64, err error) {
+func describe(ctx context.Context, o spec.Options, d *dataset.Dataset) (surveyed int64, err error) {
 	found, _, err := prepare.DescribeBy(o.Types, d, func(rules schema.Rules) (*schema.Survey, error) {
 		s := schema.NewSurvey(len(dataset.DescribedBy(d)), rules)
 		var stored, all int64
@@ -216,7 +216,7 @@ func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surv
 }
 
 // target decides on the task from the labels in the preview.
-func (g *preview) target(o training.Options, d *dataset.Dataset, seen schema.LabelSummary) error {
+func (g *preview) target(o spec.Options, d *dataset.Dataset, seen schema.LabelSummary) error {
 	g.Outputs = 1
 	if g.Components > 0 {
 		return nil

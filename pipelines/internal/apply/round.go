@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-
 // tally counts files and rows, and their latencies.
 type tally struct {
 	results.StreamCounts
@@ -86,5 +85,3 @@ func (l *latencies) quantile(q float64) float64 {
 	}
 	return 0
 }
-
-

@@ -31,7 +31,7 @@ const (
 type scored struct{ *evaluate.EvaluateResult }
 
 // Evaluate calls evaluate.Evaluate, and writes the report that the options ask for.
-func Evaluate(ctx context.Context, o evaluate.EvaluateOptions) (*evaluate.EvaluateResult, error) {
+func Evaluate(ctx context.Context, o options.Evaluate) (*evaluate.EvaluateResult, error) {
 	r, err := evaluate.Evaluate(ctx, o)
 	if o.Report == "" || !judged(err) {
 		return r, err
@@ -49,7 +49,7 @@ func judged(err error) bool {
 }
 
 // writePage writes the report on the model and its scores.
-func (r scored) writePage(ctx context.Context, o evaluate.EvaluateOptions) error {
+func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 	m, p, err := modelPage(ctx, r.Model)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/audit"
@@ -24,15 +23,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
-
-// AuditOptions says which sums to compare with which rows, and which model to compare with the sums.
-type AuditOptions struct {
-	Parts
-	Model          string          // directory or alias; "" for none
-	Data           dataset.Options // rows to compare with; Data.Data is empty for none
-	MaxBadFraction float64
-	Job            options.Job
-}
 
 // AuditResult says whether the sums belong to the rows, and the model to the sums.
 type AuditResult struct {
@@ -53,7 +43,7 @@ func (r *AuditResult) refute(format string, args ...any) {
 // the sums, by ridge.CheckWeights. One of the two may be missing. It compares the total of several
 // directories, but each level of a single directory. If a comparison fails, the error is an
 // *exit.GateError and the result is complete.
-func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
+func Audit(ctx context.Context, o options.Audit) (r *AuditResult, err error) {
 	if len(o.Data.Data) == 0 && o.Model == "" {
 		return nil, exit.Usage("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
@@ -61,7 +51,7 @@ func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
 		job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}
-	terms, err := o.Open(ctx)
+	terms, err := Open(ctx, o.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +99,7 @@ type auditState struct {
 }
 
 // compare reads the rows, if there are any, and then the sums.
-func (a *auditState) compare(ctx context.Context, o AuditOptions) error {
+func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 	shape := a.pass.Shape(a.all.Recipe.Dim)
 	a.pass.Spec.Random = exact.RandomResidues(audit.RandomLen(shape))
 	each, err := a.all.levels(ctx)
@@ -179,7 +169,7 @@ func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 }
 
 // read sets a.found from the rows.
-func (a *auditState) read(ctx context.Context, o AuditOptions) error {
+func (a *auditState) read(ctx context.Context, o options.Audit) error {
 	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, a.all.Recipe)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type wanted struct {
 	csv                            bool // write CSV, not lines of JSON
 }
 
-// options has the names of the optional parts of predictions.
+// additions has the names of the optional parts of predictions.
 var additions = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
 // set sets an option from a JSON value. The error says what the value must be.

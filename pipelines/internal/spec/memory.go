@@ -344,7 +344,7 @@ func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
 	if !ok || f.Components > 0 {
 		return 0, 0
 	}
-	lambda, folds := o.Lambda.Values(1)
+	lambda, folds := LambdaValues(o.Lambda, 1)
 	n := len(lambda)
 	if o.Lambda.Auto() && r.Grid != features.Bits8 {
 		n += len(ridge.SmallerLambda())

@@ -34,10 +34,10 @@ type ByRecipe struct {
 	Parent string // name of the model with the recipe, for the lineage; "" if unknown
 	Data   dataset.Options
 	// Lambda says how λ is chosen; the recipe has the defaults, and the folds.
-	Lambda         LambdaOptions
+	Lambda         options.Lambda
 	Calibrate      string  // score.Platt gives a classifier probabilities; none or "" does not
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
-	spec.Reporting
+	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
 	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostContents
@@ -50,21 +50,21 @@ func (a ByRecipe) listsContents(rows int64) bool {
 }
 
 // options returns training options that match the recipe.
-func (a ByRecipe) options(model string) Options {
+func (a ByRecipe) options(model string) spec.Options {
 	l := a.Lambda
 	if l.Auto() {
 		l.Path, l.C = a.Recipe.Rule.Lambda, a.Recipe.Rule.C
 	}
 	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
-	return Options{
+	return spec.Options{Train: options.Train{
 		Reporting: a.Reporting,
 		Spec:      options.Spec{Data: a.Data, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job},
 		Model:     model, Learner: ridge.NewTraining(), Lambda: l,
-	}
+	}}
 }
 
 // trainByRecipe implements Run for options with a Recipe.
-func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
+func trainByRecipe(ctx context.Context, o options.Train) (result *Result, err error) {
 	if err := validateByRecipe(o); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
 	return t.Finish(ctx, fit)
 }
 
-func validateByRecipe(o Options) error {
+func validateByRecipe(o options.Train) error {
 	if o.Model == "" {
 		return exit.Usage("--model is missing: name the directory to create")
 	}
@@ -110,7 +110,7 @@ func validateByRecipe(o Options) error {
 		return exit.Usage("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
 			"sums alone: its folds are those of the recipe, and no row is scored")
 	}
-	if err := o.Lambda.Validate(); err != nil {
+	if err := spec.ValidateLambda(o.Lambda); err != nil {
 		return err
 	}
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
@@ -357,7 +357,7 @@ func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	pass := t.passOf(digest)
 	pass.Spec.HeldOut = t.by.Calibrate == score.Platt
 	if fold := &pass.Spec; fold.Components == 0 {
-		fold.Lambda, _ = t.opts.Lambda.Values(weight)
+		fold.Lambda, _ = spec.LambdaValues(t.opts.Lambda, weight)
 		fold.StartLambda = t.startLambda(nil)
 		if t.opts.Lambda.Auto() {
 			fold.Smaller = ridge.SmallerOn(fold.Steps, false)

@@ -6,6 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Memory estimates the memory from the results of the profile pass, with the present number of features.
@@ -36,7 +37,7 @@ func (t *Training) Memory(components int) spec.Memory {
 	}
 	o := t.opts
 	if components > 0 {
-		o.Lambda = LambdaOptions{Path: []float64{0}} // one sum, without targets
+		o.Lambda = options.Lambda{Path: []float64{0}} // one sum, without targets
 	} else {
 		f.Outputs, f.Regression = t.Outputs(), t.regression()
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Found says which features were learned or found by a search.
@@ -100,7 +101,7 @@ func (s *search) notSearched(why string) {
 	if why == "" {
 		return
 	}
-	s.opts.Search = tuning.NoSearch
+	s.opts.Search = options.NoSearch
 	s.undo()
 	s.AddNote("the features are the defaults; they were not searched: %s", why)
 }

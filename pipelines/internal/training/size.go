@@ -53,7 +53,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	search := &tuning.SizeSearch{SizeOptions: m.opts.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
+	search := &tuning.SizeSearch{Size: m.opts.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
 		Train: s.train, Expect: s.expect, Clock: m.clock}
 	if m.Sized, err = search.Run(ctx); err != nil {
 		return err

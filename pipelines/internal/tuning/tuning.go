@@ -26,12 +26,6 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Values of the option search.
-const (
-	NoSearch   = "none"
-	AutoSearch = "auto"
-)
-
 // SearchFile is the name of the file with all trials, a Result as JSON, in a model directory.
 const SearchFile = "search.json"
 
