@@ -1,12 +1,10 @@
 package options
 
-import (
-	"io"
-)
+import "io"
 
 // Ask says which question to answer, and from which sums.
 type Ask struct {
-	Question  string // one of Questions
+	Question  string // one of pipelines.Questions
 	Selection `group:"Model and output"`
 	AskLimits `group:"Comparison"`
 	// Lambda says how λ is chosen; the recipe has the defaults.
@@ -17,8 +15,8 @@ type Ask struct {
 	Threads int       `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`
 	Memory  int64     `flag:"memory" group:"Job" unit:"bytes" help:"Keep the sums in memory if they fit in this many bytes, as a number or as 8GB; otherwise read them again when they are needed. 0 is all free memory. Does not change results."`
 	Log     io.Writer // notes; nil discards them
-	// Known is a cache for ChooseWindow: squared errors for each λ from the previous choice, which it
-	// uses and then replaces by its own. nil for no cache.
+	// Known is a cache for a retraining that chooses its window: squared errors for each λ from the previous choice,
+	// which it uses and then replaces by its own. nil for no cache.
 	Known map[string][]float64
 }
 

@@ -1,8 +1,6 @@
 package options
 
-import (
-	"github.com/bochner-ml/bochner/io/dataset"
-)
+import "github.com/bochner-ml/bochner/io/dataset"
 
 // Compare says which kernel to compare with its features, and on which rows.
 type Compare struct {
@@ -28,7 +26,7 @@ type CompareModels struct {
 	// count groups. The default are the columns that group the models' folds, if the data has them.
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name the group of a row, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
 
-	// Report is a file for a report on the comparison, which package pages writes; "" for none.
+	// Report is a file for a report on the comparison; "" for none.
 	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"HTML file for a report on the comparison."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
@@ -51,7 +49,7 @@ type Evaluate struct {
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
 
-	// Report is a file for a report on the model and its scores, which package pages writes; "" for none.
+	// Report is a file for a report on the model and its scores; "" for none.
 	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"HTML file for a report on the model and its scores on this data: curves, confusions, reliability, effects of columns, the worst rows (see bochner report --help)."`
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
@@ -71,7 +69,7 @@ type Verify struct {
 type Report struct {
 	Model string          // directory of the model, or an alias
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
-	// Out is the file to write; "" is about.ReportFile in the directory of the model.
+	// Out is the file to write; "" is report.html in the directory of the model.
 	Out    string   `flag:"out,common" group:"Model and output" placeholder:"FILE" help:"HTML file to write. The default is report.html in the directory of the model."`
 	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns whose values are scored separately, as for evaluate; with --data."`
 

@@ -1,8 +1,6 @@
 package options
 
-import (
-	"github.com/bochner-ml/bochner/models/iterative"
-)
+import "github.com/bochner-ml/bochner/models/iterative"
 
 // Game says how features are learned from labels.
 type Game struct {

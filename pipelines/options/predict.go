@@ -83,7 +83,7 @@ type Messages struct {
 // subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
 // messages.
 type Stream struct {
-	// PredictOptions has the options of a batch, except that Model is looked up again while the stream runs, Out
+	// Predict has the options of a batch, except that Model is looked up again while the stream runs, Out
 	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
 	Predict
 

@@ -12,7 +12,7 @@ import (
 type Partition struct {
 	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
 	Sums   string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
-	Data   string // pattern of the files of a day, see ParsePattern
+	Data   string // pattern of the files of a day, such as data/dt=YYYY-MM-DD/*.csv
 	Where  string `flag:"where" group:"Data" placeholder:"CONDITION" help:"Use only files of --data whose name=value directories meet this condition, such as 'country in (DE, FR) and dt!=2026-11-09'."`
 	Day    string `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
 	Window Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of days every night by the errors on earlier days; auto up to 365d sets the largest number. The default is all."`

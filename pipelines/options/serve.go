@@ -7,7 +7,7 @@ import (
 )
 
 // Serve says which model to serve, where, and within which limits. The zero value of a field is not its
-// default: see NewOptions.
+// default: see pipelines.NewServeOptions.
 type Serve struct {
 	Model     string        `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
 	Threshold *float64      `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`

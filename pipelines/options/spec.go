@@ -8,38 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Split says which columns assign rows to folds. With the zero value the content of the rows does.
-type Split struct {
-	Group []string `flag:"group_column" placeholder:"COLUMNS" list:"commas" help:"Columns, separated by commas, that together name the group of a row, such as a patient or a machine. Rows of a group are held out together, so held-out figures are for new groups. The columns are not features."`
-	Fold  string   `flag:"fold_column" placeholder:"COLUMN" help:"Column with the number of each row's fold. These folds replace those of --folds; where only one is held out, it is the one with the smallest number. The column is not a feature."`
-	Time  bool     `flag:"time_split" help:"Hold out the latest rows by --time_column: a fifth of them with --folds 5. Without a search, lambda is chosen on all periods except the earliest, each judged by weights from the rows before it."`
-	Gap   string   `flag:"time_gap" help:"For --time_split: do not learn from rows in this period before held-out rows: 7d, 12h, 30m or 10s for dates, a number for a column of numbers. Learner ridge only."`
-}
-
-// By returns what assigns rows to folds; "" for their content.
-func (s Split) By() profile.FoldBy {
-	switch {
-	case len(s.Group) > 0:
-		return profile.ByGroup
-	case s.Fold != "":
-		return profile.ByFold
-	case s.Time:
-		return profile.ByTime
-	}
-	return ""
-}
-
-// Flag returns the name of the flag that determines By.
-func (s Split) Flag() string {
-	return map[profile.FoldBy]string{profile.ByGroup: "--group_column", profile.ByFold: "--fold_column",
-		profile.ByTime: "--time_split"}[s.By()]
-}
-
-// Into sets options of the data so that rows have the keys by which they are split.
-func (s Split) Into(o *dataset.Options) {
-	o.Group, o.Fold, o.Keys = s.Group, s.Fold, string(s.By())
-}
-
 // Spec says which data to read, how rows become features, and what the labels are. The zero
 // value of a field is the command's default, unless the field says otherwise.
 type Spec struct {
@@ -71,6 +39,38 @@ func (o Spec) LearnedDir() string {
 		return f.Directory()
 	}
 	return ""
+}
+
+// Split says which columns assign rows to folds. With the zero value the content of the rows does.
+type Split struct {
+	Group []string `flag:"group_column" placeholder:"COLUMNS" list:"commas" help:"Columns, separated by commas, that together name the group of a row, such as a patient or a machine. Rows of a group are held out together, so held-out figures are for new groups. The columns are not features."`
+	Fold  string   `flag:"fold_column" placeholder:"COLUMN" help:"Column with the number of each row's fold. These folds replace those of --folds; where only one is held out, it is the one with the smallest number. The column is not a feature."`
+	Time  bool     `flag:"time_split" help:"Hold out the latest rows by --time_column: a fifth of them with --folds 5. Without a search, lambda is chosen on all periods except the earliest, each judged by weights from the rows before it."`
+	Gap   string   `flag:"time_gap" help:"For --time_split: do not learn from rows in this period before held-out rows: 7d, 12h, 30m or 10s for dates, a number for a column of numbers. Learner ridge only."`
+}
+
+// By returns what assigns rows to folds; "" for their content.
+func (s Split) By() profile.FoldBy {
+	switch {
+	case len(s.Group) > 0:
+		return profile.ByGroup
+	case s.Fold != "":
+		return profile.ByFold
+	case s.Time:
+		return profile.ByTime
+	}
+	return ""
+}
+
+// Flag returns the name of the flag that determines By.
+func (s Split) Flag() string {
+	return map[profile.FoldBy]string{profile.ByGroup: "--group_column", profile.ByFold: "--fold_column",
+		profile.ByTime: "--time_split"}[s.By()]
+}
+
+// Into sets options of the data so that rows have the keys by which they are split.
+func (s Split) Into(o *dataset.Options) {
+	o.Group, o.Fold, o.Keys = s.Group, s.Fold, string(s.By())
 }
 
 // Types has the options for the types of columns, which are given by name, position or pattern. Other types are

@@ -42,6 +42,12 @@ type Train struct {
 	Accept func(*models.Manifest) error
 }
 
+// Values of Train.Search.
+const (
+	NoSearch   = "none"
+	AutoSearch = "auto"
+)
+
 // Reporting says what a model directory has for people.
 type Reporting struct {
 	// Report says whether the model directory gets a report: auto or none; "" is auto.
@@ -52,8 +58,8 @@ type Reporting struct {
 
 // Prediction chooses probabilities, the threshold between two classes, and intervals.
 type Prediction struct {
-	// Calibrate is the method that fits probabilities to scores of held-out rows: AutoCalibrate (or ""), none,
-	// platt or isotonic.
+	// Calibrate is the method that fits probabilities to scores of held-out rows: auto (or ""), none, platt or
+	// isotonic.
 	Calibrate string `flag:"calibrate,common" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and otherwise platt; it adds probabilities to classifiers that hold out rows anyway; they do, unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto means none."`
 	// Positive is the class of two to which Threshold, and precision, recall and F1 in evaluations, refer. "" is
 	// the less frequent class, or the second of equally frequent ones.
@@ -66,7 +72,7 @@ type Prediction struct {
 	Intervals string `flag:"intervals" default:"scaled" values:"scaled,plain,none" help:"Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none also leaves out predict --novelty, which needs 256 bytes for each feature."`
 }
 
-// Values of PredictionOptions.Intervals.
+// Values of Prediction.Intervals.
 const (
 	ScaledIntervals = "scaled"
 	PlainIntervals  = "plain"
@@ -83,7 +89,7 @@ type Lambda struct {
 	Select string `flag:"select" values:"mse,error,log_loss" help:"Loss that chooses among several values of lambda for classes: mse (of scores against ±1 codes, on the rows of all folds), or error or log_loss (on the rows of the first fold). With --calibrate, error and log_loss score each half of these rows by probabilities fitted to the other half. Otherwise error takes the largest score, and log_loss the softmax of the scores times the best of 15 factors. The default is error for iterative learners, and mse for ridge. After a search for features on 1,500 rows or more, ridge chooses by log_loss among the values that were tried by mse, except with class weights or in retrain. Sums allow only mse, because the others need rows."`
 }
 
-// The values of LambdaOptions.Select.
+// Values of Lambda.Select.
 const (
 	SelectMSE     = "mse"
 	SelectError   = "error"
@@ -96,8 +102,7 @@ func (l Lambda) Selects() bool { return l.Select != "" && l.Select != SelectMSE 
 // Auto reports whether neither λ nor C was given.
 func (l Lambda) Auto() bool { return l.C == 0 && len(l.Path) == 0 }
 
-// Size are the options for choosing the number of features. The zero value leaves the number
-// as given.
+// Size says how the number of features is chosen. The zero value leaves the number as given.
 type Size struct {
 	// Worth is the smallest share by which doubling the number of features must reduce the held-out
 	// squared error. 0 sets no such limit.
@@ -141,9 +146,3 @@ func (s *Share) UnmarshalText(text []byte) error {
 	*s = Share(v / by)
 	return nil
 }
-
-// Values of the option search.
-const (
-	NoSearch   = "none"
-	AutoSearch = "auto"
-)

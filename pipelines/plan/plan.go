@@ -187,7 +187,7 @@ func (p *Plan) resources(o spec.Options, d *dataset.Dataset, seen *preview) {
 	if engine.InProcess() {
 		p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
 		var err error
-		if p.memoryNote, err = p.Memory.CheckMachine(o); err != nil {
+		if p.memoryNote, err = o.CheckMachine(p.Memory); err != nil {
 			p.memoryNote = err.Error() // a plan reports this, so it is no error
 		}
 	} else {

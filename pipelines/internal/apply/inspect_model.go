@@ -35,7 +35,7 @@ type ModelReport struct {
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects has the effects of columns on predictions; nil without data.
 	Effects *report.EffectsReport `json:"effects,omitempty"`
-	// Dependences and Drift are set with InspectOptions.Whole. If there are no effects, NoEffects is then the
+	// Dependences and Drift are set with options.Inspect.Whole. If there are no effects, NoEffects is then the
 	// reason.
 	Dependences []report.Dependence `json:"-"`
 	Drift       *sums.DriftReport   `json:"-"`

@@ -35,7 +35,7 @@ var questions = map[string]func(*data) *Answer{
 	"window": (*data).window, "worth": (*data).worth, "bisect": (*data).bisect,
 }
 
-// Questions returns the values of Options.Question.
+// Questions returns the values of options.Ask.Question.
 func Questions() []string {
 	return []string{"backtest", "groups", "matrix", "curve", "window", "worth", "bisect"}
 }

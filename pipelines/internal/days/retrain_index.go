@@ -35,7 +35,7 @@ type index struct {
 	// Drawn reports that drawnSums exists.
 	Drawn bool `json:"drawn,omitempty"`
 	Probe bool `json:"probe,omitempty"` // the recipe comes from a probe
-	// Errors are the errors by which the last window was chosen: see ask.Options.Known.
+	// Errors are the errors by which the last window was chosen: see options.Ask.Known.
 	Errors map[string][]float64 `json:"errors,omitempty"`
 	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
 	// there were sums before any directory was recorded.

@@ -356,7 +356,7 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) options.Lambda {
 	return options.Lambda{Path: tried}
 }
 
-// calibrationOf returns the FitOptions.Calibrate that gives a model the probabilities of m; "" for none.
+// calibrationOf returns the options.Fit.Calibrate that gives a model the probabilities of m; "" for none.
 func calibrationOf(m *models.Manifest, r *sums.Recipe) string {
 	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
 		return p.Kind

@@ -310,8 +310,8 @@ func (m Memory) ExceedsWorker(e engine.Engine) (note string) {
 		"use fewer --features", e.WorkerBytes, m.Least)
 }
 
-// CheckMachine compares the peak with the memory of this machine: see compareTo.
-func (m Memory) CheckMachine(o Options) (note string, err error) {
+// CheckMachine compares the peak of m with the memory of this machine: see compareTo.
+func (o Options) CheckMachine(m Memory) (note string, err error) {
 	return m.compareTo(machine.ReadMemory(), o)
 }
 

@@ -70,7 +70,7 @@ func (t *Training) checkMachine(m spec.Memory) error {
 	if !t.Engine.InProcess() {
 		return nil
 	}
-	note, err := m.CheckMachine(t.opts)
+	note, err := t.opts.CheckMachine(m)
 	if note != "" {
 		t.Progress.Note("%s", note)
 	}

@@ -80,7 +80,7 @@ func (s *search) prepare(ctx context.Context) (err error) {
 	}
 	why := tuning.Unsearchable(s.Counts.Used, s.length(), len(s.Target.Grid), len(s.Distinct.Few(s.Counts.Used)),
 		s.Recipe.Recodes)
-	if _, err := s.Memory(0).CheckMachine(s.opts); why == "" && err != nil && s.Engine.InProcess() {
+	if _, err := s.opts.CheckMachine(s.Memory(0)); why == "" && err != nil && s.Engine.InProcess() {
 		why = "memory is too small"
 	}
 	s.notSearched(why)

@@ -92,7 +92,7 @@ func (s *sizes) most() (int, error) {
 			return 0, err
 		}
 		m := s.Memory(0)
-		_, err := m.CheckMachine(s.opts)
+		_, err := s.opts.CheckMachine(m)
 		if err == nil || !s.Engine.InProcess() {
 			return features, nil
 		}
