@@ -5,7 +5,8 @@
 //
 // Most jobs are implemented in packages under pipelines/internal: training, days (Sum, Fit, Forget, Retrain),
 // apply (Predict, Featurize, InspectData), evaluate, parts, ask and serve. This package has aliases for their
-// options and results. FitStored and TrainRows are not jobs but transforms, for pipelines of other programs.
+// options, which are structs of package options, and for their results. FitStored and TrainRows are not jobs but
+// transforms, for pipelines of other programs.
 //
 // A job runs in the process that calls it. Only Serve listens on a port, unless a runner needs one.
 // A job prints only to options.Job.Log, never ends the process, and leaves the program's loggers
