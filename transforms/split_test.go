@@ -56,8 +56,8 @@ func TestSmallPartsOfALaneAreNotGivenAway(t *testing.T) {
 	}
 }
 
-// Lanes are cut where checkpoints begin. Those of another number of lanes, and those of shards that
-// another checkpoint covers, are not used, and a damaged one costs its own rows alone.
+// Lanes are cut where checkpoints begin. Checkpoints for another number of lanes are not used, nor
+// are checkpoints whose shards another one covers. A damaged checkpoint costs only its own rows.
 func TestAContinuedScanCutsLanesAtCheckpoints(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

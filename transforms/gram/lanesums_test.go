@@ -106,8 +106,8 @@ func (r laneRun) equals(t *testing.T, want laneRun) {
 	}
 }
 
-// A lane that is lost after n shards, and again after one more, repeats the shard that it was
-// reading each time and no other, and its sums are those of an undisturbed lane, bit for bit.
+// A lane that is lost after n shards, and again after one more, repeats only the shard that it was
+// reading each time. Its sums equal the sums of an undisturbed lane, bit for bit.
 func TestALostLaneRepeatsOneShard(t *testing.T) {
 	const n = 3000
 	for _, apart := range []bool{false, true} {
