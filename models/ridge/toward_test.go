@@ -6,7 +6,7 @@ import (
 )
 
 // Weights toward others minimise the loss that the comment of Toward states, whose normal equations are solved here
-// row by row. The errors are those of the rows, and the model has the same weights.
+// row by row. The errors match the rows, and the model has the same weights.
 func TestWeightsTowardOthersMinimiseTheirLoss(t *testing.T) {
 	for _, shape := range shapes() {
 		const lambda, kappa = 1e-3, 7.5

@@ -203,7 +203,7 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 	x, _ := whole.AppendBinary(nil)
 	y, _ := merged.AppendBinary(nil)
 	if !bytes.Equal(x, y) {
-		t.Error("counts of parts differ from those of the whole")
+		t.Error("counts of parts differ from the counts of the whole")
 	}
 	some, all := NewDriftCounts(ref), drawn(r, 4000, nil)
 	some.Add(all, 3)
