@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The settings of a retraining are those of its configuration, too: another one is another retraining.
+// Flags in a configuration file are settings of a retraining: if one changes, it is another
+// retraining.
 func TestFlagsOfAConfigurationAreSettings(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(name, []byte("label: y\ncolumns: [a, b]\nfeatures: 64\n"), 0o666); err != nil {
