@@ -97,7 +97,7 @@ func promote(t testing.TB, dir, model string) {
 	data, err := s.Encode()
 	if name := storage.Join(dir, AliasFile); err == nil && strings.HasPrefix(dir, "gs://") {
 		err = storage.WriteFile(t.Context(), name, data)
-	} else if err == nil { // as storage does, but for the wait for the disk
+	} else if err == nil { // as storage does, without the wait for the disk
 		if err = os.WriteFile(name+".new", data, 0o666); err == nil {
 			err = os.Rename(name+".new", name)
 		}

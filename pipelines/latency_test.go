@@ -91,7 +91,7 @@ func (m *manyFiles) before(kind, name string) {
 	m.mu.Unlock()
 	select {
 	case <-g.open:
-	case <-time.After(5 * time.Minute): // in place of for ever
+	case <-time.After(5 * time.Minute): // instead of forever
 		m.mu.Lock()
 		g.missed = true
 		m.mu.Unlock()

@@ -172,8 +172,8 @@ func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string,
 	}
 }
 
-// auditsLevels compares sums by level with rows: rows may change neither their values nor their levels, but for
-// levels that are not looked at, and but for levels of several directories.
+// auditsLevels compares sums by level with rows: rows may change neither their values nor their levels, except
+// for levels that are not audited, and levels of several directories.
 func auditsLevels(t *testing.T, dir string, days []string, data func(name string) dataset.Options) {
 	t.Helper()
 	audit := func(day, condition, file, want string) {

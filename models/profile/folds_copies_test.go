@@ -146,7 +146,7 @@ func TestFoldsDependOnContentAlone(t *testing.T) {
 }
 
 // The copies of a content are assigned as rows that do not repeat are: each fold has its
-// share of them, but for chance, and so has each label of a row in each fold.
+// share of them, up to chance, and so has each label of a row in each fold.
 func TestCopiesAreDealtLikeDifferentRows(t *testing.T) {
 	const n, kinds, k = 40_000, 10, 5
 	r := rand.New(rand.NewPCG(6, 6))

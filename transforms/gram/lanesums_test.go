@@ -184,7 +184,8 @@ func checkReports(t *testing.T, r readerRun, contents bool) {
 	}
 }
 
-// Files of a checkpoint that are damaged or missing are as good as none: the reader begins anew.
+// If files of a checkpoint are damaged or missing, the checkpoint is not used, and the reader
+// starts from the beginning.
 func TestADamagedCheckpointIsNotUsed(t *testing.T) {
 	const n = 3000
 	p := passOf(t, table(n, false), 1, false)

@@ -40,8 +40,8 @@ func (t *table) search(values []float64, smaller int) *LambdaDescent {
 	return s
 }
 
-// bowl has errors that rise with the distance from a value, by a factor for each step, and that are alike on all
-// folds but for a noise of differences.
+// bowl has errors that rise with the distance from a value, by a factor for each step, and that are equal on all
+// folds, except for noise.
 func bowl(values, best int, factor, noise float64) *table {
 	t := &table{}
 	for v := range values {
