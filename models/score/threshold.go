@@ -113,16 +113,27 @@ const HalfCells = 1 << 16
 // Halves counts values of two kinds, separately in two halves of the rows, so that a threshold chosen by
 // one half can be judged by the other. The counts do not depend on the order of the rows. Create it with
 // NewHalves.
-type Halves struct{ half [2]ranks }
+type Halves struct {
+	half [2]ranks
+	rows int64 // added
+}
 
 // NewHalves returns empty halves.
-func NewHalves() *Halves { return &Halves{[2]ranks{*newRanks(HalfCells), *newRanks(HalfCells)}} }
+func NewHalves() *Halves {
+	return &Halves{half: [2]ranks{*newRanks(HalfCells), *newRanks(HalfCells)}}
+}
 
-// Add counts rows with the value v in a half, 0 or 1, as ranks.Add does.
-func (h *Halves) Add(half int, v float32, kind int, rows int64) { h.half[half].Add(v, kind, rows) }
+// Add counts a row with the value v in a half, 0 or 1, that many times, as ranks.Add does.
+func (h *Halves) Add(half int, v float32, kind int, repeats int64) {
+	h.half[half].Add(v, kind, repeats)
+	h.rows++
+}
 
-// Rows returns the number of rows of each kind.
-func (h *Halves) Rows() (n [2]int64) {
+// Rows returns the number of rows, each counted once.
+func (h *Halves) Rows() int64 { return h.rows }
+
+// weights returns the number of rows of each kind, each as often as it counts.
+func (h *Halves) weights() (n [2]int64) {
 	for i := range h.half {
 		for kind, rows := range h.half[i].rows {
 			n[kind] += rows
@@ -132,10 +143,14 @@ func (h *Halves) Rows() (n [2]int64) {
 }
 
 // Merge adds the rows of g.
-func (h *Halves) Merge(g *Halves) { MergeAll(h.half[:], g.half[:]) }
+func (h *Halves) Merge(g *Halves) {
+	MergeAll(h.half[:], g.half[:])
+	h.rows += g.rows
+}
 
-// Code codes the counts of both halves.
+// Code codes the number of rows and the counts of both halves.
 func (h *Halves) Code(c *wire.Coder) {
+	c.Counts(&h.rows)
 	h.half[0].Code(c)
 	h.half[1].Code(c)
 }
@@ -150,7 +165,7 @@ func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expecte
 	var above, usually [2]int64
 	for i := range h.half {
 		if n := h.half[i].rows; n[0] == 0 || n[1] == 0 {
-			rows := h.Rows()
+			rows := h.weights()
 			return 0, 0, 0, fmt.Errorf("score: %d and %d held-out rows of the two classes are too few to choose a threshold; "+
 				"use more rows, fewer folds, or give a number", rows[0], rows[1])
 		}
@@ -164,7 +179,7 @@ func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expecte
 			usually[kind] += n
 		}
 	}
-	n := h.Rows()
+	n := h.weights()
 	place, _ := all.best(by)
 	return all.middle(place), by.value(above, n), by.value(usually, n), nil
 }
