@@ -130,8 +130,8 @@ func TestHalvesCountRowsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Merge(back)
-	if h.Rows() != 3 || h.weights() != [2]int64{3, 7} {
-		t.Errorf("%d rows, %v by weight; want 3, and 3 and 7", h.Rows(), h.weights())
+	if h.Rows != 3 || h.weights() != [2]int64{3, 7} {
+		t.Errorf("%d rows, %v by weight; want 3, and 3 and 7", h.Rows, h.weights())
 	}
 }
 

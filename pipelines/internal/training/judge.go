@@ -87,7 +87,7 @@ func (j *judging) chooseThreshold(ctx context.Context, held weightsFile) error {
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	j.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: counts.Rows(), Folds: j.folds,
+	j.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: counts.Rows, Folds: j.folds,
 		Expected: expected, Plain: plain}
 	return nil
 }

@@ -35,7 +35,8 @@ func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 // The table says which classes its errors are of, if it has errors.
 func TestTheSummarySaysHowHeldOutClassesAreDecided(t *testing.T) {
 	scored := []ridge.Row{{Lambda: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 50}}}
-	plain, weighted := &models.Probabilities{Kind: "platt"}, &models.Probabilities{Kind: "platt", Weights: []float64{1, 2}}
+	plain := &models.Probabilities{Kind: models.Softmax}
+	weighted := &models.Probabilities{Kind: models.Softmax, Weights: []float64{1, 2}}
 	for i, c := range []struct {
 		path          []ridge.Row
 		probabilities *models.Probabilities
