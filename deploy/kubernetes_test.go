@@ -338,7 +338,7 @@ func TestFlinkManifests(t *testing.T) {
 	}
 	slots := session.Spec.TaskManager.Replicas * 4
 	if session.Spec.FlinkConfiguration["taskmanager.numberOfTaskSlots"] != "4" ||
-		flags.Lookup("lanes").Value.String() != fmt.Sprint(slots) ||
+		flags.Lookup("readers").Value.String() != fmt.Sprint(slots) ||
 		flags.Lookup("parallelism").Value.String() != fmt.Sprint(slots) {
 		t.Errorf("%d slots: %v", slots, pod.Containers[0].Args)
 	}

@@ -230,8 +230,8 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var want map[string]string
 	for i, c := range []struct {
-		files, lanes int
-		shard        int64
+		files, readers int
+		shard          int64
 	}{{1, 1, 0}, {1, 3, 100}, {4, 1, 60}, {7, 3, 20}} {
 		var files []string
 		rows := slices.Clone(lines[1:])
@@ -246,8 +246,8 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 		o := SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: files, Label: "y",
 			Roles: dataset.Roles{ID: "user"}}, Out: out}
 		o.Job.ShardBytes, o.Job.Engine.Checkpoint = c.shard, -1
-		if c.lanes > 1 {
-			o.Job.Engine.Runner, o.Job.Engine.Lanes = "prism", c.lanes
+		if c.readers > 1 {
+			o.Job.Engine.Runner, o.Job.Engine.Readers = "prism", c.readers
 		}
 		if _, err := Sum(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)

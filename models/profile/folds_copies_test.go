@@ -36,7 +36,7 @@ func cutShards(all []labeled, n int) map[FoldPlace][]labeled {
 	return out
 }
 
-// look counts rows as passes do, with what lanes send to each other, and returns what a pass file has.
+// look counts rows as passes do, with what readers send to each other, and returns what a pass file has.
 func look(t *testing.T, all []labeled, shards map[FoldPlace][]labeled, l FoldLabels) *Copies {
 	t.Helper()
 	different, tally := new(DistinctRows), new(FoldTally)

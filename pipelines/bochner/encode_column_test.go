@@ -75,7 +75,7 @@ func TestSchemasEncodeColumns(t *testing.T) {
 	}
 	edit("mixed.yaml", city, "encode: target", kind, "encode: count", size, "fill: median")
 	must(t, dir, append(train, "--schema", "mixed.yaml", "--model", "mixed")...)
-	must(t, dir, append(train, "--schema", "mixed.yaml", "--shard_bytes", "500", "--runner", "prism", "--lanes", "2",
+	must(t, dir, append(train, "--schema", "mixed.yaml", "--shard_bytes", "500", "--runner", "prism", "--readers", "2",
 		"--model", "cut")...)
 	sameModel(t, dir, "mixed", "cut")
 	must(t, dir, "evaluate", "--model", "mixed", "--data", "train.csv", "--gate", "accuracy>=0.8", "--quiet")

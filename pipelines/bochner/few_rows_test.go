@@ -46,7 +46,7 @@ func TestFewRowsMakeTheModelOfTheirSums(t *testing.T) {
 			return name
 		}
 		want := model("whole", "--data", "whole.csv")
-		ways := [][]string{{"--threads", "3"}, {"--runner", "prism", "--lanes", "2", "--threads", "1"}}
+		ways := [][]string{{"--threads", "3"}, {"--runner", "prism", "--readers", "2", "--threads", "1"}}
 		for i, way := range ways[n%2:] {
 			if got := model(fmt.Sprint("cut", i), append(way, "--data", "cut*.csv")...); digestOf(t, got) != digestOf(t, want) {
 				t.Errorf("%s: another model by %v", c, way)

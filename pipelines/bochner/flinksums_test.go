@@ -21,7 +21,7 @@ func TestFlinkSums(t *testing.T) {
 	write(t, dir, "gone.csv", strings.Join(strings.SplitAfter(read(t, dir, "whole.csv"), "\n")[:8], ""))
 	on := func(args ...string) result { return runProgram(t, dir, args...) }
 	want := sumJobs(t, dir+"/direct/", on)
-	got := sumJobs(t, dir+"/flink/", on, append([]string{"--lanes", "2"}, c.flags...)...)
+	got := sumJobs(t, dir+"/flink/", on, append([]string{"--readers", "2"}, c.flags...)...)
 	for name, sum := range want {
 		if got[name] != sum {
 			t.Errorf("%s differs", name)

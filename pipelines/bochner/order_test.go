@@ -68,7 +68,7 @@ func TestOutputFollowsTheOrderOfFiles(t *testing.T) {
 			{"a.csv b.csv c.csv", nil},
 			{"c.csv a.csv b.csv", nil},
 			{"b.csv c.csv a.csv", []string{"--threads", "1"}},
-			{"b.csv a.csv c.csv", []string{"--runner", "prism", "--lanes", "3"}},
+			{"b.csv a.csv c.csv", []string{"--runner", "prism", "--readers", "3"}},
 		} {
 			files := strings.Fields(way.files)
 			args := slices.Concat(job, []string{"--model", "m", smallShards}, way.flags)

@@ -44,7 +44,7 @@ func TestTheNoteAboutProbabilitiesAdvisesWhatHelps(t *testing.T) {
 	}
 }
 
-// Not the runner, not the lanes, threads or the cut of the files change what a
+// Not the runner, not the readers, threads or the cut of the files change what a
 // calibrated model is, nor what is found out about its probabilities.
 func TestACalibratedModelIsTheSameByteForByte(t *testing.T) {
 	campaign.Long(t)

@@ -12,7 +12,7 @@ import (
 )
 
 // shards cuts even small files, so that rows set aside lie in many shards.
-var shards = [][]string{nil, {"--shard_bytes", "500"}, {"--shard_bytes", "500", "--runner", "prism", "--lanes", "3"},
+var shards = [][]string{nil, {"--shard_bytes", "500"}, {"--shard_bytes", "500", "--runner", "prism", "--readers", "3"},
 	{"--shard_bytes", "37"}}
 
 // spoiled returns a table of n rows with bad rows of many kinds between them, and

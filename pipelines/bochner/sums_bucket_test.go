@@ -87,7 +87,7 @@ func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 		faults string
 		flags  []string
 	}
-	onPrism := []string{"--runner", "prism", "--lanes", "2"}
+	onPrism := []string{"--runner", "prism", "--readers", "2"}
 	ways := map[string]way{"faults on prism": {"0.1", onPrism}}
 	if long() {
 		ways["faults"], ways["prism"] = way{"0.1", nil}, way{"0", onPrism}

@@ -145,7 +145,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			}
 			audit := []string{"verify", "--audit", "--sums", "sums/*", "--data", "all.csv", smallShards, "--quiet"}
 			if i == 0 {
-				audit = append(audit, "--runner", "prism", "--lanes", "3")
+				audit = append(audit, "--runner", "prism", "--readers", "3")
 			}
 			if !strings.HasPrefix(c.command, "embed") {
 				audit = append(audit, "--model", "m2")
@@ -167,7 +167,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			if fit("m8", "--sums", "less") != left {
 				t.Error("sums without the forgotten rows")
 			}
-			readers := []string{"--runner", "prism", "--lanes", "3"}
+			readers := []string{"--runner", "prism", "--readers", "3"}
 			if i > 0 {
 				readers = nil // one
 			}

@@ -80,7 +80,7 @@ func TestTypedTablesGiveTheSameModel(t *testing.T) {
 		{"--data", "part2.csv", "--data", "part1.csv"},
 		{"--data", "all.csv.gz"},
 		{"--data", "all.csv", "--shard_bytes", "1000"},
-		{"--data", "all.csv", "--shard_bytes", "700", "--runner", "prism", "--lanes", "3"},
+		{"--data", "all.csv", "--shard_bytes", "700", "--runner", "prism", "--readers", "3"},
 	} {
 		model := fmt.Sprint("model", i)
 		must(t, dir, slices.Concat(args, c, []string{"--model", model})...)

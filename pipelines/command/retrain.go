@@ -24,7 +24,7 @@ func retrainCommand() *cobra.Command {
 	var o pipelines.RetrainOptions
 	flags := newTrainingFlags(&o.Train)
 	cmd := newCommand("retrain", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
-		if err := refuse(cmd, notRetrained, "cannot be used with retrain"); err != nil {
+		if err := refuse(cmd, flagNames(cmd, notRetrained), "cannot be used with retrain"); err != nil {
 			return nil, err
 		}
 		r := o
@@ -44,7 +44,7 @@ func retrainCommand() *cobra.Command {
 		return pipelines.Retrain(cmd.Context(), r)
 	}, flags.flags()...)
 	fs := cmd.Flags()
-	for _, name := range notRetrained {
+	for _, name := range flagNames(cmd, notRetrained) {
 		fs.Lookup(name).Hidden = true
 	}
 	room := fs.Lookup("target_room")
@@ -57,8 +57,8 @@ func retrainCommand() *cobra.Command {
 	return cmd
 }
 
-// notRetrained are flags of jobs that retrain does not take: it resumes its jobs by itself.
-var notRetrained = []string{"work", "resume"}
+// notRetrained lists the flags of jobs that retrain does not take: it resumes its jobs by itself.
+const notRetrained = "work resume"
 
 // parseDay returns the day that a text such as today names. Retrain checks the format of dates.
 func parseDay(text string, now time.Time) (string, error) {
@@ -73,15 +73,16 @@ func parseDay(text string, now time.Time) (string, error) {
 	return text, nil
 }
 
-// outsideRecipe has the flags that do not change the recipe of a retraining.
-var outsideRecipe = strings.Fields("models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw by " +
-	"data config json quiet verbose report")
+// outsideRecipe lists the flags that do not change the recipe of a retraining.
+const outsideRecipe = "models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw who " +
+	"data config json quiet verbose report curve"
 
 // recipeSettings returns the flags that the recipe depends on, sorted, with their values.
 func recipeSettings(cmd *cobra.Command) string {
 	var words []string
+	outside := flagNames(cmd, outsideRecipe)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if title := titleOf(f); title != "Job" && title != otherGroup && !slices.Contains(outsideRecipe, f.Name) {
+		if title := titleOf(f); title != "Job" && title != otherGroup && !slices.Contains(outside, f.Name) {
 			words = append(words, fmt.Sprintf("--%s=%s", f.Name, f.Value))
 		}
 	})

@@ -16,13 +16,13 @@ func init() { engine.Register(loud{}) }
 // do the work.
 type loud struct{}
 
-// About says that workers are goroutines of this process, one lane at a time.
-func (loud) About() engine.About { return engine.About{Name: "loud", Lanes: 1, InProcess: true} }
+// About says that workers are goroutines of this process, one reader at a time.
+func (loud) About() engine.About { return engine.About{Name: "loud", Readers: 1, InProcess: true} }
 
 // Validate refuses options that do not fit, before anything is read.
 func (loud) Validate(e engine.Engine) error {
-	if e.Lanes > 1 {
-		return fmt.Errorf("the loud runner has one lane")
+	if e.Readers > 1 {
+		return fmt.Errorf("the loud runner has one reader")
 	}
 	return nil
 }

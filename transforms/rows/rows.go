@@ -121,7 +121,7 @@ func (m Model) apply(s beam.Scope, f applyFn, rows beam.PCollection) beam.PColle
 
 // fn returns the Fn that DoFns on rows embed. DoFns with the same name share a worker in a process.
 func fn(name string, threads int) transforms.Fn {
-	return transforms.Fn{Scan: transforms.Scan{Pass: "rows:" + name + "/", Lanes: 1, Threads: max(1, threads)}}
+	return transforms.Fn{Scan: transforms.Scan{Pass: "rows:" + name + "/", Readers: 1, Threads: max(1, threads)}}
 }
 
 // keyed reports whether elements are pairs of a key and a row. It panics if they cannot be rows.

@@ -62,7 +62,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := func(size int64, lanes int, sum string) (*score.CalibrationCounts, error) {
+	count := func(size int64, readers int, sum string) (*score.CalibrationCounts, error) {
 		p := &Calibration{
 			Pass: transforms.Pass{
 				Data: *d, Shards: d.Shards(size), Mode: dataset.FailFast, Seed: seed,
@@ -76,7 +76,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		}
 		out := filepath.Join(dir, "counts")
 		graph, s := beam.NewPipelineWithRoot()
-		counts, _ := p.Sum(s, transforms.Scan{Pass: uri, Lanes: lanes, Threads: 1})
+		counts, _ := p.Sum(s, transforms.Scan{Pass: uri, Readers: readers, Threads: 1})
 		transforms.Write(s, out, counts)
 		if _, err := beam.Run(ctx, "direct", graph); err != nil {
 			return nil, err
@@ -89,10 +89,10 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		return c, wire.Unmarshal(c, data)
 	}
 	for _, cut := range []struct {
-		size  int64
-		lanes int
+		size    int64
+		readers int
 	}{{1 << 20, 1}, {500, 3}} {
-		if got, err := count(cut.size, cut.lanes, sum); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := count(cut.size, cut.readers, sum); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v: %d rows counted, want %d: %v", cut, got.Rows(), want.Rows(), err)
 		}
 	}

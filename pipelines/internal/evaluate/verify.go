@@ -186,7 +186,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	if err != nil {
 		return err
 	}
-	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Assignments)))
+	sc.Readers = max(1, min(j.Engine.Readers, len(pass.Assignments)))
 	state, err := models.ReadFile(ctx, o.Model, m, training.StateFile)
 	if err != nil {
 		return err

@@ -202,7 +202,7 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()
 	sc := transforms.Scan{
-		Pass: uri, Lanes: max(1, min(j.Engine.Lanes, len(p.Common().Shards))), Stripes: p.Common().Stripes,
+		Pass: uri, Readers: max(1, min(j.Engine.Readers, len(p.Common().Shards))), Stripes: p.Common().Stripes,
 		Threads:      j.Engine.Threads,
 		SolveThreads: j.Engine.SolveThreads, Spread: about.Spread, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}

@@ -40,7 +40,7 @@ func (t *Training) Memory(components int) spec.Memory {
 	} else {
 		f.Outputs, f.Regression = t.Outputs(), t.regression()
 	}
-	return o.Memory(f, t.Engine, max(1, min(t.Engine.Lanes, len(t.Shards))))
+	return o.Memory(f, t.Engine, max(1, min(t.Engine.Readers, len(t.Shards))))
 }
 
 // Reserve prepares the job for passes and solves that take this memory. It returns an error if the machine cannot

@@ -121,7 +121,7 @@ func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
 // sumsText describes the sums of a pass, or the rows that it stores.
 func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
 	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.Sums(), "sum"),
-		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane")), "added up"
+		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Readers, len(t.Shards))), "reader")), "added up"
 	if pass.Spec.Rows {
 		text, striped = report.Bytes(spec.RowBytes(shape, t.Counts.Used))+" of features", "stored"
 	}
