@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -75,7 +76,7 @@ type Training struct {
 	positive string        // positive class of two; "" for other labels
 	stored   *spec.Folding // folding of stored sums, with a given recipe; nil otherwise
 	stripes  int           // number of stripes into which sums are split; set by Reserve
-	measured int           // spec.Facts.Measured; set by Memory, because Reserve drops the profile
+	measured int           // spec.Facts.Measured
 }
 
 // Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
@@ -106,6 +107,9 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 			return err
 		}
 		t.opts = o.Divided(t.Rule)
+		if t.opts.Searching() && tuning.PilotRows(1, t.Profile.Dim) > 0 { // otherwise rows may be very long
+			t.measured = tuning.Measured(t.Sum, t.Data.Schema.Table)
+		}
 		return t.EncodeLabels(ctx, t.opts.Parts())
 	})
 	if err != nil {
