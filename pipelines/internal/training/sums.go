@@ -77,20 +77,20 @@ func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
 func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
 	l := s.opts.Lambda
 	folding := s.opts.Folding(s.Weights().Sum, s.onlyFirst && !s.allChoose)
-	fold := gram.Spec{Recipe: s.Recipe.Sealed, Outputs: s.Outputs(), Steps: steps}
+	how := gram.Spec{Recipe: s.Recipe.Sealed, Outputs: s.Outputs(), Steps: steps}
 	if l.Auto() {
-		fold.Smaller = ridge.SmallerOn(steps, mayRefine)
+		how.Smaller = ridge.SmallerOn(steps, mayRefine)
 	}
 	switch s.opts.Intervals {
 	case spec.PlainIntervals:
-		fold.Sketch = gram.OneSketch
+		how.Sketch = gram.OneSketch
 	case spec.NoIntervals:
-		fold.Sketch = gram.NoSketch
+		how.Sketch = gram.NoSketch
 	}
-	fold.StartLambda = s.startLambda(s.Searched)
-	fold.TryAll = l.Selects() && !s.lambdaByMSE
-	fold.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
-	f, err := s.sum(ctx, s.Target, fold, folding)
+	how.StartLambda = s.startLambda(s.Searched)
+	how.TryAll = l.Selects() && !s.lambdaByMSE
+	how.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
+	f, err := s.sum(ctx, s.Target, how, folding)
 	if err != nil {
 		return nil, err
 	}

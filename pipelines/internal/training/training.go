@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if o, err = o.Complete(ctx); err != nil {
 		return nil, err
 	}
-	t, err := Begin(ctx, o, o.Model, prepare.Labeled)
+	t, err := Begin(ctx, o, o.Model, prepare.CheckLabeled)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ type Training struct {
 // Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
 // data that the job cannot use. The caller closes the job.
 func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
-	if err := o.Job.Vacant(ctx, out); err != nil {
+	if err := o.Job.CheckVacant(ctx, out); err != nil {
 		return nil, err
 	}
 	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
@@ -125,7 +125,7 @@ func (t *Training) resolve() (err error) {
 	t.opts = t.opts.Solved(t.Counts.Used, t.Recipe.Dim, t.Outputs(),
 		t.Target.Classes == nil).Spread(len(t.Data.Shards(job.ShardBytes)))
 	t.Iterative = t.Iterative || t.opts.Iterative() != nil
-	t.AddNote("%s", prepare.Doubt(t.opts.Task, t.Data, t.Profile.Labels))
+	t.AddNote("%s", prepare.TaskNote(t.opts.Task, t.Data, t.Profile.Labels))
 	if err := t.opts.CheckLabels(len(t.classes()), t.Recipe.Dim); err != nil {
 		return err
 	}
