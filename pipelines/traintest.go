@@ -46,7 +46,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 		if err := (spec.Options{Train: o}).WithDefaults().Validate(); err != nil {
 			return nil, err
 		}
-		if err := job.Vacant(ctx, o.Job, o.Model); err != nil {
+		if err := job.CheckVacant(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
 		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).Base(), t.Share); err != nil {

@@ -227,7 +227,7 @@ func (g *preview) target(o spec.Options, d *dataset.Dataset, seen schema.LabelSu
 	}
 	t, err := prepare.DecideTask(o.Task, d, &seen)
 	if err == nil && g.whole {
-		err = prepare.NotIdentifiers(o.Task, d, t, &seen)
+		err = prepare.CheckIDs(o.Task, d, t, &seen)
 	}
 	switch {
 	case err != nil && g.whole:

@@ -101,7 +101,7 @@ func InspectData(ctx context.Context, o options.Inspect) (report *DataReport, er
 	j.Progress.Done()
 	report.Rows, report.Names, report.SetAside, report.Profile = p.Counts, d.Schema.Columns, p.Counts.Listed,
 		p.Sum.Result()
-	if note := prepare.Doubt("", d, report.Profile.Labels); note != "" {
+	if note := prepare.TaskNote("", d, report.Profile.Labels); note != "" {
 		note = strings.ReplaceAll(note, "; --task", "; train --task") // inspect has no tasks
 		report.Notes = append([]string{note}, report.Notes...)
 	}

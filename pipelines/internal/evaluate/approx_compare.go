@@ -58,7 +58,7 @@ func CompareKernel(ctx context.Context, o options.Compare) (result *KernelResult
 		return nil, err
 	}
 	if o.Out != "" {
-		if err := job.Vacant(ctx, o.Job, o.Out); err != nil {
+		if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
 			return nil, err
 		}
 	}
@@ -141,7 +141,7 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 	budgets := slices.Clone(o.Budgets)
 	slices.Sort(budgets)
 	for _, v := range variants {
-		choice, err := l.Recipe.Of(v.Options)
+		choice, err := l.Recipe.ChoiceFor(v.Options)
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *Res
 	if g, ok := o.Kernel.(*fourier.GaussianOptions); ok && g.Width == kernel.Median && g.Gamma == 0 {
 		half := *g
 		half.Width = kernel.Width(t.Recipe.Width / 2)
-		c, err := t.Recipe.Of(&half)
+		c, err := t.Recipe.ChoiceFor(&half)
 		if err != nil {
 			return nil, err
 		}
