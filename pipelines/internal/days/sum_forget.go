@@ -171,7 +171,8 @@ func forgetRows(ctx context.Context, o options.Forget) (result *ForgetResult, er
 				"model and the sums", report.Groups(used))
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
-	fit := options.Fit{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums, Job: o.Job}
+	fit := options.Fit{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums,
+		Job: o.Job}
 	p, fitted, err := fitTerms(ctx, fit, parent, append(slices.Clone(terms), r.subtracted), []string{c.SumsOfRows})
 	if err != nil {
 		return nil, err

@@ -38,7 +38,8 @@ const (
 func (q *question) wants(query url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(additions, name) {
-			return newProblem(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name, strings.Join(additions, ", "))
+			return newProblem(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name,
+				strings.Join(additions, ", "))
 		}
 		text := query.Get(name)
 		value := text

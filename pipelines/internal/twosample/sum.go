@@ -89,7 +89,8 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 	files string) (_ *training.RecipeJob, f sums.FeatureSum, err error) {
 	data := o.Data
 	data.Data, data.Columns, data.Drop, data.ID, data.Time = []string{files}, nil, nil, "", ""
-	t, err := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: jobOf(o, out)}.Begin(ctx, out)
+	by := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: jobOf(o, out)}
+	t, err := by.Begin(ctx, out)
 	if err != nil {
 		return nil, f, err
 	}
