@@ -151,7 +151,8 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 
 // publishPredictions creates the directory of predictions.
 func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *dataset.Dataset,
-	manifest *models.Manifest, threshold *Threshold, moved *driftCheck, written []transforms.Written, dir string) (*PredictResult, error) {
+	manifest *models.Manifest, threshold *Threshold, moved *driftCheck, written []transforms.Written,
+	dir string) (*PredictResult, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
