@@ -47,7 +47,7 @@ type likeness struct {
 	most         float64 // difference of scores and probabilities; of a regression in units of half the range
 }
 
-// compareTables compares rows of another program with those of predict.
+// compareTables compares rows of another program with rows of predict.
 func compareTables(t *testing.T, m *outsider, own, other string) (l likeness) {
 	t.Helper()
 	want, err := csv.NewReader(strings.NewReader(own)).ReadAll()
@@ -150,6 +150,8 @@ var exportCases = []exportCase{
 	{"board", "--task regression --search auto", "", false},
 	{"moons", "--calibrate platt", "", true},
 	{"moons", "--calibrate isotonic", "", false},
+	{"moons", "--calibrate platt --class_weight 1=4,-1=1", "", false},
+	{"moons", "--calibrate isotonic --class_weight 1=4,-1=1", "", false},
 	{"moons", "--threshold -0.3", "", false},
 	{"moons", "--threshold 0.8 --calibrate platt", "", false},
 	{"moons", "--learner sgd --loss softmax --rounds 2 --class_weight balanced", "", false},

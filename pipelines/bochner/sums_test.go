@@ -82,8 +82,8 @@ var sumsMore = []string{
 	"grid 8, one lambda", "linear", "regression with C", "copies with weights", "types", "learned features",
 }
 
-// Whatever is summed, in parts or at once, added, subtracted or forgotten: the model is that of a
-// training by the recipe on the rows that are left, byte for byte.
+// Rows may be summed in parts or at once, added, subtracted or forgotten: the model equals the
+// model of a training run by the recipe on the rows that are left, byte for byte.
 func TestModelsOfSumsMatchTheRows(t *testing.T) {
 	for i, c := range sumsCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			}
 			audit := []string{"verify", "--audit", "--sums", "sums/*", "--data", "all.csv", smallShards, "--quiet"}
 			if i == 0 {
-				audit = append(audit, "--runner", "prism", "--lanes", "3")
+				audit = append(audit, "--runner", "prism", "--readers", "3")
 			}
 			if !strings.HasPrefix(c.command, "embed") {
 				audit = append(audit, "--model", "m2")
@@ -167,7 +167,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			if fit("m8", "--sums", "less") != left {
 				t.Error("sums without the forgotten rows")
 			}
-			readers := []string{"--runner", "prism", "--lanes", "3"}
+			readers := []string{"--runner", "prism", "--readers", "3"}
 			if i > 0 {
 				readers = nil // one
 			}
@@ -396,6 +396,31 @@ func TestPartsThatHaveMovedAreRefused(t *testing.T) {
 	for _, name := range entries(t, dir) {
 		if name == "t" {
 			t.Error("a refused part or model was created")
+		}
+	}
+}
+
+// Where --label names a column of numbers by mistake, they do not become classes of one row each. A day whose
+// classes are all new is summed.
+func TestSumsRefuseLabelsOfAnotherColumn(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(3, 4))
+	table, others := "x,y,price,class\n", "x,y,price,class\n"
+	for range 60 {
+		x, y := points(r)
+		table += fmt.Sprintf("%.4f,%.4f,%.3f,%s\n", x, y, x-y, letter(r))
+		others += fmt.Sprintf("%.4f,%.4f,%.3f,new%s\n", x, y, x-y, letter(r))
+	}
+	write(t, dir, "day.csv", table)
+	write(t, dir, "later.csv", others)
+	must(t, dir, "train", "--data", "day.csv", "--label", "class", "--drop", "price", "--search", "none", "--features",
+		"16", "--model", "recipe", "--quiet")
+	must(t, dir, "sum", "--recipe", "recipe", "--data", "later.csv", "--out", "later", "--quiet")
+	for _, job := range [][]string{{"sum", "--out", "sums"}, {"train", "--model", "model"}} {
+		got := run(t, dir, append(job, "--recipe", "recipe", "--data", "day.csv", "--label", "price", "--quiet")...)
+		if want := "none of them a class of the recipe; name the column of the classes with --label"; got.code != 3 ||
+			!strings.Contains(got.stderr, want) {
+			t.Errorf("%s: exit code %d, %q; want 3, %q", job[0], got.code, got.stderr, want)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func OpenByRecipe(ctx context.Context, j job.Options, o dataset.Options, r *sums
 		return nil, exit.Usage("--label: %d targets are chosen, but the recipe has %d (%s); leave the flag out",
 			max(1, len(d.Targets)), len(names), SomeOf(names))
 	}
-	return d, Labeled(d)
+	return d, CheckLabeled(d)
 }
 
 // ProfileByRecipe profiles data for training with a recipe. Everything else in the result comes from the
@@ -91,10 +91,15 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	}
 	var others []string
 	if r.Task == models.Classification {
+		var counts []int64
 		var counted bool
-		if _, others, counted = p.Sum.Labels().In(r.Classes); !counted {
+		if counts, others, counted = p.Sum.Labels().In(r.Classes); !counted {
 			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d",
 				len(r.Classes.Classes)))
+		}
+		if n := len(others); n > fewRows && 2*int64(n) > l.Counts.Used && slices.Max(counts) == 0 {
+			return nil, refuse(fmt.Errorf("has %d different labels, such as %.40q, none of them a class of the recipe; "+
+				"name the column of the classes with --label", n, others[0]))
 		}
 		if err := schema.NewVocabulary(others).Check(); err != nil {
 			return nil, refuse(err)
@@ -180,6 +185,6 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept,
 		Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
-	l.counted = true // the recipe lists the frequent rows, whose copies sums count
+	l.copiesCounted = true // the recipe lists the frequent rows, whose copies sums count
 	return nil
 }
