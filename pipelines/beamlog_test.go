@@ -47,7 +47,7 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 		t.Errorf("replaced: %v; heard %q", slog.Default() != theirs, heard.String())
 	}
 	train(true)
-	if !strings.Contains(heard.String(), "direct runner") || !strings.Contains(heard.String(), "lane ended: pass=") {
+	if !strings.Contains(heard.String(), "direct runner") || !strings.Contains(heard.String(), "reader ended: pass=") {
 		t.Errorf("with Verbose, heard %q", heard.String())
 	}
 	heard.Reset()

@@ -46,7 +46,7 @@ func explained(t *testing.T, model string, readers int, files ...string) string 
 	o := PredictOptions{Model: model, Data: dataset.Options{Data: files}, Join: &out,
 		Content: PredictContent{Scores: true, Explain: true}}
 	if readers > 1 {
-		o.Job.Engine.Runner, o.Job.Engine.Lanes = "prism", readers
+		o.Job.Engine.Runner, o.Job.Engine.Readers = "prism", readers
 	}
 	if _, err := Predict(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func TestForgettingThatLeavesNoModelIsRefused(t *testing.T) {
 		"all 60 rows of the sums would be forgotten, and none is left to fit a model to")
 	log.Reset()
 	o.Out = o.Model
-	o.Model = dir + "/recipe" // or the place would be that of the model
+	o.Model = dir + "/recipe" // or the place would be the model's
 	_, err = Forget(jobtest.Ctx, o)
 	jobtest.WantError(t, "a place that is taken", err, exit.CodeData, "already exists")
 	if log.Len() > 0 {
@@ -230,8 +230,8 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var want map[string]string
 	for i, c := range []struct {
-		files, lanes int
-		shard        int64
+		files, readers int
+		shard          int64
 	}{{1, 1, 0}, {1, 3, 100}, {4, 1, 60}, {7, 3, 20}} {
 		var files []string
 		rows := slices.Clone(lines[1:])
@@ -246,8 +246,8 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 		o := SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: files, Label: "y",
 			Roles: dataset.Roles{ID: "user"}}, Out: out}
 		o.Job.ShardBytes, o.Job.Engine.Checkpoint = c.shard, -1
-		if c.lanes > 1 {
-			o.Job.Engine.Runner, o.Job.Engine.Lanes = "prism", c.lanes
+		if c.readers > 1 {
+			o.Job.Engine.Runner, o.Job.Engine.Readers = "prism", c.readers
 		}
 		if _, err := Sum(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)

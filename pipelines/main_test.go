@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	engine.Register(engine.Local{Name: "prism", Lanes: prismtest.Lanes, Beam: prismtest.Run})
+	engine.Register(engine.Local{Name: "prism", Readers: prismtest.Readers, Beam: prismtest.Run})
 	os.Exit(m.Run())
 }
 

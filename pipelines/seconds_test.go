@@ -12,7 +12,7 @@ import (
 )
 
 // What a job says of its work is its own, whatever the process has done before: on one
-// lane the stages that do not go on beside others take no longer than the job.
+// reader the stages that do not go on beside others take no longer than the job.
 func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
 	train := func(rows, features int) *training.Result {
 		t.Helper()

@@ -14,26 +14,26 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// A lane may read for an hour, and its worker may be lost at any moment. So a lane stores its
+// A reader may read for an hour, and its worker may be lost at any moment. So a reader stores its
 // partial result between two shards, at most once a minute, as a file of the work directory.
-// Another attempt at the lane continues from this checkpoint. Because sums are exact, it ends
-// with the same bits as an uninterrupted lane. Because a checkpoint depends only on the pass
+// Another attempt at the reader continues from this checkpoint. Because sums are exact, it ends
+// with the same bits as an uninterrupted reader. Because a checkpoint depends only on the pass
 // and the range of shards, it does not matter which attempt wrote it, or how often.
 //
-// A split lane leaves a checkpoint for each of its pieces, named by the first shard. Another run of
-// the pass cuts the lane at the same places; see Scan.Continue.
+// A split reader leaves a checkpoint for each of its pieces, named by the first shard. Another run of
+// the pass cuts the reader at the same places; see Scan.Continue.
 
 // CheckpointInterval is the default of Scan.Checkpoint.
 const CheckpointInterval = time.Minute
 
-// checkpointShare is the inverse of the largest share of its time that a lane spends on
+// checkpointShare is the inverse of the largest share of its time that a reader spends on
 // checkpoints.
 const checkpointShare = 20
 
-// Saver is the work of a lane in a form that can be stored between two shards.
+// Saver is the work of a reader in a form that can be stored between two shards.
 type Saver interface {
 	// Save returns all of the work so far, or the names of files in which it has stored the work.
-	// last says that the lane has read all of its shards.
+	// last says that the reader has read all of its shards.
 	Save(ctx context.Context, last bool) ([]byte, error)
 	// Restore continues from the result of Save, in this process or another, and returns the
 	// reports of the shards that the result covers. After an error nothing is restored.
@@ -55,22 +55,22 @@ func checkpointPrefix(pass string) string {
 
 // checkpointFile returns the name of the checkpoint of an element's shards from shard from on.
 func (sc Scan) checkpointFile(element, from int) string {
-	return fmt.Sprintf("%s%d-of-%d-by-%d-from-%d", checkpointPrefix(sc.Pass), element, sc.Lanes, sc.stripes(), from)
+	return fmt.Sprintf("%s%d-of-%d-by-%d-from-%d", checkpointPrefix(sc.Pass), element, sc.Readers, sc.stripes(), from)
 }
 
-// saving decides when a lane stores its next checkpoint.
+// saving decides when a reader stores its next checkpoint.
 type saving struct {
 	Saver
 	name  string
 	done  checkpoint
-	last  time.Time     // when the last checkpoint was complete, or the lane began
+	last  time.Time     // when the last checkpoint was complete, or the reader began
 	pause time.Duration // time from last to the next checkpoint
 	saved bool          // there is a checkpoint
 	off   bool          // a shard could not be read, and must be read again
 }
 
-// newSaving returns the saving of the lane's shards from shard from on; nil without a Saver.
-func (l *Lane) newSaving(from int) *saving {
+// newSaving returns the saving of the reader's shards from shard from on; nil without a Saver.
+func (l *Reader) newSaving(from int) *saving {
 	if l.Saver == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (l *Lane) newSaving(from int) *saving {
 
 // restore continues from the checkpoint, if there is one that covers at most most shards, and
 // returns how many shards it covers.
-func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, err error) {
+func (s *saving) restore(ctx context.Context, l *Reader, most int) (shards int, err error) {
 	if s == nil {
 		return 0, nil
 	}
@@ -107,7 +107,7 @@ func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, er
 	}
 	s.done.State = nil
 	if first, _ := l.rest(0); !l.claim(first + s.done.Shards - 1) {
-		return 0, fmt.Errorf("transforms: checkpoint %s: the range of the lane has changed", s.name)
+		return 0, fmt.Errorf("transforms: checkpoint %s: the range of the reader has changed", s.name)
 	}
 	for _, r := range reports {
 		aside := r.Bad + r.Unlabeled + r.Weightless
@@ -123,7 +123,7 @@ func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, er
 }
 
 // add counts a shard, and stores a checkpoint if one is due. last says that no shard follows.
-func (s *saving) add(ctx context.Context, l *Lane, r dataset.Report, last bool) error {
+func (s *saving) add(ctx context.Context, l *Reader, r dataset.Report, last bool) error {
 	if s == nil {
 		return nil
 	}
@@ -164,10 +164,10 @@ func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 	}
 	begins := map[int][]int{} // by element
 	for _, name := range names {
-		var element, lanes, stripes, from int
+		var element, readers, stripes, from int
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			if _, err := fmt.Sscanf(rest, "%d-of-%d-by-%d-from-%d", &element, &lanes, &stripes, &from); err == nil &&
-				lanes == sc.Lanes && stripes == sc.stripes() {
+			if _, err := fmt.Sscanf(rest, "%d-of-%d-by-%d-from-%d", &element, &readers, &stripes, &from); err == nil &&
+				readers == sc.Readers && stripes == sc.stripes() {
 				begins[element] = append(begins[element], from)
 			}
 		}
@@ -178,7 +178,7 @@ func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 		covered := 0
 		for _, from := range at {
 			if from < covered {
-				continue // another attempt at the lane has read these shards as well
+				continue // another attempt at the reader has read these shards as well
 			}
 			data, err := storage.ReadState(ctx, sc.checkpointFile(element, from), MaxState)
 			if errors.Is(err, storage.ErrDamaged) {

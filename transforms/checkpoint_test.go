@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// countingSaver counts the checkpoints of a lane without work.
+// countingSaver counts the checkpoints of a reader without work.
 type countingSaver struct{ saves int }
 
 func (s *countingSaver) Save(context.Context, bool) ([]byte, error) {
@@ -22,9 +22,9 @@ func (s *countingSaver) Restore(context.Context, []byte) ([]dataset.Report, erro
 func TestNoCheckpointCoversAShardThatIsNotWhole(t *testing.T) {
 	for what, bad := range map[string]dataset.Report{"unreadable": {Fault: "input/output error"},
 		"stopped": {Stopped: true}} {
-		fn := Fn{Scan: Scan{Pass: filepath.Join(t.TempDir(), "pass-train.json"), Lanes: 1, Checkpoint: -1}}
+		fn := Fn{Scan: Scan{Pass: filepath.Join(t.TempDir(), "pass-train.json"), Readers: 1, Checkpoint: -1}}
 		fn.Setup()
-		l, saver := NewLane(fn, 0), new(countingSaver)
+		l, saver := NewReader(fn, 0), new(countingSaver)
 		l.Saver = saver
 		s := l.newSaving(0)
 		good := dataset.Report{RowCounts: dataset.RowCounts{Rows: 3}}
@@ -34,7 +34,7 @@ func TestNoCheckpointCoversAShardThatIsNotWhole(t *testing.T) {
 			}
 		}
 		if saver.saves != 1 {
-			t.Errorf("%s: %d checkpoints, want that of the first shard alone", what, saver.saves)
+			t.Errorf("%s: %d checkpoints, want one, of the first shard", what, saver.saves)
 		}
 		again := l.newSaving(0)
 		if shards, err := again.restore(t.Context(), l, 4); err != nil || shards != 1 {

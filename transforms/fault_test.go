@@ -66,7 +66,7 @@ func TestAFaultThatIsReportedTwiceSurvives(t *testing.T) {
 	if !ok || *got != (Fault{StorageFault, "data.csv: has changed"}) {
 		t.Errorf("%v of %v", got, marked)
 	}
-	if again := NewFault(InternalFault, fmt.Errorf("lane 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
+	if again := NewFault(InternalFault, fmt.Errorf("reader 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
 		t.Errorf("marked twice: %v", again)
 	}
 }

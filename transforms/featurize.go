@@ -42,15 +42,15 @@ func (*Featurize) Write(s beam.Scope, sc Scan) (written beam.PCollection) {
 
 type featurizeFn struct{ Splittable }
 
-func (f *featurizeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane int, emit func([]byte)) error {
-	return RunLane(ctx, f.Fn, lane, rt, func(l *Lane, p *Featurize) error {
+func (f *featurizeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader int, emit func([]byte)) error {
+	return RunReader(ctx, f.Fn, reader, rt, func(l *Reader, p *Featurize) error {
 		m, err := f.Worker.Map(p.Recipe)
 		if err != nil {
 			return err
 		}
 		return WriteShards(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source,
 			files *ShardFiles) (Written, error) {
-			w := &featureWriter{files: files, lane: l, pass: p, shard: s, source: source, m: m}
+			w := &featureWriter{files: files, reader: l, pass: p, shard: s, source: source, m: m}
 			return w.write()
 		}, emit)
 	})
@@ -59,7 +59,7 @@ func (f *featurizeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, 
 // featureWriter collects the features of a shard's rows until a file is full.
 type featureWriter struct {
 	files  *ShardFiles
-	lane   *Lane
+	reader *Reader
 	pass   *Featurize
 	shard  dataset.Shard
 	source *dataset.Source
@@ -80,7 +80,7 @@ func (w *featureWriter) write() (Written, error) {
 		out = hasher.HashLen()
 	}
 	most := max(1, partValues/out)
-	report, err := w.lane.Read(w.files.ctx, &w.pass.Pass, w.shard, w.source, w.pass.Target.Label(),
+	report, err := w.reader.Read(w.files.ctx, &w.pass.Pass, w.shard, w.source, w.pass.Target.Label(),
 		func(_ profile.FoldPlace, b *rows.Block) error {
 			for at := 0; at < b.N; {
 				n := min(b.N-at, most-w.n)
@@ -88,7 +88,7 @@ func (w *featureWriter) write() (Written, error) {
 					w.hashes = append(w.hashes, make([]uint64, n*out)...)
 					hasher.Hash(w.hashes[len(w.hashes)-n*out:], b.X[at*b.D:], n)
 				} else {
-					w.chunk = w.lane.Apply(w.m, w.chunk, b.X[at*b.D:], n)
+					w.chunk = w.reader.Apply(w.m, w.chunk, b.X[at*b.D:], n)
 					w.x = append(w.x, w.chunk[:n*out]...)
 				}
 				if len(b.Y) > 0 {

@@ -27,7 +27,7 @@ func profiled(t *testing.T, ctx context.Context, dir string, d *dataset.Dataset)
 		return
 	}
 	p, s := beam.NewPipelineWithRoot()
-	sum, reports := pass.Sum(s, transforms.Scan{Pass: uri, Lanes: 1, Threads: 1})
+	sum, reports := pass.Sum(s, transforms.Scan{Pass: uri, Readers: 1, Threads: 1})
 	transforms.Write(s, filepath.Join(dir, "sum"), sum)
 	transforms.WriteLines(s, filepath.Join(dir, "reports"), reports)
 	if _, err := prismtest.Runners["direct"](ctx, p); err != nil {
@@ -54,8 +54,8 @@ func TestWorkersLogReadFilesWithFields(t *testing.T) {
 	d, _ := tableWithBadRows(t, 500, 2)
 	profiled(t, context.Background(), t.TempDir(), d)
 	for _, want := range []string{
-		`^shard read: pass=pass-[0-9a-f]{16}\.json lane=0 shard=".*rows\.csv at 0" rows=500 set_aside=2$`,
-		`^lane ended: pass=pass-[0-9a-f]{16}\.json lane=0 rows=502 set_aside=2 cached=0 restored=0 seconds=[0-9.e-]+$`,
+		`^shard read: pass=pass-[0-9a-f]{16}\.json reader=0 shard=".*rows\.csv at 0" rows=500 set_aside=2$`,
+		`^reader ended: pass=pass-[0-9a-f]{16}\.json reader=0 rows=502 set_aside=2 cached=0 restored=0 seconds=[0-9.e-]+$`,
 	} {
 		if !slices.ContainsFunc(heard.lines, regexp.MustCompile(want).MatchString) {
 			t.Errorf("no line %s in %q", want, heard.lines)

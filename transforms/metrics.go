@@ -24,13 +24,13 @@ const (
 	FeaturesSaturated
 	BytesRead
 
-	// Times. Reading overlaps with the others, and the times of lanes that run at the
+	// Times. Reading overlaps with the others, and the times of readers that run at the
 	// same time are added.
 	ReadTime  // reading and parsing rows
 	MapTime   // mapping them to features
 	FoldTime  // summing their products, or computing other sums
 	LearnTime // an iterative learner's work on blocks of features
-	MergeTime // adding sums of several lanes
+	MergeTime // adding sums of several readers
 	StoreTime // storing sums, and loading checkpoints
 	SolveTime // loading sums and solving
 	metrics

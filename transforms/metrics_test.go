@@ -70,9 +70,9 @@ func TestCountersAccountForRows(t *testing.T) {
 	fold := &gram.Pass{Pass: common, Spec: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
 		Steps: 127, Solving: gram.Solving{Choice: ridge.Choice{Lambda: []float64{1e-3}}}}}
 	for name, execute := range prismtest.Runners {
-		lanes, tries, sums := 3, 20, "read map fold merge store solve"
+		readers, tries, sums := 3, 20, "read map fold merge store solve"
 		if name == "direct" {
-			lanes, tries, sums = 1, 1, "read map fold store solve" // of steps of one name its result has the counters of the last alone
+			readers, tries, sums = 1, 1, "read map fold store solve" // of steps of one name its result has the counters of the last alone
 		}
 		for what, c := range map[string]struct {
 			pass    transforms.Kind
@@ -86,7 +86,7 @@ func TestCountersAccountForRows(t *testing.T) {
 			// Prism loses the counters of a bundle if another one ends before it has asked for their names (its
 			// unprocessedPayloads has room for one), as happens on a busy machine. Then they are too small.
 			for try := 1; ; try++ {
-				got, worker := countedRun(t, execute, c.pass, lanes, c.stripes)
+				got, worker := countedRun(t, execute, c.pass, readers, c.stripes)
 				lost, wrong := differences(got, worker, want)
 				if all := int64(c.stripes) * (n + bad); worker.Rows() != all {
 					wrong = append(wrong, fmt.Sprintf("the worker has gone through %d rows, want %d", worker.Rows(), all))
@@ -110,7 +110,7 @@ func TestCountersAccountForRows(t *testing.T) {
 
 // countedRun runs a pass and returns its counters and its worker.
 func countedRun(t *testing.T, execute func(context.Context, *beam.Pipeline) (beam.PipelineResult, error),
-	pass transforms.Kind, lanes, stripes int) (map[string]int64, *transforms.Worker) {
+	pass transforms.Kind, readers, stripes int) (map[string]int64, *transforms.Worker) {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
 	worker := transforms.NewWorker(dir)
@@ -120,7 +120,7 @@ func countedRun(t *testing.T, execute func(context.Context, *beam.Pipeline) (bea
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	sc := transforms.Scan{Pass: uri, Lanes: lanes, Stripes: stripes, Threads: 1}
+	sc := transforms.Scan{Pass: uri, Readers: readers, Stripes: stripes, Threads: 1}
 	p, s := beam.NewPipelineWithRoot()
 	if profile, ok := pass.(*survey.Profile); ok {
 		sum, reports := profile.Sum(s, sc)

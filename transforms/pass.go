@@ -1,4 +1,4 @@
-// Package transforms holds what all passes over the data share: lanes, pass files, the worker
+// Package transforms holds what all passes over the data share: readers, pass files, the worker
 // of a job in a process, sums and their merging, and metrics. A pass is one Beam pipeline that
 // reads all rows. The passes themselves are in the packages below: survey, gram, epochs, scores
 // and rows. Only Featurize, the pass that writes features, is here. Passes know no formats, which
@@ -6,13 +6,13 @@
 //
 // All passes have one form:
 //
-//	lanes → read the lane's shards in blocks → fold each block into a sum → merge the sums
+//	readers → read the reader's shards in blocks → fold each block into a sum → merge the sums
 //
-// A lane is a reader of some of the shards: a separate chain of the graph or an element of one,
-// which a runner may split while it is read. The number of lanes and the places where they are
-// split do not change results. Store writes what the lanes need into a pass file of the work
-// directory, which each process reads once (Load). A DoFn embeds Splittable and calls RunLane,
-// which gives it a Lane; Lane.Each reads the rows.
+// A reader reads some of the shards: it is a separate chain of the graph or an element of one,
+// which a runner may split while it is read. The number of readers and the places where they are
+// split do not change results. Store writes what the readers need into a pass file of the work
+// directory, which each process reads once (Load). A DoFn embeds Splittable and calls RunReader,
+// which gives it a Reader; Reader.Each reads the rows.
 package transforms
 
 import (
@@ -215,7 +215,7 @@ func (t *Labeling) Labels() profile.FoldLabels {
 	return profile.FoldLabelsOf(t.Classes.Classes)
 }
 
-// Assigner returns the assigner of a lane's rows to folds.
+// Assigner returns the assigner of a reader's rows to folds.
 func (p *Pass) Assigner() *profile.Assigner {
 	return profile.NewAssigner(p.Seed, p.Rule, p.Copies, p.Target.Labels())
 }

@@ -45,10 +45,10 @@ func ShardName(s dataset.Shard) string { return fmt.Sprintf("file-%05d-at-%015d"
 // DoneName returns the name of the file that holds a shard's Written.
 func DoneName(s dataset.Shard) string { return ShardName(s) + ".done" }
 
-// WriteShards writes the files of every shard of the lane into the directory dir, and emits the
+// WriteShards writes the files of every shard of the reader into the directory dir, and emits the
 // Written of each, in JSON. Shards are processed one after the other; small files are
 // opened and written in the background.
-func WriteShards(ctx context.Context, l *Lane, p *Pass, dir string,
+func WriteShards(ctx context.Context, l *Reader, p *Pass, dir string,
 	write func(dataset.Shard, *dataset.Source, *ShardFiles) (Written, error), emit func([]byte)) (err error) {
 	b := newBehind(ctx)
 	defer func() {
@@ -81,7 +81,7 @@ const (
 	behindLeast = 64 << 10  // least bytes that a shard counts as, so that at most 64 are being written
 )
 
-// behind writes the files of a lane's shards in the background.
+// behind writes the files of a reader's shards in the background.
 type behind struct {
 	tasks *errgroup.Group
 	ctx   context.Context

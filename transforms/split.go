@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// Splittable is embedded in every DoFn whose elements are lanes. It makes them splittable DoFns over
-// the shards of a lane: while a lane is read, a runner may give shards that the lane has not begun to
+// Splittable is embedded in every DoFn whose elements are readers. It makes them splittable DoFns over
+// the shards of a reader: while a reader is read, a runner may give shards that the reader has not begun to
 // another worker, and it knows how many bytes are left.
 type Splittable struct{ Fn }
 
@@ -22,31 +22,31 @@ type shardList struct {
 	Data   dataset.Dataset `json:"data"`
 	Shards []dataset.Shard `json:"shards"`
 
-	lanes [][]dataset.Shard
+	readers [][]dataset.Shard
 }
 
-// lane returns the shards of an element's lane. It does not need Setup.
-func (f *Splittable) lane(ctx context.Context, element int) (*shardList, []dataset.Shard, error) {
+// reader returns the shards of the reader that an element stands for. It does not need Setup.
+func (f *Splittable) reader(ctx context.Context, element int) (*shardList, []dataset.Shard, error) {
 	uri := f.Scan.Pass
-	list, err := cached(worker(jobOf(uri)), fmt.Sprint(uri, " ", f.Scan.Lanes), func(list *shardList) error {
+	list, err := cached(worker(jobOf(uri)), fmt.Sprint(uri, " ", f.Scan.Readers), func(list *shardList) error {
 		_, err := decode(ctx, uri, list)
-		list.lanes = f.Scan.assign(&list.Data, list.Shards)
+		list.readers = f.Scan.assign(&list.Data, list.Shards)
 		return err
 	})
 	if err != nil {
 		return nil, nil, NewFault(InternalFault, err)
 	}
-	number, _ := f.Scan.laneOf(element)
-	return list, list.lanes[number], nil
+	number, _ := f.Scan.readerOf(element)
+	return list, list.readers[number], nil
 }
 
-// CreateInitialRestriction returns the range of all shards of a lane.
+// CreateInitialRestriction returns the range of all shards of a reader.
 func (f *Splittable) CreateInitialRestriction(ctx context.Context, element int) (offsetrange.Restriction, error) {
-	_, shards, err := f.lane(ctx, element)
+	_, shards, err := f.reader(ctx, element)
 	return offsetrange.Restriction{End: int64(len(shards))}, err
 }
 
-// SplitRestriction cuts a lane at Scan.Cuts, where an earlier run was cut. It makes no other pieces,
+// SplitRestriction cuts a reader at Scan.Cuts, where an earlier run was cut. It makes no other pieces,
 // because each of them has sums of its own.
 func (f *Splittable) SplitRestriction(element int, r offsetrange.Restriction) (pieces []offsetrange.Restriction) {
 	for _, at := range f.Scan.Cuts[element] {
@@ -58,9 +58,9 @@ func (f *Splittable) SplitRestriction(element int, r offsetrange.Restriction) (p
 	return append(pieces, r)
 }
 
-// RestrictionSize returns the bytes of a range of a lane's shards.
+// RestrictionSize returns the bytes of a range of a reader's shards.
 func (f *Splittable) RestrictionSize(ctx context.Context, element int, r offsetrange.Restriction) (float64, error) {
-	list, shards, err := f.lane(ctx, element)
+	list, shards, err := f.reader(ctx, element)
 	if err != nil {
 		return 0, err
 	}
@@ -71,7 +71,7 @@ func (f *Splittable) RestrictionSize(ctx context.Context, element int, r offsetr
 	return float64(n), nil
 }
 
-// CreateTracker returns the tracker with which the runner and the lane share a range.
+// CreateTracker returns the tracker with which the runner and the reader share a range.
 func (f *Splittable) CreateTracker(r offsetrange.Restriction) *sdf.LockRTracker {
 	return sdf.NewLockRTracker(&tracker{Tracker: offsetrange.NewTracker(r), whole: !f.Scan.Split,
 		least: f.Scan.interval()})
@@ -79,7 +79,7 @@ func (f *Splittable) CreateTracker(r offsetrange.Restriction) *sdf.LockRTracker 
 
 // tracker tracks a range of shards. A split has a cost, because each piece has sums of its own to
 // store and merge. So the piece that is given away must last at least as long as the time between
-// two checkpoints, which have a similar cost. A lane cannot be split before it has claimed a shard,
+// two checkpoints, which have a similar cost. A reader cannot be split before it has claimed a shard,
 // because it first looks for a checkpoint, which must not cover more than the range.
 type tracker struct {
 	*offsetrange.Tracker
@@ -113,9 +113,9 @@ func (t *tracker) TrySplit(fraction float64) (primary, residual any, err error) 
 	return t.Tracker.TrySplit(fraction)
 }
 
-// rest returns the range of the lane's n shards that still belongs to the lane. A split may lower its
+// rest returns the range of the reader's n shards that still belongs to the reader. A split may lower its
 // end, but never below a claimed shard.
-func (l *Lane) rest(n int) (first, end int) {
+func (l *Reader) rest(n int) (first, end int) {
 	if l.tracker == nil {
 		return 0, n
 	}
@@ -124,11 +124,11 @@ func (l *Lane) rest(n int) (first, end int) {
 }
 
 // claim tries to claim shard i and the shards of the range before it, and reports whether it succeeded.
-// No other lane gets claimed shards. If it fails, the lane has ended.
-func (l *Lane) claim(i int) bool { return l.tracker == nil || l.tracker.TryClaim(int64(i)) }
+// No other reader gets claimed shards. If it fails, the reader has ended.
+func (l *Reader) claim(i int) bool { return l.tracker == nil || l.tracker.TryClaim(int64(i)) }
 
-// lasts sets the time that a piece of the lane must last to be worth its cost.
-func (l *Lane) lasts(d time.Duration) {
+// lasts sets the time that a piece of the reader must last to be worth its cost.
+func (l *Reader) lasts(d time.Duration) {
 	if l.tracker == nil {
 		return
 	}
@@ -139,15 +139,15 @@ func (l *Lane) lasts(d time.Duration) {
 	}
 }
 
-// shardsAhead yields the shards of the lane, as Dataset.Ahead does, as long as the lane can claim them.
-func (l *Lane) shardsAhead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
+// shardsAhead yields the shards of the reader, as Dataset.Ahead does, as long as the reader can claim them.
+func (l *Reader) shardsAhead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
 	shards := l.shards(p)
 	from, to := l.rest(len(shards))
 	return l.ahead(ctx, p, shards[:to], from)
 }
 
 // ahead yields the shards from shard from on.
-func (l *Lane) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard,
+func (l *Reader) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard,
 	*dataset.Source] {
 	return func(yield func(dataset.Shard, *dataset.Source) bool) {
 		i := from

@@ -14,16 +14,16 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// A runner gets a part of a lane only if it may, if the lane has begun, and if the part lasts long
+// A runner gets a part of a reader only if it may, if the reader has begun, and if the part lasts long
 // enough to be worth its sums.
-func TestSmallPartsOfALaneAreNotGivenAway(t *testing.T) {
+func TestSmallPartsOfAReaderAreNotGivenAway(t *testing.T) {
 	all := offsetrange.Restriction{End: 10}
 	for name, c := range map[string]struct {
 		scan     Scan
-		claimed  int64         // the last shard; -1 if the lane has not begun
+		claimed  int64         // the last shard; -1 if the reader has not begun
 		ago      time.Duration // when it began
 		fraction float64
-		end      int64 // of what is left to the lane
+		end      int64 // of what is left to the reader
 	}{
 		"not allowed":         {Scan{}, 3, time.Hour, 0, 10},
 		"not begun":           {Scan{Split: true}, -1, 0, 0, 10},
@@ -56,14 +56,14 @@ func TestSmallPartsOfALaneAreNotGivenAway(t *testing.T) {
 	}
 }
 
-// Lanes are cut where checkpoints begin. Those of another number of lanes, and those of shards that
-// another checkpoint covers, are not used, and a damaged one costs its own rows alone.
-func TestAContinuedScanCutsLanesAtCheckpoints(t *testing.T) {
+// Readers are cut where checkpoints begin. Checkpoints for another number of readers are not used, nor
+// are checkpoints whose shards another one covers. A damaged checkpoint costs only its own rows.
+func TestAContinuedScanCutsReadersAtCheckpoints(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	sc := Scan{Pass: filepath.Join(dir, "pass-train.json"), Lanes: 3}
-	store := func(sc Scan, lane, from, shards int) string {
-		name := sc.checkpointFile(lane, from)
+	sc := Scan{Pass: filepath.Join(dir, "pass-train.json"), Readers: 3}
+	store := func(sc Scan, reader, from, shards int) string {
+		name := sc.checkpointFile(reader, from)
 		data := fmt.Sprintf(`{"shards": %d, "rows": %d}`, shards, 10*shards)
 		if err := storage.WriteState(ctx, name, []byte(data)); err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestAContinuedScanCutsLanesAtCheckpoints(t *testing.T) {
 		return name
 	}
 	other := sc
-	other.Lanes = 2
+	other.Readers = 2
 	store(other, 0, 5, 1)
 	other = sc
 	other.Pass = filepath.Join(dir, "pass-other.json")
@@ -93,12 +93,12 @@ func TestAContinuedScanCutsLanesAtCheckpoints(t *testing.T) {
 		t.Errorf("cuts %v, want %v", sc.Cuts, want)
 	}
 	f := &Splittable{Fn{Scan: sc}}
-	for lane, want := range [][]offsetrange.Restriction{
+	for reader, want := range [][]offsetrange.Restriction{
 		{{Start: 0, End: 7}, {Start: 7, End: 12}, {Start: 12, End: 20}}, {{Start: 0, End: 20}}, {{Start: 0, End: 9},
 			{Start: 9, End: 20}},
 	} {
-		if got := f.SplitRestriction(lane, offsetrange.Restriction{End: 20}); !reflect.DeepEqual(got, want) {
-			t.Errorf("lane %d is cut into %v, want %v", lane, got, want)
+		if got := f.SplitRestriction(reader, offsetrange.Restriction{End: 20}); !reflect.DeepEqual(got, want) {
+			t.Errorf("reader %d is cut into %v, want %v", reader, got, want)
 		}
 	}
 }

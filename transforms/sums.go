@@ -21,10 +21,10 @@ func init() {
 	beam.RegisterType(reflect.TypeOf((*mergeSumsFn)(nil)).Elem())
 }
 
-// Summing describes how a pass with one small sum processes the rows of a lane.
+// Summing describes how a pass with one small sum processes the rows of a reader.
 type Summing struct {
 	Sum   wire.Coded
-	Label dataset.Label // as Lane.Each takes it
+	Label dataset.Label // as Reader.Each takes it
 	Add   BlockFunc
 	// Done, unless nil, is called after each shard. It may change the report.
 	Done func(*dataset.Report) error
@@ -32,7 +32,7 @@ type Summing struct {
 
 // sumKind is a kind of pass that ends in one small sum.
 type sumKind struct {
-	sum   func(ctx context.Context, f Fn, rt *sdf.LockRTracker, lane int, emit, report func([]byte)) error
+	sum   func(ctx context.Context, f Fn, rt *sdf.LockRTracker, reader int, emit, report func([]byte)) error
 	merge func(a, b []byte) ([]byte, error)
 }
 
@@ -46,17 +46,17 @@ type mergeable[S any] interface {
 }
 
 // RegisterSum registers a kind of pass under a name; call it in init. A pass P has a sum S. begin
-// returns how to process the rows of a lane.
+// returns how to process the rows of a reader.
 func RegisterSum[S, P any, K interface {
 	*P
 	Kind
-}, M mergeable[S]](kind string, begin func(context.Context, *Lane, *P) (Summing, error)) {
+}, M mergeable[S]](kind string, begin func(context.Context, *Reader, *P) (Summing, error)) {
 	if _, exists := sumKinds[kind]; exists {
 		panic("transforms: sum " + kind + " is registered twice")
 	}
 	sumKinds[kind] = sumKind{
-		sum: func(ctx context.Context, f Fn, rt *sdf.LockRTracker, lane int, emit, report func([]byte)) error {
-			return RunLane(ctx, f, lane, rt, func(l *Lane, p *P) error {
+		sum: func(ctx context.Context, f Fn, rt *sdf.LockRTracker, reader int, emit, report func([]byte)) error {
+			return RunReader(ctx, f, reader, rt, func(l *Reader, p *P) error {
 				g, err := begin(ctx, l, p)
 				if err != nil {
 					return err
@@ -98,19 +98,19 @@ func Sum(s beam.Scope, sc Scan, kind string) (sum, reports beam.PCollection) {
 	return beam.Combine(s, &mergeSumsFn{Kind: kind}, sums), reports
 }
 
-// sumFn reads the lane's shards into one sum, which it emits as one element.
+// sumFn reads the reader's shards into one sum, which it emits as one element.
 type sumFn struct {
 	Splittable
 	Kind string
 }
 
-func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane int, emit, report func([]byte)) error {
-	return sumKinds[f.Kind].sum(ctx, f.Fn, rt, lane, emit, report)
+func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader int, emit, report func([]byte)) error {
+	return sumKinds[f.Kind].sum(ctx, f.Fn, rt, reader, emit, report)
 }
 
-// run reads the shards of the lane into the sum. It emits the sum, and a report for each shard. add
+// run reads the shards of the reader into the sum. It emits the sum, and a report for each shard. add
 // adds an encoded sum to the sum.
-func (g Summing) run(ctx context.Context, l *Lane, p *Pass, add func([]byte) error, emit, report func([]byte)) error {
+func (g Summing) run(ctx context.Context, l *Reader, p *Pass, add func([]byte) error, emit, report func([]byte)) error {
 	fold := func(at profile.FoldPlace, b *rows.Block) error {
 		begun, mapped := time.Now(), l.values[MapTime].Load()
 		err := g.Add(at, b)
@@ -173,7 +173,7 @@ func (s *sumSaver) Restore(_ context.Context, state []byte) ([]dataset.Report, e
 	return saved.Reports, nil
 }
 
-// mergeSumsFn merges encoded sums. There are only as many as lanes, so it may decode them at every step.
+// mergeSumsFn merges encoded sums. There are only as many as readers, so it may decode them at every step.
 type mergeSumsFn struct{ Kind string }
 
 func (f *mergeSumsFn) CreateAccumulator() []byte { return nil }

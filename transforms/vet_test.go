@@ -119,8 +119,8 @@ func TestEveryKindOfSumIsAmongTheGraphs(t *testing.T) {
 func TestEveryPipelineIsRegistered(t *testing.T) {
 	for name, build := range graphs {
 		p, s := beam.NewPipelineWithRoot()
-		build(s, transforms.Scan{Pass: "pass", Lanes: 3, Threads: 2})
-		build(s, transforms.Scan{Pass: "pass", Lanes: 3, Threads: 2, Spread: true})
+		build(s, transforms.Scan{Pass: "pass", Readers: 3, Threads: 2})
+		build(s, transforms.Scan{Pass: "pass", Readers: 3, Threads: 2, Spread: true})
 		e, err := vet.Evaluate(context.Background(), p)
 		if err != nil || e.RequiresRegistrations() {
 			t.Errorf("%s: registrations are missing (%v)", name, err)
@@ -147,7 +147,7 @@ func TestDoFnsHaveNoHiddenFields(t *testing.T) {
 	seen := 0
 	for name, build := range graphs {
 		p, s := beam.NewPipelineWithRoot()
-		build(s, transforms.Scan{Pass: "dir/pass", Lanes: 1, Threads: 1})
+		build(s, transforms.Scan{Pass: "dir/pass", Readers: 1, Threads: 1})
 		edges, _, err := p.Build()
 		if err != nil {
 			t.Fatal(err)

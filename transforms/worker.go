@@ -117,7 +117,7 @@ func (w *Worker) use(n int) {
 }
 
 // Cache holds the most recently used of several values that are loaded by name, so that
-// the lanes of a process share one copy. The value of a name must never change.
+// the readers of a process share one copy. The value of a name must never change.
 type Cache[T any] struct {
 	Size int // largest number of values; 0 means 1
 
@@ -205,9 +205,9 @@ func (w *Worker) Gridded(s features.Sealed) (features.Gridded, error) {
 	return g, nil
 }
 
-// Apply stores the features of n rows of x in phi, growing it as needed. The lane's
+// Apply stores the features of n rows of x in phi, growing it as needed. The reader's
 // threads share the rows; the number of threads does not change the features.
-func (l *Lane) Apply(m features.Map, phi, x []float32, n int) []float32 {
+func (l *Reader) Apply(m features.Map, phi, x []float32, n int) []float32 {
 	defer l.Clock(MapTime)()
 	in, out := m.Dims()
 	phi = GrowFeatures(phi, n*out)

@@ -119,7 +119,7 @@ func (j *job) words(l line) []string {
 	}
 	if j.readers > 0 && !slices.Contains([]string{"models", "export"}, l.words[0]) {
 		words = append(words, "--runner", "universal", "--endpoint", j.endpoint, "--environment_type", "LOOPBACK",
-			"--lanes", fmt.Sprint(j.readers))
+			"--readers", fmt.Sprint(j.readers))
 	}
 	return words
 }

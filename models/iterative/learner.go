@@ -206,7 +206,7 @@ func (s *Shared) Validate() error {
 
 // Running has the options that say how rounds run.
 type Running struct {
-	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader (--lanes) that has a shard; to learn features it is 8. A parameter of the model: give it to get the same model on any runner."`
+	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader (--readers) that has a shard; to learn features it is 8. A parameter of the model: give it to get the same model on any runner."`
 	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; 0 is 20 on Dataflow, where a job takes minutes to start, and 1 elsewhere; to learn features it is 5. Does not change results."`
 	Keep       int64 `flag:"keep_bytes" unit:"bytes" help:"Bytes of features, or of rows to learn features from, that each worker process caches between rounds, as a number or as 8GB. Does not change results."`
 }

@@ -18,7 +18,7 @@ func keyedRows(r *rand.Rand, keys []uint64) *rows.Block {
 	return b
 }
 
-// ruleOf counts the keys of some parts of the rows, as lanes do, and makes the rule.
+// ruleOf counts the keys of some parts of the rows, as readers do, and makes the rule.
 func ruleOf(t *testing.T, b *rows.Block, parts int, by FoldBy, folds int, gap float64) (*FoldRule, error) {
 	t.Helper()
 	all := new(FoldKeys)

@@ -21,7 +21,7 @@ func TestSeparateWorkersLearnFeatures(t *testing.T) {
 	args := slices.Concat([]string{"train", "--kernel", "learned", "--lambda", "1e-4", "--folds", "1"}, fewChains,
 		[]string{"--features", "8", "--take", "4", "--steps", "3"}, data)
 	must(t, dir, append(args, "--model", "here")...)
-	args = append(args, "--model", "there", "--lanes", "3", "--rounds_per_job", "20")
+	args = append(args, "--model", "there", "--readers", "3", "--rounds_per_job", "20")
 	if r := runCommand(t, c.job(dir, args...)); r.code != 0 {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}

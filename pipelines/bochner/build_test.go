@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	case objectsServer:
 		gcstest.Main(os.Args[1:])
 	case withPrism:
-		engine.Register(engine.Local{Name: "prism", Lanes: prismtest.Lanes, Beam: prismtest.Run})
+		engine.Register(engine.Local{Name: "prism", Readers: prismtest.Readers, Beam: prismtest.Run})
 		failingRunners()
 		main()
 	}

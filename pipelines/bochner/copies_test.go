@@ -31,7 +31,7 @@ func repeated() table {
 }
 
 // Copies are in the same folds whatever the order of the rows, the files, the shards,
-// the lanes and the runner: λ and the curves of the probabilities, which follow from
+// the readers and the runner: λ and the curves of the probabilities, which follow from
 // folds, show it.
 func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 	tb := repeated()
@@ -40,15 +40,15 @@ func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 	if !strings.Contains(want["manifest.json"], `"mse"`) {
 		t.Fatalf("no held-out errors in %s", want["manifest.json"])
 	}
-	tiny := variant{name: "tiny shards, 3 lanes", args: []string{"--shard_bytes=200", "--runner", "prism", "--lanes", "3"},
-		lanes: 3}
+	tiny := variant{name: "tiny shards, 3 readers", args: []string{"--shard_bytes=200", "--runner", "prism", "--readers", "3"},
+		readers: 3}
 	for _, v := range []variant{order, onOneCore, tiny} {
 		same(t, v.name, want, v.train(t, tb, flags...))
 	}
 }
 
 // Learners in rounds depend on the files and on the order of the rows, but not on
-// lanes, runners and shards; the rows that they hold out do not depend on the order.
+// readers, runners and shards; the rows that they hold out do not depend on the order.
 func TestLearnersInRoundsHoldTheSameCopiesOut(t *testing.T) {
 	campaign.Long(t)
 	tb := repeated()
@@ -59,7 +59,7 @@ func TestLearnersInRoundsHoldTheSameCopiesOut(t *testing.T) {
 		want := variant{cut: c}.train(t, tb, flags...)
 		for _, v := range []variant{
 			{name: "small shards", cut: c, args: []string{smallShards}},
-			{name: "prism, 2 lanes", cut: c, args: []string{"--runner", "prism", "--lanes", "2", smallShards}},
+			{name: "prism, 2 readers", cut: c, args: []string{"--runner", "prism", "--readers", "2", smallShards}},
 			{name: "nothing kept", cut: c, args: []string{"--keep_bytes", "0"}},
 		} {
 			same(t, learner+", "+v.name, want, v.train(t, tb, flags...))

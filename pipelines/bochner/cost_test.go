@@ -108,9 +108,9 @@ func places(t *testing.T) (list []place) {
 			}}
 		}
 		list = []place{on("direct")}
-		for _, lanes := range []string{"1", "2", "4"} {
-			list = append(list, place{"prism server and pool, lanes: " + lanes, func(dir string, args ...string) *exec.Cmd {
-				return server.job(dir, append(args, "--lanes", lanes)...)
+		for _, readers := range []string{"1", "2", "4"} {
+			list = append(list, place{"prism server and pool, readers: " + readers, func(dir string, args ...string) *exec.Cmd {
+				return server.job(dir, append(args, "--readers", readers)...)
 			}, []int{server.server, server.group}})
 		}
 		return list
@@ -130,7 +130,7 @@ func places(t *testing.T) (list []place) {
 	}
 	p.name = fmt.Sprint("Flink, task managers: ", managers)
 	p.job = func(dir string, args ...string) *exec.Cmd {
-		return program(dir, slices.Concat(args, c.flags, []string{"--lanes", fmt.Sprint(managers)})...)
+		return program(dir, slices.Concat(args, c.flags, []string{"--readers", fmt.Sprint(managers)})...)
 	}
 	return []place{p}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// beamVersion is that of Beam as the program is linked with it.
+// beamVersion returns the version of Beam that is linked into the program.
 func beamVersion(t *testing.T) string {
 	t.Helper()
 	info, ok := debug.ReadBuildInfo()
@@ -46,7 +46,7 @@ func TestTrainingOnDataflow(t *testing.T) {
 	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "96", "--lambda", "1e-6", "--model",
 		"model")
 	data := c.put("train.csv", read(t, dir, "train.csv"))
-	args := c.flags("--lanes", "6", "--machine_type", "n2-highmem-4", "--disk_size_gb", "30",
+	args := c.flags("--readers", "6", "--machine_type", "n2-highmem-4", "--disk_size_gb", "30",
 		"--service_account_email", "worker@"+testProject+".iam.gserviceaccount.com", "--use_public_ips=false")
 	r := runProgram(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "96", "--lambda", "1e-6",
 		"--model", "gs://" + testBucket + "/model"}, args...)...)
@@ -55,7 +55,7 @@ func TestTrainingOnDataflow(t *testing.T) {
 	}
 	for name, want := range files(t, dir+"/model") {
 		if string(c.get(t, "model/"+name)) != want {
-			t.Errorf("%s is another than that of the direct runner", name)
+			t.Errorf("%s differs from the direct runner's", name)
 		}
 	}
 	for _, name := range c.names("") {
@@ -73,7 +73,7 @@ func TestTrainingOnDataflow(t *testing.T) {
 	c.smallGraph(t, c.jobs[1])
 }
 
-// smallGraph checks the size of a staged graph, which does not depend on the number of lanes.
+// smallGraph checks the size of a staged graph, which does not depend on the number of readers.
 func (c *cloud) smallGraph(t *testing.T, j *df.Job) {
 	t.Helper()
 	p, size := c.graph(t, j)
@@ -103,7 +103,7 @@ func (c *cloud) checkJob(t *testing.T, j *df.Job) {
 	if len(env.WorkerPools) != 1 {
 		t.Fatalf("%d worker pools", len(env.WorkerPools))
 	}
-	// Six lanes of one thread are one and a half machines of four CPUs.
+	// Six readers of one thread are one and a half machines of four CPUs.
 	w := env.WorkerPools[0]
 	if w.MachineType != "n2-highmem-4" || w.NumThreadsPerWorker != 4 || w.NumWorkers != 2 || w.DiskSizeGb != 30 ||
 		w.AutoscalingSettings.Algorithm != "AUTOSCALING_ALGORITHM_NONE" || w.IpConfiguration != "WORKER_IP_PRIVATE" {
@@ -148,7 +148,7 @@ func TestGraphsAreSmall(t *testing.T) {
 	must(t, dir, "generate", "moons", "--rows", "5000", "--out", "train.csv")
 	data := c.put("train.csv", read(t, dir, "train.csv"))
 	shard := len(read(t, dir, "train.csv")) / 1000
-	args := c.flags("--lanes", "256", "--shard_bytes", strconv.Itoa(shard))
+	args := c.flags("--readers", "256", "--shard_bytes", strconv.Itoa(shard))
 	r := runProgram(t, dir, append([]string{"train", "--data", data, "--label", "y", "--features", "10000", "--model",
 		"gs://" + testBucket + "/model"}, args...)...)
 	if r.code != 1 || !strings.Contains(r.stderr, "out of quota") || !strings.Contains(r.stderr, "--resume") {
@@ -211,7 +211,7 @@ func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
 	}
 	for name, want := range files(t, dir+"/model") {
 		if string(c.get(t, "model/"+name)) != want {
-			t.Errorf("%s is another than that of the direct runner", name)
+			t.Errorf("%s differs from the direct runner's", name)
 		}
 	}
 }

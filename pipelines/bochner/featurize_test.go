@@ -54,7 +54,7 @@ func TestFeaturesAreTheSameHoweverTheyAreWritten(t *testing.T) {
 	must(t, dir, "generate", "moons", "--rows", "500", "--out", "train.csv")
 	common := []string{"featurize", "--data", "train.csv", "--label", "y", "--features", "64", "--quiet"}
 	must(t, dir, append(common, "--out", "whole")...)
-	must(t, dir, append(common, "--out", "cut", "--runner", "prism", "--lanes", "3", "--shard_bytes", "3000")...)
+	must(t, dir, append(common, "--out", "cut", "--runner", "prism", "--readers", "3", "--shard_bytes", "3000")...)
 	must(t, dir, append(common, "--out", "st", "--out_format", "safetensors")...)
 	must(t, dir, append(common, "--out", "csv", "--out_format", "csv")...)
 
@@ -137,7 +137,7 @@ func TestKernelShowsErrorsThatFall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Curves) != 3 {
-		t.Fatalf("%d curves, want those of 3 draws", len(r.Curves))
+		t.Fatalf("%d curves, want one for each of 3 draws", len(r.Curves))
 	}
 	for _, c := range r.Curves {
 		if few, many := c.Points[0].RMSE.Mean, c.Points[1].RMSE.Mean; !(many < few/2.5) {
@@ -167,7 +167,7 @@ func TestEveryKernelTrainsAndPredicts(t *testing.T) {
 				train = append(train, "--features", "64")
 			}
 			must(t, dir, append(train, "--model", name)...)
-			ways := [][]string{{"--runner", "prism", "--shard_bytes", "4000", "--lanes", "2"},
+			ways := [][]string{{"--runner", "prism", "--shard_bytes", "4000", "--readers", "2"},
 				{"--shard_bytes", "4000", "--threads", "3"}}
 			for k, way := range share(ways, i%2, 2) {
 				other := fmt.Sprint(name, "-", k)

@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// Rows that do not outnumber the features are carried to the solve in place of their sums. That is not part of the
-// model: it is the same, byte for byte, however the rows are cut and read, and its weights are those of a training
-// from sums.
+// If rows do not outnumber the features, they are stored for the solver instead of their sums. The model does not
+// show it: it is the same, byte for byte, however the rows are cut and read, and its weights equal the weights of
+// a training run from sums.
 func TestFewRowsMakeTheModelOfTheirSums(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "200", "--out", "a.csv")
@@ -46,7 +46,7 @@ func TestFewRowsMakeTheModelOfTheirSums(t *testing.T) {
 			return name
 		}
 		want := model("whole", "--data", "whole.csv")
-		ways := [][]string{{"--threads", "3"}, {"--runner", "prism", "--lanes", "2", "--threads", "1"}}
+		ways := [][]string{{"--threads", "3"}, {"--runner", "prism", "--readers", "2", "--threads", "1"}}
 		for i, way := range ways[n%2:] {
 			if got := model(fmt.Sprint("cut", i), append(way, "--data", "cut*.csv")...); digestOf(t, got) != digestOf(t, want) {
 				t.Errorf("%s: another model by %v", c, way)

@@ -112,7 +112,7 @@ func TestFlink(t *testing.T) {
 	must(t, dir, append([]string{"train", "--model", "model"}, flags...)...)
 
 	t.Run("train", func(t *testing.T) {
-		c.succeed(t, dir, append([]string{"train", "--model", "model of Flink", "--lanes", "3"}, flags...)...)
+		c.succeed(t, dir, append([]string{"train", "--model", "model of Flink", "--readers", "3"}, flags...)...)
 		same(t, "model", files(t, in("model")), files(t, in("model of Flink")))
 	})
 	t.Run("predict", func(t *testing.T) { predictsTheSame(t, c, dir, "model", moons) })
@@ -150,7 +150,7 @@ func TestFlinkOverObjectStorage(t *testing.T) {
 	flags := []string{"--label", "y", "--features", "96", "--lambda", "1e-6,1e-4", "--folds", "3"}
 	must(t, dir, append([]string{"train", "--model", "model", "--data", "data.csv"}, flags...)...)
 	c.succeed(t, dir, append([]string{"train", "--storage_emulator", address, "--model", bucket + "model", "--data",
-		bucket + "data.csv", "--lanes", "2"}, flags...)...)
+		bucket + "data.csv", "--readers", "2"}, flags...)...)
 	if string(server.Content("model/weights.safetensors")) != read(t, dir, "model", "weights.safetensors") {
 		t.Errorf("other weights; the bucket holds %v", server.Names())
 	}
@@ -170,7 +170,7 @@ func newDisturbed(t *testing.T) *disturbed {
 	d.args = []string{"train", "--data", "data.csv", "--label", "y", "--features", "2048", "--lambda", "1e-8,1e-6",
 		"--folds", "3", "--threads", "1", "--shard_bytes", "500000"}
 	must(t, d.dir, append(d.args, "--model", "want")...)
-	d.args = append(d.args, "--model", "model", "--lanes", "4")
+	d.args = append(d.args, "--model", "model", "--readers", "4")
 	return d
 }
 
@@ -249,7 +249,7 @@ func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
 }
 
 // The sums of real data travel through Flink, in parts of up to 8 MiB, from three
-// lanes.
+// readers.
 func TestFlinkMNIST(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()
@@ -257,7 +257,7 @@ func TestFlinkMNIST(t *testing.T) {
 	for _, features := range []string{"1024", "4096"} {
 		args := append(train, "--features", features)
 		must(t, dir, append(args, "--model", "direct"+features)...)
-		c.succeed(t, dir, append(args, "--model", "flink"+features, "--lanes", "3")...)
+		c.succeed(t, dir, append(args, "--model", "flink"+features, "--readers", "3")...)
 		same(t, "MNIST, "+features, files(t, filepath.Join(dir, "direct"+features)),
 			files(t, filepath.Join(dir, "flink"+features)))
 	}

@@ -84,7 +84,7 @@ func (s *flinkStream) add(t *testing.T, n int) {
 func (s *flinkStream) start(t *testing.T) {
 	s.driver = program(s.dir, slices.Concat([]string{"predict", "--stream", "--model", "model", "--data",
 		filepath.Join(s.dir, "in", "*.csv"),
-		"--label", "y", "--out", "out", "--settle", "0s", "--lanes", "2", "--poll", "1s"}, s.c.flags)...)
+		"--label", "y", "--out", "out", "--settle", "0s", "--readers", "2", "--poll", "1s"}, s.c.flags)...)
 	s.done = make(chan result, 1)
 	go func() { s.done <- runCommand(t, s.driver) }()
 }

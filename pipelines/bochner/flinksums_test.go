@@ -21,7 +21,7 @@ func TestFlinkSums(t *testing.T) {
 	write(t, dir, "gone.csv", strings.Join(strings.SplitAfter(read(t, dir, "whole.csv"), "\n")[:8], ""))
 	on := func(args ...string) result { return runProgram(t, dir, args...) }
 	want := sumJobs(t, dir+"/direct/", on)
-	got := sumJobs(t, dir+"/flink/", on, append([]string{"--lanes", "2"}, c.flags...)...)
+	got := sumJobs(t, dir+"/flink/", on, append([]string{"--readers", "2"}, c.flags...)...)
 	for name, sum := range want {
 		if got[name] != sum {
 			t.Errorf("%s differs", name)
@@ -53,7 +53,7 @@ func TestFlinkRows(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 		if digestOf(t, filepath.Join(dir, name, "models", "sums")) != model {
-			t.Errorf("%s: the model is not that of bochner train --recipe", name)
+			t.Errorf("%s: the model differs from bochner train --recipe", name)
 		}
 		days = append(days, strangersDays(t, dir, name))
 	}

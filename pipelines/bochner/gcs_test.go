@@ -201,7 +201,7 @@ func (s *objects) everything(t *testing.T, flags ...string) (seen map[string]int
 
 func TestEveryJobWorksInABucketAsOnTheDisk(t *testing.T) {
 	newObjects(t).everything(t)
-	t.Run("prism", func(t *testing.T) { newObjects(t).everything(t, "--runner", "prism", "--lanes", "2") })
+	t.Run("prism", func(t *testing.T) { newObjects(t).everything(t, "--runner", "prism", "--readers", "2") })
 }
 
 // A fifth of all requests fails. Which do is chance, so that jobs are run until each kind

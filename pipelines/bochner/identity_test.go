@@ -110,11 +110,11 @@ func sparse() table {
 
 // variant is a way to run the program that must not change what it makes.
 type variant struct {
-	name  string
-	cut   cut
-	env   []string
-	args  []string
-	lanes int // that training must tell it took; 0 for any
+	name    string
+	cut     cut
+	env     []string
+	args    []string
+	readers int // that training must tell it took; 0 for any
 }
 
 const smallShards = "--shard_bytes=2000"
@@ -122,9 +122,9 @@ const smallShards = "--shard_bytes=2000"
 // variants change one thing each.
 var variants = []variant{
 	{name: "small shards", args: []string{smallShards}},
-	{name: "prism, 1 lane", args: []string{"--runner", "prism", "--lanes", "1", smallShards}, lanes: 1},
-	{name: "prism, 2 lanes", args: []string{"--runner", "prism", "--lanes", "2", smallShards}, lanes: 2},
-	{name: "prism, 4 lanes", args: []string{"--runner", "prism", "--lanes", "4", smallShards}, lanes: 4},
+	{name: "prism, 1 reader", args: []string{"--runner", "prism", "--readers", "1", smallShards}, readers: 1},
+	{name: "prism, 2 readers", args: []string{"--runner", "prism", "--readers", "2", smallShards}, readers: 2},
+	{name: "prism, 4 readers", args: []string{"--runner", "prism", "--readers", "4", smallShards}, readers: 4},
 	{name: "GOMAXPROCS=1", env: []string{"GOMAXPROCS=1"}},
 	{name: "GOMAXPROCS=2", env: []string{"GOMAXPROCS=2"}},
 	{name: "1 thread", args: []string{"--threads", "1"}},
@@ -160,13 +160,13 @@ func share[T any](list []T, i, n int) []T {
 var mixtures = []variant{
 	{
 		name: "prism over 7 shuffled files in plain Go", cut: cut{files: 7, shuffled: true},
-		env: []string{"BOCHNER_CPU=go", "GOMAXPROCS=2"}, args: []string{"--runner", "prism", "--lanes", "4", "--threads",
-			"1"}, lanes: 4,
+		env: []string{"BOCHNER_CPU=go", "GOMAXPROCS=2"}, args: []string{"--runner", "prism", "--readers", "4", "--threads",
+			"1"}, readers: 4,
 	},
 	{
-		name: "3 compressed files over 2 lanes", cut: cut{files: 3, gzip: true},
-		env: []string{"GOMAXPROCS=1", "BOCHNER_CPU=avx2"}, args: []string{"--runner", "prism", "--lanes", "2", "--threads",
-			"2"}, lanes: 2,
+		name: "3 compressed files over 2 readers", cut: cut{files: 3, gzip: true},
+		env: []string{"GOMAXPROCS=1", "BOCHNER_CPU=avx2"}, args: []string{"--runner", "prism", "--readers", "2", "--threads",
+			"2"}, readers: 2,
 	},
 }
 
@@ -196,13 +196,13 @@ func (v variant) train(t *testing.T, tb table, flags ...string) map[string]strin
 	if r.code != 0 {
 		t.Fatalf("%s: exit code %d\n%s", v.name, r.code, r.stderr)
 	}
-	if want := fmt.Sprintf(" in each of %d lane", v.lanes); v.lanes > 0 && !strings.Contains(r.stderr, want) {
-		t.Errorf("%s: did not take %d lanes:\n%s", v.name, v.lanes, r.stderr)
+	if want := fmt.Sprintf(" in each of %d reader", v.readers); v.readers > 0 && !strings.Contains(r.stderr, want) {
+		t.Errorf("%s: did not take %d readers:\n%s", v.name, v.readers, r.stderr)
 	}
 	return files(t, model)
 }
 
-// files returns the content of all files in a directory, but for the lineage of a model, which is about
+// files returns the content of all files in a directory, except the lineage of a model, which is about
 // the files of the data.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -330,10 +330,10 @@ func TestCutsInsideQuotedFieldsChangeNothing(t *testing.T) {
 	}
 	for _, v := range []variant{
 		{name: "small shards", args: []string{smallShards}},
-		// The file is read whole once the cuts have shown: that is one lane's work.
-		{name: "prism", args: []string{smallShards, "--runner", "prism", "--lanes", "4"}, lanes: 1},
+		// The file is read whole once the cuts have shown: that is one reader's work.
+		{name: "prism", args: []string{smallShards, "--runner", "prism", "--readers", "4"}, readers: 1},
 		{name: "7 files, other order", cut: cut{files: 7, shuffled: true},
-			args: []string{"--shard_bytes=1000", "--runner", "prism", "--lanes", "4"}, lanes: 4},
+			args: []string{"--shard_bytes=1000", "--runner", "prism", "--readers", "4"}, readers: 4},
 		{name: "gzip", cut: cut{gzip: true}, args: []string{smallShards}},
 	} {
 		same(t, v.name, want, v.train(t, tb, flags...))
@@ -383,7 +383,7 @@ func TestPredictionsAreTheSameByteForByte(t *testing.T) {
 			}
 			all := share(variants, i, 3)
 			if tb.name == "quoted newlines" {
-				all = []variant{{name: "small shards", args: []string{"--runner", "prism", "--lanes", "4", smallShards}}}
+				all = []variant{{name: "small shards", args: []string{"--runner", "prism", "--readers", "4", smallShards}}}
 			}
 			for _, v := range all {
 				got, parts := v.predict(t, model, tb, flags...)

@@ -94,7 +94,7 @@ func (c *chore) whole(t *testing.T, when string, got map[string]string) {
 	}
 	for name, content := range c.want {
 		if got[name] != content {
-			t.Errorf("%s: %s differs from that of an undisturbed run", when, name)
+			t.Errorf("%s: %s differs from an undisturbed run's", when, name)
 		}
 	}
 }
@@ -233,8 +233,8 @@ func TestKilledAtAnyMomentOnPrism(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
 	dir := choreData(t, someTenths)
-	training(t, dir, "--runner", "prism", "--lanes", "2").survives(t, 2, 8)
-	predicting(t, dir, "--runner", "prism", "--lanes", "2").survives(t, 1, 8)
+	training(t, dir, "--runner", "prism", "--readers", "2").survives(t, 2, 8)
+	predicting(t, dir, "--runner", "prism", "--readers", "2").survives(t, 1, 8)
 }
 
 // kill kills a run as soon as a file is in its work directory.

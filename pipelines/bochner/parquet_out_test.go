@@ -122,7 +122,7 @@ func TestPredictionsAsParquet(t *testing.T) {
 	cut := []string{"predict", "--model", "model", "--data", "new.csv", "--max_bad_fraction", "0.1", "--out_format",
 		"parquet", "--shard_bytes", "3000"}
 	must(t, dir, append(cut, "--out", "parts", "--threads", "1")...)
-	must(t, dir, append(cut, "--out", "prism", "--runner", "prism", "--lanes", "3")...)
+	must(t, dir, append(cut, "--out", "prism", "--runner", "prism", "--readers", "3")...)
 	parts := entries(t, filepath.Join(dir, "parts"))
 	if len(parts) < 5 || !slices.Equal(parts, entries(t, filepath.Join(dir, "prism"))) {
 		t.Fatalf("files %v", parts)
@@ -185,7 +185,8 @@ func TestFeaturesAsParquetTrainTheSameModel(t *testing.T) {
 	}
 }
 
-// Whoever joins predictions with the rows does so by the identifiers, which therefore are those of the input.
+// Predictions are joined with their rows by identifiers, so predict writes the identifiers of the input
+// unchanged.
 func TestIdentifiersKeepTheirSpacesAndNulls(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

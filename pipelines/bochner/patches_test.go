@@ -81,7 +81,7 @@ func TestPatchesOfImages(t *testing.T) {
 	rand.New(rand.NewPCG(3, 3)).Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 	file("part-1.bin", records[:100])
 	file("part-2.bin", records[100:])
-	must(t, dir, append([]string{"train", "--data", "part-*.bin", "--model", "other", "--runner", "prism", "--lanes", "3",
+	must(t, dir, append([]string{"train", "--data", "part-*.bin", "--model", "other", "--runner", "prism", "--readers", "3",
 		"--threads", "1", "--shard_bytes=200000"}, kernel...)...)
 	same(t, "other files and readers", files(t, filepath.Join(dir, "m")), files(t, filepath.Join(dir, "other")))
 

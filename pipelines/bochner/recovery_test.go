@@ -57,7 +57,7 @@ func (w *watched) before(kind, name string) {
 // they had read before is in their checkpoints, and is not read again.
 func TestAKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
 	campaign.Long(t)
-	const n, rows, lanes, most = 12, 150, 2, 7
+	const n, rows, readers, most = 12, 150, 2, 7
 	c := newCluster(t)
 	server, address := gcstest.Start(t)
 	const bucket = "gs://" + gcstest.Bucket + "/"
@@ -69,7 +69,7 @@ func TestAKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
 	}
 	args := []string{"train", "--search", "none", "--kernel", "gaussian", "--label", "y", "--features", "64", "--lambda",
 		"1e-6", "--folds", "3"}
-	args = append(args, "--data", bucket+"data/*.csv", "--storage_emulator", address, "--lanes", strconv.Itoa(lanes))
+	args = append(args, "--data", bucket+"data/*.csv", "--storage_emulator", address, "--readers", strconv.Itoa(readers))
 	undisturbed := &watched{reads: map[string]int{}, most: 1 << 30}
 	server.Faults.Before(undisturbed.before)
 	if r := runCommand(t, c.job(dir, append(args, "--model", bucket+"want")...)); r.code != 0 {

@@ -134,7 +134,7 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 		"--search",
 		"none", "--lambda", "1e-4,1e-3"}
 	must(t, dir, append(flags, "--data", "train.csv", "--model", "m1", "--quiet")...)
-	must(t, dir, append(flags, "--data", filepath.Join(dir, "elsewhere/train.csv"), "--model", "m3", "--runner", "prism", "--lanes", "3", "--shard_bytes",
+	must(t, dir, append(flags, "--data", filepath.Join(dir, "elsewhere/train.csv"), "--model", "m3", "--runner", "prism", "--readers", "3", "--shard_bytes",
 		"3000", "--work", "secret-work", "--threads", "2", "--quiet")...)
 	must(t, dir, append(flags, "--data", "train.csv", "--model", "none", "--report", "none", "--quiet")...)
 	if _, err := os.Stat(filepath.Join(dir, "none/report.html")); err == nil {
@@ -149,7 +149,7 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 		t.Error("report makes another report than train")
 	}
 	must(t, dir, "report", "m1", "--data", "test.csv", "--out", "one.html", "--quiet")
-	must(t, dir, "evaluate", "--model", "m3", "--data", "test.csv", "--report", "three.html", "--runner", "prism", "--lanes", "3", "--shard_bytes",
+	must(t, dir, "evaluate", "--model", "m3", "--data", "test.csv", "--report", "three.html", "--runner", "prism", "--readers", "3", "--shard_bytes",
 		"2000", "--work", "work", "--quiet")
 	if read(t, dir, "one.html") != read(t, dir, "three.html") {
 		t.Error("three readers make another report on labelled rows than one")

@@ -36,7 +36,7 @@ func steady() []variant {
 	var list []variant
 	for _, v := range variants {
 		if v.cut.files <= 1 {
-			v.lanes = 0
+			v.readers = 0
 			list = append(list, v)
 		}
 	}
@@ -47,7 +47,7 @@ func steady() []variant {
 		variant{name: "three rounds in a job", args: []string{"--rounds_per_job", "3"}},
 		variant{
 			name: "prism over compressed small shards in plain Go", cut: cut{gzip: true}, env: []string{"BOCHNER_CPU=go"},
-			args: []string{"--runner", "prism", "--lanes", "3", "--threads", "1", "--rounds_per_job", "2", smallShards},
+			args: []string{"--runner", "prism", "--readers", "3", "--threads", "1", "--rounds_per_job", "2", smallShards},
 		},
 	)
 }
@@ -119,8 +119,8 @@ func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.
 	for _, v := range []variant{mixtures[0],
 		{name: "1 partition on one core", env: []string{"GOMAXPROCS=1"}, args: []string{"--partitions", "1"}},
 		{name: "5 partitions, many rounds in a job, 3 readers",
-			args: []string{"--partitions", "5", "--rounds_per_job", "9", "--runner", "prism", "--lanes", "3", smallShards}}} {
-		v.lanes = 0
+			args: []string{"--partitions", "5", "--rounds_per_job", "9", "--runner", "prism", "--readers", "3", smallShards}}} {
+		v.readers = 0
 		got := v.train(t, tb, flags...)
 		if slices.Contains(v.args, "--partitions") { // which the manifest has
 			got["manifest.json"] = want["manifest.json"]
@@ -132,7 +132,7 @@ func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.
 	}
 }
 
-// Folds choose λ, or calibrate; the model is always that of all rows.
+// Folds choose λ, or calibrate; the model is always fitted to all rows.
 func TestConjugateGradientsLearnFromAllRows(t *testing.T) {
 	t.Parallel()
 	tb := generated(t, "moons", 300)
@@ -144,7 +144,7 @@ func TestConjugateGradientsLearnFromAllRows(t *testing.T) {
 			Learner struct{ Course struct{ Rows int } }
 		}
 		if err := json.Unmarshal([]byte(got["manifest.json"]), &manifest); err != nil || manifest.Learner.Course.Rows != 300 {
-			t.Errorf("with %s folds the weights are those of %d rows, %v", folds, manifest.Learner.Course.Rows, err)
+			t.Errorf("with %s folds the weights are fitted to %d rows, %v", folds, manifest.Learner.Course.Rows, err)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
 		t.Error("the same weights without changes of the pictures")
 	}
 	for _, args := range [][]string{
-		{"--runner", "prism", "--lanes", "3", "--rounds_per_job", "2"}, {"--keep_bytes", "0", "--threads",
+		{"--runner", "prism", "--readers", "3", "--rounds_per_job", "2"}, {"--keep_bytes", "0", "--threads",
 			"1"}, {"--threads", "3"},
 	} {
 		same(t, strings.Join(args, " "), want, train(append(args, changes)...))
@@ -318,7 +318,7 @@ func TestVerifyCatchesATamperedModel(t *testing.T) {
 		return run(t, dir, append([]string{"verify", "--model", model}, append(data, args...)...)...)
 	}
 	for _, model := range []string{"m", "path"} {
-		for _, args := range [][]string{nil, {"--runner", "prism", "--lanes", "3"}, {"--threads", "1"}} {
+		for _, args := range [][]string{nil, {"--runner", "prism", "--readers", "3"}, {"--threads", "1"}} {
 			if r := verify(model, args...); r.code != 0 || !strings.Contains(r.stdout, "the certificate holds") {
 				t.Errorf("%s %v: exit code %d\n%s%s", model, args, r.code, r.stdout, r.stderr)
 			}
@@ -349,7 +349,7 @@ func TestVerifyCatchesATamperedModel(t *testing.T) {
 	}
 }
 
-// forge makes the checksums of a model's manifest those of its files.
+// forge makes the checksums of a model's manifest match its files.
 func forge(t *testing.T, dir string) {
 	t.Helper()
 	var files struct{ Files []models.FileSum }

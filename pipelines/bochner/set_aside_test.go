@@ -12,7 +12,7 @@ import (
 )
 
 // shards cuts even small files, so that rows set aside lie in many shards.
-var shards = [][]string{nil, {"--shard_bytes", "500"}, {"--shard_bytes", "500", "--runner", "prism", "--lanes", "3"},
+var shards = [][]string{nil, {"--shard_bytes", "500"}, {"--shard_bytes", "500", "--runner", "prism", "--readers", "3"},
 	{"--shard_bytes", "37"}}
 
 // spoiled returns a table of n rows with bad rows of many kinds between them, and
@@ -107,7 +107,7 @@ func TestRowsSetAsideAreCountedAndListed(t *testing.T) {
 			t.Errorf("%v: %q is not in the summary\n%s", cut, line, out)
 		}
 		if read(t, dir, model, "weights.safetensors") != read(t, dir, "clean", "weights.safetensors") {
-			t.Errorf("%v: the weights are not those of the table without the bad rows", cut)
+			t.Errorf("%v: the weights differ from the table without the bad rows", cut)
 		}
 		sameModel(t, dir, "model-0", model)
 	}

@@ -55,7 +55,7 @@ func TestPredictionsToStandardOutput(t *testing.T) {
 		want := joined(t, filepath.Join(dir, format), ext)
 		before = append(before, format)
 		for _, cut := range [][]string{nil, {"--shard_bytes", "20000"},
-			{"--shard_bytes", "20000", "--runner", "prism", "--lanes", "3"}} {
+			{"--shard_bytes", "20000", "--runner", "prism", "--readers", "3"}} {
 			var out bytes.Buffer
 			code, said := runIn(&out, slices.Concat(predict, allow, cut)...)
 			if code != 0 || out.String() != want || len(want) < 50_000 {

@@ -48,7 +48,7 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 	} {
 		one, some := filepath.Join("one", c.name), filepath.Join("some", c.name) // the manifest of sums has the name
 		must(t, dir, append(slices.Clone(c.args), one, smallShards)...)
-		r := job(append(slices.Clone(c.args), some, smallShards, "--lanes", "2", "--worker_bytes", fmt.Sprint(c.bytes))...)
+		r := job(append(slices.Clone(c.args), some, smallShards, "--readers", "2", "--worker_bytes", fmt.Sprint(c.bytes))...)
 
 		if r.code != 0 || stripesOf(r.stderr) < 2 {
 			t.Errorf("%s: exit code %d, or one stripe\n%s", c.name, r.code, r.stderr)
@@ -84,7 +84,7 @@ func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
 	}{
 		{"carried", train, "--model", 90_000_000, " of features, stored in ", "sums of"},
 		{"sum", []string{"sum", "--recipe", "one/carried", "--data", "moons.csv"}, "--out", 97_000_000,
-			"3 sums of 5.7 MB in each of 1 lane, added up in ", "of features, "},
+			"3 sums of 5.7 MB in each of 1 reader, added up in ", "of features, "},
 		{"train --recipe", []string{"train", "--recipe", "one/carried", "--data", "moons.csv"}, "--model", 97_000_000,
 			", added up in ", "of features, "},
 	} {
@@ -121,7 +121,7 @@ func TestStripesOnFlinkMakeTheSame(t *testing.T) {
 func TestAResumedTrainingMayHaveOtherStripes(t *testing.T) {
 	campaign.Long(t)
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
-	c := training(t, choreData(t, "3000"), "--features", "1000", "--lanes", "1")
+	c := training(t, choreData(t, "3000"), "--features", "1000", "--readers", "1")
 	plain := slices.Clone(c.args)
 	if said := run(t, choreData(t, "3000"),
 		append(slices.Clone(plain), "--worker_bytes", "100000000")...).stderr; stripesOf(said) != 5 {

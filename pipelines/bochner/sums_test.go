@@ -82,8 +82,8 @@ var sumsMore = []string{
 	"grid 8, one lambda", "linear", "regression with C", "copies with weights", "types", "learned features",
 }
 
-// Whatever is summed, in parts or at once, added, subtracted or forgotten: the model is that of a
-// training by the recipe on the rows that are left, byte for byte.
+// Rows may be summed in parts or at once, added, subtracted or forgotten: the model equals the
+// model of a training run by the recipe on the rows that are left, byte for byte.
 func TestModelsOfSumsMatchTheRows(t *testing.T) {
 	for i, c := range sumsCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			}
 			audit := []string{"verify", "--audit", "--sums", "sums/*", "--data", "all.csv", smallShards, "--quiet"}
 			if i == 0 {
-				audit = append(audit, "--runner", "prism", "--lanes", "3")
+				audit = append(audit, "--runner", "prism", "--readers", "3")
 			}
 			if !strings.HasPrefix(c.command, "embed") {
 				audit = append(audit, "--model", "m2")
@@ -167,7 +167,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			if fit("m8", "--sums", "less") != left {
 				t.Error("sums without the forgotten rows")
 			}
-			readers := []string{"--runner", "prism", "--lanes", "3"}
+			readers := []string{"--runner", "prism", "--readers", "3"}
 			if i > 0 {
 				readers = nil // one
 			}

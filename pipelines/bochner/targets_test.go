@@ -77,7 +77,7 @@ func TestSeveralTargetsGiveOneModelHoweverTheyAreRead(t *testing.T) {
 		"--data data.csv --shard_bytes 2000",
 		"--data data.csv.gz", "--data data.jsonl --label=y,z", "--data data.parquet --shard_bytes 900",
 		"--data data.avro --shard_bytes 900",
-		"--data part0.csv --data part1.csv --lanes 3 --runner prism --shard_bytes 3000",
+		"--data part0.csv --data part1.csv --readers 3 --runner prism --shard_bytes 3000",
 		"--data data.jsonl --threads 1 --shard_bytes 2500",
 	} {
 		model := fmt.Sprint("model", i)

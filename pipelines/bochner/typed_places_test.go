@@ -76,7 +76,7 @@ func TestTypedTablesAreTheSameInEveryPlace(t *testing.T) {
 			}},
 			"workers": {there + "/", func(args ...string) result {
 				return runCommand(t,
-					c.job(there, append(args, "--lanes", "2")...))
+					c.job(there, append(args, "--readers", "2")...))
 			}},
 		} {
 			if name == "workers" && format != "parquet" && !long() { // takes seconds for each pass

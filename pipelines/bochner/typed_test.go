@@ -80,7 +80,7 @@ func TestTypedTablesGiveTheSameModel(t *testing.T) {
 		{"--data", "part2.csv", "--data", "part1.csv"},
 		{"--data", "all.csv.gz"},
 		{"--data", "all.csv", "--shard_bytes", "1000"},
-		{"--data", "all.csv", "--shard_bytes", "700", "--runner", "prism", "--lanes", "3"},
+		{"--data", "all.csv", "--shard_bytes", "700", "--runner", "prism", "--readers", "3"},
 	} {
 		model := fmt.Sprint("model", i)
 		must(t, dir, slices.Concat(args, c, []string{"--model", model})...)
@@ -93,8 +93,8 @@ func TestTypedTablesGiveTheSameModel(t *testing.T) {
 	}
 }
 
-// Predictions of typed rows carry their identifiers, count what was filled, and equal those of a
-// Go program that passes texts.
+// Predictions of typed rows have their identifiers, count the filled values, and equal the
+// predictions of a Go program that passes texts.
 func TestPredictionsOfTypedTables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

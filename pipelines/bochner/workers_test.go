@@ -40,12 +40,12 @@ type remote interface {
 	succeed(t *testing.T, dir string, args ...string) string
 }
 
-// predictsTheSame checks that the predictions of a model are those of the direct runner,
-// file by file. They are left in dir, as direct and predicted.
+// predictsTheSame checks that the predictions of a model equal the direct runner's, file by file.
+// They are left in dir, as direct and predicted.
 func predictsTheSame(t *testing.T, c remote, dir, model string, data []string) {
 	args := append([]string{"predict", "--model", model, "--scores", smallShards}, data...)
 	must(t, dir, append(args, "--out", "direct")...)
-	c.succeed(t, dir, append(args, "--out", "predicted", "--lanes", "2")...)
+	c.succeed(t, dir, append(args, "--out", "predicted", "--readers", "2")...)
 	want, got := files(t, filepath.Join(dir, "direct")), files(t, filepath.Join(dir, "predicted"))
 	delete(want, "manifest.json") // names its own directory
 	delete(got, "manifest.json")
@@ -54,7 +54,7 @@ func predictsTheSame(t *testing.T, c remote, dir, model string, data []string) {
 	}
 }
 
-// evaluatesTheSame checks that the scores of a model are those of the direct runner.
+// evaluatesTheSame checks that the scores of a model equal the direct runner's.
 func evaluatesTheSame(t *testing.T, c remote, dir, model string, data []string) {
 	args := append([]string{"evaluate", "--model", model, "--json"}, data...)
 	// The directory that workers share: a job that makes none names one.
@@ -96,7 +96,7 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 	for _, name := range names {
 		t.Run("train "+name, func(t *testing.T) {
 			must(t, dir, append([]string{"train", "--model", name}, trainings[name]...)...)
-			c.succeed(t, dir, append([]string{"train", "--model", name + " of workers", "--lanes", "3"}, trainings[name]...)...)
+			c.succeed(t, dir, append([]string{"train", "--model", name + " of workers", "--readers", "3"}, trainings[name]...)...)
 			same(t, name, files(t, in(name)), files(t, in(name+" of workers")))
 		})
 	}
@@ -165,7 +165,7 @@ func (c *cluster) fails(t *testing.T, dir string, code int, text string, args []
 		t.Errorf("exit codes %d and %d, want %d\n%s\n%s", direct.code, remote.code, code, direct.stderr, remote.stderr)
 	}
 	// Which of several parts is the first to fail is the runner's choice, and a
-	// worker has another number of lanes.
+	// worker has another number of readers.
 	said := func(r result) string {
 		text := regexp.MustCompile(`part-\w+`).ReplaceAllString(r.stderr, "part")
 		return regexp.MustCompile(`(?m)^training on .*\n`).ReplaceAllString(text, "")

@@ -88,7 +88,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 			[]string{"--max_bad_fraction must be between 0 and 1 (have 1.5)"}},
 		{"bad fraction NaN", train, []string{"--max_bad_fraction", "NaN"},
 			[]string{"--max_bad_fraction must be between 0 and 1 (have NaN)"}},
-		{"lanes", train, []string{"--lanes", "2"}, []string{"--lanes: the direct runner has one reader"}},
+		{"readers", train, []string{"--readers", "2"}, []string{"--readers: the direct runner has one reader"}},
 		{"negative threads", train, []string{"--threads", "-1"},
 			[]string{"--threads must be 0 (chosen by bochner) or more (have -1)"}},
 		{"unknown key", train, []string{"--config", "unknown.yaml"},

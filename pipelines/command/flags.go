@@ -71,9 +71,21 @@ func showOnly(cmd *cobra.Command, names string) {
 
 // showAlso has --help of a command show these flags, too.
 func showAlso(cmd *cobra.Command, names string) {
-	for _, name := range strings.Fields(names) {
+	for _, name := range flagNames(cmd, names) {
 		optionOf(cmd.Flags().Lookup(name)).Common = true
 	}
+}
+
+// flagNames returns the words of a list. It panics if the command has no flag with the name of a word: a flag
+// was renamed, but not in the list.
+func flagNames(cmd *cobra.Command, list string) []string {
+	names := strings.Fields(list)
+	for _, name := range names {
+		if cmd.Flags().Lookup(name) == nil {
+			panic(fmt.Sprintf("%s has no flag --%s", cmd.Name(), name))
+		}
+	}
+	return names
 }
 
 // refuse returns an error with the reason why if one of the named flags is given.

@@ -31,7 +31,7 @@ var foreignFlags = map[string]struct{ Flag, Note string }{
 	"n_jobs":           {"threads", ""},
 	"jobs":             {"threads", ""},
 	"nthread":          {"threads", ""},
-	"workers":          {"lanes", ""},
+	"workers":          {"readers", ""},
 	"random_state":     {"seed", ""},
 	"random_seed":      {"seed", ""},
 	"sigma":            {"width", "width is σ of exp(-‖x-z‖²/2σ²)"},

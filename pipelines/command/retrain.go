@@ -15,16 +15,16 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// laterRoom is how far targets of later days may lie beyond the range of the first days, on either
+// laterMargin is how far targets of later days may lie beyond the range of the first days, on either
 // side, as a multiple of this range. The grid has 65,536 steps: over three ranges they are still
 // far finer than the errors of models.
-const laterRoom = 1
+const laterMargin = 1
 
 func retrainCommand() *cobra.Command {
 	var o pipelines.RetrainOptions
 	flags := newTrainingFlags(&o.Train)
 	cmd := newCommand("retrain", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
-		if err := refuse(cmd, notRetrained, "cannot be used with retrain"); err != nil {
+		if err := refuse(cmd, flagNames(cmd, notRetrained), "cannot be used with retrain"); err != nil {
 			return nil, err
 		}
 		r := o
@@ -38,27 +38,27 @@ func retrainCommand() *cobra.Command {
 			return nil, exit.Usage("--data: give one pattern of the files of a day, such as 'data/dt=YYYY-MM-DD/*'")
 		}
 		if !cmd.Flags().Changed("target_room") && r.Train.Iterative() == nil {
-			r.Train.Room = laterRoom
+			r.Train.Room = laterMargin
 		}
 		r.Data, r.Settings, r.Command, r.Log = o.Train.Data.Data[0], recipeSettings(cmd), retrainCommandLine(cmd), o.Train.Job.Log
 		return pipelines.Retrain(cmd.Context(), r)
 	}, flags.flags()...)
 	fs := cmd.Flags()
-	for _, name := range notRetrained {
+	for _, name := range flagNames(cmd, notRetrained) {
 		fs.Lookup(name).Hidden = true
 	}
 	room := fs.Lookup("target_room")
 	room.Usage = "For a regression: how far the grid of targets reaches beyond those of the days from which the recipe " +
 		"is drawn, on either side, as a multiple of their range. A later day with targets beyond the grid is refused."
-	room.DefValue = strconv.Itoa(laterRoom)
+	room.DefValue = strconv.Itoa(laterMargin)
 	fs.Lookup("data").Usage = "Files of a day: a pattern with YYYY, MM and DD, such as 'data/dt=YYYY-MM-DD/*'."
 	showOnly(cmd, "models data label day sums_dir keep_sums window held_out gate paired_gate max_drift redraw kernel "+
 		"features width seed lambda max_bad_fraction runner config json")
 	return cmd
 }
 
-// notRetrained are flags of jobs that retrain does not take: it resumes its jobs by itself.
-var notRetrained = []string{"work", "resume"}
+// notRetrained lists the flags of jobs that retrain does not take: it resumes its jobs by itself.
+const notRetrained = "work resume"
 
 // parseDay returns the day that a text such as today names. Retrain checks the format of dates.
 func parseDay(text string, now time.Time) (string, error) {
@@ -73,15 +73,16 @@ func parseDay(text string, now time.Time) (string, error) {
 	return text, nil
 }
 
-// outsideRecipe has the flags that do not change the recipe of a retraining.
-var outsideRecipe = strings.Fields("models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw by " +
-	"data config json quiet verbose report")
+// outsideRecipe lists the flags that do not change the recipe of a retraining.
+const outsideRecipe = "models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw who " +
+	"data config json quiet verbose report curve"
 
 // recipeSettings returns the flags that the recipe depends on, sorted, with their values.
 func recipeSettings(cmd *cobra.Command) string {
 	var words []string
+	outside := flagNames(cmd, outsideRecipe)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if title := titleOf(f); title != "Job" && title != otherGroup && !slices.Contains(outsideRecipe, f.Name) {
+		if title := titleOf(f); title != "Job" && title != otherGroup && !slices.Contains(outside, f.Name) {
 			words = append(words, fmt.Sprintf("--%s=%s", f.Name, f.Value))
 		}
 	})

@@ -41,8 +41,7 @@ func trainCommand() *cobra.Command {
 			}
 		}
 		if o.Recipe != "" {
-			free := strings.Fields("model lambda C calibrate threshold select folds timings report test")
-			if err := fixedByRecipe(cmd, free...); err != nil {
+			if err := fixedByRecipe(cmd, "model lambda C calibrate threshold select folds timings report test"); err != nil {
 				return nil, err
 			}
 		}
@@ -146,11 +145,11 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, er
 }
 
 // fixedByRecipe refuses flags whose values the recipe determines: all except the flags of sum and
-// the free ones.
-func fixedByRecipe(cmd *cobra.Command, free ...string) (err error) {
+// those listed.
+func fixedByRecipe(cmd *cobra.Command, list string) (err error) {
 	var sum pipelines.SumOptions
 	sum.Data.Formats = dataset.NewOptions()
-	free = append(free, namesOf(&sum, &jobFlags{}, &printFlags{})...)
+	free := append(flagNames(cmd, list), namesOf(&sum, &jobFlags{}, &printFlags{})...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if name := optionOf(f).Name; name != "" && !slices.Contains(free, name) && err == nil {
 			err = exit.Usage("--%s cannot be used with --recipe, which decides it: leave out one of the two", name)
@@ -159,8 +158,8 @@ func fixedByRecipe(cmd *cobra.Command, free ...string) (err error) {
 	return err
 }
 
-// unrecorded has flags that do not change the weights of a model, besides the flags of jobs.
-var unrecorded = strings.Fields("model report curve")
+// unrecorded lists the flags that do not change the weights of a model, besides the flags of jobs.
+const unrecorded = "model report curve"
 
 // trainCommandLine returns a command that trains the same model, with flags sorted by name. File
 // names lack their directories, so that the result does not depend on where the files are.
@@ -170,7 +169,7 @@ func trainCommandLine(cmd *cobra.Command, fromStdin bool) string {
 	slices.SortFunc(flags, func(a, b *pflag.Flag) int { return strings.Compare(a.Name, b.Name) })
 	words := []string{cmd.CommandPath()}
 	for _, f := range flags {
-		if title := titleOf(f); title == "Job" || title == otherGroup || slices.Contains(unrecorded, f.Name) {
+		if title := titleOf(f); title == "Job" || title == otherGroup || slices.Contains(flagNames(cmd, unrecorded), f.Name) {
 			continue
 		}
 		o := optionOf(f)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The settings of a retraining are those of its configuration, too: another one is another retraining.
+// Settings of a retraining include the flags of a configuration file, but not who retrains or where
+// a curve is drawn.
 func TestFlagsOfAConfigurationAreSettings(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(name, []byte("label: y\ncolumns: [a, b]\nfeatures: 64\n"), 0o666); err != nil {
@@ -15,7 +16,7 @@ func TestFlagsOfAConfigurationAreSettings(t *testing.T) {
 	}
 	cmd := retrainCommand()
 	cmd.SetContext(t.Context())
-	if err := cmd.ParseFlags([]string{"--config", name, "--seed", "2"}); err != nil {
+	if err := cmd.ParseFlags([]string{"--config", name, "--seed", "2", "--who", "x", "--curve", "c.svg"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := readConfig(cmd); err != nil {

@@ -12,22 +12,22 @@ import (
 
 func init() { engine.Register(loud{}) }
 
-// loud is a runner that tells when pipelines begin and end, and has Beam's direct runner
-// do the work.
+// loud is a runner that prints when pipelines begin and end, and passes the work to Beam's
+// direct runner.
 type loud struct{}
 
-// About says that workers are goroutines of this process, one lane at a time.
-func (loud) About() engine.About { return engine.About{Name: "loud", Lanes: 1, InProcess: true} }
+// About says that workers are goroutines of this process, one reader at a time.
+func (loud) About() engine.About { return engine.About{Name: "loud", Readers: 1, InProcess: true} }
 
 // Validate refuses options that do not fit, before anything is read.
 func (loud) Validate(e engine.Engine) error {
-	if e.Lanes > 1 {
-		return fmt.Errorf("the loud runner has one lane")
+	if e.Readers > 1 {
+		return fmt.Errorf("the loud runner has one reader")
 	}
 	return nil
 }
 
-// Ready is where a runner looks whether its server answers.
+// Ready checks whether the server of a runner answers.
 func (loud) Ready(context.Context, engine.Engine) error { return nil }
 
 // Run runs a pipeline to its end.

@@ -25,17 +25,17 @@ import (
 // Engine says where and how pipelines run.
 type Engine struct {
 	Runner  string `flag:"runner,common" default:"direct" placeholder:"NAME" help:"Apache Beam runner: direct (this process), universal or flink (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner."`
-	Lanes   int    `flag:"lanes" help:"Number of parallel readers; 0 chooses for the runner. Does not change results."`
+	Readers int    `flag:"readers" help:"Number of parallel readers; 0 chooses for the runner. Does not change results."`
 	Threads int    `flag:"threads" help:"Threads that each parallel reader uses for linear algebra; 0 chooses for the runner. Does not change results."`
 	Verbose bool   `flag:"verbose" help:"Print the log of Beam."`
 
 	SolveThreads int // Threads as the user set it, before WithDefaults
 
-	// Checkpoint is the least time between two checkpoints of a lane, which is a parallel reader. 0 is
+	// Checkpoint is the least time between two checkpoints of a reader. 0 is
 	// a minute; a negative time stores a checkpoint after every shard.
 	Checkpoint time.Duration `flag:"checkpoint,hidden" help:"Shortest time between two checkpoints of a parallel reader; 0 is a minute, a negative time is after every shard. Does not change results."`
 
-	// WorkerBytes is the memory in bytes that a worker with one lane may take. It determines the
+	// WorkerBytes is the memory in bytes that a worker with one reader may take. It determines the
 	// number of stripes into which sums are split. 0 is the machine's memory if workers are in this
 	// process, and no limit elsewhere.
 	WorkerBytes int64 `flag:"worker_bytes" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Larger sums, or rows that are stored instead of them, are split into stripes, and the data is read once for each stripe. 0 is the memory of the machine in one process, and no limit elsewhere. Does not change results."`
@@ -60,8 +60,8 @@ func (e Engine) About() About {
 // InProcess reports whether the runner always has its workers in this process.
 func (e Engine) InProcess() bool { return e.About().InProcess }
 
-// LocalWorkers reports whether the workers of this run are in this process. Those of a job server
-// are with Beam's loopback environment.
+// LocalWorkers reports whether the workers of this run are in this process. On a job server they
+// are if Beam's environment is loopback.
 func (e Engine) LocalWorkers() bool { return e.InProcess() || jobopts.IsLoopback() }
 
 // WithDefaults returns the engine with defaults for fields that are zero.
@@ -71,12 +71,12 @@ func (e Engine) WithDefaults() Engine {
 	about, cores := e.About(), runtime.GOMAXPROCS(0)
 	switch {
 	case about.Serial:
-		e.Lanes = 1
+		e.Readers = 1
 		e.Threads = cmp.Or(e.Threads, cores)
-	case e.Lanes == 0 && about.InProcess:
-		e.Lanes = max(1, min(cores, about.Lanes))
-	case e.Lanes == 0:
-		e.Lanes = max(1, about.Lanes)
+	case e.Readers == 0 && about.InProcess:
+		e.Readers = max(1, min(cores, about.Readers))
+	case e.Readers == 0:
+		e.Readers = max(1, about.Readers)
 	}
 	e.Threads = cmp.Or(e.Threads, 1)
 	return e
@@ -99,7 +99,7 @@ func (e Engine) Validate() error {
 	for _, n := range []struct {
 		flag  string
 		value int64
-	}{{"lanes", int64(e.Lanes)}, {"threads", int64(e.Threads)}, {"worker_bytes", int64(e.WorkerBytes)}} {
+	}{{"readers", int64(e.Readers)}, {"threads", int64(e.Threads)}, {"worker_bytes", int64(e.WorkerBytes)}} {
 		if n.value < 0 {
 			return exit.Usage("--%s must be 0 (chosen by bochner) or more (have %d)", n.flag, n.value)
 		}

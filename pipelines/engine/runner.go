@@ -34,14 +34,14 @@ type Runner interface {
 
 // About has the properties of a runner that jobs need.
 type About struct {
-	Name  string // value of Engine.Runner
-	Lanes int    // default number of parallel readers
+	Name    string // value of Engine.Runner
+	Readers int    // default number of parallel readers
 	// InProcess tells that the workers are goroutines of this process.
 	InProcess bool
-	// Serial tells that one goroutine processes lane after lane. Linear algebra then uses all cores,
-	// and more than one lane is useless.
+	// Serial tells that one goroutine processes reader after reader. Linear algebra then uses all cores,
+	// and more than one reader is useless.
 	Serial bool
-	// Spread tells that lanes are shuffled to the workers: see transforms.Scan.
+	// Spread tells that readers are shuffled to the workers: see transforms.Scan.
 	Spread bool
 	// Machines tells that the runner starts machines for each job. They cannot read files of this machine.
 	Machines bool
@@ -80,15 +80,15 @@ func listOrder(name string) int {
 
 // Local is a runner whose workers are goroutines of this process.
 type Local struct {
-	Name  string
-	Lanes int // default number of lanes, which run at the same time
+	Name    string
+	Readers int // default number of readers, which run at the same time
 	// Beam runs a pipeline. It may ignore the end of the context, because the files of
 	// pipelines appear complete or not at all.
 	Beam func(context.Context, *beam.Pipeline) error
 }
 
 // About implements Runner.
-func (l Local) About() About { return About{Name: l.Name, Lanes: l.Lanes, InProcess: true} }
+func (l Local) About() About { return About{Name: l.Name, Readers: l.Readers, InProcess: true} }
 
 // Validate implements Runner.
 func (l Local) Validate(Engine) error { return nil }
@@ -167,11 +167,11 @@ func init() { Register(direct{}) }
 
 type direct struct{}
 
-func (direct) About() About { return About{Name: Direct, Lanes: 1, InProcess: true, Serial: true} }
+func (direct) About() About { return About{Name: Direct, Readers: 1, InProcess: true, Serial: true} }
 
 func (direct) Validate(e Engine) error {
-	if e.Lanes > 1 {
-		return exit.Usage("--lanes: the direct runner has one reader; use --threads")
+	if e.Readers > 1 {
+		return exit.Usage("--readers: the direct runner has one reader; use --threads")
 	}
 	return nil
 }

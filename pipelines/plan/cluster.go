@@ -27,15 +27,15 @@ type Cluster struct {
 	Hours  float64 `json:"cpu_hours"` // CPU hours of all machines, from start to end
 	Rates  Rates   `json:"assumed"`
 	memory spec.Memory
-	saves  int64 // number of times that a lane stores its sums before they are complete
+	saves  int64 // number of times that a reader stores its sums before they are complete
 }
 
 // ClusterUse says how a job uses the machines of a cluster.
 type ClusterUse struct {
 	Workers int `json:"workers"`
-	Threads int `json:"threads_worker"` // lanes that run at the same time on a worker
-	Lanes   int `json:"lanes"`
-	Algebra int `json:"threads_lane"` // threads for linear algebra in each lane
+	Threads int `json:"threads_worker"` // readers that run at the same time on a worker
+	Readers int `json:"readers"`
+	Algebra int `json:"threads_reader"` // threads for linear algebra in each reader
 	// WorkerBytes is the option worker_bytes that determines the number of stripes; 0 for one stripe.
 	WorkerBytes int64 `json:"worker_bytes,omitempty"`
 }
@@ -45,7 +45,7 @@ type Times struct {
 	Start  float64 `json:"seconds_start"`            // starting pipelines
 	Read   float64 `json:"seconds_read"`             // reading the data, in all passes
 	Fold   float64 `json:"seconds_fold"`             // mapping and summing
-	Store  float64 `json:"seconds_store,omitempty"`  // storing and merging the sums of lanes
+	Store  float64 `json:"seconds_store,omitempty"`  // storing and merging the sums of readers
 	Search float64 `json:"seconds_search,omitempty"` // feature learning
 	Solve  float64 `json:"seconds_solve"`            // solving on one worker, or computing the next states
 }
@@ -58,7 +58,7 @@ type Rates struct {
 	Map   float64 `json:"map_flops"`             // floating-point operations per second
 	Gram  float64 `json:"gram_multiply_adds"`    // multiply-adds of 8-bit features per second
 	Solve float64 `json:"solve_flops"`
-	Store float64 `json:"store_bytes_per_second"` // bytes of results that a lane stores or a worker reads per second
+	Store float64 `json:"store_bytes_per_second"` // bytes of results that a reader stores or a worker reads per second
 	Start float64 `json:"pipeline_start_seconds"` // until workers run
 }
 
@@ -77,9 +77,9 @@ const planSeconds = 900
 // and their coefficients.
 const angleFlops = 150
 
-// maxPlanLanes is the largest number of lanes in a plan, because the graph and the shuffled data grow with each
-// lane.
-const maxPlanLanes = 256
+// maxPlanReaders is the largest number of readers in a plan, because the graph and the shuffled data grow with each
+// reader.
+const maxPlanReaders = 256
 
 // diskGB is the disk size of a worker, for the program, its logs and the system. Shuffled data is in the
 // service, state in the work directory.
@@ -95,7 +95,7 @@ type work struct {
 	players      int     // number of readers that can share feature learning
 	solve        float64 // operations of the solve, on one worker
 	states       float64 // bytes that one worker reads to compute the states of the rounds
-	stored, runs float64 // bytes of the sums of a lane, and the number of runs that are merged
+	stored, runs float64 // bytes of the sums of a reader, and the number of runs that are merged
 	pause        float64 // least seconds between two checkpoints
 	fold         float64 // share of the reading that is for sums
 }
@@ -117,14 +117,14 @@ func (p *Plan) solution(o training.Options, f spec.Facts, d *dataset.Dataset) so
 	s, own := solution{shards: p.Shards}, len(d.Shards(job.ShardBytes)) // the shards of rounds
 	if o.Iterative() != nil {
 		all := o
-		all.Job.Engine.Lanes = own
+		all.Job.Engine.Readers = own
 		s.shards = all.Spread(own).Iterative().Common().Partitions
 	}
 	s.needs = func(e engine.Engine) (spec.Memory, work) {
 		o := o
 		o.Job.Engine = e
 		o = o.Spread(own)
-		m := o.Memory(f, e, e.Lanes)
+		m := o.Memory(f, e, e.Readers)
 		w := p.work(m, o.Iterative(), o.Planned(f).Judge == ridge.JudgeFirst)
 		w.pause = float64(max(m.Stripes, 1)) * cmp.Or(e.Checkpoint, transforms.CheckpointInterval).Seconds()
 		return m, w
@@ -210,19 +210,19 @@ func (s solution) cheapest(e engine.Engine) *Cluster {
 	}
 	if best.Machine == "" {
 		e = e.WithDefaults()
-		best.Lanes = min(e.Lanes, max(1, s.shards))
+		best.Readers = min(e.Readers, max(1, s.shards))
 		best.memory, _ = s.needs(e)
 	}
 	return best
 }
 
-// fit plans a solution on machines of a type, with as many lanes on each as fit into its memory. It returns
+// fit plans a solution on machines of a type, with as many readers on each as fit into its memory. It returns
 // false if none fits.
 func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 	usable := machine.Memory*85/100 - 1<<30 // the system and Beam take the rest
 	for n := max(1, machine.CPUs/machine.Algebra); n > 0; n /= 2 {
 		c, given := machine, e
-		given.Threads, given.Lanes = c.Algebra, cmp.Or(e.Lanes, e.About().Lanes)
+		given.Threads, given.Readers = c.Algebra, cmp.Or(e.Readers, e.About().Readers)
 		if e.WorkerBytes == 0 {
 			given.WorkerBytes = usable/int64(n) + job.ProgramBytes + job.SlackBytes
 		}
@@ -231,19 +231,19 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 			c.Rates.Start = clusterStart
 		}
 		_, w := s.needs(given)
-		lanes := cmp.Or(e.Lanes, n)
+		readers := cmp.Or(e.Readers, n)
 		if w.maps == 0 {
-			lanes = given.Lanes
+			readers = given.Readers
 		}
-		c.share(s, w, lanes, e.Lanes > 0)
-		given.Lanes = c.Lanes
+		c.share(s, w, readers, e.Readers > 0)
+		given.Readers = c.Readers
 		c.memory, w = s.needs(given)
-		c.share(s, w, c.Lanes, true)
-		c.Threads = min(n, c.Lanes)
+		c.share(s, w, c.Readers, true)
+		c.Threads = min(n, c.Readers)
 		if c.memory.Worker > usable/int64(c.Threads) || c.memory.Solve > usable || e.WorkerBytes == 0 && c.memory.Least > 0 {
 			continue
 		}
-		c.Workers = (c.Lanes + c.Threads - 1) / c.Threads
+		c.Workers = (c.Readers + c.Threads - 1) / c.Threads
 		c.Hours = c.seconds() / 3600 * float64(c.Workers*c.CPUs)
 		if c.memory.Stripes > 1 {
 			c.WorkerBytes = given.WorkerBytes
@@ -253,38 +253,38 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 	return nil, false
 }
 
-// share sets the number of lanes and the times. lanes is the number if given is true. Otherwise it takes the
-// least multiple of lanes with which the parallel part takes at most planSeconds, or no longer than the rest.
-// There are at most as many lanes as shards. Without rows there are no times.
-func (c *Cluster) share(s solution, w work, lanes int, given bool) {
+// share sets the number of readers and the times. readers is the number if given is true. Otherwise it takes the
+// least multiple of readers with which the parallel part takes at most planSeconds, or no longer than the rest.
+// There are at most as many readers as shards. Without rows there are no times.
+func (c *Cluster) share(s solution, w work, readers int, given bool) {
 	read, threads := w.read/c.Rates.Read, float64(c.Algebra)
 	fold, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads
 	start, solve := float64(w.pipelines)*c.Rates.Start, w.solve/(c.Rates.Solve*float64(c.CPUs))
 	if !given && w.maps > 0 {
-		needed := int(min((read+fold+search)/max(planSeconds, start+solve), maxPlanLanes-1)) + 1
-		lanes = min((needed+lanes-1)/lanes*lanes, maxPlanLanes)
+		needed := int(min((read+fold+search)/max(planSeconds, start+solve), maxPlanReaders-1)) + 1
+		readers = min((needed+readers-1)/readers*readers, maxPlanReaders)
 	}
 	shards := max(1, s.shards)
-	c.Lanes = min(lanes, shards)
+	c.Readers = min(readers, shards)
 	if w.maps == 0 {
 		return
 	}
-	each := float64((shards+c.Lanes-1)/c.Lanes) / float64(shards)
+	each := float64((shards+c.Readers-1)/c.Readers) / float64(shards)
 	c.Read, c.Fold, c.Search = read*each, fold*each, search*max(each, 1/float64(max(w.players, 1)))
 	c.Start, c.Solve = start, solve+w.states/c.Rates.Store
 	c.store(w)
 }
 
-// store sets the time in which lanes store and merge their sums, and the solve reads them. Checkpoints take at
-// most a twentieth of the time of a lane.
+// store sets the time in which readers store and merge their sums, and the solve reads them. Checkpoints take at
+// most a twentieth of the time of a reader.
 func (c *Cluster) store(w work) {
 	if w.stored == 0 {
 		return
 	}
 	once, merge := w.stored/c.Rates.Store, 0.0
 	c.saves = int64((c.Fold + c.Read*w.fold) / max(w.pause, 20*once))
-	if c.Lanes > 1 {
-		merge = max(1, float64(c.Lanes)/w.runs)
+	if c.Readers > 1 {
+		merge = max(1, float64(c.Readers)/w.runs)
 	}
 	c.Store = once * (1 + float64(c.saves) + merge + 1/float64(c.CPUs))
 }
@@ -301,8 +301,8 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 		fmt.Fprintf(w, "cluster   no machine of up to 64 CPUs has enough memory: use fewer --features or --folds\n")
 		return
 	}
-	flags := fmt.Sprintf("--lanes %d", c.Lanes)
-	on := report.Counted(c.Threads, "lane") + " on each"
+	flags := fmt.Sprintf("--readers %d", c.Readers)
+	on := report.Counted(c.Threads, "reader") + " on each"
 	if c.Algebra > 1 {
 		on += fmt.Sprintf(" with %d threads", c.Algebra)
 		flags += fmt.Sprintf(" --threads %d", c.Algebra)
@@ -337,6 +337,6 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 		store, solve, report.Minutes(c.Solve))
 	fmt.Fprintf(w,
 		"          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, sums %.0f G products/s,\n"+
-			"          a lane stores %.0f MB/s, and a pipeline starts in %.0f s\n",
+			"          a reader stores %.0f MB/s, and a pipeline starts in %.0f s\n",
 		c.Rates.Read/1e6, c.Rates.Map/1e9, c.Rates.Solve/1e9, c.Rates.Gram/1e9, c.Rates.Store/1e6, c.Rates.Start)
 }

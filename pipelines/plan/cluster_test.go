@@ -22,7 +22,7 @@ func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 	return &Plan{
 		PlanData: PlanData{Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n,
 			Columns: d}, PlanModel: PlanModel{Outputs: 1, Features: features, Folds: 5, Lambdas: 8},
-		PlanWork: PlanWork{Passes: 2, Learner: "ridge", Jobs: 2, Lanes: 8}, estimate: estimate{sumsHeld: 5},
+		PlanWork: PlanWork{Passes: 2, Learner: "ridge", Jobs: 2, Readers: 8}, estimate: estimate{sumsHeld: 5},
 		Memory: spec.Memory{Worker: int64(worker * (1 << 30)),
 			Solve: int64(solve * (1 << 30))}, planNotes: planNotes{machines: true},
 	}
@@ -40,7 +40,7 @@ func (p *Plan) cluster(e engine.Engine) *Cluster {
 func TestPlannedMachinesAreLargeEnough(t *testing.T) {
 	for _, test := range []struct {
 		plan    *Plan
-		lanes   int
+		readers int
 		machine string
 		workers int
 	}{
@@ -53,13 +53,13 @@ func TestPlannedMachinesAreLargeEnough(t *testing.T) {
 		{aPlan(1e6, 100, 60_000, 60, 60), 8, "n2-highmem-64", 2},
 		{aPlan(1e6, 100, 200_000, 900, 900), 8, "", 0},
 	} {
-		c := test.plan.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: test.lanes})
+		c := test.plan.cluster(engine.Engine{Runner: engine.Dataflow, Readers: test.readers})
 		if c.Machine != test.machine || c.Workers != test.workers {
-			t.Errorf("%d lanes of %d bytes, %d to solve: %d of %s (%d lanes each, %d threads), want %d of %s",
-				c.Lanes, test.plan.Worker, test.plan.Solve, c.Workers, c.Machine, c.Threads, c.Algebra, test.workers, test.machine)
+			t.Errorf("%d readers of %d bytes, %d to solve: %d of %s (%d readers each, %d threads), want %d of %s",
+				c.Readers, test.plan.Worker, test.plan.Solve, c.Workers, c.Machine, c.Threads, c.Algebra, test.workers, test.machine)
 		}
 		if int64(c.Threads)*test.plan.Worker > c.Memory || c.Machine != "" && test.plan.Solve > c.Memory ||
-			c.Workers*c.Threads < c.Lanes && c.Machine != "" {
+			c.Workers*c.Threads < c.Readers && c.Machine != "" {
 			t.Errorf("%d bytes: %+v", test.plan.Worker, c)
 		}
 		if n := engine.VCPUs(c.Machine); n != c.CPUs {
@@ -68,10 +68,10 @@ func TestPlannedMachinesAreLargeEnough(t *testing.T) {
 	}
 }
 
-// Times are operations divided by rates, and shrink with the lanes.
+// Times are operations divided by rates, and shrink with the readers.
 func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
-	c := p.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: 16, Threads: 1})
+	c := p.cluster(engine.Engine{Runner: engine.Dataflow, Readers: 16, Threads: 1})
 	near := func(what string, got, want float64) {
 		if math.Abs(got-want) > 1e-3*want {
 			t.Errorf("%s takes %g s, want %g", what, got, want)
@@ -81,7 +81,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	near("read", c.Read, 2*900e9/40e6/16)
 	near("map and sums", c.Fold, 1e9*(1.2*4096*200/100e9+4096*4097/2/40e9)/16)
 	near("solve", c.Solve, 2*ridge.Work(ridge.Shape{Dim: 4096, Outputs: 1}, 1e9, 5, 8, false)/4)
-	// Intervals of few rows take a second factor, and those of many rows, or of classes, do not.
+	// Intervals of few rows take a second factor; intervals of many rows, or of classes, do not.
 	for _, x := range []struct {
 		rows                 int64
 		scaled, targets, two bool
@@ -92,15 +92,15 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 		if x.two {
 			want += ridge.Work(p.shape(), x.rows, 1, 1, false)
 		}
-		near("solve", p.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: 16, Threads: 1}).Solve, 2*want/4)
+		near("solve", p.cluster(engine.Engine{Runner: engine.Dataflow, Readers: 16, Threads: 1}).Solve, 2*want/4)
 	}
-	if double := p.cluster(engine.Engine{Runner: engine.Dataflow, Lanes: 32, Threads: 1}); double.Fold != c.Fold/2 ||
+	if double := p.cluster(engine.Engine{Runner: engine.Dataflow, Readers: 32, Threads: 1}); double.Fold != c.Fold/2 ||
 		double.Read != c.Read/2 || double.Solve != c.Solve {
-		t.Errorf("16 lanes %+v\n32 lanes %+v", c, double)
+		t.Errorf("16 readers %+v\n32 readers %+v", c, double)
 	}
-	// A billion rows get as many lanes as are of use.
-	if free := p.cluster(engine.Engine{Runner: engine.Dataflow}); free.Lanes*free.Algebra <= 64 ||
-		free.Lanes > maxPlanLanes || free.Read+free.Fold > 2*planSeconds {
+	// A billion rows get as many readers as are of use.
+	if free := p.cluster(engine.Engine{Runner: engine.Dataflow}); free.Readers*free.Algebra <= 64 ||
+		free.Readers > maxPlanReaders || free.Read+free.Fold > 2*planSeconds {
 		t.Errorf("%+v", free)
 	}
 	p.Rows = 0
@@ -118,8 +118,8 @@ func TestPlansForClustersListFlags(t *testing.T) {
 	o.Job.Engine.Runner = engine.Dataflow // neither project nor bucket: it is a plan
 	got := jobtest.Text(t, plan(t, o))
 	for _, words := range []string{
-		"1 file of csv", "in 1 shard\n", "of 2 numbers", "in each of 1 lane,", "1 worker n2-standard-4", "1 lane on each",
-		"--lanes 1 --machine_type n2-standard-4 --num_workers 1 --number_of_worker_harness_threads 1 --disk_size_gb 30",
+		"1 file of csv", "in 1 shard\n", "of 2 numbers", "in each of 1 reader,", "1 worker n2-standard-4", "1 reader on each",
+		"--readers 1 --machine_type n2-standard-4 --num_workers 1 --number_of_worker_harness_threads 1 --disk_size_gb 30",
 		"time      about 12 min", "if a CPU reads 40 MB/s",
 	} {
 		if !strings.Contains(got, words) {
@@ -127,7 +127,7 @@ func TestPlansForClustersListFlags(t *testing.T) {
 		}
 	}
 	o.Job.Engine.Runner = "universal"
-	if got := jobtest.Text(t, plan(t, o)); !strings.Contains(got, "flags     --lanes 1\n") ||
+	if got := jobtest.Text(t, plan(t, o)); !strings.Contains(got, "flags     --readers 1\n") ||
 		!strings.Contains(got, "starts in 10 s") {
 		t.Error(got)
 	}
@@ -143,7 +143,7 @@ func TestPlansForClustersListFlags(t *testing.T) {
 	}
 }
 
-// large is a billion rows of 100 numbers, whose memory is that of the training o.
+// large returns the plan of a billion rows of 100 numbers, with the memory of the training run o.
 func large(o training.Options, features int) (*Plan, solution) {
 	o = o.WithDefaults()
 	p := aPlan(1e9, 100, features, 0, 0)
@@ -151,12 +151,12 @@ func large(o training.Options, features int) (*Plan, solution) {
 	f := spec.Facts{Rows: p.Rows, RowFacts: spec.RowFacts{Dim: p.Columns, Scaled: p.Columns, Values: 100},
 		Features: p.Features, Outputs: 2}
 	return p, solution{shards: p.Shards, needs: func(e engine.Engine) (spec.Memory, work) {
-		m := o.Memory(f, e, e.Lanes)
+		m := o.Memory(f, e, e.Readers)
 		return m, p.work(m, nil, false)
 	}}
 }
 
-// Of many features a lane holds stripes of the sums, or has several threads, where its machine
+// Of many features a reader holds stripes of the sums, or has several threads, where its machine
 // would otherwise have idle CPUs.
 func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 	for _, features := range []int{20_000, 32_768, 65_536} {
@@ -167,26 +167,26 @@ func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 		if c.Machine == "" || c.Hours > 1.25*least || c.Threads*c.Algebra != c.CPUs {
 			t.Errorf("%d features: %.0f CPU hours, of which the products take %.0f: %+v", features, c.Hours, least, c)
 		}
-		e.Lanes, e.Threads, e.WorkerBytes = c.Lanes, c.Algebra, c.WorkerBytes
+		e.Readers, e.Threads, e.WorkerBytes = c.Readers, c.Algebra, c.WorkerBytes
 		if same := s.cheapest(e); same.Hours > 1.01*c.Hours || same.memory.Stripes != c.memory.Stripes {
 			t.Errorf("what is advised has another plan:\n%+v\n%+v", c, same)
 		}
 		for _, bytes := range []int64{8e9, 30e9} {
 			if one := s.cheapest(engine.Engine{Runner: engine.Dataflow, Threads: 1, WorkerBytes: bytes}); one.Machine != "" &&
 				one.cost() < 0.99*c.cost() {
-				t.Errorf("%d features are cheaper with %d bytes in each lane:\n%+v\n%+v", features, bytes, one, c)
+				t.Errorf("%d features are cheaper with %d bytes in each reader:\n%+v\n%+v", features, bytes, one, c)
 			}
 		}
 	}
 }
 
-// Lanes of which few fit have several threads, so that no CPU is idle.
-func TestLanesOfMuchMemoryHaveThreads(t *testing.T) {
+// Readers of which few fit have several threads, so that no CPU is idle.
+func TestReadersOfMuchMemoryHaveThreads(t *testing.T) {
 	p := aPlan(1e9, 100, 60_000, 60, 60)
 	c, one := p.cluster(engine.Engine{Runner: engine.Dataflow}), p.cluster(engine.Engine{Runner: engine.Dataflow,
 		Threads: 1})
 	if c.Threads*c.Algebra < c.CPUs || c.cost() > one.cost()/4 {
-		t.Errorf("%+v\nis not a quarter of the cost of lanes with a thread each\n%+v", c, one)
+		t.Errorf("%+v\nis not a quarter of the cost of readers with a thread each\n%+v", c, one)
 	}
 }
 
@@ -194,8 +194,8 @@ func TestLanesOfMuchMemoryHaveThreads(t *testing.T) {
 // more than 200 objects a second.
 func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 	p, s := large(training.Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
-	c := s.cheapest(engine.Engine{Runner: engine.Dataflow, Lanes: 400, Threads: 1})
-	p.Cluster, p.Memory, p.Lanes = c, c.memory, c.Lanes
+	c := s.cheapest(engine.Engine{Runner: engine.Dataflow, Readers: 400, Threads: 1})
+	p.Cluster, p.Memory, p.Readers = c, c.memory, c.Readers
 	once := 5 * float64(p.shape().Bytes()) / 100e6
 	if all := 400 * once * 100e6; math.Abs(all-831e9) > 0.05*831e9 {
 		t.Errorf("readers store %g bytes", all)
@@ -216,7 +216,7 @@ func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
 	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
-	o.Job.Engine.Runner, o.Job.Engine.Lanes, o.Job.Engine.Threads, o.Lambda.Path = engine.Dataflow, 400, 1, []float64{1e-4}
+	o.Job.Engine.Runner, o.Job.Engine.Readers, o.Job.Engine.Threads, o.Lambda.Path = engine.Dataflow, 400, 1, []float64{1e-4}
 	of := func(name string, partitions int) (*Plan, *Cluster) {
 		o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Partitions = 100, partitions })
 		p := plan(t, o)
@@ -233,7 +233,7 @@ func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	if _, c := of("svm", 400); math.Abs(c.Fold-shared.Fold-steps) > 1e-6*steps {
 		t.Errorf("steps take %g s, want %g", c.Fold-shared.Fold, steps)
 	}
-	if one.Parts != 1 || many.Parts != 400 || alone.Lanes != 1 || shared.Lanes != 400 ||
+	if one.Parts != 1 || many.Parts != 400 || alone.Readers != 1 || shared.Readers != 400 ||
 		math.Abs(alone.Fold-400*shared.Fold) > 1e-6*alone.Fold {
 		t.Errorf("%d and %d partitions:\n%+v\n%+v", one.Parts, many.Parts, alone, shared)
 	}

@@ -15,31 +15,31 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// What is stored is of the lanes that the plan itself advises.
-func TestThePlannedSumsAreOfThePlansLanes(t *testing.T) {
+// What is stored is of the readers that the plan itself advises.
+func TestThePlannedSumsAreOfThePlansReaders(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
-	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.Lanes*c.Algebra <= 64 {
+	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.Readers*c.Algebra <= 64 {
 		t.Fatalf("%+v", c)
 	}
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
 	o := training.Options{}
 	o.Data.Data, o.Data.Label = []string{name}, "y"
-	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Lanes = 1000, engine.Dataflow, 3
-	// Of few rows, the rows are stored in place of sums: whatever the lanes, each once.
+	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Readers = 1000, engine.Dataflow, 3
+	// Of few rows, the rows are stored in place of sums: whatever the readers, each once.
 	if p := plan(t, o); p.Carried != 500*(2*4096+16) || p.Stored != 3*p.Carried ||
 		!strings.Contains(jobtest.Text(t, p), "rows      12.3 MB at most in files") {
 		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))
 	}
 	o.Kernel = &fourier.GaussianOptions{Features: 256}
 	three := plan(t, o)
-	o.Job.Engine.Lanes = 6
-	if six := plan(t, o); three.Cluster.Lanes != 3 || six.Cluster.Lanes != 6 || six.Stored != 2*three.Stored ||
+	o.Job.Engine.Readers = 6
+	if six := plan(t, o); three.Cluster.Readers != 3 || six.Cluster.Readers != 6 || six.Stored != 2*three.Stored ||
 		three.Stored == 0 {
 		t.Errorf("%+v\n%+v", three, six)
 	}
-	o.Job.Engine.Lanes = 0
-	if free := plan(t, o); free.Stored != int64(free.Cluster.Lanes)*three.Stored/3 {
-		t.Errorf("%d lanes: %d bytes, of three %d", free.Cluster.Lanes, free.Stored, three.Stored)
+	o.Job.Engine.Readers = 0
+	if free := plan(t, o); free.Stored != int64(free.Cluster.Readers)*three.Stored/3 {
+		t.Errorf("%d readers: %d bytes, of three %d", free.Cluster.Readers, free.Stored, three.Stored)
 	}
 }
 

@@ -56,7 +56,7 @@ type PlanData struct {
 // PlanWork describes the steps of the job.
 type PlanWork struct {
 	Passes  int    `json:"passes"` // over the data
-	Lanes   int    `json:"lanes"`
+	Readers int    `json:"readers"`
 	Learner string `json:"learner"`
 	Rounds  int    `json:"rounds,omitempty"`      // largest number for each λ, for an iterative learner
 	Parts   int    `json:"partitions,omitempty"`  // partitions of the rows, for an iterative learner
@@ -73,7 +73,7 @@ type estimate struct {
 	players  int     // partitions in these rounds
 	search   float64 // number of angles that feature learning computes
 	purposes string  // description of the passes
-	// sumsHeld is the number of sums that a lane holds.
+	// sumsHeld is the number of sums that a reader holds.
 	sumsHeld int
 	scaled   bool // intervals are scaled by leverage
 }
@@ -144,7 +144,7 @@ func planJob(ctx context.Context, o training.Options, components int) (*Plan, er
 		planNotes:    planNotes{machines: engine.About().Machines},
 		Refused:      tooWide(o, seen),
 	}
-	p.Lanes = max(1, min(engine.Lanes, p.Shards))
+	p.Readers = max(1, min(engine.Readers, p.Shards))
 	p.scaled = o.Intervals != spec.PlainIntervals && o.Intervals != spec.NoIntervals && components == 0
 	p.passes(o, d, seen)
 	p.resources(o, d, seen)
@@ -155,7 +155,7 @@ func planJob(ctx context.Context, o training.Options, components int) (*Plan, er
 func open(ctx context.Context, o training.Options, components int) (*dataset.Dataset, error) {
 	here := o
 	if o.Job.Engine.About().Machines {
-		here.Job.Engine.Runner, here.Job.Engine.Lanes = "", 0 // a plan needs neither project nor bucket
+		here.Job.Engine.Runner, here.Job.Engine.Readers = "", 0 // a plan needs neither project nor bucket
 	}
 	here.Model = cmp.Or(here.Model, "model") // and no model directory
 	if err := here.Validate(); err != nil {
@@ -166,7 +166,7 @@ func open(ctx context.Context, o training.Options, components int) (*dataset.Dat
 		return nil, err
 	}
 	if !d.Labeled && components == 0 {
-		return nil, prepare.Unlabeled(d)
+		return nil, prepare.UnlabeledError(d)
 	}
 	if err := o.CheckTargets(d); err != nil {
 		return nil, err
@@ -184,21 +184,21 @@ func (p *Plan) resources(o training.Options, d *dataset.Dataset, seen *preview) 
 	engine := o.Job.Engine.WithDefaults()
 	p.sumsHeld = o.Planned(seen.Facts).Folds
 	if engine.InProcess() {
-		p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
+		p.Memory = o.Memory(seen.Facts, engine, p.Readers)
 		var err error
 		if p.memoryNote, err = p.Memory.CheckMachine(o); err != nil {
 			p.memoryNote = err.Error() // a plan reports this, so it is no error
 		}
 	} else {
 		p.Cluster = p.solution(o, seen.Facts, d).cheapest(o.Job.Engine)
-		p.Memory, p.Lanes = p.Cluster.memory, max(1, p.Cluster.Lanes)
-		o.Job.Engine.Lanes = p.Lanes
+		p.Memory, p.Readers = p.Cluster.memory, max(1, p.Cluster.Readers)
+		o.Job.Engine.Readers = p.Readers
 	}
 	p.unbounded = p.Memory.ExceedsWorker(engine)
 	if p.Rounds > 0 {
 		p.Parts = o.Spread(len(d.Shards(job.ShardBytes))).Iterative().Common().Partitions
 	} else {
-		p.Stored, p.Shuffle = int64(p.Lanes)*int64(p.sumsHeld)*p.shape().Bytes(), p.lines()*lineBytes
+		p.Stored, p.Shuffle = int64(p.Readers)*int64(p.sumsHeld)*p.shape().Bytes(), p.lines()*lineBytes
 		if p.Carried > 0 {
 			p.Stored = 3 * p.Carried // the last two checkpoints, and all rows
 		}
@@ -215,19 +215,18 @@ func (p *Plan) shape() ridge.Shape {
 	return ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
 }
 
-// runs returns the number of runs of parts in the sums of a lane. A run is merged as a unit.
+// runs returns the number of runs of parts in the sums of a reader. A run is merged as a unit.
 func (p *Plan) runs() int64 { return int64(p.sumsHeld) * (1 + p.shape().Bytes()/ridge.MaxPartBytes) }
 
-// lines returns the number of elements that all lanes emit: runs of parts, or files of rows.
+// lines returns the number of elements that all readers emit: runs of parts, or files of rows.
 func (p *Plan) lines() int64 {
 	if p.Carried > 0 {
-		return min(p.Rows, int64(p.Lanes)*int64(p.sumsHeld)) + p.Carried/ridge.MaxPartBytes
+		return min(p.Rows, int64(p.Readers)*int64(p.sumsHeld)) + p.Carried/ridge.MaxPartBytes
 	}
-	return int64(p.Lanes) * p.runs()
+	return int64(p.Readers) * p.runs()
 }
 
-// objects returns the number of objects that a job writes into the work directory: its own, and those of passes
-// and fits.
+// objects returns the number of objects that a job, its passes and its fits write into the work directory.
 func (p *Plan) objects() int64 {
 	const job, pass, fit, round = 6, 3, 2, 2
 	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) +
@@ -240,10 +239,10 @@ func (p *Plan) objects() int64 {
 		return n
 	case p.Carried > 0:
 		return n + p.lines()
-	case p.Lanes > 1:
+	case p.Readers > 1:
 		n += p.runs() // merged runs
 	}
-	files := int64(p.Lanes) * int64(max(p.Stripes, 1))
+	files := int64(p.Readers) * int64(max(p.Stripes, 1))
 	if p.Cluster != nil {
 		files *= 1 + p.Cluster.saves
 	}

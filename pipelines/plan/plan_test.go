@@ -46,7 +46,7 @@ func planned(t *testing.T, lines int, features int) *Plan {
 func TestPlansMatchTraining(t *testing.T) {
 	p := planned(t, 2000, 512)
 	if p.Rows != 2000 || !p.Exact || !p.Whole || p.Outputs != 2 || p.Files != 1 || p.Columns != 2 || p.Format != "csv" ||
-		p.Passes != 3 || p.Lanes != 1 {
+		p.Passes != 3 || p.Readers != 1 {
 		t.Errorf("%+v", p)
 	}
 	if p.Lambdas != len(ridge.AutoLambda()) || p.Folds != 5 || p.Features != 512 {

@@ -42,7 +42,7 @@ type cluster struct {
 }
 
 func (*cluster) About() engine.About {
-	return engine.About{Name: "simulated", Lanes: 8,
+	return engine.About{Name: "simulated", Readers: 8,
 		Spread: true}
 }
 func (*cluster) Validate(engine.Engine) error               { return nil }
@@ -138,7 +138,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 			name := fmt.Sprintf("%s, %d readers", c.name, readers)
 			o := training.Options{Model: "gs://bucket/" + strings.ReplaceAll(name, " ", "-"), Search: tuning.NoSearch}
 			o.Data.Data, o.Data.Label = []string{dir + "/*.csv"}, "y"
-			o.Job.Engine.Runner, o.Job.Engine.Lanes = "simulated", readers
+			o.Job.Engine.Runner, o.Job.Engine.Readers = "simulated", readers
 			o.Kernel, o.Lambda.Path = &fourier.GaussianOptions{Features: c.features}, c.lambda
 			o.Learner = &ridge.Training{Grid: features.Bits8} // of another, the data may be summed again
 			if c.learner != "" {
@@ -185,8 +185,8 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 				near("bytes to read", planned.read, did.read)
 				near("products to sum", planned.sums, did.sums)
 				near("operations of maps", planned.maps, did.maps)
-				is, lanes := *p.Cluster, solution{shards: cmp.Or(p.Parts, files)}
-				is.share(lanes, did, readers, true)
+				is, shared := *p.Cluster, solution{shards: cmp.Or(p.Parts, files)}
+				is.share(shared, did, readers, true)
 				near("CPU hours", p.Cluster.Hours, is.seconds()/3600*float64(is.Workers*is.CPUs))
 				near("seconds after starts", p.Cluster.seconds()-p.Cluster.Start,
 					is.seconds()-is.Start) // starts are most of the time of small data

@@ -79,7 +79,7 @@ func (p *Plan) writeMemory(w io.Writer) {
 		where = "of the driver"
 	}
 	fmt.Fprintf(w, "memory    at most %s %s: %s in each of %s, %s to solve; %s\n",
-		report.Bytes(p.Peak), where, report.Bytes(p.Worker), report.Counted(p.Lanes, "lane"), report.Bytes(p.Solve), grows)
+		report.Bytes(p.Peak), where, report.Bytes(p.Worker), report.Counted(p.Readers, "reader"), report.Bytes(p.Solve), grows)
 	stored, striped := "sums", "sums"
 	if p.Memory.Carried > 0 {
 		stored, striped = "rows", "features"

@@ -13,12 +13,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// epoch is one lane's part of a round: it distributes the rows of its assignments to
+// epoch is one reader's part of a round: it distributes the rows of its assignments to
 // partitions, maps them, and gives them to the workers of the learner. As many partitions
 // run at the same time as there are threads; each sees its rows in order.
 type epoch struct {
 	pass   *Pass
-	lane   *transforms.Lane
+	reader *transforms.Reader
 	round  iterative.Round
 	number int // of the round
 	m      features.Map
@@ -51,7 +51,7 @@ func (e *epoch) inSlot(f func(*slot) error) error {
 	return f(s)
 }
 
-// epochReport reports on the rows of a lane.
+// epochReport reports on the rows of a reader.
 type epochReport struct {
 	Reports []dataset.Report `json:"reports,omitempty"` // none if nothing was read
 	Parts   []partitionRows  `json:"parts"`
@@ -164,7 +164,7 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment,
 	var hashes []uint64
 	turn := 0
 	for shard, source := range e.pass.Data.Ahead(ctx, h.Shards) {
-		report, err := e.lane.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(),
+		report, err := e.reader.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(),
 			func(at profile.FoldPlace, b *rows.Block) (err error) {
 				if k > 0 || augment || encoder != nil {
 					// Copies are counted before every shard of a cut that tiles the files.

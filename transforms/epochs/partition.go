@@ -135,7 +135,7 @@ func (p *partition) replay(ctx context.Context, worker iterative.Worker) error {
 			return p.learn(worker, iterative.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Weights: b.weights, HeldOut: b.heldOut,
 				Index: b.index})
 		})
-		p.epoch.lane.Add(transforms.RowsCached, int64(b.n))
+		p.epoch.reader.Add(transforms.RowsCached, int64(b.n))
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -198,7 +198,7 @@ func (p *partition) fold(worker iterative.Worker, b *batch, s *slot) error {
 		a.Images.Apply(s.x, x, n, func(i int) uint64 { return b.hash[i] }, e.number)
 		x, m = s.x, e.augmented
 	}
-	stop := e.lane.Clock(transforms.MapTime)
+	stop := e.reader.Clock(transforms.MapTime)
 	bytes := 4*int64(n)*int64(out+1) + 8*int64(len(b.weights))
 	if e.pass.Augment == nil && p.before == nil && e.cached.reserve(e.name, bytes, e.cacheBytes) {
 		k := &p.blocks[at]
@@ -215,7 +215,7 @@ func (p *partition) fold(worker iterative.Worker, b *batch, s *slot) error {
 }
 
 func (p *partition) learn(worker iterative.Worker, b iterative.Block) error {
-	defer p.epoch.lane.Clock(transforms.LearnTime)()
+	defer p.epoch.reader.Clock(transforms.LearnTime)()
 	return worker.Fold(b)
 }
 

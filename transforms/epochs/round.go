@@ -1,5 +1,5 @@
 // Package epochs runs iterative learners, such as sgd and svm, which read the rows many times. Rounds adds the
-// rounds to a pipeline. In each round, the lanes distribute their rows to partitions, and each partition has an
+// rounds to a pipeline. In each round, the readers distribute their rows to partitions, and each partition has an
 // iterative.Worker, which learns from blocks of features (type partition). One worker then combines the partial
 // results into the state of the next round. Processes cache features between rounds.
 package epochs
@@ -30,32 +30,32 @@ func init() {
 // StateFile(sc.Pass, first). Each round writes its report, and the state with which the
 // next one begins. A process caches up to cacheBytes bytes of features between rounds.
 //
-//	lanes → each lane's partitions → their partial results, as files → one worker makes the next state → lanes → …
+//	readers → each reader's partitions → their partial results, as files → one worker makes the next state → readers → …
 func Rounds(s beam.Scope, sc transforms.Scan, first, n int, cacheBytes int64) {
 	s = s.Scope("epochs.Rounds")
-	lanes := sc.Chains(s)
+	readers := sc.Chains(s)
 	for i := range n {
 		var reports []beam.PCollection
-		for _, lane := range lanes {
+		for _, reader := range readers {
 			reports = append(reports, beam.ParDo(s, &roundFn{Fn: transforms.Fn{Scan: sc}, Round: first + i,
-				CacheBytes: cacheBytes}, lane))
+				CacheBytes: cacheBytes}, reader))
 		}
 		grouped := beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, beam.Flatten(s, reports...)))
 		done := beam.ParDo(s, &updateFn{Fn: transforms.Fn{Scan: sc}, Round: first + i}, grouped)
 		if i == n-1 {
 			return
 		}
-		for k := range lanes {
-			// Grouping keeps a runner from running all lanes as one stage.
-			lanes[k] = sc.Begin(s, beam.ParDo(s, &nextFn{Lane: k}, beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, done))))
+		for k := range readers {
+			// Grouping keeps a runner from running all readers as one stage.
+			readers[k] = sc.Begin(s, beam.ParDo(s, &nextFn{Reader: k}, beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, done))))
 		}
 	}
 }
 
-// nextFn begins a lane of the next round.
-type nextFn struct{ Lane int }
+// nextFn begins a reader of the next round.
+type nextFn struct{ Reader int }
 
-func (f *nextFn) ProcessElement(int, func(*[]byte) bool) int { return f.Lane }
+func (f *nextFn) ProcessElement(int, func(*[]byte) bool) int { return f.Reader }
 
 type roundFn struct {
 	transforms.Fn
@@ -63,8 +63,8 @@ type roundFn struct {
 	CacheBytes int64 // largest number of bytes of cached features in a process
 }
 
-func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
-	return transforms.RunLane(ctx, f.Fn, lane, nil, func(l *transforms.Lane, p *Pass) error {
+func (f *roundFn) ProcessElement(ctx context.Context, reader int, emit func([]byte)) error {
+	return transforms.RunReader(ctx, f.Fn, reader, nil, func(l *transforms.Reader, p *Pass) error {
 		all, err := f.run(ctx, l, p)
 		if err != nil {
 			return err
@@ -77,8 +77,8 @@ func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte
 	})
 }
 
-// run processes the rows of the lane.
-func (f *roundFn) run(ctx context.Context, l *transforms.Lane, p *Pass) (epochReport, error) {
+// run processes the rows of the reader.
+func (f *roundFn) run(ctx context.Context, l *transforms.Reader, p *Pass) (epochReport, error) {
 	shared := transforms.Shared(f.Worker, newMemory)
 	round, err := shared.open(ctx, p, f.Scan.Pass, f.Round)
 	if err != nil {
@@ -95,7 +95,7 @@ func (f *roundFn) run(ctx context.Context, l *transforms.Lane, p *Pass) (epochRe
 		}
 	}
 	e := &epoch{
-		pass: p, lane: l, round: round, number: f.Round, m: m, augmented: augmented,
+		pass: p, reader: l, round: round, number: f.Round, m: m, augmented: augmented,
 		cached: &shared.cached, name: p.featuresName(), cacheBytes: f.CacheBytes,
 		slots: newSlots(max(1, f.Scan.Threads)),
 		carried: func(partition int) ([]byte, error) {
@@ -116,7 +116,7 @@ func (f *roundFn) run(ctx context.Context, l *transforms.Lane, p *Pass) (epochRe
 		},
 	}
 	var mine []dataset.Assignment
-	for _, i := range dataset.Balance(len(p.Assignments), f.Scan.Lanes,
+	for _, i := range dataset.Balance(len(p.Assignments), f.Scan.Readers,
 		func(i int) int64 { return p.assignmentBytes(p.Assignments[i]) })[l.Number] {
 		mine = append(mine, p.Assignments[i])
 	}

@@ -157,13 +157,13 @@ func csvTable(t *testing.T, n, files int) string {
 	return dir
 }
 
-// lastState returns the state after n rounds, in jobs of so many. Three lanes and
+// lastState returns the state after n rounds, in jobs of so many. Three readers and
 // more are spread.
-func lastState(t *testing.T, pass, runner string, n, job int, lanes, threads int, keep int64) string {
+func lastState(t *testing.T, pass, runner string, n, job int, readers, threads int, keep int64) string {
 	t.Helper()
 	for first := 0; first < n; first += job {
 		p, s := beam.NewPipelineWithRoot()
-		Rounds(s, transforms.Scan{Pass: pass, Lanes: lanes, Threads: threads, Spread: lanes > 2}, first,
+		Rounds(s, transforms.Scan{Pass: pass, Readers: readers, Threads: threads, Spread: readers > 2}, first,
 			min(job, n-first), keep)
 		if _, err := prismtest.Runners[runner](context.Background(), p); err != nil {
 			t.Fatal(err)
@@ -182,9 +182,9 @@ func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
 		for _, partitions := range []int{1, 8} {
 			want := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), "direct", 3, 1, 1, 1, 0)
 			for i, test := range []struct {
-				runner              string
-				job, lanes, threads int
-				keep                int64
+				runner                string
+				job, readers, threads int
+				keep                  int64
 			}{
 				{"direct", 1, 1, 3, 0},
 				{"direct", 3, 1, 2, 1 << 30}, // all features are kept
@@ -196,7 +196,7 @@ func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
 				if (i+k)%3 > 0 && !campaign.Whole() {
 					continue // each way with some files
 				}
-				if got := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), test.runner, 3, test.job, test.lanes,
+				if got := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), test.runner, 3, test.job, test.readers,
 					test.threads, test.keep); got != want {
 					t.Errorf("%d files, %d partitions: another state with %+v", files, partitions, test)
 				}
@@ -212,7 +212,7 @@ func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
 func TestARoundThatMissesRowsFails(t *testing.T) {
 	pass := learnPass(t, csvTable(t, 100, 3), 4, 101, "{}")
 	p, s := beam.NewPipelineWithRoot()
-	Rounds(s, transforms.Scan{Pass: pass, Lanes: 2, Threads: 2}, 0, 1, 0)
+	Rounds(s, transforms.Scan{Pass: pass, Readers: 2, Threads: 2}, 0, 1, 0)
 	_, err := beam.Run(context.Background(), "direct", p)
 	if err := transforms.FindFault(err); err == nil ||
 		!strings.Contains(err.Error(), "has read 100 rows, the first pass 101") {
@@ -238,7 +238,7 @@ func TestARoundRefusesACutInsideQuotes(t *testing.T) {
 		for _, partitions := range []int{1, 2} {
 			pass := assignedPass(t, dir, cut, partitions, 200, "{}")
 			p, s := beam.NewPipelineWithRoot()
-			Rounds(s, transforms.Scan{Pass: pass, Lanes: 1, Threads: 2}, 0, 1, 0)
+			Rounds(s, transforms.Scan{Pass: pass, Readers: 1, Threads: 2}, 0, 1, 0)
 			_, err := beam.Run(context.Background(), "direct", p)
 			if err = transforms.FindFault(err); (err != nil) != torn || torn &&
 				!strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
@@ -254,7 +254,7 @@ func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
 			for _, threads := range []int{1, 2} {
 				pass := learnPass(t, csvTable(t, 30_000, 2), 2, 30_000, learner)
 				p, s := beam.NewPipelineWithRoot()
-				Rounds(s, transforms.Scan{Pass: pass, Lanes: 1, Threads: threads}, 0, 1, keep)
+				Rounds(s, transforms.Scan{Pass: pass, Readers: 1, Threads: threads}, 0, 1, keep)
 				_, err := beam.Run(context.Background(), "direct", p)
 				if err := transforms.FindFault(err); err == nil || !strings.Contains(err.Error(), "a worker that ") {
 					t.Errorf("error %v", err)
@@ -306,11 +306,11 @@ func TestJobsCacheFeaturesApart(t *testing.T) {
 
 func TestARoundThatRunsTwiceWritesTheSameBytes(t *testing.T) {
 	pass := learnPass(t, csvTable(t, 3000, 4), 3, 3000, "{}")
-	round := func(lanes int) map[string]string {
+	round := func(readers int) map[string]string {
 		t.Helper()
 		transforms.NewWorker(filepath.Dir(pass)).Close() // and what is cached
 		p, s := beam.NewPipelineWithRoot()
-		Rounds(s, transforms.Scan{Pass: pass, Lanes: lanes, Threads: 2}, 0, 1, 0)
+		Rounds(s, transforms.Scan{Pass: pass, Readers: readers, Threads: 2}, 0, 1, 0)
 		if _, err := beam.Run(context.Background(), "direct", p); err != nil {
 			t.Fatal(err)
 		}
@@ -340,8 +340,7 @@ func TestARoundThatRunsTwiceWritesTheSameBytes(t *testing.T) {
 	}
 }
 
-// Copies are counted by shard, and not before one that begins inside quotes: the error
-// is that of the cut.
+// Copies are counted by shard, up to one that begins inside quotes: the error names the cut.
 func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	ctx := context.Background()
 	const row = "1,2,\"two\nlines\"\n"
@@ -367,7 +366,7 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	graph, s := beam.NewPipelineWithRoot()
-	Rounds(s, transforms.Scan{Pass: uri, Lanes: 1, Threads: 2}, 0, 1, 0)
+	Rounds(s, transforms.Scan{Pass: uri, Readers: 1, Threads: 2}, 0, 1, 0)
 	_, err = beam.Run(ctx, "direct", graph)
 	if err = transforms.FindFault(err); err == nil ||
 		!strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {

@@ -59,9 +59,9 @@ func (a *Audited) Code(c *wire.Coder) {
 	})
 }
 
-// beginAudit returns the sum of one lane of an Audit. It uses a Summer whose folds audit instead
+// beginAudit returns the sum of one reader of an Audit. It uses a Summer whose folds audit instead
 // of summing.
-func beginAudit(_ context.Context, l *transforms.Lane, p *Audit) (transforms.Summing, error) {
+func beginAudit(_ context.Context, l *transforms.Reader, p *Audit) (transforms.Summing, error) {
 	s, err := NewSummer(l, &p.Pass)
 	if err != nil {
 		return transforms.Summing{}, err

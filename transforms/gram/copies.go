@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Copies returns the frequent rows that the lanes of a pass have counted separately.
+// Copies returns the frequent rows that the readers of a pass have counted separately.
 func Copies(reports []Report) ([]profile.Content, error) {
 	var all []profile.Content
 	for _, r := range reports {

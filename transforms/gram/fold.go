@@ -2,15 +2,15 @@
 // a model. A Pass describes the work (its Spec: recipe, folds, grid), and a State names the files
 // that lead from the rows to the weights. The steps are:
 //
-//  1. Sums reads all rows once. Each lane (a parallel reader) maps its rows to features, adds them
+//  1. Sums reads all rows once. Each reader maps its rows to features, adds them
 //     to one ridge.Sum per fold, and stores these sums in files, cut into parts.
-//  2. Merge adds the parts with the same key from all lanes. This is exact, so the order does not
+//  2. Merge adds the parts with the same key from all readers. This is exact, so the order does not
 //     matter.
 //  3. Index writes the list of the merged parts and the reports of the shards. The sum is then
 //     complete.
 //  4. Solve chooses λ and computes the weights on one worker.
 //
-// For few rows, lanes store the rows themselves instead of sums (Spec.Rows).
+// For few rows, readers store the rows themselves instead of sums (Spec.Rows).
 //
 // A Summer sums rows from any source, without Beam. Stored reads merged parts, and a SumsWriter
 // writes them. An Audit reads the rows again, to check stored sums.
@@ -101,12 +101,12 @@ type Listing struct {
 }
 
 // Sums reads all rows of a Pass once, maps them to features, and stores the ridge sums of all folds
-// of each lane, part by part, in the directory of the State. It returns the stored parts
+// of each reader, part by part, in the directory of the State. It returns the stored parts
 // (KV<int, []byte>, keyed by partKey; each a line of JSON), and a JSON Report for each shard.
 //
-// If there are several stripes (Scan.Stripes), each element of a lane sums only the parts of one ridge.Stripe.
+// If there are several stripes (Scan.Stripes), each element of a reader sums only the parts of one ridge.Stripe.
 //
-// The sums themselves do not pass through the runner: a lane has D²/2 numbers for each
+// The sums themselves do not pass through the runner: a reader has D²/2 numbers for each
 // fold, and a runner would copy, encode and hold them several times.
 func Sums(s beam.Scope, sc transforms.Scan, st State) (parts, reports beam.PCollection) {
 	s = s.Scope("gram.Sums")
@@ -120,8 +120,8 @@ type foldFn struct {
 
 func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte),
 	report func([]byte)) error {
-	return transforms.RunLane(ctx, f.Fn, element, rt, func(l *transforms.Lane, p *Pass) error {
-		sums, err := newLaneSums(l, p, f.Dir)
+	return transforms.RunReader(ctx, f.Fn, element, rt, func(l *transforms.Reader, p *Pass) error {
+		sums, err := newReaderSums(l, p, f.Dir)
 		if err != nil {
 			return err
 		}

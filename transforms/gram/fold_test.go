@@ -125,7 +125,7 @@ func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []stored {
 func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 	for _, regression := range []bool{false, true} {
 		lines := table(3000, regression)
-		want, st := fold(t, passOf(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+		want, st := fold(t, passOf(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		fit, weights := readFile(t, st.Fit), readFile(t, st.Weights)
 		shuffled := append([]string(nil), lines...)
 		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
@@ -138,21 +138,21 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 			runner string
 			scan   transforms.Scan
 		}{
-			{"threads", lines, 1, 1 << 30, "direct", transforms.Scan{Lanes: 1, Threads: 3}},
-			{"shards", lines, 1, 10_000, "direct", transforms.Scan{Lanes: 1, Threads: 1}},
-			{"many files", lines, 17, 1 << 30, "direct", transforms.Scan{Lanes: 1, Threads: 1}},
-			{"lanes", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 5, Threads: 1}},
-			{"prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 3, Threads: 2}},
-			{"spread", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
-			{"spread on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
+			{"threads", lines, 1, 1 << 30, "direct", transforms.Scan{Readers: 1, Threads: 3}},
+			{"shards", lines, 1, 10_000, "direct", transforms.Scan{Readers: 1, Threads: 1}},
+			{"many files", lines, 17, 1 << 30, "direct", transforms.Scan{Readers: 1, Threads: 1}},
+			{"readers", lines, 3, 9_000, "direct", transforms.Scan{Readers: 5, Threads: 1}},
+			{"prism", lines, 3, 9_000, "prism", transforms.Scan{Readers: 3, Threads: 2}},
+			{"spread", lines, 3, 9_000, "direct", transforms.Scan{Readers: 4, Threads: 1, Spread: true}},
+			{"spread on prism", lines, 3, 9_000, "prism", transforms.Scan{Readers: 4, Threads: 1, Spread: true}},
 			{"split on prism", lines, 3, 9_000, "prism",
-				transforms.Scan{Lanes: 2, Threads: 1, Spread: true, Split: true, Checkpoint: -1}},
-			{"stripes of folds", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 2, Threads: 1, Stripes: 3}},
-			{"stripes in folds", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 1, Threads: 2, Stripes: 12}},
-			{"stripes on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 2, Threads: 1, Stripes: 8}},
+				transforms.Scan{Readers: 2, Threads: 1, Spread: true, Split: true, Checkpoint: -1}},
+			{"stripes of folds", lines, 3, 9_000, "direct", transforms.Scan{Readers: 2, Threads: 1, Stripes: 3}},
+			{"stripes in folds", lines, 3, 9_000, "direct", transforms.Scan{Readers: 1, Threads: 2, Stripes: 12}},
+			{"stripes on prism", lines, 3, 9_000, "prism", transforms.Scan{Readers: 2, Threads: 1, Stripes: 8}},
 			{"stripes that are spread", lines, 3, 9_000, "prism",
-				transforms.Scan{Lanes: 2, Threads: 1, Stripes: 4, Spread: true, Split: true, Checkpoint: -1}},
-			{"order", shuffled, 2, 5_000, "prism", transforms.Scan{Lanes: 2, Threads: 1}},
+				transforms.Scan{Readers: 2, Threads: 1, Stripes: 4, Spread: true, Split: true, Checkpoint: -1}},
+			{"order", shuffled, 2, 5_000, "prism", transforms.Scan{Readers: 2, Threads: 1}},
 		} {
 			if !campaign.Whole() && (i%2 == 0) == regression { // each way once
 				continue
@@ -165,7 +165,7 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 				t.Errorf("%s: other weights", c.name)
 			}
 		}
-		other, _ := fold(t, passOf(t, lines[1:], 1, regression), 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+		other, _ := fold(t, passOf(t, lines[1:], 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		if bytes.Equal(other, want) {
 			t.Error("a row less gives the same sums: the comparison sees nothing")
 		}
@@ -186,7 +186,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 	const n = 2000
 	lines := table(n, false)
 	p := passOf(t, lines, 4, false)
-	_, st := fold(t, p, 7000, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+	_, st := fold(t, p, 7000, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	shape := p.Shape(64)
 	runs := readRuns(t, st, 4, shape)
 	want := make([]float64, 4)
@@ -212,7 +212,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(1000, false), 1, false)
-	_, st := fold(t, p, 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+	_, st := fold(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	uri, err := transforms.Store(ctx, st.Dir, p, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 	again := st
 	again.Fit, again.Weights = st.Fit+"2", st.Weights+"2"
 	pipeline, s := beam.NewPipelineWithRoot()
-	transforms.Write(s, again.Fit, Solve(s, transforms.Scan{Pass: uri, Lanes: 1, Threads: 1}, again, beam.Impulse(s)))
+	transforms.Write(s, again.Fit, Solve(s, transforms.Scan{Pass: uri, Readers: 1, Threads: 1}, again, beam.Impulse(s)))
 	if _, err := prismtest.Runners["direct"](ctx, pipeline); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(200, false), 1, false)
-	_, st := fold(t, p, 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+	_, st := fold(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	runs, n := readRuns(t, st, 4, p.Shape(64)), 4*ridge.NumParts(p.Shape(64))
 	index, err := storage.ReadState(ctx, st.Sum, 1<<30)
 	if err != nil {

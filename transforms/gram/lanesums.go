@@ -16,52 +16,52 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// laneSums holds the sums of one lane, fold by fold, and saves them as checkpoints. It implements
+// readerSums holds the sums of one reader, fold by fold, and saves them as checkpoints. It implements
 // transforms.Saver.
-type laneSums struct {
+type readerSums struct {
 	*Summer
-	lane      *transforms.Lane
+	reader    *transforms.Reader
 	dir       string
 	lines     []int64 // lines of the rows of the current shard
 	reports   []Report
 	firstOpen int // index of the first report since the last checkpoint
 	checkpoints
-	complete []stored // runs with all rows of the lane; nil until these are stored
+	complete []stored // runs with all rows of the reader; nil until these are stored
 	full     []stored // if rows are stored instead of sums: full files, which all later checkpoints share
 	fileRows int      // number of rows in a full file
 }
 
-// checkpoints are the parts that a lane has stored.
+// checkpoints are the parts that a reader has stored.
 type checkpoints struct {
 	attempt string // names the files of checkpoints, with their number
 	saves   int
-	// before and saved are the parts of the last two checkpoints that this lane stored.
+	// before and saved are the parts of the last two checkpoints that this reader stored.
 	before, saved []stored
 }
 
-func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
+func newReaderSums(l *transforms.Reader, p *Pass, dir string) (*readerSums, error) {
 	s, err := NewSummer(l, p)
 	if err != nil {
 		return nil, err
 	}
-	return &laneSums{Summer: s, lane: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
+	return &readerSums{Summer: s, reader: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
 		fileRows: ridge.GridRowsOfPart(s.shape)}, nil
 }
 
 // add adds a block of rows.
-func (s *laneSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block) error {
+func (s *readerSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block) error {
 	if s.lists {
 		s.lines = append(s.lines, b.Lines...)
 	}
 	if err := s.Summer.add(at, b); err != nil || !s.pass.Spec.Rows {
 		return err
 	}
-	defer s.lane.Clock(transforms.StoreTime)()
+	defer s.reader.Clock(transforms.StoreTime)()
 	return s.fullFiles(ctx)
 }
 
 // done takes the report of a shard after its last row.
-func (s *laneSums) done(r *dataset.Report) error {
+func (s *readerSums) done(r *dataset.Report) error {
 	s.reports = append(s.reports, Report{Report: *r, Contents: s.TakeContents(), Positions: s.lines,
 		Levels: s.levels.take()})
 	s.lines = nil
@@ -70,12 +70,12 @@ func (s *laneSums) done(r *dataset.Report) error {
 
 // flush adds all collected rows to the sums. It adds the number of features beyond the grid and the
 // separately counted rows to the first open report.
-func (s *laneSums) flush() {
+func (s *readerSums) flush() {
 	saturated := s.Summer.flush()
 	if s.firstOpen < len(s.reports) {
 		r := &s.reports[s.firstOpen]
 		r.Saturated = saturated
-		if s.all.apart != nil && s.lane.Stripe == 0 {
+		if s.all.apart != nil && s.reader.Stripe == 0 {
 			r.Copies = profile.AppendContents(nil, s.all.apart.Contents())
 		}
 		r.Levels = append(r.Levels, s.levels.copies()...)
@@ -84,19 +84,19 @@ func (s *laneSums) flush() {
 }
 
 // begin starts to collect for the reports after a checkpoint.
-func (s *laneSums) begin() {
+func (s *readerSums) begin() {
 	s.firstOpen = len(s.reports)
 	s.countApart()
 }
 
 // store stores all parts in one file, or rows in several files. The names begin with name. It
 // returns all stored runs, and the new ones among them.
-func (s *laneSums) store(ctx context.Context, name string) (all, stores []stored, err error) {
-	defer s.lane.Clock(transforms.StoreTime)()
+func (s *readerSums) store(ctx context.Context, name string) (all, stores []stored, err error) {
+	defer s.reader.Clock(transforms.StoreTime)()
 	if s.pass.Spec.Rows {
 		return s.storeRows(ctx, name)
 	}
-	all, err = storeRuns(ctx, s.dir, name, runsOf(s.shape, s.stripe), s.lane.Scan.Threads, s.part)
+	all, err = storeRuns(ctx, s.dir, name, runsOf(s.shape, s.stripe), s.reader.Scan.Threads, s.part)
 	return all, all, err
 }
 
@@ -107,7 +107,7 @@ type savedSums struct {
 }
 
 // Save implements transforms.Saver. The sums are in files of their own.
-func (s *laneSums) Save(ctx context.Context, last bool) ([]byte, error) {
+func (s *readerSums) Save(ctx context.Context, last bool) ([]byte, error) {
 	// The last checkpoint is complete, so the one before it is no longer needed. Files of other
 	// attempts stay: these attempts may still use them.
 	s.remove(ctx, s.before)
@@ -130,8 +130,8 @@ func (s *laneSums) Save(ctx context.Context, last bool) ([]byte, error) {
 	return json.Marshal(savedSums{parts, s.reports})
 }
 
-// remove removes parts that this lane stored. It ignores errors: the work directory is removed in the end.
-func (s *laneSums) remove(ctx context.Context, parts []stored) {
+// remove removes parts that this reader stored. It ignores errors: the work directory is removed in the end.
+func (s *readerSums) remove(ctx context.Context, parts []stored) {
 	for i, p := range parts {
 		if i > 0 && p.File == parts[i-1].File {
 			continue
@@ -143,7 +143,7 @@ func (s *laneSums) remove(ctx context.Context, parts []stored) {
 }
 
 // Restore implements transforms.Saver.
-func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report, error) {
+func (s *readerSums) Restore(ctx context.Context, state []byte) ([]dataset.Report, error) {
 	var saved savedSums
 	if err := json.Unmarshal(state, &saved); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report,
 }
 
 // clear removes all rows from the sums.
-func (s *laneSums) clear() {
+func (s *readerSums) clear() {
 	for _, f := range s.folds {
 		if f != nil && f.carried != nil {
 			f.carried = ridge.NewGridRows(s.shape)
@@ -175,7 +175,7 @@ func (s *laneSums) clear() {
 }
 
 // load adds stored parts to the sums. If rows are stored instead of sums, it replaces the rows.
-func (s *laneSums) load(ctx context.Context, parts []stored) error {
+func (s *readerSums) load(ctx context.Context, parts []stored) error {
 	if s.pass.Spec.Rows {
 		return s.setRows(ctx, parts)
 	}
@@ -189,11 +189,11 @@ func (s *laneSums) load(ctx context.Context, parts []stored) error {
 	if next != s.stripe.End {
 		return storage.ErrDamaged
 	}
-	return addAll(ctx, s.dir, parts, s.lane.Scan.Threads, s.part)
+	return addAll(ctx, s.dir, parts, s.reader.Scan.Threads, s.part)
 }
 
 // finish stores the sums, unless the last checkpoint has, and emits the parts and the reports.
-func (s *laneSums) finish(ctx context.Context, emit func(int, []byte), report func([]byte)) (err error) {
+func (s *readerSums) finish(ctx context.Context, emit func(int, []byte), report func([]byte)) (err error) {
 	if s.complete == nil {
 		s.flush()
 		if s.complete, _, err = s.store(ctx, partName); err != nil {
@@ -242,9 +242,9 @@ func selectRows(to, b *rows.Block, rest []int) *rows.Block {
 // foldSum collects the rows of one fold until a block is full, and adds its features to
 // the fold's sum.
 type foldSum struct {
-	lane *transforms.Lane
-	pass *Pass
-	m    features.Gridded
+	reader *transforms.Reader
+	pass   *Pass
+	m      features.Gridded
 
 	sum     *ridge.Sum
 	carried *ridge.GridRows // used instead of the sum if rows are stored
@@ -259,9 +259,9 @@ type foldSum struct {
 	saturated int64
 }
 
-func newFoldSum(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
+func newFoldSum(l *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
 	f := &foldSum{
-		lane: l, pass: p, m: m,
+		reader: l, pass: p, m: m,
 		sum:   sum,
 		bytes: grid,
 	}
@@ -271,22 +271,22 @@ func newFoldSum(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum,
 
 // add adds a block of rows with weights on the grid, if there is one.
 func (f *foldSum) add(b *rows.Block, weights []int64) {
-	stop := f.lane.Clock(transforms.MapTime)
-	saturated := f.m.Quantize(f.bytes, b.X, b.N, f.lane.Scan.Threads)
+	stop := f.reader.Clock(transforms.MapTime)
+	saturated := f.m.Quantize(f.bytes, b.X, b.N, f.reader.Scan.Threads)
 	stop()
 	if f.counts {
 		f.saturated += saturated
-		f.lane.Add(transforms.FeaturesSaturated, saturated)
+		f.reader.Add(transforms.FeaturesSaturated, saturated)
 	}
 	if f.audit != nil {
-		f.audit.Add(f.left, f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
+		f.audit.Add(f.left, f.bytes, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
 		return
 	}
-	defer f.lane.Clock(transforms.FoldTime)()
+	defer f.reader.Clock(transforms.FoldTime)()
 	if f.carried != nil {
 		f.labels = ridge.Labels(f.labels[:0], b.N, b.Y, f.pass.grid())
-		f.carried.Add(f.bytes, f.labels, weights, f.lane.Scan.Threads)
+		f.carried.Add(f.bytes, f.labels, weights, f.reader.Scan.Threads)
 		return
 	}
-	f.sum.Add(f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
+	f.sum.Add(f.bytes, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
 }

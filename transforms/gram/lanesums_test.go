@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// laneRun is one attempt at the work of a lane.
-type laneRun struct {
+// readerRun is one attempt at the work of a reader.
+type readerRun struct {
 	parts   map[int]string // as they are stored
 	lines   [][]byte
 	reports []string
@@ -27,22 +27,22 @@ type laneRun struct {
 	held    int // the most rows of a fold that were carried
 }
 
-// runLane runs the only lane of a pass, with a checkpoint after every shard. It fails when stop
+// runReader runs the only reader of a pass, with a checkpoint after every shard. It fails when stop
 // shards have been read; 0 does not stop.
-func runLane(t *testing.T, p *Pass, uri string, stop int) (r laneRun, err error) {
+func runReader(t *testing.T, p *Pass, uri string, stop int) (r readerRun, err error) {
 	t.Helper()
 	return runStripe(t, p, uri, stop, 0, 1, 0)
 }
 
-// runStripe is runLane for a stripe of several. Files of rows have some rows, or as many as usual (0).
-func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some int) (r laneRun, err error) {
+// runStripe is runReader for a stripe of several. Files of rows have some rows, or as many as usual (0).
+func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some int) (r readerRun, err error) {
 	t.Helper()
 	ctx := context.Background()
-	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Lanes: 1, Stripes: stripes, Threads: 2, Checkpoint: -1}}
+	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Readers: 1, Stripes: stripes, Threads: 2, Checkpoint: -1}}
 	f.Setup()
 	defer f.Teardown()
-	l := transforms.NewLane(f, stripe)
-	s, err := newLaneSums(l, p, filepath.Dir(uri))
+	l := transforms.NewReader(f, stripe)
+	s, err := newReaderSums(l, p, filepath.Dir(uri))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func storePass(t testing.TB, p *Pass) string {
 	return uri
 }
 
-func (r laneRun) equals(t *testing.T, want laneRun) {
+func (r readerRun) equals(t *testing.T, want readerRun) {
 	t.Helper()
 	if len(r.parts) == 0 || len(r.parts) != len(want.parts) {
 		t.Fatalf("%d parts, want %d", len(r.parts), len(want.parts))
@@ -106,9 +106,9 @@ func (r laneRun) equals(t *testing.T, want laneRun) {
 	}
 }
 
-// A lane that is lost after n shards, and again after one more, repeats the shard that it was
-// reading each time and no other, and its sums are those of an undisturbed lane, bit for bit.
-func TestALostLaneRepeatsOneShard(t *testing.T) {
+// A reader that is lost after n shards, and again after one more, repeats only the shard that it was
+// reading each time. Its sums equal the sums of an undisturbed reader, bit for bit.
+func TestALostReaderRepeatsOneShard(t *testing.T) {
 	const n = 3000
 	for _, apart := range []bool{false, true} {
 		p := passOf(t, table(n, false), 1, false)
@@ -120,28 +120,28 @@ func TestALostLaneRepeatsOneShard(t *testing.T) {
 		if len(p.Shards) < 8 {
 			t.Fatalf("%d shards", len(p.Shards))
 		}
-		want, err := runLane(t, p, storePass(t, p), 0)
+		want, err := runReader(t, p, storePass(t, p), 0)
 		if err != nil || want.read != n {
 			t.Fatalf("%d rows: %v", want.read, err)
 		}
 		for stop := 1; stop < len(p.Shards); stop++ {
 			uri := storePass(t, p)
-			first, err := runLane(t, p, uri, stop)
+			first, err := runReader(t, p, uri, stop)
 			if err == nil || first.read == 0 {
 				t.Fatalf("%d rows: %v", first.read, err)
 			}
 			again := min(1, len(p.Shards)-stop-1)
-			second := laneRun{}
+			second := readerRun{}
 			if again > 0 {
-				if second, err = runLane(t, p, uri, again); err == nil {
+				if second, err = runReader(t, p, uri, again); err == nil {
 					t.Fatal("no error")
 				}
 			}
-			last, err := runLane(t, p, uri, 0)
+			last, err := runReader(t, p, uri, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The fold of the shard at which a lane was lost has not begun.
+			// The fold of the shard at which a reader was lost has not begun.
 			if got := first.read + second.read + last.read; got != n {
 				t.Errorf("lost after %d shards: %d rows were added, want %d", stop, got, n)
 			}
@@ -157,9 +157,9 @@ func TestALostLaneRepeatsOneShard(t *testing.T) {
 			if most := 2 * 2; len(saved) > most { // two lost attempts, two checkpoints each
 				t.Errorf("%d files of checkpoints, want at most %d", len(saved), most)
 			}
-			whole, err := runLane(t, p, uri, 0)
+			whole, err := runReader(t, p, uri, 0)
 			if err != nil || whole.read != 0 {
-				t.Errorf("a complete lane reads %d rows again: %v", whole.read, err)
+				t.Errorf("a complete reader reads %d rows again: %v", whole.read, err)
 			}
 			whole.equals(t, want)
 		}
@@ -167,7 +167,7 @@ func TestALostLaneRepeatsOneShard(t *testing.T) {
 }
 
 // checkReports checks that reports describe all rows.
-func checkReports(t *testing.T, r laneRun, contents bool) {
+func checkReports(t *testing.T, r readerRun, contents bool) {
 	t.Helper()
 	var used int64
 	hashes := 0
@@ -184,12 +184,13 @@ func checkReports(t *testing.T, r laneRun, contents bool) {
 	}
 }
 
-// Files of a checkpoint that are damaged or missing are as good as none: the lane begins anew.
+// If files of a checkpoint are damaged or missing, the checkpoint is not used, and the reader
+// starts from the beginning.
 func TestADamagedCheckpointIsNotUsed(t *testing.T) {
 	const n = 3000
 	p := passOf(t, table(n, false), 1, false)
 	p.Shards = p.Data.Shards(20_000)
-	want, err := runLane(t, p, storePass(t, p), 0)
+	want, err := runReader(t, p, storePass(t, p), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func TestADamagedCheckpointIsNotUsed(t *testing.T) {
 	for _, kind := range []string{"checkpoint-*", "saved-*"} {
 		for how, damage := range damages {
 			uri := storePass(t, p)
-			if _, err := runLane(t, p, uri, 1); err == nil {
+			if _, err := runReader(t, p, uri, 1); err == nil {
 				t.Fatal("no error")
 			}
 			names, err := filepath.Glob(filepath.Join(filepath.Dir(uri), kind))
@@ -212,7 +213,7 @@ func TestADamagedCheckpointIsNotUsed(t *testing.T) {
 			if err := damage(names[len(names)-1]); err != nil {
 				t.Fatal(err)
 			}
-			again, err := runLane(t, p, uri, 0)
+			again, err := runReader(t, p, uri, 0)
 			if err != nil || again.read != n {
 				t.Errorf("%s of %s: %d rows were read: %v", how, strings.TrimSuffix(kind, "-*"), again.read, err)
 				continue
@@ -222,15 +223,15 @@ func TestADamagedCheckpointIsNotUsed(t *testing.T) {
 	}
 }
 
-// A lane whose sums cannot be restored is as if nothing had been tried.
+// A reader whose sums cannot be restored is as if nothing had been tried.
 func TestASumIsEmptyAfterAFailedRestore(t *testing.T) {
 	p := passOf(t, table(500, false), 1, false)
 	p.Shards = p.Data.Shards(1 << 30)
 	uri := storePass(t, p)
-	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Lanes: 1, Threads: 1}}
+	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Readers: 1, Threads: 1}}
 	f.Setup()
 	defer f.Teardown()
-	s, err := newLaneSums(transforms.NewLane(f, 0), p, filepath.Dir(uri))
+	s, err := newReaderSums(transforms.NewReader(f, 0), p, filepath.Dir(uri))
 	if err != nil {
 		t.Fatal(err)
 	}

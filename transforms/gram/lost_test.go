@@ -14,18 +14,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// attempt runs the only lane of a pass, in which each shard takes that long, until it ends or is lost,
+// attempt runs the only reader of a pass, in which each shard takes that long, until it ends or is lost,
 // if lost is not 0. It returns how long each shard took that it completed, and the time in the last
 // one that it did not.
 func attempt(b *testing.B, p *Pass, uri string, checkpoint, shard, lost time.Duration) (took []time.Duration,
 	rest time.Duration) {
 	b.Helper()
 	ctx := context.Background()
-	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Lanes: 1, Threads: 1, Checkpoint: checkpoint}}
+	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Readers: 1, Threads: 1, Checkpoint: checkpoint}}
 	f.Setup()
 	defer f.Teardown()
-	l := transforms.NewLane(f, 0)
-	s, err := newLaneSums(l, p, filepath.Dir(uri))
+	l := transforms.NewReader(f, 0)
+	s, err := newReaderSums(l, p, filepath.Dir(uri))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -53,9 +53,9 @@ func attempt(b *testing.B, p *Pass, uri string, checkpoint, shard, lost time.Dur
 	return took, rest
 }
 
-// A lane of 30 minutes in shards of 20 s loses its worker once, at a random time. What is scaled is time: a
+// A reader of 30 minutes in shards of 20 s loses its worker once, at a random time. What is scaled is time: a
 // minute is 300 ms, also between two checkpoints; storing sums is not, so they are small. The metrics are
-// minutes of that scale: without checkpoints the whole lane is repeated, with them the time since the last.
+// minutes of that scale: without checkpoints the whole reader is repeated, with them the time since the last.
 func BenchmarkALostWorker(b *testing.B) {
 	const (
 		minute = 300 * time.Millisecond
@@ -65,7 +65,7 @@ func BenchmarkALostWorker(b *testing.B) {
 	for _, c := range []struct {
 		name       string
 		checkpoint time.Duration
-	}{{"whole lane", time.Hour}, {"checkpoints", minute}} {
+	}{{"whole reader", time.Hour}, {"checkpoints", minute}} {
 		b.Run(c.name, func(b *testing.B) {
 			p := passOf(b, table(2700, false), 90, false)
 			p.Shards = p.Data.Shards(1 << 30)

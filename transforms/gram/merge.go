@@ -21,7 +21,7 @@ import (
 
 func init() { beam.RegisterDoFn(reflect.TypeOf((*mergeFn)(nil))) }
 
-// Merge adds the runs of the same parts from all lanes, and stores the results in the directory of
+// Merge adds the runs of the same parts from all readers, and stores the results in the directory of
 // the State. It returns a line of JSON for each stored run.
 func Merge(s beam.Scope, sc transforms.Scan, st State, parts beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Merge")
@@ -40,7 +40,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byt
 	return line, transforms.NewFault(transforms.InternalFault, err)
 }
 
-// merge adds the runs that the lines describe. It leaves the run of a single lane, and stored rows, where they are.
+// merge adds the runs that the lines describe. It leaves the run of a single reader, and stored rows, where they are.
 func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, lines [][]byte) ([]byte, error) {
 	runs := make([]stored, len(lines))
 	for i, line := range lines {
@@ -49,7 +49,7 @@ func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, l
 			err = runs[i].valid()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("gram: part %d of a lane: %w", key, err)
+			return nil, fmt.Errorf("gram: part %d of a reader: %w", key, err)
 		}
 	}
 	if len(runs) == 1 || runs[0].Rows {

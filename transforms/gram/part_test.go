@@ -77,8 +77,8 @@ func TestPartsAreAddedAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// However many parts a sum has, a lane stores them in one file, and whoever needs a part reads no other.
-func TestALaneStoresItsSumInOneFile(t *testing.T) {
+// However many parts a sum has, a reader stores them in one file, and whoever needs a part reads no other.
+func TestAReaderStoresItsSumInOneFile(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	shape := ridge.Shape{Dim: 1500, Outputs: 2}
 	n := ridge.NumParts(shape)

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// holding is a file system on which the piece of a lane that has its first shard cannot store a
-// checkpoint before another piece has, so that a runner that watches its progress splits the lane.
+// holding is a file system on which the piece of a reader that has its first shard cannot store a
+// checkpoint before another piece has, so that a runner that watches its progress splits the reader.
 type holding struct {
 	disk.FS
 	split chan struct{} // closed when another piece has
@@ -37,19 +37,19 @@ func (h *holding) Create(name string, private bool) (disk.File, error) {
 	return h.FS.Create(name, private)
 }
 
-// A runner that splits a lane while it is read gets the sums of an undisturbed one. Prism splits a
-// bundle that makes no progress between two looks at it; a lane that has not begun a shard by then
+// A runner that splits a reader while it is read gets the sums of an undisturbed one. Prism splits a
+// bundle that makes no progress between two looks at it; a reader that has not begun a shard by then
 // refuses, which prism respects to the end of the bundle, so a slow machine may need many attempts.
-func TestPrismSplitsALane(t *testing.T) {
+func TestPrismSplitsAReader(t *testing.T) {
 	lines := table(2000, false)
 	for _, stripes := range []int{1, 2} {
-		want, undisturbed := fold(t, passOf(t, lines, 1, false), 9_000, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+		want, undisturbed := fold(t, passOf(t, lines, 1, false), 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		split := false
 		for attempt := 0; attempt < 200 && !split; attempt++ {
 			h := &holding{FS: disk.Now(), split: make(chan struct{}), most: 3 * time.Second}
 			restore := disk.Swap(h)
 			got, st := fold(t, passOf(t, lines, 1, false), 9_000, "prism",
-				transforms.Scan{Lanes: 1, Threads: 1, Stripes: stripes, Split: true, Checkpoint: -1})
+				transforms.Scan{Readers: 1, Threads: 1, Stripes: stripes, Split: true, Checkpoint: -1})
 			restore()
 			if !bytes.Equal(got, want) {
 				t.Errorf("%d stripes: other sums", stripes)
@@ -64,7 +64,7 @@ func TestPrismSplitsALane(t *testing.T) {
 			}
 		}
 		if !split {
-			t.Errorf("%d stripes: no lane was split", stripes)
+			t.Errorf("%d stripes: no reader was split", stripes)
 		}
 	}
 }

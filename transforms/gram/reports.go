@@ -12,7 +12,7 @@ import (
 )
 
 // Report is the dataset.Report of a shard, with further counts. Rows of several shards share a
-// block, so only the first report of a lane, or the first after a checkpoint, counts features
+// block, so only the first report of a reader, or the first after a checkpoint, counts features
 // beyond the grid, for all shards up to the next checkpoint.
 type Report struct {
 	dataset.Report

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// However many stripes read the rows, each shard has one report, and what is reported besides rows
-// is that of one stripe.
+// However many stripes read the rows, each shard has one report, with the same contents as for one
+// stripe.
 func TestStripesReportEachShardOnce(t *testing.T) {
 	lines := table(2000, false)
 	lines[7] = "1e9,1e9,nonsense,1" // set aside
@@ -25,7 +25,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 		return p
 	}
 	p := pass()
-	index, st := fold(t, p, 9_000, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+	index, st := fold(t, p, 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	want := readState(t, st.Reports)
 	if n := bytes.Count(want, []byte("\n")); n < 5 || n != len(p.Shards) || !bytes.Contains(want, []byte("contents")) ||
 		!bytes.Contains(want, []byte("nonsense")) {
@@ -33,7 +33,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 	}
 	for _, stripes := range []int{2, 4, 12} {
 		same := *p
-		got, st := fold(t, &same, 9_000, "direct", transforms.Scan{Lanes: 1, Threads: 1, Stripes: stripes})
+		got, st := fold(t, &same, 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1, Stripes: stripes})
 		if !bytes.Equal(got, index) {
 			t.Errorf("%d stripes: other sums", stripes)
 		}

@@ -15,10 +15,10 @@ import (
 
 // A pass over few rows stores the features of the rows on the grid instead of their sums, in files that each hold
 // some rows of one fold. The order of rows and files does not matter, because ridge.JoinRows puts them into an
-// order of its own. A lane writes a file as soon as it is full, so it holds at most one file of each fold.
+// order of its own. A reader writes a file as soon as it is full, so it holds at most one file of each fold.
 
 // fullFiles stores the rows that fill files.
-func (s *laneSums) fullFiles(ctx context.Context) error {
+func (s *readerSums) fullFiles(ctx context.Context) error {
 	full := func(rows *ridge.GridRows) int { return rows.N() / s.fileRows * s.fileRows }
 	parts, err := s.storeSome(ctx, partName, full)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *laneSums) fullFiles(ctx context.Context) error {
 
 // storeRows stores the rows of all folds that are in no file yet, in files whose names begin with
 // name. It returns the files of all rows, and the new files only.
-func (s *laneSums) storeRows(ctx context.Context, name string) (all, rest []stored, err error) {
+func (s *readerSums) storeRows(ctx context.Context, name string) (all, rest []stored, err error) {
 	if err := s.fullFiles(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -46,7 +46,7 @@ func (s *laneSums) storeRows(ctx context.Context, name string) (all, rest []stor
 }
 
 // storeSome stores the first count rows of each fold.
-func (s *laneSums) storeSome(ctx context.Context, name string,
+func (s *readerSums) storeSome(ctx context.Context, name string,
 	count func(*ridge.GridRows) int) (parts []stored, err error) {
 	type file struct{ fold, first, end int }
 	var files []file
@@ -61,7 +61,7 @@ func (s *laneSums) storeSome(ctx context.Context, name string,
 	}
 	parts = make([]stored, len(files))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, s.lane.Scan.Threads))
+	g.SetLimit(max(1, s.reader.Scan.Threads))
 	for i, f := range files {
 		g.Go(func() error {
 			return transforms.Guard(func() (err error) {
@@ -75,7 +75,7 @@ func (s *laneSums) storeSome(ctx context.Context, name string,
 }
 
 // setRows replaces the rows by the rows of a checkpoint.
-func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
+func (s *readerSums) setRows(ctx context.Context, parts []stored) error {
 	var rest []stored
 	for _, part := range parts {
 		if !strings.HasPrefix(part.File, partName+"-") {
@@ -90,7 +90,7 @@ func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 		}
 		s.full = append(s.full, part)
 	}
-	sets, err := readRows(ctx, s.dir, rest, len(s.folds), s.shape, s.lane.Scan.Threads)
+	sets, err := readRows(ctx, s.dir, rest, len(s.folds), s.shape, s.reader.Scan.Threads)
 	if err != nil {
 		return err
 	}

@@ -12,19 +12,19 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// A lane that carries rows and is lost has the same rows in the end as an undisturbed one, which are those of the
-// sums, and keeps two checkpoints.
+// A reader that stores rows and is lost ends with the same rows as an undisturbed reader, and keeps two checkpoints.
+// The rows give the same sums as a reader that stores sums.
 func TestALostReaderLosesNoRows(t *testing.T) {
 	const n = 1500
 	p := passOf(t, table(n, false), 1, false)
 	p.Shards = p.Data.Shards(5_000)
-	sums, err := runLane(t, p, storePass(t, p), 0)
+	sums, err := runReader(t, p, storePass(t, p), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Spec.Rows = true
 	shape := p.Shape(64)
-	rowsOf := func(r laneRun, uri string) *ridge.Rows {
+	rowsOf := func(r readerRun, uri string) *ridge.Rows {
 		t.Helper()
 		rows, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(r.lines, []byte("\n")),
 			shape, 2)
@@ -34,7 +34,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 		return rows
 	}
 	uri := storePass(t, p)
-	whole, err := runLane(t, p, uri, 0)
+	whole, err := runReader(t, p, uri, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	for _, stripes := range []int{1, 3} {
 		for _, stop := range []int{0, 3, len(p.Shards) - 1} {
 			uri := storePass(t, p)
-			var all laneRun
+			var all readerRun
 			for stripe := range stripes {
 				if stop > 0 {
 					if _, err := runStripe(t, p, uri, stop, stripe, stripes, some); err == nil {
@@ -64,7 +64,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 					t.Fatal(err)
 				}
 				if last.held >= some {
-					t.Errorf("a lane holds %d rows of a fold of which %d fill a file", last.held, some)
+					t.Errorf("a reader holds %d rows of a fold of which %d fill a file", last.held, some)
 				}
 				all.lines = append(all.lines, last.lines...)
 			}
@@ -82,7 +82,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	}
 }
 
-// A full file that was damaged since is found when a lane continues, and its rows are read again.
+// A full file that was damaged since is found when a reader continues, and its rows are read again.
 func TestADamagedFileOfRowsIsMadeAgain(t *testing.T) {
 	p := passOf(t, table(3000, false), 1, false)
 	p.Shards, p.Spec.Rows = p.Data.Shards(9_000), true

@@ -22,13 +22,13 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// One file of 100 GB, of holes but for a few rows, is cut into lanes of about the same size that read
-// all of its rows once. The heap does not grow with what they read.
-func TestLanesCutALargeFile(t *testing.T) {
+// One file of 100 GB, with holes except for a few rows, is cut into readers of about the same size that
+// read all of its rows once. The heap does not grow with what they read.
+func TestReadersCutALargeFile(t *testing.T) {
 	const (
-		n     = 12_207_031 // rows of 8 KiB
-		side  = 32
-		lanes = 2048
+		n       = 12_207_031 // rows of 8 KiB
+		side    = 32
+		readers = 2048
 	)
 	dir := t.TempDir()
 	file := func(name string, kind byte, dims []uint32, size int64, at int64, data []byte) string {
@@ -76,21 +76,21 @@ func TestLanesCutALargeFile(t *testing.T) {
 		t.Errorf("%d shards of 32 MiB", len(p.Shards))
 	}
 	uri := storePass(t, p)
-	sc := transforms.Scan{Pass: uri, Lanes: lanes, Threads: 1}
+	sc := transforms.Scan{Pass: uri, Readers: readers, Threads: 1}
 	f := &foldFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: filepath.Dir(uri)}
 	f.Setup()
 	defer f.Teardown()
 
 	ctx := context.Background()
-	runs := map[int]int{} // lanes that were run, by the number of their shards
+	runs := map[int]int{} // readers that were run, by the number of their shards
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var all, done int64
 	seen := 0.0
-	for lane, mine := range dataset.Balance(len(p.Shards), lanes, func(i int) int64 { return d.Bytes(p.Shards[i]) }) {
+	for reader, mine := range dataset.Balance(len(p.Shards), readers, func(i int) int64 { return d.Bytes(p.Shards[i]) }) {
 		if len(mine) < 1 || len(mine) > 2 {
-			t.Fatalf("%d shards in lane %d", len(mine), lane)
+			t.Fatalf("%d shards in reader %d", len(mine), reader)
 		}
 		var rows int64
 		run := runs[len(mine)] < 2
@@ -103,12 +103,12 @@ func TestLanesCutALargeFile(t *testing.T) {
 			continue
 		}
 		runs[len(mine)]++
-		r, err := f.CreateInitialRestriction(ctx, lane)
+		r, err := f.CreateInitialRestriction(ctx, reader)
 		if err != nil || int(r.End) != len(mine) {
-			t.Fatalf("lane %d has %v shards, want %d: %v", lane, r, len(mine), err)
+			t.Fatalf("reader %d has %v shards, want %d: %v", reader, r, len(mine), err)
 		}
 		var read int64
-		err = f.ProcessElement(ctx, sdf.NewLockRTracker(f.CreateTracker(r).Rt), lane, func(key int, line []byte) {
+		err = f.ProcessElement(ctx, sdf.NewLockRTracker(f.CreateTracker(r).Rt), reader, func(key int, line []byte) {
 			if key%ridge.NumParts(p.Shape(64)) != 0 {
 				return
 			}
@@ -129,13 +129,13 @@ func TestLanesCutALargeFile(t *testing.T) {
 			read += r.Rows
 		})
 		if err != nil || read != rows {
-			t.Errorf("lane %d has read %d rows of %d: %v", lane, read, rows, err)
+			t.Errorf("reader %d has read %d rows of %d: %v", reader, read, rows, err)
 		}
 		done += read
 	}
 	runtime.ReadMemStats(&after)
 	if all != n || seen != 3 {
-		t.Errorf("lanes have %d of %d rows; %g of 3 rows are not holes", all, n, seen)
+		t.Errorf("readers have %d of %d rows; %g of 3 rows are not holes", all, n, seen)
 	}
 	if held := int64(after.HeapSys) - int64(before.HeapSys); done*row < 5<<25 ||
 		held > 3<<25 { // less where stacks took some

@@ -29,14 +29,14 @@ func (s *splitAt) TryClaim(pos any) bool {
 	return ok
 }
 
-// splitFold returns the DoFn for a pass with one lane that may be split, and a checkpoint after
+// splitFold returns the DoFn for a pass with one reader that may be split, and a checkpoint after
 // every shard.
 func splitFold(uri string) *foldFn {
-	sc := transforms.Scan{Pass: uri, Lanes: 1, Threads: 1, Checkpoint: -1, Split: true}
+	sc := transforms.Scan{Pass: uri, Readers: 1, Threads: 1, Checkpoint: -1, Split: true}
 	return &foldFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: filepath.Dir(uri)}
 }
 
-// piece runs the lane on the range of the tracker.
+// piece runs the reader on the range of the tracker.
 func (f *foldFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]stored, reports []Report) {
 	t.Helper()
 	f.Setup()
@@ -64,10 +64,10 @@ func (f *foldFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]stored
 	return parts, reports
 }
 
-// Wherever a runner splits a lane while it is read, every shard is in one of the pieces, and their
-// sums add up to those of the lane. A run that continues cuts the lane at the same place, so that it
-// finds the checkpoints of both pieces, however it is split itself.
-func TestPiecesOfALaneAddUp(t *testing.T) {
+// Wherever a runner splits a reader while it is read, every shard is in one of the pieces, and their
+// sums add up to the sums of the reader. A run that continues cuts the reader at the same place, so that
+// it finds the checkpoints of both pieces, however it is split itself.
+func TestPiecesOfAReaderAddUp(t *testing.T) {
 	ctx := context.Background()
 	lines := table(2000, false)
 	pass := func() (*Pass, string) {
@@ -83,7 +83,7 @@ func TestPiecesOfALaneAddUp(t *testing.T) {
 		t.Fatalf("%v of %d shards: %v", all, n, err)
 	}
 	whole, _ := f.piece(t, f.CreateTracker(all).Rt)
-	// check merges the parts of pieces and compares them with those of the lane.
+	// check merges the parts of pieces and compares them with the parts of the reader.
 	check := func(t *testing.T, uri string, pieces ...map[int]stored) {
 		t.Helper()
 		merge := &mergeFn{Dir: filepath.Dir(uri)}
@@ -147,7 +147,7 @@ func TestPiecesOfALaneAddUp(t *testing.T) {
 	bytes, err := f.RestrictionSize(ctx, 0, all)
 	half, err2 := f.RestrictionSize(ctx, 0, offsetrange.Restriction{Start: n / 2, End: n})
 	if err != nil || err2 != nil || bytes != float64(p.Data.Size()) || half <= 0 || half >= bytes {
-		t.Errorf("the lane has %g bytes, half of it %g, the file %d: %v, %v", bytes, half, p.Data.Size(), err, err2)
+		t.Errorf("the reader has %g bytes, half of it %g, the file %d: %v, %v", bytes, half, p.Data.Size(), err, err2)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
 		return parts
 	}
 	continued := func(stripes int) int64 {
-		rows, err := (&transforms.Scan{Pass: uri, Lanes: 1, Stripes: stripes}).Continue(ctx)
+		rows, err := (&transforms.Scan{Pass: uri, Readers: 1, Stripes: stripes}).Continue(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
 	}
 	four := run(4)
 	if len(two) == 0 || len(four) == 0 || len(four) >= len(two) {
-		t.Fatalf("%d parts in the first of 2 stripes, %d in that of 4", len(two), len(four))
+		t.Fatalf("%d parts in the first of 2 stripes, %d in the first of 4", len(two), len(four))
 	}
 	for key, part := range four {
 		for i := range len(part.At) - 1 {

@@ -44,8 +44,8 @@ type rowsApart struct {
 	contents []byte               // see TakeContents
 }
 
-// NewSummer returns a Summer without rows, for one stripe of the sums of a lane.
-func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
+// NewSummer returns a Summer without rows, for one stripe of the sums of a reader.
+func NewSummer(l *transforms.Reader, p *Pass) (*Summer, error) {
 	m, err := l.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {
 		return nil, err

@@ -43,11 +43,11 @@ type applyKeyedFn struct{ applyFn }
 type applying struct {
 	collector
 	handle *models.Handle
-	lane   *transforms.Lane
+	reader *transforms.Reader
 
 	// Of the model that was used last.
 	model   *models.Model
-	reader  *records.Reader
+	records *records.Reader
 	applier models.Applier
 	block   block.Block
 	phi     []float32
@@ -74,7 +74,7 @@ func (f *applyFn) Teardown() {
 
 func (f *applyFn) StartBundle(_ context.Context, _ func(result)) {
 	f.bundle.reset() // the last bundle may have failed
-	f.bundle.lane = transforms.NewLane(f.Fn, 0)
+	f.bundle.reader = transforms.NewReader(f.Fn, 0)
 }
 
 func (f *applyFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime,
@@ -100,7 +100,7 @@ func (f *applyFn) add(ctx context.Context, key, row any, at *place, emit func(re
 
 func (f *applyFn) FinishBundle(ctx context.Context, emit func(result)) error {
 	err := f.flush(ctx, emit)
-	f.bundle.lane.Commit(ctx)
+	f.bundle.reader.Commit(ctx)
 	return err
 }
 
@@ -122,7 +122,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 			return err
 		}
 	}
-	b.lane.Commit(ctx)
+	b.reader.Commit(ctx)
 	return nil
 }
 
@@ -155,9 +155,9 @@ func (b *applying) use(m *models.Model, fill, labeled bool) error {
 			}
 		}
 	}
-	b.reader = records.New(s, o)
+	b.records = records.New(s, o)
 	b.applier = models.Applier{Model: m, Map: func(phi, x []float32, n int) []float32 {
-		return b.lane.Apply(m.Map, phi, x, n)
+		return b.reader.Apply(m.Map, phi, x, n)
 	}}
 	return nil
 }
@@ -167,11 +167,11 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 	b := f.bundle
 	reject := func(i int, reason string) {
 		emit(result{Prediction: Prediction{Key: b.keys[first+i]}, Reason: reason, at: b.at[first+i]})
-		b.lane.Add(transforms.RowsSetAside, 1)
+		b.reader.Add(transforms.RowsSetAside, 1)
 	}
-	b.lane.Add(transforms.RowsRead, int64(end-first))
-	stop := b.lane.Clock(transforms.ReadTime)
-	err := b.reader.Read(&b.block, b.items[first:end], reject)
+	b.reader.Add(transforms.RowsRead, int64(end-first))
+	stop := b.reader.Clock(transforms.ReadTime)
+	err := b.records.Read(&b.block, b.items[first:end], reject)
 	stop()
 	if err != nil {
 		return transforms.NewFault(transforms.DataFault, err)
@@ -208,7 +208,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 			r.Losses = lossesOf(said, i, k, b.block.Labels(i))
 		}
 		emit(r)
-		b.lane.Add(transforms.RowsUsed, 1)
+		b.reader.Add(transforms.RowsUsed, 1)
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func (f *applyFn) features(first int, emit func(result), reject func(int, string
 	_, d := b.model.Map.Dims()
 	for i, step := 0, block.OfFeatures(d); i < b.block.N; i += step {
 		n := min(step, b.block.N-i)
-		b.phi = b.lane.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
+		b.phi = b.reader.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
 		for r := range n {
 			item, phi := int(b.block.Lines[i+r])-1, b.phi[r*d:(r+1)*d]
 			if !models.Finite(phi) {
@@ -250,7 +250,7 @@ func (f *applyFn) features(first int, emit func(result), reject func(int, string
 			at := first + item
 			emit(result{Prediction: Prediction{Key: b.keys[at], Model: b.model.Manifest.SHA256},
 				Features: append([]float32(nil), phi...), at: b.at[at]})
-			b.lane.Add(transforms.RowsUsed, 1)
+			b.reader.Add(transforms.RowsUsed, 1)
 		}
 	}
 }

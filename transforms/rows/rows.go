@@ -10,8 +10,8 @@
 //
 // Rows are elements of any struct type, whose fields are columns by their names or tags (see
 // records.Tag), or of the type Row, or pairs of a key and either. Fields are read like the fields of
-// a file: types of columns, categories, missing values, labels and weights are those of the model.
-// Results equal the results of the command bochner, bit for bit.
+// a file: with the model's types of columns, categories, missing values, labels and weights. Results
+// equal the results of the command bochner, bit for bit.
 //
 // Collections may be bounded or not, and in any windows: results have the window, the timestamp
 // and the pane of their row. Rows that cannot be used are elements of a second collection, with
@@ -121,7 +121,7 @@ func (m Model) apply(s beam.Scope, f applyFn, rows beam.PCollection) beam.PColle
 
 // fn returns the Fn that DoFns on rows embed. DoFns with the same name share a worker in a process.
 func fn(name string, threads int) transforms.Fn {
-	return transforms.Fn{Scan: transforms.Scan{Pass: "rows:" + name + "/", Lanes: 1, Threads: max(1, threads)}}
+	return transforms.Fn{Scan: transforms.Scan{Pass: "rows:" + name + "/", Readers: 1, Threads: max(1, threads)}}
 }
 
 // keyed reports whether elements are pairs of a key and a row. It panics if they cannot be rows.

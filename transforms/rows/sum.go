@@ -83,7 +83,7 @@ func rejectedOf(x summed, emit func(Rejected)) {
 
 // Limits of the memory of a bundle, in bytes.
 const (
-	maxOpen    = 128 << 20 // for sums, unless those of one window are larger
+	maxOpen    = 128 << 20 // for sums, unless one window's are larger
 	maxWaiting = 64 << 20  // for rows that wait to be summed
 )
 
@@ -105,8 +105,8 @@ type sumShardFn struct{ sumFn }
 type summing struct {
 	collector
 	recipe  *recipe
-	reader  *records.Reader
-	lane    *transforms.Lane
+	records *records.Reader
+	reader  *transforms.Reader
 	block   block.Block
 	windows map[beam.Window]*windowed
 	open    []*windowed // windows with sums, the least recently used first
@@ -159,7 +159,7 @@ func (f *sumFn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &summing{recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn, 0), windows: map[beam.Window]*windowed{},
+	b := &summing{recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn, 0), windows: map[beam.Window]*windowed{},
 		room: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
 	b.most = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, ridge.NumParts(shape)))))
@@ -208,7 +208,7 @@ func (b *summing) read(emit func(summed)) error {
 	if len(b.items) == 0 {
 		return nil
 	}
-	l, used := b.lane, len(b.items)
+	l, used := b.reader, len(b.items)
 	for i := range b.items {
 		b.windowOf(i).count.Read++
 	}
@@ -218,7 +218,7 @@ func (b *summing) read(emit func(summed)) error {
 		used--
 	}
 	stop := l.Clock(transforms.ReadTime)
-	err := b.reader.Read(&b.block, b.items, reject)
+	err := b.records.Read(&b.block, b.items, reject)
 	stop()
 	if err != nil {
 		return transforms.NewFault(transforms.DataFault, err)
@@ -285,7 +285,7 @@ func (b *summing) sum(w *windowed, emit func(summed)) error {
 	if i := slices.Index(b.open, w); i >= 0 {
 		b.open = slices.Delete(b.open, i, i+1)
 	} else {
-		s, err := gram.NewSummer(b.lane, &b.recipe.pass)
+		s, err := gram.NewSummer(b.reader, &b.recipe.pass)
 		if err != nil {
 			return transforms.NewFault(transforms.InternalFault, err)
 		}
@@ -374,7 +374,7 @@ func (f *sumFn) FinishBundle(ctx context.Context, emit func(summed)) error {
 		}
 	}
 	f.bundle = nil
-	b.lane.Commit(ctx)
+	b.reader.Commit(ctx)
 	return nil
 }
 

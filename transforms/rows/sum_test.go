@@ -42,7 +42,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	f.Setup()
 	t.Cleanup(f.Teardown)
 	f.bundle = &summing{
-		recipe: r, reader: r.reader(), lane: transforms.NewLane(f.Fn,
+		recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn,
 			0), windows: map[typex.Window]*windowed{}, most: most, room: room,
 	}
 	return f

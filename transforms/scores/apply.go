@@ -40,10 +40,10 @@ func newCompared() *compared { return &compared{transforms.Cache[*models.Model]{
 // applier computes a model's output for blocks.
 type applier struct {
 	models.Applier
-	lane *transforms.Lane
+	reader *transforms.Reader
 }
 
-func newApplier(l *transforms.Lane, m *models.Model) *applier {
+func newApplier(l *transforms.Reader, m *models.Model) *applier {
 	apply := func(phi, x []float32, n int) []float32 { return l.Apply(m.Map, phi, x, n) }
 	return &applier{models.Applier{Model: m, Map: apply}, l}
 }
@@ -53,27 +53,27 @@ func (a *applier) apply(b *rows.Block) models.Applied { return a.Apply(b.X, b.N)
 
 // threads returns how many threads compute.
 func (a *applier) threads() int {
-	if a.lane == nil {
+	if a.reader == nil {
 		return 1
 	}
-	return a.lane.Scan.Threads
+	return a.reader.Scan.Threads
 }
 
 // ahead shows n rows of the block as processed; see transforms.Worker.Ahead.
 func (a *applier) ahead(n int) {
-	if a.lane != nil {
-		a.lane.Worker.Ahead(n)
+	if a.reader != nil {
+		a.reader.Worker.Ahead(n)
 	}
 }
 
 // applier returns an applier of the model, which is loaded once per job and process.
-func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error) {
+func (m Model) applier(ctx context.Context, l *transforms.Reader) (*applier, error) {
 	return m.applierFrom(ctx, l, &transforms.Shared(l.Worker, newLoaded).Cache)
 }
 
 // applierFrom is applier with the cache of models. The checksum detects a model that was
 // replaced.
-func (m Model) applierFrom(ctx context.Context, l *transforms.Lane,
+func (m Model) applierFrom(ctx context.Context, l *transforms.Reader,
 	cache *transforms.Cache[*models.Model]) (*applier, error) {
 	model, err := cache.Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
 	if err != nil {

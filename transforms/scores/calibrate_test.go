@@ -24,8 +24,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// The rows counted are those of the first fold by their hash, with the scores that
-// the weights give them, whatever the cut.
+// Calibrations count the rows of the first fold by their hash, with the scores that the weights
+// give them, wherever the rows are cut.
 func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
@@ -62,7 +62,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := func(size int64, lanes int, sum string) (*score.CalibrationCounts, error) {
+	count := func(size int64, readers int, sum string) (*score.CalibrationCounts, error) {
 		p := &Calibration{
 			Pass: transforms.Pass{
 				Data: *d, Shards: d.Shards(size), Mode: dataset.FailFast, Seed: seed,
@@ -76,7 +76,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		}
 		out := filepath.Join(dir, "counts")
 		graph, s := beam.NewPipelineWithRoot()
-		counts, _ := p.Sum(s, transforms.Scan{Pass: uri, Lanes: lanes, Threads: 1})
+		counts, _ := p.Sum(s, transforms.Scan{Pass: uri, Readers: readers, Threads: 1})
 		transforms.Write(s, out, counts)
 		if _, err := beam.Run(ctx, "direct", graph); err != nil {
 			return nil, err
@@ -89,16 +89,16 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		return c, wire.Unmarshal(c, data)
 	}
 	for _, cut := range []struct {
-		size  int64
-		lanes int
+		size    int64
+		readers int
 	}{{1 << 20, 1}, {500, 3}} {
-		if got, err := count(cut.size, cut.lanes, sum); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := count(cut.size, cut.readers, sum); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v: %d rows counted, want %d: %v", cut, got.Rows(), want.Rows(), err)
 		}
 	}
 	if _, err := count(1<<20, 1, strings.Repeat("0", 64)); err == nil ||
 		!strings.Contains(err.Error(), "is damaged: its checksum does not match") {
-		t.Errorf("weights that are not those of the pass: %v", err)
+		t.Errorf("weights other than the pass's: %v", err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // scored takes in rows of a model of two classes whose scores are its numbers.
 func scored(t testing.TB, m *models.Model, y []float64, scores []float32) *ClassScores {
 	t.Helper()
-	a := newApplier(someLane(t), m)
+	a := newApplier(someReader(t), m)
 	s := a.newClassScores()
 	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores}), func(float64) string { return "odd" },
 		slices.Repeat([]int64{1}, len(y))); err != nil {

@@ -71,7 +71,7 @@ func (c *Compared) Code(w *wire.Coder) {
 // MaxCompared is the largest number of columns of Compare.Slices.
 const MaxCompared = 255
 
-func beginCompare(ctx context.Context, l *transforms.Lane, p *Compare) (transforms.Summing, error) {
+func beginCompare(ctx context.Context, l *transforms.Reader, p *Compare) (transforms.Summing, error) {
 	cache := &transforms.Shared(l.Worker, newCompared).Cache
 	champion, err := p.Champion.applierFrom(ctx, l, cache)
 	if err != nil {
@@ -248,7 +248,7 @@ type challengerRows interface {
 type sameRows struct {
 	from, to *side
 	block    rows.Block
-	classes  map[float64]float64 // class index of the challenger, by that of the champion
+	classes  map[float64]float64 // class index of the challenger, by the champion's
 }
 
 func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error) {

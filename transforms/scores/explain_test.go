@@ -33,13 +33,13 @@ func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
 	if table.explained, err = newExplained(m); err != nil {
 		t.Fatal(err)
 	}
-	a := newApplier(someLane(t), m)
+	a := newApplier(someReader(t), m)
 	var seen []int64
-	ctx := asked{t.Context(), func() { seen = append(seen, a.lane.Worker.Rows()) }}
+	ctx := asked{t.Context(), func() { seen = append(seen, a.reader.Worker.Rows()) }}
 	if _, err := table.block(ctx, &rows.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}, a); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(seen, []int64{0, 2, 4}) || a.lane.Worker.Rows() != 0 {
-		t.Errorf("progress was at %v rows, and after the block at %d, want [0 2 4] and 0", seen, a.lane.Worker.Rows())
+	if !slices.Equal(seen, []int64{0, 2, 4}) || a.reader.Worker.Rows() != 0 {
+		t.Errorf("progress was at %v rows, and after the block at %d, want [0 2 4] and 0", seen, a.reader.Worker.Rows())
 	}
 }

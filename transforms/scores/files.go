@@ -214,10 +214,10 @@ func listed(ctx context.Context, file Arrival) error {
 
 // do predicts one file with the model. The error is not about the file: every other file would fail,
 // too, such as when a directory cannot be written to.
-func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model,
+func (f *Files) do(ctx context.Context, reader *transforms.Reader, m *models.Model,
 	file Arrival) (r FileResult, err error) {
 	r = FileResult{Path: file.Path, Model: m.Manifest.SHA256}
-	err = transforms.Guard(func() error { return f.predict(ctx, lane, m, file, &r) })
+	err = transforms.Guard(func() error { return f.predict(ctx, reader, m, file, &r) })
 	if err != nil {
 		why := faultOf(err)
 		r = FileResult{Path: file.Path}
@@ -293,7 +293,7 @@ func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *File
 }
 
 // predict writes the predictions for a file.
-func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Model, file Arrival,
+func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *models.Model, file Arrival,
 	r *FileResult) error {
 	if k := m.Linear.K; f.Threshold != nil && (!m.Classifies() || k != 2) {
 		return transforms.NewFault(transforms.ModelFault,
@@ -330,8 +330,8 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 	if err := p.Distinct(p.Columns(m)); err != nil {
 		return transforms.NewFault(transforms.DataFault, err)
 	}
-	lane.Request.Lines, lane.Request.IDs = p.Lines, p.ID != ""
-	a := newApplier(lane, m)
+	reader.Request.Lines, reader.Request.IDs = p.Lines, p.ID != ""
+	a := newApplier(reader, m)
 	a.Threshold = f.Threshold
 	table, format, err := p.table(a)
 	if err != nil {

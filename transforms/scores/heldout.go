@@ -21,12 +21,12 @@ type HeldOut struct {
 	Fits    int             `json:"fits,omitempty"`   // fits whose weights are in the file, one after the other; 0 means 1
 	Weights string          `json:"weights"`          // URI of a file from transforms.StoreWeights
 	SHA256  string          `json:"sha256"`           // digest of this file
-	Probes  int             `json:"probes,omitempty"` // outputs of a sketch, which follow those of the fits in the file
+	Probes  int             `json:"probes,omitempty"` // outputs of a sketch, which follow the fits in the file
 	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid *profile.WeightGrid `json:"grid,omitempty"`
 }
 
-// heldOutScorer scores the held-out rows of a lane.
+// heldOutScorer scores the held-out rows of a reader.
 type heldOutScorer struct {
 	*applier
 	folds    uint64
@@ -44,7 +44,7 @@ type heldRows struct {
 	hashes  []uint64  // hashes of the contents, divided by the number of folds
 }
 
-func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.Pass) (*heldOutScorer, error) {
+func (h HeldOut) scorer(ctx context.Context, l *transforms.Reader, p *transforms.Pass) (*heldOutScorer, error) {
 	model, err := transforms.Shared(l.Worker, newLoaded).Get(l.Scan.Pass, func() (*models.Model, error) {
 		m, err := l.Worker.Map(h.Recipe)
 		if err != nil {
@@ -60,8 +60,8 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 	return &heldOutScorer{applier: newApplier(l, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
-// summing returns how to add the held-out rows of a lane to sum. add may change the rows.
-func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum wire.Coded,
+// summing returns how to add the held-out rows of a reader to sum. add may change the rows.
+func (h HeldOut) summing(ctx context.Context, l *transforms.Reader, p *transforms.Pass, sum wire.Coded,
 	add func(*heldRows) error) (transforms.Summing, error) {
 	s, err := h.scorer(ctx, l, p)
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
@@ -111,7 +111,7 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 	return transforms.Sum(s.Scope("scores.Calibration"), sc, "calibration")
 }
 
-func beginCalibration(ctx context.Context, l *transforms.Lane, p *Calibration) (transforms.Summing, error) {
+func beginCalibration(ctx context.Context, l *transforms.Reader, p *Calibration) (transforms.Summing, error) {
 	counts := score.NewCalibrationCounts(p.Outputs)
 	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(r *heldRows) error {
 		return counts.Add(finiteRows(r.scores, r.y, r.repeats))
@@ -152,7 +152,7 @@ func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PC
 	return transforms.Sum(s.Scope("scores.Threshold"), sc, "threshold")
 }
 
-func beginThreshold(ctx context.Context, l *transforms.Lane, p *Threshold) (transforms.Summing, error) {
+func beginThreshold(ctx context.Context, l *transforms.Reader, p *Threshold) (transforms.Summing, error) {
 	counts := score.NewHalves()
 	var probabilities []float32
 	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(r *heldRows) error {

@@ -60,8 +60,8 @@ func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollectio
 
 type predictFn struct{ transforms.Splittable }
 
-func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane int, emit func([]byte)) error {
-	return transforms.RunLane(ctx, f.Fn, lane, rt, func(l *transforms.Lane, p *Predict) error {
+func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader int, emit func([]byte)) error {
+	return transforms.RunReader(ctx, f.Fn, reader, rt, func(l *transforms.Reader, p *Predict) error {
 		l.Request.Lines, l.Request.IDs = p.Lines, p.ID != ""
 		a, err := p.Model.applier(ctx, l)
 		if err != nil {
@@ -130,7 +130,7 @@ func (p *Predict) predictions(a *applier) (t *predictions, err error) {
 // rows writes the predictions for the rows of a shard. It calls see with each block before applying the model.
 func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shard dataset.Shard,
 	source *dataset.Source, out export.Writer, see func(*rows.Block)) (dataset.Report, error) {
-	report, err := a.lane.Read(ctx, &p.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
+	report, err := a.reader.Read(ctx, &p.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
 		see(b)
 		block, err := table.block(ctx, b, a)
 		if err != nil {

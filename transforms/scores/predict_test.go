@@ -40,13 +40,13 @@ func modelOf(classes ...string) *models.Model {
 	return m
 }
 
-// someLane is the only lane of a job.
-func someLane(t testing.TB) *transforms.Lane {
+// someReader is the only reader of a job.
+func someReader(t testing.TB) *transforms.Reader {
 	t.Helper()
-	f := transforms.Fn{Scan: transforms.Scan{Pass: t.TempDir() + "/pass.json", Lanes: 1, Threads: 1}}
+	f := transforms.Fn{Scan: transforms.Scan{Pass: t.TempDir() + "/pass.json", Readers: 1, Threads: 1}}
 	f.Setup()
 	t.Cleanup(f.Teardown)
-	return transforms.NewLane(f, 0)
+	return transforms.NewReader(f, 0)
 }
 
 // written returns the lines for a block.
@@ -64,7 +64,7 @@ func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []strin
 		t.Fatal(err)
 	}
 	w := files[0].New(&out)
-	block, err := table.block(t.Context(), b, newApplier(someLane(t), m))
+	block, err := table.block(t.Context(), b, newApplier(someReader(t), m))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (p *Score) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("scores.Score"), sc, kind)
 }
 
-func beginScore(ctx context.Context, l *transforms.Lane, p *Score) (transforms.Summing, error) {
+func beginScore(ctx context.Context, l *transforms.Reader, p *Score) (transforms.Summing, error) {
 	a, err := p.Model.applier(ctx, l)
 	if err != nil {
 		return transforms.Summing{}, err

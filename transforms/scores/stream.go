@@ -74,7 +74,7 @@ func encoded(v any) []byte {
 
 func (f *Files) fn(threads int) *filesFn {
 	// The name makes all workers in one process share the state of this output directory.
-	sc := transforms.Scan{Pass: f.Out + "/stream", Lanes: 1, Threads: threads}
+	sc := transforms.Scan{Pass: f.Out + "/stream", Readers: 1, Threads: threads}
 	return &filesFn{Fn: transforms.Fn{Scan: sc}, Spec: encoded(f)}
 }
 
@@ -123,7 +123,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	}
 	r, err := f.bundle.files.known(ctx, file)
 	if err == nil && !r.Known {
-		r, err = f.bundle.files.do(ctx, transforms.NewLane(f.Fn, 0), f.bundle.handle.Model(ctx), file)
+		r, err = f.bundle.files.do(ctx, transforms.NewReader(f.Fn, 0), f.bundle.handle.Model(ctx), file)
 	}
 	if err != nil {
 		return transforms.NewFault(transforms.InternalFault, err)
@@ -151,7 +151,8 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	return nil
 }
 
-// recheck is how often a pipeline checks which files are done, to find again those of a lost worker.
+// recheck is how often a pipeline checks which files are done, to find the files of a lost worker
+// again.
 const recheck = 2 * time.Minute
 
 // watches holds the watches of the streams in this process, by their Spec.

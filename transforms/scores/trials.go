@@ -31,7 +31,7 @@ func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 	return transforms.Sum(s.Scope("scores.Trials"), sc, "trials")
 }
 
-func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms.Summing, error) {
+func beginTrials(ctx context.Context, l *transforms.Reader, p *Trials) (transforms.Summing, error) {
 	// The squared errors of each target are summed separately, because targets have different units.
 	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}, p.Fits*p.Outputs
 	if p.Grouped {
@@ -107,8 +107,8 @@ func (t *TrialScores) Code(c *wire.Coder) {
 // Conformal says which conformity scores of held-out rows a pass collects, for models.Intervals.
 type Conformal struct {
 	Fit int `json:"fit"` // index of the fit, among HeldOut.Fits, whose scores count
-	// Leverage is the leverage of the sketch, whose outputs follow those of the fits. Within says
-	// that the sketch was computed from these rows, too.
+	// Leverage is the leverage of the sketch, whose outputs follow the outputs of the fits. Within
+	// says that the sketch was computed from these rows, too.
 	Leverage float64 `json:"leverage,omitempty"`
 	Within   bool    `json:"within,omitempty"`
 	// Probabilities are of the classes; nil for targets.

@@ -22,8 +22,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// The rows scored are those of the first fold by their hash, each by all fits, whatever
-// the cut; targets are put on the scale of scores.
+// All fits score each row of the first fold by its hash, wherever the rows are cut. Targets are put
+// on the scale of scores.
 func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
@@ -73,8 +73,8 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, cut := range []struct {
-			size  int64
-			lanes int
+			size    int64
+			readers int
 		}{{1 << 20, 1}, {500, 3}} {
 			p := &Trials{
 				Pass: transforms.Pass{Data: *d, Shards: d.Shards(cut.size), Mode: dataset.FailFast, Seed: seed,
@@ -88,7 +88,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 			}
 			out := filepath.Join(dir, "trials")
 			graph, s := beam.NewPipelineWithRoot()
-			trials, _ := p.Sum(s, transforms.Scan{Pass: uri, Lanes: cut.lanes, Threads: 1})
+			trials, _ := p.Sum(s, transforms.Scan{Pass: uri, Readers: cut.readers, Threads: 1})
 			transforms.Write(s, out, trials)
 			if _, err := beam.Run(ctx, "direct", graph); err != nil {
 				t.Fatal(err)

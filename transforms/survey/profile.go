@@ -45,7 +45,7 @@ func (l *Profiled) Code(c *wire.Coder) {
 	l.Levels.Code(c)
 }
 
-// Merge adds the result of another lane.
+// Merge adds the result of another reader.
 func (l *Profiled) Merge(m *Profiled) {
 	l.Profile.Merge(&m.Profile)
 	l.Distinct.Merge(&m.Distinct)
@@ -55,7 +55,7 @@ func (l *Profiled) Merge(m *Profiled) {
 
 // beginProfile computes the profile of rows, and of their labels if the pass has a
 // target.
-func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms.Summing, error) {
+func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transforms.Summing, error) {
 	sum := &Profiled{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table))}
 	var label dataset.Label
 	switch t := p.Target; {

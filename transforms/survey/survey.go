@@ -31,7 +31,7 @@ func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 }
 
 // sampled sums the rows that are not held out, with their labels.
-func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summing, error) {
+func sampled(_ context.Context, _ *transforms.Reader, p *Survey) (transforms.Summing, error) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, samples, mine []uint64
 	var labeled rows.Block
@@ -93,7 +93,7 @@ func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("survey.Columns"), sc, "columns")
 }
 
-func beginColumns(_ context.Context, l *transforms.Lane, p *Columns) (transforms.Summing, error) {
+func beginColumns(_ context.Context, l *transforms.Reader, p *Columns) (transforms.Summing, error) {
 	sum := schema.NewSurvey(p.Columns, p.Rules)
 	l.Request.Describe = sum // no other goroutine uses the sum until all records are read
 	return transforms.Summing{Sum: sum, Add: func(profile.FoldPlace, *rows.Block) error { return nil }}, nil
@@ -110,7 +110,7 @@ func (*Tally) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 	return transforms.Sum(s.Scope("survey.Tally"), sc, "tally")
 }
 
-func tally(_ context.Context, _ *transforms.Lane, p *Tally) (transforms.Summing, error) {
+func tally(_ context.Context, _ *transforms.Reader, p *Tally) (transforms.Summing, error) {
 	sum := new(profile.FoldTally)
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
 		sum.AddBlock(at, b, p.Seed, p.Target.Labels())
@@ -129,7 +129,7 @@ func (*Weigh) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 	return transforms.Sum(s.Scope("survey.Weigh"), sc, "weigh")
 }
 
-func weigh(_ context.Context, _ *transforms.Lane, p *Weigh) (transforms.Summing, error) {
+func weigh(_ context.Context, _ *transforms.Reader, p *Weigh) (transforms.Summing, error) {
 	sum := new(profile.WeightSum)
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		for _, w := range b.Weights {

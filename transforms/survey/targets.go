@@ -42,7 +42,7 @@ func (*Targets) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("survey.Targets"), sc, "targets")
 }
 
-func sumTargets(_ context.Context, _ *transforms.Lane, p *Targets) (transforms.Summing, error) {
+func sumTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.Summing, error) {
 	sum, err := p.Empty()
 	if err != nil {
 		return transforms.Summing{}, err

@@ -23,8 +23,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lanes is how many lanes prism runs at a time.
-const Lanes = 8
+// Readers is how many readers prism runs at a time.
+const Readers = 8
 
 var serve = sync.OnceValues(func() (string, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // where prism tells of every step

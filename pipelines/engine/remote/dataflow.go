@@ -38,7 +38,7 @@ func init() { engine.Register(dataflow{}) }
 type dataflow struct{}
 
 func (dataflow) About() engine.About {
-	return engine.About{Name: engine.Dataflow, Lanes: lanes, Machines: true, Spread: true}
+	return engine.About{Name: engine.Dataflow, Readers: readers, Machines: true, Spread: true}
 }
 
 // Validate refuses flags with which Dataflow could not run a job, or with which the driver could
@@ -51,7 +51,7 @@ func (dataflow) Validate(engine.Engine) error {
 	case !projectName.MatchString(project):
 		return exit.Usage("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and hyphens", project)
 	case region == "":
-		return exit.Usage("--runner dataflow: no region: give that of the data's bucket with --region, such as europe-west4")
+		return exit.Usage("--runner dataflow: no region: give the region of the data's bucket with --region, such as europe-west4")
 	case zone != nil:
 		return exit.Usage("--region: %q is a zone; its region is %s", region, zone[1])
 	case !regionName.MatchString(region):
@@ -137,10 +137,10 @@ func machineType() string {
 	return cmp.Or(beamFlag("worker_machine_type"), beamFlag("machine_type"))
 }
 
-// dataflowFlags sets flags that were not given to values that suit lanes, and returns a function
-// that restores them. A lane is one element, and takes one thread. A worker gets as many lanes as
-// it has CPUs, and there are workers for all lanes. The service changes the number of workers only
-// if the user asks for it, although lanes can be split.
+// dataflowFlags sets flags that were not given to values that suit readers, and returns a function
+// that restores them. A reader is one element, and takes one thread. A worker gets as many readers as
+// it has CPUs, and there are workers for all readers. The service changes the number of workers only
+// if the user asks for it, although readers can be split.
 func dataflowFlags(e engine.Engine) (restore func()) {
 	var undo []func()
 	set := func(name, value string) {
@@ -158,7 +158,7 @@ func dataflowFlags(e engine.Engine) (restore func()) {
 		set("number_of_worker_harness_threads", strconv.Itoa(threads))
 	}
 	if beamFlag("num_workers") == "0" {
-		workers := (e.Lanes + threads - 1) / threads
+		workers := (e.Readers + threads - 1) / threads
 		if most, _ := strconv.Atoi(beamFlag("max_num_workers")); most > 0 {
 			workers = min(workers, most)
 		}

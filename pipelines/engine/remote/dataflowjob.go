@@ -128,7 +128,7 @@ func FromTemplate() bool { return beamFlag("template_location") != "" }
 // graph, but our jobs have several, with decisions between them. The graph is therefore a single
 // step that runs the command with args on one worker.
 func Template(ctx context.Context, args []string) error {
-	e := engine.Engine{Runner: engine.Dataflow, Threads: 1, Lanes: 1}
+	e := engine.Engine{Runner: engine.Dataflow, Threads: 1, Readers: 1}
 	if err := workerForDataflow(); err != nil {
 		return err
 	}

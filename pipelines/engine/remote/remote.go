@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// lanes is the default number of lanes on a cluster.
-const lanes = 8
+// readers is the default number of readers on a cluster.
+const readers = 8
 
 // executable returns the path of this program; tests replace it.
 var executable = os.Executable

@@ -202,7 +202,7 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()
 	sc := transforms.Scan{
-		Pass: uri, Lanes: max(1, min(j.Engine.Lanes, len(p.Common().Shards))), Stripes: p.Common().Stripes,
+		Pass: uri, Readers: max(1, min(j.Engine.Readers, len(p.Common().Shards))), Stripes: p.Common().Stripes,
 		Threads:      j.Engine.Threads,
 		SolveThreads: j.Engine.SolveThreads, Spread: about.Spread, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}
@@ -301,8 +301,8 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 // mostNamed is the largest number of ids that an error names.
 const mostNamed = 5
 
-// AllNamed returns an error if d selects rows by ids and some id has no used row.
-func AllNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
+// CheckNamed returns an error if d selects rows by ids and some id has no used row.
+func CheckNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
 	n, first, err := d.Only.Missing(ctx, reports, mostNamed)
 	if err != nil || n == 0 {
 		return err

@@ -90,7 +90,7 @@ func TestNoRowsIsASentence(t *testing.T) {
 	jobtest.WantError(t, "nothing", err, exit.CodeData, "has no rows")
 }
 
-// readShards reads shards one after the other, as the lanes of a pass do.
+// readShards reads shards one after the other, as the readers of a pass do.
 func readShards(d *dataset.Dataset, shards []dataset.Shard, mode dataset.Mode) (reports []dataset.Report) {
 	for _, s := range shards {
 		r := d.Read(context.Background(), s, func([]byte) (float64, string) { return 0, "" }, mode)

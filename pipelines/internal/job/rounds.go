@@ -52,7 +52,7 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 	if err != nil {
 		return nil, err
 	}
-	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Assignments)))
+	sc.Readers = max(1, min(j.Engine.Readers, len(pass.Assignments)))
 	learner, err := pass.Learner.Open(ctx)
 	if err != nil {
 		return nil, err

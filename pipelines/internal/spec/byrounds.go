@@ -32,7 +32,7 @@ func (o Options) Spread(shards int) Options {
 	}
 	e, readers := o.Job.Engine.WithDefaults(), 1
 	if !e.LocalWorkers() {
-		readers = min(e.Lanes, shards)
+		readers = min(e.Readers, shards)
 	}
 	b.Common().Running.Complete(readers, e.About().Machines)
 	o.Learner = b.Iterative
@@ -133,10 +133,10 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	return lambda, folds
 }
 
-func (b ByRounds) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int) {
+func (b ByRounds) memory(o Options, m *Memory, f Facts, e engine.Engine, readers int) {
 	r, d := b.Common(), int64(f.Features)
 	partitions := max(1, r.Partitions)
-	each := int64(partitions+lanes-1) / int64(max(lanes, 1)) // partitions per lane, rounded up
+	each := int64(partitions+readers-1) / int64(max(readers, 1)) // partitions per reader, rounded up
 	most := int64(math.MaxInt64)
 	if f.Rows > 0 {
 		most = f.Rows * 4 * (d + 1)

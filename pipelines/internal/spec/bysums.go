@@ -21,7 +21,7 @@ func (b bySums) validate(Options) error { return nil }
 
 func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) { return o.Lambda.Values(n) }
 
-func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int) {
+func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers int) {
 	folding := o.Planned(f)
 	sums := int64(folding.Sums())
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
@@ -45,7 +45,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 	carried := folding.Carries(shape, f.Rows)
 	m.Solve = folding.Solve(shape, f.Rows, carried, int(threads))
 	others := m.Worker
-	lane := func(held int, bytes int64) int64 {
+	reader := func(held int, bytes int64) int64 {
 		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rows.MaxRows)
 	}
 	if carried {
@@ -53,7 +53,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 		// A fold has a file of rows and a block in memory. It has all of its rows if one file of the data is much
 		// longer than the others.
 		fold := RowBytes(shape, int64(ridge.GridRowsOfPart(shape))+rows.MaxRows)
-		lane = func(held int, _ int64) int64 {
+		reader = func(held int, _ int64) int64 {
 			return others + 2*min(m.Carried, int64(held)*fold) +
 				max(2*ridge.MaxPartBytes, min(m.Carried, threads*ridge.MaxPartBytes)) +
 				int64(held)*(buffer+limbs*int64(f.Features)*f.atMostRows(rows.MaxRows))
@@ -61,10 +61,10 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 	} else if f.Components == 0 {
 		m.Solve += loads
 	}
-	cut, worker, least := ridge.FitStripes(shape, int(sums), laneLimit(e, lanes, m.Solve), lane)
+	cut, worker, least := ridge.FitStripes(shape, int(sums), readerLimit(e, readers, m.Solve), reader)
 	m.Stripes, m.Worker = len(cut), worker
 	if least > 0 && e.WorkerBytes > 0 {
-		m.Least = workerBytesForLane(e, lanes, least)
+		m.Least = workerBytesForReader(e, readers, least)
 	}
 }
 

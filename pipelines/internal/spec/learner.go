@@ -28,7 +28,7 @@ type fitter interface {
 	// number of rows, or the sum of their weights.
 	Values(o Options, n float64) (lambda []float64, folds int)
 	// memory adds the memory of the fit to m.
-	memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int)
+	memory(o Options, m *Memory, f Facts, e engine.Engine, readers int)
 	// reducingFlags names the flags that reduce the memory of the fit.
 	reducingFlags(o Options) string
 }

@@ -81,7 +81,7 @@ func (f *Facts) featureBlockBytes() int64 { return 4 * int64(f.Features) * f.blo
 type Memory struct {
 	Peak    int64 `json:"bytes_peak"`    // of the process; of the driver if workers are other processes
 	Profile int64 `json:"bytes_profile"` // of the first pass, without the process itself
-	Worker  int64 `json:"bytes_worker"`  // of a lane: sums, blocks and the map
+	Worker  int64 `json:"bytes_worker"`  // of a reader: sums, blocks and the map
 	Solve   int64 `json:"bytes_solve"`   // of the worker that solves, or makes the next state
 	// Carried is the size of the rows if they are few and passed to the solve instead of their sums.
 	Carried int64 `json:"bytes_carried,omitempty"`
@@ -90,7 +90,7 @@ type Memory struct {
 	Stripes int `json:"stripes,omitempty"`
 	// Least is the least Engine.WorkerBytes that suffices, if the given one does not; otherwise 0.
 	Least int64 `json:"bytes_worker_least,omitempty"`
-	// Row is the memory of all lanes for each row. It is included above if the number of rows is known.
+	// Row is the memory of all readers for each row. It is included above if the number of rows is known.
 	Row int64 `json:"bytes_row"`
 }
 
@@ -99,14 +99,14 @@ type terms struct {
 	sampled  int64 // rows in the sample of the profile
 	content  int64 // the encoded sample
 	block    int64 // a block of rows
-	scratch  int64 // of a lane: rows between the steps of preprocessing, and its reader
+	scratch  int64 // of a reader: rows between the steps of preprocessing, and its reader
 	mapped   int64 // the feature map
 	standing int64 // statistics of columns after the decisions
 	weights  int64 // of the model
 }
 
 // Memory estimates the memory of a training run: the largest of phases that follow each other.
-func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
+func (o Options) Memory(f Facts, engine engine.Engine, readers int) Memory {
 	var m Memory
 	var searched int64
 	if o.Searching() {
@@ -118,19 +118,19 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		f.Scaled += more
 	}
 	t := o.terms(f)
-	m.Profile = t.profile(f, lanes)
+	m.Profile = t.profile(f, readers)
 	m.Worker = 2*t.block + t.scratch + t.mapped
-	o.fitter().memory(o, &m, f, engine, lanes)
+	o.fitter().memory(o, &m, f, engine, readers)
 	m.Worker = max(2*t.mapped, m.Worker) // while the map is drawn, there are two copies of its numbers, and nothing else
 	if o.LearnsFeatures() {
 		o.learningMemory(&m, f)
 	}
-	trials, more := o.trialMemory(f, engine.Threads, lanes)
+	trials, more := o.trialMemory(f, engine.Threads, readers)
 	m.Solve += more
 	decide, publish := o.decisions(f, t), 5*t.weights
 	if engine.InProcess() {
-		m.Peak = peakOf(max(m.Profile, decide, t.standing+max(int64(lanes)*m.Worker, m.Solve, publish,
-			o.judgeMemory(f, t, lanes), trials, searched)))
+		m.Peak = peakOf(max(m.Profile, decide, t.standing+max(int64(readers)*m.Worker, m.Solve, publish,
+			o.judgeMemory(f, t, readers), trials, searched)))
 	} else {
 		m.Peak = peakOf(max(2*job.ColumnBytes*int64(f.Dim)+t.content, decide, publish, searched))
 		m.Worker, m.Solve = m.Worker+m.Worker/8, m.Solve+m.Solve/8
@@ -158,7 +158,7 @@ func (o Options) terms(f Facts) terms {
 }
 
 // profile returns the memory of the profile pass, or of the survey of columns before it.
-func (t terms) profile(f Facts, lanes int) int64 {
+func (t terms) profile(f Facts, readers int) int64 {
 	dim := int64(f.Dim)
 	encoded, hashes := t.content+24*dim, 128*f.atMostRows(1<<13) // hashes of repeated rows
 	bytes := max(2*t.block, 3*encoded) + job.ColumnBytes*dim + t.content + f.labels() + hashes
@@ -168,8 +168,8 @@ func (t terms) profile(f Facts, lanes int) int64 {
 	if f.Levels > 0 { // counts of levels or sums of their labels, and their encoding
 		bytes += 3 * 8 * (int64(f.Levels) + prepare.TargetSums(f.Summed, f.Outputs))
 	}
-	// Each lane has a survey, and another one is encoded and read. The garbage collector allows a quarter more.
-	return max(bytes, int64(lanes+1)*f.Surveyed/4*5) + int64(lanes)*f.Reading
+	// Each reader has a survey, and another one is encoded and read. The garbage collector allows a quarter more.
+	return max(bytes, int64(readers+1)*f.Surveyed/4*5) + int64(readers)*f.Reading
 }
 
 // decisions returns the memory of the choices by the profile. They need the sample, dense and scaled, and all pairs
@@ -190,10 +190,10 @@ func (o Options) decisions(f Facts, t terms) int64 {
 }
 
 // judgeMemory returns the memory of the passes that fit the curves of probabilities and choose the threshold.
-func (o Options) judgeMemory(f Facts, t terms, lanes int) (bytes int64) {
+func (o Options) judgeMemory(f Facts, t terms, readers int) (bytes int64) {
 	pass := 3*t.block + t.scratch + t.mapped + f.featureBlockBytes() + 2*t.weights
-	// Each lane has two copies of its counts while it encodes them. Two more are needed where they are added and read.
-	copies := int64(2*lanes + 2)
+	// Each reader has two copies of its counts while it encodes them. Two more are needed where they are added and read.
+	copies := int64(2*readers + 2)
 	if !f.Regression && o.CalibrationPass(f.Outputs, f.Features) {
 		counts := int64(f.Outputs) * 2 * 8 * score.CalibrationCells
 		bytes = pass + copies*counts + int64(f.Outputs)*8*1024
@@ -214,9 +214,9 @@ func ProfileMemory(d *dataset.Dataset, e engine.Engine) int64 {
 		Outputs: 1, Reading: d.Memory()}, e, 1).Peak
 }
 
-// laneLimit returns the memory that a lane may take, 0 for no limit. If workers are in this process, all lanes
+// readerLimit returns the memory that a reader may take, 0 for no limit. If workers are in this process, all readers
 // together may take as much as the solve, unless the user has set a limit.
-func laneLimit(e engine.Engine, lanes int, solve int64) int64 {
+func readerLimit(e engine.Engine, readers int, solve int64) int64 {
 	most := e.WorkerBytes
 	if most == 0 && e.InProcess() {
 		most = machine.ReadMemory().Limit
@@ -231,13 +231,13 @@ func laneLimit(e engine.Engine, lanes int, solve int64) int64 {
 	if most -= most / 17; e.WorkerBytes == 0 {
 		most = max(most, solve)
 	}
-	return most / int64(max(1, lanes))
+	return most / int64(max(1, readers))
 }
 
-// workerBytesForLane returns the least Engine.WorkerBytes with which laneLimit is at least bytes.
-func workerBytesForLane(e engine.Engine, lanes int, bytes int64) int64 {
+// workerBytesForReader returns the least Engine.WorkerBytes with which readerLimit is at least bytes.
+func workerBytesForReader(e engine.Engine, readers int, bytes int64) int64 {
 	if e.InProcess() {
-		bytes *= int64(max(1, lanes))
+		bytes *= int64(max(1, readers))
 		return peakOf(bytes + 17)
 	}
 	return job.ProgramBytes + job.SlackBytes + bytes + bytes/8 + 9
@@ -339,7 +339,7 @@ func (o Options) shrink() string { return "use fewer --features" + o.fitter().re
 
 // trialMemory returns bounds on the memory of the pass that scores held-out rows, and on the memory that its
 // weights add to a solve. They are 0 if there is only one λ.
-func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
+func (o Options) trialMemory(f Facts, threads, readers int) (pass, solve int64) {
 	r, ok := o.fitter().(bySums)
 	if !ok || f.Components > 0 {
 		return 0, 0
@@ -357,7 +357,7 @@ func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
 	block := f.blockBytes(f.Dim)
 	each := 3*block + f.featureBlockBytes() + block/int64(f.Dim)*int64(n*f.Outputs)
 	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= MaxKept {
-		// A lane has up to twice as many rows of scores, and their encoding.
+		// A reader has up to twice as many rows of scores, and their encoding.
 		held := int64(score.MostKept(n * f.Outputs))
 		if f.Rows > 0 {
 			held = min(held, 2*f.Rows/int64(folds)+1)
@@ -367,5 +367,5 @@ func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
 	if f.Prepared {
 		each += f.blockBytes(f.Scaled)
 	}
-	return int64(lanes)*each + o.mapBytes(f) + 3*weights, weights
+	return int64(readers)*each + o.mapBytes(f) + 3*weights, weights
 }

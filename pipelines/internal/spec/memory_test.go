@@ -49,7 +49,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 	for _, c := range []struct {
 		runner                string
-		lanes, shards         int
+		readers, shards       int
 		given                 iterative.Running
 		partitions, roundsJob int
 	}{
@@ -62,7 +62,7 @@ func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 		for _, l := range []iterative.Iterative{sgd.NewTraining(), svm.NewTraining()} {
 			l.Common().Running = c.given
 			o := Options{Learner: l}
-			o.Job.Engine.Runner, o.Job.Engine.Lanes = c.runner, c.lanes
+			o.Job.Engine.Runner, o.Job.Engine.Readers = c.runner, c.readers
 			got := o.WithDefaults().Spread(c.shards).Iterative().Common()
 			if got.Partitions != c.partitions || got.PerJob != c.roundsJob {
 				t.Errorf("%+v: %d partitions, %d rounds per job", c, got.Partitions, got.PerJob)

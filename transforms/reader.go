@@ -18,15 +18,15 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Lane is the work of a pass on one lane, in one worker.
-type Lane struct {
+// Reader reads some of the shards of a pass, in one worker, and does the work of the pass on their rows.
+type Reader struct {
 	Fn
 	*Meter
 	Number int
 	Stripe int // of Scan.Stripes
 	// Request says what the blocks hold besides values; Label and Mode are set by Read.
 	Request dataset.Request
-	// Saver, unless nil, stores the work between shards: Each then continues from the lane's last
+	// Saver, unless nil, stores the work between shards: Each then continues from the reader's last
 	// checkpoint.
 	Saver Saver
 
@@ -34,20 +34,20 @@ type Lane struct {
 	tracker *sdf.LockRTracker // of the range of its shards; nil if it is all of them
 }
 
-// NewLane begins the work of a DoFn on all shards of an element, which is a lane or a stripe of one.
-func NewLane(f Fn, element int) *Lane {
-	l := &Lane{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
-	l.Number, l.Stripe = f.Scan.laneOf(element)
+// NewReader begins the work of a DoFn on all shards of an element, which is a reader or a stripe of one.
+func NewReader(f Fn, element int) *Reader {
+	l := &Reader{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
+	l.Number, l.Stripe = f.Scan.readerOf(element)
 	l.again = l.Stripe > 0
 	return l
 }
 
-// RunLane runs the work of a DoFn on an element: on the range of its shards that the tracker holds, or
+// RunReader runs the work of a DoFn on an element: on the range of its shards that the tracker holds, or
 // on all of them if tracker is nil. It loads the pass from the pass file. At the end it updates the
 // counters of the runner and writes a line to its log.
-func RunLane[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
-	work func(*Lane, *P) error) error {
-	l := NewLane(f, element)
+func RunReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
+	work func(*Reader, *P) error) error {
+	l := NewReader(f, element)
 	l.tracker = tracker
 	defer l.end(ctx)
 	p, err := Load[P](ctx, f.Worker, f.Scan.Pass)
@@ -57,35 +57,35 @@ func RunLane[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTr
 	return NewFault(InternalFault, err)
 }
 
-func (l *Lane) end(ctx context.Context) {
+func (l *Reader) end(ctx context.Context) {
 	l.Commit(ctx)
-	l.log(ctx, "lane ended", "rows", l.values[RowsRead].Load(), "set_aside", l.values[RowsSetAside].Load(), "cached",
+	l.log(ctx, "reader ended", "rows", l.values[RowsRead].Load(), "set_aside", l.values[RowsSetAside].Load(), "cached",
 		l.values[RowsCached].Load(), "restored", l.values[RowsRestored].Load(),
 		"seconds", time.Since(l.begun).Seconds())
 }
 
-func (l *Lane) log(ctx context.Context, message string, fields ...any) {
-	of := []any{"pass", path.Base(l.Scan.Pass), "lane", l.Number}
+func (l *Reader) log(ctx context.Context, message string, fields ...any) {
+	of := []any{"pass", path.Base(l.Scan.Pass), "reader", l.Number}
 	if l.Scan.stripes() > 1 {
 		of = append(of, "stripe", l.Stripe)
 	}
 	logLine(ctx, message, append(of, fields...)...)
 }
 
-// shards returns the shards of the lane. Shards are assigned in descending order of size, each
-// to the lane with the least to read. Which lane reads a shard does not change results.
-func (l *Lane) shards(p *Pass) []dataset.Shard { return l.Scan.assign(&p.Data, p.Shards)[l.Number] }
+// shards returns the shards of the reader. Shards are assigned in descending order of size, each
+// to the reader with the least to read. Which reader reads a shard does not change results.
+func (l *Reader) shards(p *Pass) []dataset.Shard { return l.Scan.assign(&p.Data, p.Shards)[l.Number] }
 
 // BlockFunc processes a block of rows, which it owns until it returns. The first argument is the
 // place where the shard of the rows begins.
 type BlockFunc func(profile.FoldPlace, *rows.Block) error
 
-// Each reads the shards of the lane and calls fold with every block of their rows, in order. While
+// Each reads the shards of the reader and calls fold with every block of their rows, in order. While
 // fold runs, the next block is read. A separate goroutine calls label to convert labels to numbers; a
 // nil label leaves them unread. After each shard, Each calls done with its report, which done may
 // change. Shards that a checkpoint covers are not read again. Errors come from fold, done or the
 // Saver; problems of the data are in the reports.
-func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc,
+func (l *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc,
 	done func(*dataset.Report) error) error {
 	shards := l.shards(p)
 	first, end := l.rest(len(shards))
@@ -112,7 +112,7 @@ func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Bloc
 }
 
 // Read reads one shard as Each does, from the source that Dataset.Ahead yields with it.
-func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label,
+func (l *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label,
 	fold BlockFunc) (report dataset.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -208,33 +208,33 @@ func logLine(ctx context.Context, message string, fields ...any) {
 }
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*laneFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*readerFn)(nil)))
 	beam.RegisterDoFn(reflect.TypeOf((*spreadFn)(nil)))
 }
 
 // Scan tells the DoFns of a pass what to read. Each of them has it as a field.
 type Scan struct {
-	Pass  string // URI of the pass file
-	Lanes int    // how many lanes share the shards
-	// Stripes is the number of stripes into which sums are cut; 0 means 1. Every lane is read once
+	Pass    string // URI of the pass file
+	Readers int    // how many readers share the shards
+	// Stripes is the number of stripes into which sums are cut; 0 means 1. Every reader is read once
 	// for each stripe, so that a worker holds the sums of only one.
 	Stripes int `json:",omitempty"`
 	Threads int // for the algebra on one block
 
 	SolveThreads int // for the one worker that solves; 0 means all of its cores
 
-	// Checkpoint is the least time between two checkpoints of a lane; 0 is CheckpointInterval, and
+	// Checkpoint is the least time between two checkpoints of a reader; 0 is CheckpointInterval, and
 	// a negative one stores a checkpoint after every shard.
 	Checkpoint time.Duration
 
-	// Spread makes lanes the elements of one chain, which the runner spreads over its
-	// workers, instead of giving each lane a chain. It is for runners such as Flink, in
+	// Spread makes readers the elements of one chain, which the runner spreads over its
+	// workers, instead of giving each reader a chain. It is for runners such as Flink, in
 	// which every worker takes part in every chain: they would start all chains on one worker.
 	Spread bool
 
-	// Split lets the runner give a part of a lane to another worker while the lane is read; see Splittable.
+	// Split lets the runner give a part of a reader to another worker while the reader is read; see Splittable.
 	Split bool
-	// Cuts holds, for each element, the shards in ascending order at which the lane is cut from
+	// Cuts holds, for each element, the shards in ascending order at which the reader is cut from
 	// the beginning, because an earlier run has stored checkpoints of the pieces.
 	Cuts map[int][]int `json:",omitempty"`
 }
@@ -246,57 +246,57 @@ func (sc Scan) interval() time.Duration {
 	return CheckpointInterval
 }
 
-// assign returns the shards of each lane.
+// assign returns the shards of each reader.
 func (sc Scan) assign(d *dataset.Dataset, shards []dataset.Shard) [][]dataset.Shard {
-	lanes := make([][]dataset.Shard, sc.Lanes)
-	for k, mine := range dataset.Balance(len(shards), sc.Lanes, func(i int) int64 { return d.Bytes(shards[i]) }) {
+	readers := make([][]dataset.Shard, sc.Readers)
+	for k, mine := range dataset.Balance(len(shards), sc.Readers, func(i int) int64 { return d.Bytes(shards[i]) }) {
 		for _, i := range mine {
-			lanes[k] = append(lanes[k], shards[i])
+			readers[k] = append(readers[k], shards[i])
 		}
 	}
-	return lanes
+	return readers
 }
 
 // stripes returns the number of stripes.
 func (sc Scan) stripes() int { return max(1, sc.Stripes) }
 
-// laneOf returns the lane and the stripe of an element. The stripes of a lane are consecutive
+// readerOf returns the reader and the stripe of an element. The stripes of a reader are consecutive
 // elements, which a chain processes one after the other.
-func (sc Scan) laneOf(element int) (lane, stripe int) {
+func (sc Scan) readerOf(element int) (reader, stripe int) {
 	return element / sc.stripes(), element % sc.stripes()
 }
 
-// Chains creates the chains of the graph: one for each lane, or one for all lanes. Their elements are
-// the numbers of lanes, or of their stripes.
+// Chains creates the chains of the graph: one for each reader, or one for all readers. Their elements are
+// the numbers of readers, or of their stripes.
 func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
-	n := sc.Lanes
+	n := sc.Readers
 	if sc.Spread {
 		n = 1
 	}
 	out := make([]beam.PCollection, n)
 	for k := range out {
-		out[k] = sc.Begin(s, beam.ParDo(s, &laneFn{Lane: k}, beam.Impulse(s)))
+		out[k] = sc.Begin(s, beam.ParDo(s, &readerFn{Reader: k}, beam.Impulse(s)))
 	}
 	return out
 }
 
-// Begin returns the elements of a chain, given the number of its lane. If lanes are spread, there
-// is one chain, and the elements of all lanes are spread over the workers.
-func (sc Scan) Begin(s beam.Scope, lane beam.PCollection) beam.PCollection {
+// Begin returns the elements of a chain, given the number of its reader. If readers are spread, there
+// is one chain, and the elements of all readers are spread over the workers.
+func (sc Scan) Begin(s beam.Scope, reader beam.PCollection) beam.PCollection {
 	switch {
 	case sc.Spread:
-		return beam.Reshuffle(s, beam.ParDo(s, &spreadFn{Elements: sc.Lanes * sc.stripes()}, lane))
+		return beam.Reshuffle(s, beam.ParDo(s, &spreadFn{Elements: sc.Readers * sc.stripes()}, reader))
 	case sc.stripes() > 1:
-		return beam.ParDo(s, &spreadFn{Elements: sc.Stripes}, lane)
+		return beam.ParDo(s, &spreadFn{Elements: sc.Stripes}, reader)
 	}
-	return lane
+	return reader
 }
 
-// Apply runs the DoFn on every lane, and returns its output.
+// Apply runs the DoFn on every reader, and returns its output.
 func (sc Scan) Apply(s beam.Scope, fn any) beam.PCollection {
 	var out []beam.PCollection
-	for _, lane := range sc.Chains(s) {
-		out = append(out, beam.ParDo(s, fn, lane))
+	for _, reader := range sc.Chains(s) {
+		out = append(out, beam.ParDo(s, fn, reader))
 	}
 	return beam.Flatten(s, out...)
 }
@@ -304,23 +304,23 @@ func (sc Scan) Apply(s beam.Scope, fn any) beam.PCollection {
 // Apply2 is Apply for a DoFn with two outputs.
 func (sc Scan) Apply2(s beam.Scope, fn any) (first, second beam.PCollection) {
 	var firsts, seconds []beam.PCollection
-	for _, lane := range sc.Chains(s) {
-		a, b := beam.ParDo2(s, fn, lane)
+	for _, reader := range sc.Chains(s) {
+		a, b := beam.ParDo2(s, fn, reader)
 		firsts, seconds = append(firsts, a), append(seconds, b)
 	}
 	return beam.Flatten(s, firsts...), beam.Flatten(s, seconds...)
 }
 
-// laneFn starts a chain with the number of its lane.
-type laneFn struct{ Lane int }
+// readerFn starts a chain with the number of its reader.
+type readerFn struct{ Reader int }
 
-func (f *laneFn) ProcessElement([]byte) int { return f.Lane }
+func (f *readerFn) ProcessElement([]byte) int { return f.Reader }
 
-// spreadFn emits the numbers of the elements of a lane, or, if lanes are spread, of all.
+// spreadFn emits the numbers of the elements of a reader, or, if readers are spread, of all.
 type spreadFn struct{ Elements int }
 
-func (f *spreadFn) ProcessElement(lane int, emit func(int)) {
+func (f *spreadFn) ProcessElement(reader int, emit func(int)) {
 	for k := range f.Elements {
-		emit(lane*f.Elements + k)
+		emit(reader*f.Elements + k)
 	}
 }

@@ -42,51 +42,51 @@ func tableText(n int) string {
 	return b.String()
 }
 
-// laneOf is a lane of a job of its own.
-func laneOf(t testing.TB, lanes, number int) *Lane {
+// readerOf is a reader of a job of its own.
+func readerOf(t testing.TB, readers, number int) *Reader {
 	t.Helper()
-	f := Fn{Scan: Scan{Pass: t.TempDir() + "/pass.json", Lanes: lanes}}
+	f := Fn{Scan: Scan{Pass: t.TempDir() + "/pass.json", Readers: readers}}
 	f.Setup()
 	t.Cleanup(f.Teardown)
-	return NewLane(f, number)
+	return NewReader(f, number)
 }
 
-func TestEveryShardIsInOneLane(t *testing.T) {
+func TestEveryShardIsInOneReader(t *testing.T) {
 	for _, weights := range [][]int64{{}, {0}, {5}, {1, 1, 1, 1, 1}, {100, 1, 1, 1, 50, 0, 0, 0, 0}, {7, 7, 7}} {
 		p := &Pass{Data: dataset.Dataset{Files: []dataset.File{{}}}}
 		for i, w := range weights {
 			p.Shards = append(p.Shards, dataset.Shard{Start: int64(1000 * i), End: int64(1000*i) + w})
 		}
-		for lanes := 1; lanes <= 12; lanes++ {
+		for readers := 1; readers <= 12; readers++ {
 			var all []dataset.Shard
 			most := 0
-			for lane := range lanes {
-				mine := laneOf(t, lanes, lane).shards(p)
+			for reader := range readers {
+				mine := readerOf(t, readers, reader).shards(p)
 				all = append(all, mine...)
 				most = max(most, len(mine))
 			}
 			slices.SortFunc(all, func(a, b dataset.Shard) int { return int(a.Start - b.Start) })
 			if !slices.Equal(all, p.Shards) {
-				t.Errorf("%v in %d lanes: %v", weights, lanes, all)
+				t.Errorf("%v in %d readers: %v", weights, readers, all)
 			}
 		}
 	}
 }
 
-func TestLanesHaveAboutAsMuchToRead(t *testing.T) {
+func TestReadersHaveAboutAsMuchToRead(t *testing.T) {
 	p := &Pass{Data: dataset.Dataset{Files: []dataset.File{{}}}}
 	at := int64(0)
 	for i := range 100 {
 		p.Shards = append(p.Shards, dataset.Shard{Start: at, End: at + int64(i)})
 		at += int64(i)
 	}
-	for lane := range 4 {
+	for reader := range 4 {
 		var n int64
-		for _, s := range laneOf(t, 4, lane).shards(p) {
+		for _, s := range readerOf(t, 4, reader).shards(p) {
 			n += s.End - s.Start
 		}
 		if n < at/4-50 || n > at/4+50 {
-			t.Errorf("lane %d reads %d of %d", lane, n, at)
+			t.Errorf("reader %d reads %d of %d", reader, n, at)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestAScanThatFailsLeavesNoGoroutine(t *testing.T) {
 					err = fmt.Errorf("panic: %v", r)
 				}
 			}()
-			return laneOf(t, 1, 0).Each(context.Background(), p, c.label, c.fold, c.done)
+			return readerOf(t, 1, 0).Each(context.Background(), p, c.label, c.fold, c.done)
 		}()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
@@ -145,7 +145,7 @@ func TestAScanEndsWithItsContext(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(context.Background())
 	blocks, reports := 0, 0
-	err := laneOf(t, 1, 0).Each(ctx, p, nil, func(profile.FoldPlace, *rows.Block) error {
+	err := readerOf(t, 1, 0).Each(ctx, p, nil, func(profile.FoldPlace, *rows.Block) error {
 		blocks++
 		cancel()
 		return nil
@@ -168,8 +168,8 @@ func TestBlocksArriveInOrder(t *testing.T) {
 	d := openText(t, tableText(n), dataset.Options{Label: "y"})
 	p := &Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.FailFast}
 	next := 0
-	lane := laneOf(t, 1, 0)
-	err := lane.Each(context.Background(), p, schema.ParseTarget, func(_ profile.FoldPlace, b *rows.Block) error {
+	reader := readerOf(t, 1, 0)
+	err := reader.Each(context.Background(), p, schema.ParseTarget, func(_ profile.FoldPlace, b *rows.Block) error {
 		for range 3 {
 			runtime.Gosched()
 			for i := range b.N {
@@ -186,7 +186,7 @@ func TestBlocksArriveInOrder(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || next != n || lane.Worker.Rows() != n {
+	if err != nil || next != n || reader.Worker.Rows() != n {
 		t.Errorf("%v after %d rows", err, next)
 	}
 }
