@@ -111,7 +111,7 @@ func (l *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, fold Bl
 	return nil
 }
 
-// Read reads one shard as Each does, from the source that Dataset.Ahead yields with it.
+// Read reads one shard as Each does, from the source that dataset.Dataset.Ahead yields with it.
 func (l *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label,
 	fold BlockFunc) (report dataset.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)

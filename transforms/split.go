@@ -139,7 +139,7 @@ func (l *Reader) lasts(d time.Duration) {
 	}
 }
 
-// shardsAhead yields the shards of the reader, as Dataset.Ahead does, as long as the reader can claim them.
+// shardsAhead yields the shards of the reader, as dataset.Dataset.Ahead does, as long as the reader can claim them.
 func (l *Reader) shardsAhead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
 	shards := l.shards(p)
 	from, to := l.rest(len(shards))

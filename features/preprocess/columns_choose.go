@@ -29,7 +29,7 @@ const (
 // MarshalText returns the name.
 func (e Encoding) MarshalText() ([]byte, error) { return []byte(e), nil }
 
-// UnmarshalText takes any name; Options.Validate checks it.
+// UnmarshalText takes any name; ColumnOptions.Validate checks it.
 func (e *Encoding) UnmarshalText(text []byte) error {
 	*e = Encoding(text)
 	return nil

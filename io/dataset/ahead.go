@@ -86,7 +86,7 @@ type Source struct {
 // openFile is an open file whose beginning is in memory.
 type openFile struct {
 	object storage.Object
-	off, n int64 // as Object.Open takes them
+	off, n int64 // as storage.Object.Open takes them
 	head   []byte
 	rest   io.ReadCloser // nil if head is the whole range
 	err    error         // after the head

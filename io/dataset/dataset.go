@@ -108,13 +108,13 @@ type Dataset struct {
 	Labeled bool   `json:"labeled"` // rows have labels
 	// Targets holds the names of the labels if rows have several.
 	Targets []string `json:"targets,omitempty"`
-	// Weighted says that rows have weights, which readers then store in Block.Weights.
+	// Weighted says that rows have weights, which readers then store in rows.Block.Weights.
 	Weighted bool `json:"weighted,omitempty"`
 
-	// Key, unless nil, describes the keys of rows, which readers then store in Block.Keys.
+	// Key, unless nil, describes the keys of rows, which readers then store in rows.Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`
 
-	// Levels, unless nil, names the levels of the rows, which readers then store in Block.Levels.
+	// Levels, unless nil, names the levels of the rows, which readers then store in rows.Block.Levels.
 	Levels *Levels `json:"levels,omitempty"`
 
 	// Only, unless nil, restricts reading to rows with listed ids.
@@ -181,7 +181,7 @@ func (e *Error) Error() string {
 	if f := find(e.Format); f != nil {
 		pkg = f.pkg()
 	}
-	// Readers do not know the name: where csvio advises a call such as read_fwf("FILE"), the name replaces FILE.
+	// Readers do not know the name: the name replaces FILE where a reader advises a call such as numpy.load("FILE").
 	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(cause(e.Err), `("FILE`, `("`+e.Name)
 }
 

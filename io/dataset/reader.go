@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Label converts the text of a label to a value of Block.Y, or returns the reason why the row
+// Label converts the text of a label to a value of rows.Block.Y, or returns the reason why the row
 // cannot be used. If rows have several labels, it is called for each.
 type Label func(token []byte) (y float64, reason string)
 
@@ -59,8 +59,8 @@ type parser struct {
 type Request struct {
 	Label Label // converts labels; nil leaves them unread
 	Mode  Mode
-	Lines bool // store in Block.Lines the line, or record, of each row in its file
-	IDs   bool // store in Block.IDs the identifiers, if the files have such a column
+	Lines bool // store in rows.Block.Lines the line, or record, of each row in its file
+	IDs   bool // store in rows.Block.IDs the identifiers, if the files have such a column
 	// Reject, unless nil, is called with the line and the reason for each row that is set
 	// aside, even for rows that the Report does not list.
 	Reject func(line int64, reason string)

@@ -118,7 +118,7 @@ type CIFARReader struct {
 var _ rows.Reader = (*CIFARReader)(nil)
 
 // NewCIFARReader returns a reader of count records of a decompressed stream positioned at
-// the record first, as layout.extent returns it; first is used in error messages only.
+// the record first, as CIFARLayout.extent returns it; first is used in error messages only.
 // A negative count reads to the end of the stream. A stream that ends before count
 // records, or inside one, is an error.
 func NewCIFARReader(r io.Reader, layout CIFARLayout, first, count int64) *CIFARReader {

@@ -33,7 +33,7 @@ type Facts struct {
 	Weighted   bool // rows have weights
 	LevelFacts
 	Components int   // number of components of an embedding; 0 for none
-	Reading    int64 // bytes of a reader besides its blocks: see dataset.Memory
+	Reading    int64 // bytes of a reader besides its blocks: see dataset.Dataset.Memory
 	// Stored is the folding of sums that are stored for a recipe; nil otherwise.
 	Stored *Folding
 }
@@ -88,7 +88,7 @@ type Memory struct {
 	// Stripes is the number of stripes into which sums are split. Each takes a pass over the rows. It is 1 unless
 	// sums are too large.
 	Stripes int `json:"stripes,omitempty"`
-	// Least is the least Engine.WorkerBytes that suffices, if the given one does not; otherwise 0.
+	// Least is the least engine.Engine.WorkerBytes that suffices, if the given one does not; otherwise 0.
 	Least int64 `json:"bytes_worker_least,omitempty"`
 	// Row is the memory of all readers for each row. It is included above if the number of rows is known.
 	Row int64 `json:"bytes_row"`
@@ -234,7 +234,7 @@ func readerLimit(e engine.Engine, readers int, solve int64) int64 {
 	return most / int64(max(1, readers))
 }
 
-// workerBytesForReader returns the least Engine.WorkerBytes with which readerLimit is at least bytes.
+// workerBytesForReader returns the least engine.Engine.WorkerBytes with which readerLimit is at least bytes.
 func workerBytesForReader(e engine.Engine, readers int, bytes int64) int64 {
 	if e.InProcess() {
 		bytes *= int64(max(1, readers))
