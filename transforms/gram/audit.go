@@ -78,10 +78,10 @@ func beginAudit(_ context.Context, l *transforms.Reader, p *Audit) (transforms.S
 		}
 		some := new(Audited)
 		for _, of := range s.sets() {
-			some.Copies = append(some.Copies, of.apart.Contents())
+			some.Copies = append(some.Copies, of.copies.Contents())
 		}
 		sum.Merge(some)
-		s.countApart()
+		s.startCopyCounts()
 		return nil
 	}}, nil
 }

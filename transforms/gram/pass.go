@@ -32,7 +32,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*foldFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*sumsFn)(nil)))
 }
 
 // Pass is a pass over the data that computes the sums for a solve.
@@ -110,15 +110,15 @@ type Listing struct {
 // fold, and a runner would copy, encode and hold them several times.
 func Sums(s beam.Scope, sc transforms.Scan, st State) (parts, reports beam.PCollection) {
 	s = s.Scope("gram.Sums")
-	return sc.Apply2(s, &foldFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: st.Dir})
+	return sc.Apply2(s, &sumsFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: st.Dir})
 }
 
-type foldFn struct {
+type sumsFn struct {
 	transforms.Splittable
 	Dir string // where the parts are stored
 }
 
-func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte),
+func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte),
 	report func([]byte)) error {
 	return transforms.RunReader(ctx, f.Fn, element, rt, func(l *transforms.Reader, p *Pass) error {
 		sums, err := newReaderSums(l, p, f.Dir)
