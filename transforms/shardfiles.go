@@ -48,7 +48,7 @@ func DoneName(s dataset.Shard) string { return ShardName(s) + ".done" }
 // WriteShards writes the files of every shard of the reader into the directory dir, and emits the
 // Written of each, in JSON. Shards are processed one after the other; small files are
 // opened and written in the background.
-func WriteShards(ctx context.Context, l *Reader, p *Pass, dir string,
+func WriteShards(ctx context.Context, r *Reader, p *Pass, dir string,
 	write func(dataset.Shard, *dataset.Source, *ShardFiles) (Written, error), emit func([]byte)) (err error) {
 	b := newBehind(ctx)
 	defer func() {
@@ -56,7 +56,7 @@ func WriteShards(ctx context.Context, l *Reader, p *Pass, dir string,
 			err = cmp.Or(failed, err)
 		}
 	}()
-	for shard, source := range l.shardsAhead(b.ctx, p) {
+	for shard, source := range r.shardsAhead(b.ctx, p) {
 		files := &ShardFiles{ctx: b.ctx, dir: dir}
 		w, err := write(shard, source, files)
 		if err != nil {

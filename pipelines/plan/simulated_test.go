@@ -43,7 +43,7 @@ type cluster struct {
 
 func (*cluster) About() engine.About {
 	return engine.About{Name: "simulated", Readers: 8,
-		Spread: true}
+		Reshuffle: true}
 }
 func (*cluster) Validate(engine.Engine) error               { return nil }
 func (*cluster) Ready(context.Context, engine.Engine) error { return nil }

@@ -61,8 +61,8 @@ func (a *Audited) Code(c *wire.Coder) {
 
 // beginAudit returns the sum of one reader of an Audit. It uses a Summer whose folds audit instead
 // of summing.
-func beginAudit(_ context.Context, l *transforms.Reader, p *Audit) (transforms.Summing, error) {
-	s, err := NewSummer(l, &p.Pass)
+func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.Summing, error) {
+	s, err := NewSummer(r, &p.Pass)
 	if err != nil {
 		return transforms.Summing{}, err
 	}

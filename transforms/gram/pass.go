@@ -120,14 +120,14 @@ type sumsFn struct {
 
 func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte),
 	report func([]byte)) error {
-	return transforms.RunReader(ctx, f.Fn, element, rt, func(l *transforms.Reader, p *Pass) error {
-		sums, err := newReaderSums(l, p, f.Dir)
+	return transforms.RunReader(ctx, f.Fn, element, rt, func(r *transforms.Reader, p *Pass) error {
+		sums, err := newReaderSums(r, p, f.Dir)
 		if err != nil {
 			return err
 		}
-		l.Saver, l.Request.Lines = sums, p.Spec.Positions
+		r.Saver, r.Request.Lines = sums, p.Spec.Positions
 		add := func(at profile.FoldPlace, b *rows.Block) error { return sums.add(ctx, at, b) }
-		if err := l.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
+		if err := r.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err
 		}
 		return sums.finish(ctx, emit, report)

@@ -39,12 +39,12 @@ type checkpoints struct {
 	previousSave, lastSave []stored
 }
 
-func newReaderSums(l *transforms.Reader, p *Pass, dir string) (*readerSums, error) {
-	s, err := NewSummer(l, p)
+func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, error) {
+	s, err := NewSummer(r, p)
 	if err != nil {
 		return nil, err
 	}
-	return &readerSums{Summer: s, reader: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
+	return &readerSums{Summer: s, reader: r, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
 		rowsPerFile: ridge.GridRowsOfPart(s.shape)}, nil
 }
 
@@ -259,9 +259,9 @@ type foldSum struct {
 	saturated int64
 }
 
-func newFoldSum(l *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
+func newFoldSum(r *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
 	f := &foldSum{
-		reader: l, pass: p, m: m,
+		reader: r, pass: p, m: m,
 		sum:   sum,
 		bytes: grid,
 	}

@@ -41,17 +41,17 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Readers: 1, Stripes: stripes, Threads: 2, Checkpoint: -1}}
 	f.Setup()
 	defer f.Teardown()
-	l := transforms.NewReader(f, stripe)
-	s, err := newReaderSums(l, p, filepath.Dir(uri))
+	reader := transforms.NewReader(f, stripe)
+	s, err := newReaderSums(reader, p, filepath.Dir(uri))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Saver = s
+	reader.Saver = s
 	if some > 0 {
 		s.rowsPerFile = some
 	}
 	shards := 0
-	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, b *rows.Block) error {
+	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, b *rows.Block) error {
 		if stop > 0 && shards == stop {
 			return errors.New("lost")
 		}

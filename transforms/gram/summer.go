@@ -46,23 +46,23 @@ type perSet struct {
 }
 
 // NewSummer returns a Summer without rows, for one stripe of the sums of a reader.
-func NewSummer(l *transforms.Reader, p *Pass) (*Summer, error) {
-	m, err := l.Worker.Gridded(p.Spec.Recipe)
+func NewSummer(r *transforms.Reader, p *Pass) (*Summer, error) {
+	m, err := r.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {
 		return nil, err
 	}
-	s := &Summer{pass: p, assigner: p.Assigner(), listsContents: p.Spec.Contents && l.Stripe == 0}
+	s := &Summer{pass: p, assigner: p.Assigner(), listsContents: p.Spec.Contents && r.Stripe == 0}
 	if s.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
 	}
 	_, dim := m.Dims()
 	s.shape = p.Shape(dim)
 	shape, grid := s.shape, features.NewGrid(dim, p.Spec.Steps)
-	cut := ridge.CutStripes(shape, p.Spec.Sums(), l.Scan.Stripes)
-	if len(cut) != max(1, l.Scan.Stripes) || p.Spec.Rows && len(cut) > p.Spec.Folds {
-		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", l.Scan.Stripes, len(cut))
+	cut := ridge.CutStripes(shape, p.Spec.Sums(), r.Scan.Stripes)
+	if len(cut) != max(1, r.Scan.Stripes) || p.Spec.Rows && len(cut) > p.Spec.Folds {
+		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", r.Scan.Stripes, len(cut))
 	}
-	s.stripe = cut[l.Stripe]
+	s.stripe = cut[r.Stripe]
 	if len(cut) > 1 {
 		runtime.GC() // free the sums of an earlier stripe before this one is allocated
 	}
@@ -71,18 +71,18 @@ func NewSummer(l *transforms.Reader, p *Pass) (*Summer, error) {
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
 		case p.Spec.Random != nil:
-			f = newFoldSum(l, p, m, nil, grid) // see beginAudit
+			f = newFoldSum(r, p, m, nil, grid) // see beginAudit
 		case p.Spec.Rows:
-			f = newFoldSum(l, p, m, nil, grid)
+			f = newFoldSum(r, p, m, nil, grid)
 			f.gridRows, f.counts = ridge.NewGridRows(shape), true
 		default:
-			f = newFoldSum(l, p, m, ridge.NewPartSum(shape, first, end), grid)
+			f = newFoldSum(r, p, m, ridge.NewPartSum(shape, first, end), grid)
 			f.counts = first == 0
 		}
 		s.folds = append(s.folds, f)
 	}
 	if len(p.Spec.Levels) > 0 {
-		s.levels = newByLevel(p, l.Stripe == 0)
+		s.levels = newByLevel(p, r.Stripe == 0)
 	}
 	s.startCopyCounts()
 	return s, nil

@@ -208,7 +208,7 @@ func (b *summing) read(emit func(summed)) error {
 	if len(b.items) == 0 {
 		return nil
 	}
-	l, used := b.reader, len(b.items)
+	r, used := b.reader, len(b.items)
 	for i := range b.items {
 		b.windowOf(i).count.Read++
 	}
@@ -217,16 +217,16 @@ func (b *summing) read(emit func(summed)) error {
 		b.windowOf(i).count.Rejected++
 		used--
 	}
-	stop := l.Clock(transforms.ReadTime)
+	stop := r.Clock(transforms.ReadTime)
 	err := b.records.Read(&b.block, b.items, reject)
 	stop()
 	if err != nil {
 		return transforms.NewFault(transforms.DataFault, err)
 	}
 	b.check(&b.block, reject)
-	l.Add(transforms.RowsRead, int64(len(b.items)))
-	l.Add(transforms.RowsUsed, int64(used))
-	l.Add(transforms.RowsSetAside, int64(len(b.items)-used))
+	r.Add(transforms.RowsRead, int64(len(b.items)))
+	r.Add(transforms.RowsUsed, int64(used))
+	r.Add(transforms.RowsSetAside, int64(len(b.items)-used))
 	for i, line := range b.block.Lines {
 		if err := b.give(b.windowOf(int(line)-1), i); err != nil {
 			return err
