@@ -136,7 +136,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	return nil
 }
 
-// Next fills the block with the next rows, at most rows.Rows of its row length,
+// Next fills the block with the next rows, at most rows.PerBlock of its row length,
 // and reports whether there are any. Y holds the labels unless the Reader has no Label.
 func (r *Reader) Next(b *rows.Block) bool {
 	dim := r.data.Schema.Dim
@@ -150,7 +150,7 @@ func (r *Reader) Next(b *rows.Block) bool {
 		b.X = append(b.X, w.x...)
 		r.use(b, 0, *w)
 	}
-	for r.rows != nil && b.N < rows.Rows(b.D) {
+	for r.rows != nil && b.N < rows.PerBlock(b.D) {
 		if !r.add(b) {
 			break
 		}
@@ -220,7 +220,7 @@ func (r *Reader) add(b *rows.Block) bool {
 		now.y = r.labels
 	}
 	r.ids.use()
-	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
+	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.PerBlock(d) {
 		// All earlier rows would be padded to this length.
 		wide := now // so that only such a row is allocated
 		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(now.y)
@@ -341,7 +341,7 @@ func pad(b *rows.Block, from, d int) {
 	b.D = d
 	if n := b.N * d; n > cap(b.X) {
 		// Grow so that slowly rising lengths do not allocate a block each time.
-		b.X = append(make([]float32, 0, max(n, min(2*n, rows.Rows(d)*d))), b.X...)
+		b.X = append(make([]float32, 0, max(n, min(2*n, rows.PerBlock(d)*d))), b.X...)
 	}
 	b.X = b.X[:b.N*d]
 	copy(b.X[(b.N-1)*d:], b.X[from:from+d])

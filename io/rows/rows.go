@@ -26,13 +26,13 @@ const (
 	maxFeatureValues = 16 << 20
 )
 
-// Rows returns how many rows of length d a block holds: MaxRows, or fewer if they would
+// PerBlock returns how many rows of length d a block holds: MaxRows, or fewer if they would
 // take more than 16 MiB, but at least one.
-func Rows(d int) int { return fitting(d, maxBlockValues) }
+func PerBlock(d int) int { return fitting(d, maxBlockValues) }
 
-// OfFeatures returns how many rows of d features a block holds: MaxRows, or fewer if they
+// PerFeatureBlock returns how many rows of d features a block holds: MaxRows, or fewer if they
 // would take more than 64 MiB, but at least one.
-func OfFeatures(d int) int { return fitting(d, maxFeatureValues) }
+func PerFeatureBlock(d int) int { return fitting(d, maxFeatureValues) }
 
 func fitting(d, values int) int { return max(1, min(MaxRows, values/max(d, 1))) }
 
@@ -90,7 +90,7 @@ func (b *Block) Reset(d int) {
 // Reserve allocates all rows of a block after Reset, which avoids the garbage of
 // growing it. Unused pages take no memory.
 func (b *Block) Reserve() {
-	if n := Rows(b.D) * b.D; cap(b.X) < n {
+	if n := PerBlock(b.D) * b.D; cap(b.X) < n {
 		b.X = make([]float32, len(b.X), n)
 	}
 }
@@ -227,8 +227,8 @@ func OrderedKey(v float64) uint64 {
 	return b | 1<<63
 }
 
-// OfKey returns the number of an OrderedKey.
-func OfKey(key uint64) float64 {
+// KeyNumber returns the number of an OrderedKey.
+func KeyNumber(key uint64) float64 {
 	if key>>63 == 1 {
 		return math.Float64frombits(key &^ (1 << 63))
 	}

@@ -175,7 +175,7 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment,
 					}
 				}
 				encoder.Block(b, hashes)
-				limit := min(rows.Rows(b.D), rows.OfFeatures(out))
+				limit := min(rows.PerBlock(b.D), rows.PerFeatureBlock(out))
 				for i := range b.N {
 					held := k > 0 && hashes[i]%k == 0
 					var hash uint64

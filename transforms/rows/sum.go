@@ -177,7 +177,7 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 	if err := b.add(key, row, at); err != nil {
 		return err
 	}
-	if len(b.items) < block.Rows(b.recipe.Input.Dim) {
+	if len(b.items) < block.PerBlock(b.recipe.Input.Dim) {
 		return nil
 	}
 	return b.read(emit)
@@ -266,7 +266,7 @@ func (b *summing) give(w *windowed, i int) error {
 		to.Weights = append(to.Weights, from.Weights[i])
 	}
 	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
-	if to.N%block.Rows(to.D) > 0 || w.sums == nil && len(b.open) >= b.most {
+	if to.N%block.PerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.most {
 		return nil
 	}
 	return b.sum(w, nil)
@@ -293,7 +293,7 @@ func (b *summing) sum(w *windowed, emit func(summed)) error {
 	}
 	b.open = append(b.open, w)
 	r, k := &w.rows, len(w.rows.Y)/max(w.rows.N, 1)
-	for i, step := 0, block.Rows(r.D); i < r.N; i += step {
+	for i, step := 0, block.PerBlock(r.D); i < r.N; i += step {
 		end := min(i+step, r.N)
 		some := &block.Block{N: end - i, D: r.D, X: r.X[i*r.D : end*r.D], Y: r.Y[i*k : end*k]}
 		if len(r.Weights) > 0 {
@@ -304,7 +304,7 @@ func (b *summing) sum(w *windowed, emit func(summed)) error {
 		}
 	}
 	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))
-	if r.N > block.Rows(r.D) {
+	if r.N > block.PerBlock(r.D) {
 		*r = block.Block{} // an open window needs less memory for waiting rows
 	}
 	r.Reset(b.recipe.Input.Dim)

@@ -101,9 +101,9 @@ func (o trainingSpec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset,
 	columns := strings.Join(d.Key.Columns, ", ")
 	if o.Split.By() == profile.ByTime {
 		part.From, err = p.Keys.Since(part.Share)
-		from := fmt.Sprintf("%g", rows.OfKey(part.From))
+		from := fmt.Sprintf("%g", rows.KeyNumber(part.From))
 		if d.Key.Layout != "" {
-			from = schema.TimeText(rows.OfKey(part.From))
+			from = schema.TimeText(rows.KeyNumber(part.From))
 		}
 		text = fmt.Sprintf("the latest, by %s, from %s on", columns, from)
 	} else {

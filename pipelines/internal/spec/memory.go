@@ -67,11 +67,11 @@ func (f *Facts) atMostRows(limit int64) int64 {
 }
 
 // blockBytes returns the size in bytes of a block of rows of d numbers.
-func (f *Facts) blockBytes(d int) int64 { return 4 * int64(d) * f.atMostRows(int64(rows.Rows(d))) }
+func (f *Facts) blockBytes(d int) int64 { return 4 * int64(d) * f.atMostRows(int64(rows.PerBlock(d))) }
 
 // blockRows returns the number of rows in a block of features.
 func (f *Facts) blockRows() int64 {
-	return f.atMostRows(int64(min(rows.OfFeatures(f.Features), rows.Rows(f.Dim))))
+	return f.atMostRows(int64(min(rows.PerFeatureBlock(f.Features), rows.PerBlock(f.Dim))))
 }
 
 // featureBlockBytes returns the size in bytes of a block of features.
@@ -148,7 +148,7 @@ func (o Options) terms(f Facts) terms {
 	t.content = int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(t.sampled))
 	switch {
 	case f.Levels > 0: // there is a block between encoding and scaling, too
-		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rows.Rows(f.Dim)))
+		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rows.PerBlock(f.Dim)))
 		t.standing += 2 * job.PartialBytes * int64(f.Scaled)
 	case f.Prepared:
 		t.scratch = f.blockBytes(f.Scaled)
