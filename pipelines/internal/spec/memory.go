@@ -249,7 +249,7 @@ func peakOf(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held 
 
 // mappedRow returns the length of rows as the feature map takes them.
 func (f *Facts) mappedRow(size kernel.Size) int {
-	if size.Gathers && f.Short > 0 {
+	if size.TakesShort && f.Short > 0 {
 		return f.Short
 	}
 	return f.Scaled
