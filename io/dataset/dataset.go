@@ -192,7 +192,7 @@ func cause(err error) string {
 	for _, f := range allFormats() {
 		text = strings.TrimPrefix(text, f.pkg()+": ")
 	}
-	for _, part := range []string{"table: ", "first record: ", "lines: "} {
+	for _, part := range []string{"first record: ", "lines: "} {
 		text = strings.TrimPrefix(text, part)
 	}
 	return strings.TrimSuffix(text, ": unexpected EOF")

@@ -132,7 +132,7 @@ func IsRefusal(t testing.TB, stdout, stderr string, words ...string) {
 		}
 	}
 	for _, noise := range []string{
-		"panic", "goroutine ", ".go:", "beam", "bundle", "bochner-fault", "%!", "\t", "csvio: ", "dataset: ", "idxio: ",
+		"panic", "goroutine ", ".go:", "beam", "bundle", "bochner-fault", "%!", "\t", "csvio: ", "dataset: ", "imageio: ",
 		"jsonlio: ", "models: models", "pipelines: ", "storage: ",
 	} {
 		if strings.Contains(stderr, noise) {
