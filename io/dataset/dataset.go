@@ -68,8 +68,8 @@ type Roles struct {
 
 // Subset chooses some of the rows.
 type Subset struct {
-	Only *Only // unless nil, by their id
-	Part *Part // unless nil, for a test, or the others
+	Only *IDSelection // unless nil, by their id
+	Part *TestSplit   // unless nil, for a test, or the others
 }
 
 // Validate returns an error for options that no data can fit.
@@ -118,10 +118,10 @@ type Dataset struct {
 	Levels *Levels `json:"levels,omitempty"`
 
 	// Only, unless nil, restricts reading to rows with listed ids.
-	Only *Only `json:"only,omitempty"`
+	Only *IDSelection `json:"only,omitempty"`
 
 	// Part, unless nil, restricts reading to the rows of a test, or to all others.
-	Part *Part `json:"part,omitempty"`
+	Part *TestSplit `json:"part,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file
 	Label  string   `json:"-"` // name of the first label column, if rows have labels
