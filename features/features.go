@@ -34,7 +34,7 @@ func TakesMissing(m Map) bool {
 // features; with 127 steps it is an 8-bit grid.
 type Gridded interface {
 	Map
-	// Quantize stores in dst the features of n ≤ MaxRows rows on the grid, computed by at most threads threads.
+	// Quantize stores in dst the features of n ≤ MaxRows rows on the grid, computed by up to threads goroutines.
 	// It returns the number of features that were NaN, or were clipped because they were too far beyond the
 	// bound (see MaxSteps).
 	Quantize(dst *Grid, x []float32, n, threads int) (saturated int64)

@@ -12,7 +12,7 @@ import (
 )
 
 // MaxRows is the largest number of rows in a Block. Products of 8-bit features
-// summed over so many rows stay below 2²⁴, so a block's Gram is exact in
+// summed over MaxRows rows stay below 2²⁴, so a block's Gram is exact in
 // float32 and int32.
 const MaxRows = 1024
 
@@ -99,7 +99,7 @@ func (b *Block) Reserve() {
 type Reader interface {
 	// Append appends the values of the next row to x and returns the extended slice and
 	// the row's label as written in the file (nil if the data has none; valid until the
-	// next call). Readers that know the row length append exactly that many values; a
+	// next call). Readers that know the row length append exactly this number of values; a
 	// LIBSVM reader of unknown dimension appends as many as the row's largest index.
 	//
 	// The error is io.EOF after the last row; a *BadRow if this row cannot be used,

@@ -13,7 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// SpecOf returns the Spec of a pass that sums rows by a recipe with that many classes. It has no values of λ.
+// SpecOf returns the Spec of a pass that sums rows by a recipe, for labels of the given number of classes. It
+// has no values of λ.
 func SpecOf(r *sums.Recipe, classes int) Spec {
 	return Spec{
 		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,

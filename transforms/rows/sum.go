@@ -272,7 +272,7 @@ func (b *summing) give(w *windowed, i int) error {
 	return b.sum(w, nil)
 }
 
-// bytesOf returns the size in bytes of waiting rows with that many values, labels and weights.
+// bytesOf returns the size in bytes of waiting rows, given how many values, labels and weights they have.
 func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
 
 // sum adds the waiting rows of a window to its sums. It closes another window if too many are open.

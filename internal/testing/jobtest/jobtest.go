@@ -92,7 +92,7 @@ func WantError(t *testing.T, what string, err error, code int, words ...string) 
 	}
 }
 
-// Classifier is the manifest of a classifier with that many classes.
+// Classifier is the manifest of a classifier with k classes.
 func Classifier(k int, probabilities bool) *models.Manifest {
 	m := &models.Manifest{Task: models.Classification, Outputs: k,
 		Targets: models.Targets{Vocabulary: schema.NewVocabulary([]string{"a", "b"})}}

@@ -61,7 +61,7 @@ type Client interface {
 	// Open is as in storage.Scheme.
 	Open(ctx context.Context, o storage.Object, off, n int64) (r io.ReadCloser, size int64, err error)
 	Head(ctx context.Context, o Name) (*Attrs, error)
-	// Put writes an object, whole or not at all, of that size, -1 if unknown. It recognises its own write by the
+	// Put writes an object of size bytes, -1 if unknown, whole or not at all. It recognises its own write by the
 	// mark WriterKey in the metadata, and makes one if there is none.
 	Put(ctx context.Context, o Name, cond Condition, metadata map[string]string, size int64,
 		write func(io.Writer) error) (*Attrs, error)
