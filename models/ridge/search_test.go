@@ -142,7 +142,7 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 	}
 }
 
-// The sum of a part of the features is that of rows with these features alone.
+// A part of a sum equals the sum of rows with only these features.
 func TestAPartIsASumOfFewerFeatures(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 60, 1, 3)

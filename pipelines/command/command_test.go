@@ -183,7 +183,7 @@ func TestTheJobMayBeAFlag(t *testing.T) {
 	}
 }
 
-// trainArgs are those of a small training in dir.
+// trainArgs returns the arguments of a small training run in dir.
 func trainArgs(dir, model string, more ...string) []string {
 	return append([]string{
 		"--data", filepath.Join(dir, "train.csv"), "--label", "y", "--features", "64", "--search", "none", "--quiet",

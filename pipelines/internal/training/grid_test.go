@@ -73,8 +73,8 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 	}
 }
 
-// Where a path leads to a λ that 8 bits are too coarse for, the model is that of 16 bits, although nothing was fitted on 8. A λ
-// near their rounding is fitted on 8 where smaller ones are worse.
+// Where a path leads to a λ for which 8 bits are too coarse, the model has 16 bits, and nothing is fitted on 8. A λ
+// near the rounding of 8 bits is fitted on 8 if smaller ones are worse.
 func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 	campaign.Long(t)
 	setProducts(t, 0, maxQuickProducts)
