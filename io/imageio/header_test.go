@@ -97,7 +97,7 @@ func TestLabelsMustFitTheData(t *testing.T) {
 		t.Error("openStreams accepts three labels for two records")
 	}
 	if _, err := openStreams(bytes.NewReader(two), strings.NewReader("\x00\x00")); err == nil ||
-		!strings.HasPrefix(err.Error(), "labels file: idxio: header ends after 2 of 4") {
+		!strings.HasPrefix(err.Error(), "labels file: imageio: header ends after 2 of 4") {
 		t.Errorf("short labels header: %v", err)
 	}
 }
