@@ -58,7 +58,7 @@ func (c *cluster) Run(ctx context.Context, _ engine.Engine, p *beam.Pipeline) er
 		switch n := float64(m.Committed); {
 		case m.Name() == transforms.BytesRead.String():
 			c.bytes += n
-		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "gram.foldFn":
+		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "gram.sumsFn":
 			c.folded += n
 		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "epochs.roundFn":
 			c.learned += n
