@@ -18,29 +18,29 @@ type ShortForm struct {
 }
 
 // Row returns the lengths of a row in the short form and of a whole row.
-func (c *ShortForm) Row() (short, whole int) { return c.Dense + c.Groups, c.Dense + len(c.Hot) }
+func (s *ShortForm) Row() (short, whole int) { return s.Dense + s.Groups, s.Dense + len(s.Hot) }
 
 // Within reports whether no number of Hot is beyond limit (see AngleLimit). Then rows in the short form show
 // whether an angle can overflow.
-func (c *ShortForm) Within(limit float32) bool {
-	return !slices.ContainsFunc(c.Hot, func(v float32) bool { return !(v <= limit && v >= -limit) })
+func (s *ShortForm) Within(limit float32) bool {
+	return !slices.ContainsFunc(s.Hot, func(v float32) bool { return !(v <= limit && v >= -limit) })
 }
 
 // Faster reports whether products with rows in the short form are faster. With 4 columns in a group both
 // take the same time (package blas, BenchmarkHot). The results have the same bits.
-func (c *ShortForm) Faster() bool { return len(c.Hot) >= 8*c.Groups }
+func (s *ShortForm) Faster() bool { return len(s.Hot) >= 8*s.Groups }
 
 // expand stores in dst the whole rows of the n rows of x in the short form.
-func (c *ShortForm) expand(dst, x []float32, n int) {
-	short, whole := c.Row()
+func (s *ShortForm) expand(dst, x []float32, n int) {
+	short, whole := s.Row()
 	clear(dst[:n*whole])
 	for i := range n {
 		row, to := x[i*short:(i+1)*short], dst[i*whole:(i+1)*whole]
-		copy(to, row[:c.Dense])
-		for _, v := range row[c.Dense:] {
-			if v >= 0 && v < float32(len(c.Hot)) {
+		copy(to, row[:s.Dense])
+		for _, v := range row[s.Dense:] {
+			if v >= 0 && v < float32(len(s.Hot)) {
 				if k := int(v); float32(k) == v {
-					to[c.Dense+k] = c.Hot[k]
+					to[s.Dense+k] = s.Hot[k]
 				}
 			}
 		}

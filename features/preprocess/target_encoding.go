@@ -74,31 +74,31 @@ func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 
 // Block changes a block of training rows, given the hashes that decide their folds. A nil TargetEncoder
 // changes nothing.
-func (rc *TargetEncoder) Block(b *rows.Block, hashes []uint64) {
-	if rc == nil {
+func (e *TargetEncoder) Block(b *rows.Block, hashes []uint64) {
+	if e == nil {
 		return
 	}
 	for i := range b.N {
-		rc.Row(b.Row(i), hashes[i])
+		e.Row(b.Row(i), hashes[i])
 	}
 }
 
 // Part returns the part of a hash: equal rows of one part stay equal. It is 0 for a nil TargetEncoder.
-func (rc *TargetEncoder) Part(hash uint64) int {
-	if rc == nil {
+func (e *TargetEncoder) Part(hash uint64) int {
+	if e == nil {
 		return 0
 	}
-	return rc.cut.part(hash)
+	return e.cut.part(hash)
 }
 
 // Row changes a training row, given the hash that decides its fold. A nil TargetEncoder changes nothing.
-func (rc *TargetEncoder) Row(row []float32, hash uint64) {
-	part := rc.Part(hash)
+func (e *TargetEncoder) Row(row []float32, hash uint64) {
+	part := e.Part(hash)
 	if part == 0 {
 		return
 	}
-	for i, slot := range rc.slots {
-		values := rc.values[i]
+	for i, slot := range e.slots {
+		values := e.values[i]
 		row[slot] = float32(part*(values+1) + levelOf(row[slot], values))
 	}
 }

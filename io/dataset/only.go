@@ -165,27 +165,27 @@ type idFilter struct {
 }
 
 // has reports whether an id is in the list, and remembers its index for use.
-func (n *idFilter) has(id []byte) (found bool) {
-	n.last, found = n.ids.find(id)
+func (f *idFilter) has(id []byte) (found bool) {
+	f.last, found = f.ids.find(id)
 	return found
 }
 
 // use records that the last row was used.
-func (n *idFilter) use() {
-	if n != nil {
-		n.used = append(n.used, n.last)
+func (f *idFilter) use() {
+	if f != nil {
+		f.used = append(f.used, f.last)
 	}
 }
 
 // encode returns the indices of the ids of used rows, in ascending order, as differences in
 // uvarints. Its time grows with these rows, not with the list.
-func (n *idFilter) encode() (out []byte) {
-	if n == nil {
+func (f *idFilter) encode() (out []byte) {
+	if f == nil {
 		return nil
 	}
-	slices.Sort(n.used)
+	slices.Sort(f.used)
 	next := 0
-	for _, i := range slices.Compact(n.used) {
+	for _, i := range slices.Compact(f.used) {
 		out = binary.AppendUvarint(out, uint64(i-next))
 		next = i + 1
 	}

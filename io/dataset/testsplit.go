@@ -130,39 +130,39 @@ func (f *Fields) tap(in *Input, describes bool) error {
 }
 
 // Reset forgets the fields of the last batch.
-func (p *TestFilter) Reset() {
-	if p == nil {
+func (f *TestFilter) Reset() {
+	if f == nil {
 		return
 	}
-	p.At, p.sums = 0, p.sums[:0]
-	for _, t := range p.taps {
+	f.At, f.sums = 0, f.sums[:0]
+	for _, t := range f.taps {
 		t.reset()
 	}
 }
 
 // takes reports whether the last row, whose values are x, is in the part.
-func (p *TestFilter) takes(x []float32) bool {
+func (f *TestFilter) takes(x []float32) bool {
 	sum := uint64(0)
 	switch {
-	case len(p.Columns) == 0:
-		sum = rows.Hash(p.Seed, x)
-	case p.Key != nil:
-		key, reason := p.Key.Of(func(i int) []byte { return trim(p.decisive[i].text(p.At)) })
+	case len(f.Columns) == 0:
+		sum = rows.Hash(f.Seed, x)
+	case f.Key != nil:
+		key, reason := f.Key.Of(func(i int) []byte { return trim(f.decisive[i].text(f.At)) })
 		if reason != "" {
-			return !p.Test // the reader of the other rows sets this one aside
+			return !f.Test // the reader of the other rows sets this one aside
 		}
 		sum = key
-	case p.At < len(p.sums):
-		sum = p.sums[p.At]
+	case f.At < len(f.sums):
+		sum = f.sums[f.At]
 	}
-	return p.holds(sum) == p.Test
+	return f.holds(sum) == f.Test
 }
 
 // forward passes the fields of the last row, which the Taps held back, to their sinks.
-func (p *TestFilter) forward(row []float32) {
-	for _, t := range p.taps {
+func (f *TestFilter) forward(row []float32) {
+	for _, t := range f.taps {
 		if t.next.Sink != nil {
-			t.forward(row, p.At)
+			t.forward(row, f.At)
 		}
 	}
 }
