@@ -171,7 +171,7 @@ func TestTheJobMayBeAFlag(t *testing.T) {
 		{[]string{"--job"}, []string{"--job"}},
 		{nil, nil},
 	} {
-		if got := jobFlag(c.args); !slices.Equal(got, c.want) {
+		if got := withoutJobFlag(c.args); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.args, got, c.want)
 		}
 	}

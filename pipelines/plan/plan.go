@@ -166,7 +166,7 @@ func open(ctx context.Context, o training.Options, components int) (*dataset.Dat
 		return nil, err
 	}
 	if !d.Labeled && components == 0 {
-		return nil, prepare.Unlabeled(d)
+		return nil, prepare.UnlabeledError(d)
 	}
 	if err := o.CheckTargets(d); err != nil {
 		return nil, err
