@@ -104,7 +104,8 @@ type Listing struct {
 // of each reader, part by part, in the directory of the State. It returns the stored parts
 // (KV<int, []byte>, keyed by fold·ridge.NumParts + part; each a line of JSON), and a JSON Report for each shard.
 //
-// If there are several stripes (transforms.Scan.Stripes), each element of a reader sums only the parts of one ridge.Stripe.
+// If there are several stripes (transforms.Scan.Stripes), each element of a reader sums only the parts of one
+// ridge.Stripe.
 //
 // The sums themselves do not pass through the runner: a reader has D²/2 numbers for each
 // fold, and a runner would copy, encode and hold them several times.
