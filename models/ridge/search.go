@@ -121,7 +121,7 @@ func (s *search) descent() *solver.LambdaDescent {
 }
 
 // startOnPart returns the index of the value from which to search: the best on a part of the features. before
-// has the errors there, for LambdaDescent.Before.
+// has the errors there, for solver.LambdaDescent.Before.
 func (s *search) startOnPart() (start int, before func(value int) []float64) {
 	part, sums := solver.PartOf(s.Shape.Dim), s.part
 	if s.Rows != nil {
@@ -142,7 +142,7 @@ func (s *search) startOnPart() (start int, before func(value int) []float64) {
 }
 
 // bestAndErrors returns the index of the best value, and the errors on all folds of at least this value and its
-// neighbours, for LambdaDescent.Before; nil if only one fold is held out.
+// neighbours, for solver.LambdaDescent.Before; nil if only one fold is held out.
 func (p *solve) bestAndErrors() (best int, errs func(value int) []float64, err error) {
 	folds, err := p.loadFolds()
 	if err != nil {

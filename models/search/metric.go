@@ -40,6 +40,7 @@ type learned struct {
 	mu     sync.Mutex
 	rows   *scaled                  // a view's rows in the metric, while trials of few rows use them
 	later  func() (*learned, error) // learns it when it is needed; nil once it is learned
+	median medians                  // of a view's rows in the metric, which several candidates share
 }
 
 // ready learns the metric if that was put off (later).
@@ -91,6 +92,7 @@ func (m *learned) apply(s *scaled) (*scaled, error) {
 		return nil, err
 	}
 	t := emptyScaled(s.d)
+	t.medians = &m.median
 	t.x = make([]float32, len(s.x))
 	made.Apply(t.x, s.x, len(s.x)/s.d)
 	return t, nil

@@ -46,7 +46,7 @@ type Result struct {
 	// Stopped is true if Enough ended the search.
 	Stopped bool `json:"stopped,omitempty"`
 
-	// Kernel has the chosen width, for rows after Steps and Beside.Metric, which apply to rows of the pilot.
+	// Kernel has the chosen width, for rows after Steps and the Metric of Beside, which apply to rows of the pilot.
 	// Kernel and the fields below are zero if nothing could be tried.
 	Kernel    kernel.Options    `json:"-"`
 	Beside    *Joined           `json:"-"` // the kernel with what is beside it; nil without anything

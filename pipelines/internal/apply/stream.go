@@ -35,7 +35,7 @@ func PredictStream(ctx context.Context, o options.Stream) (last *results.StreamR
 		return nil, err
 	}
 	defer func() { err = s.end(ctx, err) }()
-	if about := s.engine.About(); about.Spread || about.Machines {
+	if about := s.engine.About(); about.Reshuffle || about.Machines {
 		return nil, s.unbounded(ctx)
 	}
 	return s.loop(ctx)
