@@ -117,7 +117,7 @@ func (o AlignOptions) validate() error {
 	if err := report.ValidPicture(o.Curve); err != nil {
 		return err
 	}
-	if err := prepare.Validate(o.training().Base()); err != nil {
+	if err := prepare.Validate(o.training().ProfileSpec()); err != nil {
 		return err
 	}
 	if err := tuning.ValidateGame(o.Learned, f); err != nil {

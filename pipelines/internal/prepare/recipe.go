@@ -73,8 +73,8 @@ func (r Recipe) ChoiceFor(k kernel.Options) (*kernel.Choice, error) {
 	return c, nil
 }
 
-// Resized returns the recipe with another number of features.
-func (r Recipe) Resized(features int) (Recipe, error) {
+// WithFeatures returns the recipe with another number of features.
+func (r Recipe) WithFeatures(features int) (Recipe, error) {
 	k, err := kernel.With(r.kernel, "features", strconv.Itoa(features))
 	if err != nil {
 		return r, refusal(err)
@@ -91,7 +91,7 @@ func (r Recipe) Resized(features int) (Recipe, error) {
 // most if there is none.
 func (r Recipe) Least(from, most int) int {
 	for ; from < most; from *= 2 {
-		if _, err := r.Resized(from); err == nil {
+		if _, err := r.WithFeatures(from); err == nil {
 			return from
 		}
 	}

@@ -25,7 +25,7 @@ func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) {
 }
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers int) {
-	folding := o.Planned(f)
+	folding := o.PlannedFolding(f)
 	sums := int64(folding.Sums())
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
 	threads := int64(max(e.Threads, 1))
@@ -110,15 +110,15 @@ func (o Options) Folding(weight float64, first bool) Folding {
 	default:
 		return f
 	}
-	f.Folds, f.Cut = 2, o.Parts() // one sum of the held-out rows, and one of the others
+	f.Folds, f.Cut = 2, o.FoldCount() // one sum of the held-out rows, and one of the others
 	if o.rule != nil && o.rule.Gap {
 		f.Folds = 3 // and one of the rows in the gap
 	}
 	return f
 }
 
-// Planned returns the folding of a training run that has not begun.
-func (o Options) Planned(f Facts) Folding {
+// PlannedFolding returns the folding of a training run that has not begun.
+func (o Options) PlannedFolding(f Facts) Folding {
 	if f.Stored != nil {
 		return *f.Stored
 	}

@@ -24,7 +24,7 @@ const leastForLogLoss = 1500
 func (t *Training) logLossChooses() bool {
 	l, o := t.opts.Lambda, t.opts.Ridge()
 	return l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
-		!t.opts.Resizes() && t.Counts.Used >= leastForLogLoss
+		!t.opts.ChoosesSize() && t.Counts.Used >= leastForLogLoss
 }
 
 // chooseLambda sets the learner's λ by Select, but not yet the weights: see finishChoice. If no row was held out,
