@@ -62,9 +62,9 @@ func (n *retrainJobs) Train(ctx context.Context, model string, files []string) e
 	return err
 }
 
-// Probe makes an embedding whose recipe serves to measure drift. Here the label is a column like
+// Reference makes an embedding whose recipe serves to measure drift. Here the label is a column like
 // any other. Columns of groups and times keep their roles.
-func (n *retrainJobs) Probe(ctx context.Context, model string, files []string) error {
+func (n *retrainJobs) Reference(ctx context.Context, model string, files []string) error {
 	if there, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || there {
 		return err
 	}

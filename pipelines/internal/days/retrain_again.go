@@ -148,7 +148,7 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 	switch {
 	case err == nil && !read:
 		err = removeWork(ctx, place)
-	case err == nil && !slices.Contains(n.report.Summed, p.Day): // another probe may have read it
+	case err == nil && !slices.Contains(n.report.Summed, p.Day): // or another reference has read it
 		n.report.Summed = append(n.report.Summed, p.Day)
 	}
 	if err != nil {

@@ -33,8 +33,8 @@ type index struct {
 	// TotalOf has the names of the parts of the stored total, sorted; nil if there is no total.
 	TotalOf []string `json:"total_of,omitempty"`
 	// Drawn reports that drawnSums exists.
-	Drawn bool `json:"drawn,omitempty"`
-	Probe bool `json:"probe,omitempty"` // the recipe comes from a probe
+	Drawn     bool `json:"drawn,omitempty"`
+	Reference bool `json:"probe,omitempty"` // the recipe is a reference
 	// Errors are the errors by which the last window was chosen: see options.Ask.Known.
 	Errors map[string][]float64 `json:"errors,omitempty"`
 	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
