@@ -118,9 +118,9 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 		return nil, nil, err
 	}
 	all.Forgotten = append(all.Forgotten, forgotten...)
-	again := training.ByRecipe{Recipe: all.Recipe, Parent: parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
+	byRecipe := training.ByRecipe{Recipe: all.Recipe, Parent: parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
 		Reporting: o.Reporting, Job: o.Job}
-	t, err := again.BeginAdded(ctx, outputOf(o), all.Added)
+	t, err := byRecipe.BeginAdded(ctx, outputOf(o), all.Added)
 	if err != nil {
 		return nil, nil, err
 	}
