@@ -114,7 +114,7 @@ func (o AlignOptions) validate() error {
 	case f.Directory() != "":
 		return exit.Usage("--frequencies cannot be used with align, which learns new frequencies")
 	}
-	if err := report.ValidPicture(o.Curve); err != nil {
+	if err := report.CheckPicture(o.Curve); err != nil {
 		return err
 	}
 	if err := prepare.Validate(o.training().ProfileSpec()); err != nil {

@@ -133,7 +133,7 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 			o.Format = file.format
 		}
 	}
-	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.ValidFraction(o.MaxBadFraction)); err != nil {
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {

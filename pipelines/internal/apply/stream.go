@@ -155,7 +155,7 @@ func validateStream(o options.Stream) error {
 	case o.Data.Strict:
 		return exit.Usage("--strict compares files with one another; with --stream each is read alone")
 	}
-	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.ValidFraction(o.MaxBadFraction)); err != nil {
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	if err := o.Data.Validate(); err != nil {

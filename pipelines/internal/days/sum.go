@@ -51,10 +51,10 @@ func validateSum(o options.Sum) error {
 	case o.Out == "":
 		return exit.Usage("no directory for the sums: name one with --out")
 	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
-	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
+	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
 		return err
 	}
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {

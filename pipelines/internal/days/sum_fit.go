@@ -97,7 +97,7 @@ func checkChoices(o options.Fit) error {
 		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all "+
 			"folds, by which --select mse chooses; train on the rows for it", l.Select)
 	}
-	return prepare.ValidDrift(o.MaxDrift)
+	return prepare.CheckDrift(o.MaxDrift)
 }
 
 // outputOf returns the directory that the job creates.

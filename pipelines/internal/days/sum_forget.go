@@ -129,7 +129,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *ForgetResult, er
 	if o.Model == "" {
 		return nil, exit.Usage("no model: name its directory with --model")
 	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {

@@ -47,7 +47,7 @@ func Audit(ctx context.Context, o options.Audit) (r *AuditResult, err error) {
 	if len(o.Data.Data) == 0 && o.Model == "" {
 		return nil, exit.Usage("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
-	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction),
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction),
 		job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}

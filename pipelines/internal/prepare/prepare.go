@@ -53,13 +53,13 @@ func Validate(o options.Spec) error {
 	default:
 		return exit.Usage("--task must be auto, classification or regression (have %q)", o.Task)
 	}
-	if err := ValidFraction(o.MaxBadFraction); err != nil {
+	if err := CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
 		return exit.Usage("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
-	if err := ValidScale(o.Scale); err != nil {
+	if err := CheckScale(o.Scale); err != nil {
 		return err
 	}
 	if err := ValidateTypes(o.Types); err != nil {
@@ -85,16 +85,16 @@ func Validate(o options.Spec) error {
 	return o.Job.Engine.Validate()
 }
 
-// ValidDrift returns a usage error unless bound is from 0 to 1.
-func ValidDrift(bound float64) error {
+// CheckDrift returns a usage error unless bound is from 0 to 1.
+func CheckDrift(bound float64) error {
 	if !(bound >= 0 && bound <= 1) {
 		return exit.Usage("--max_drift must be between 0 and 1 (have %g)", bound)
 	}
 	return nil
 }
 
-// ValidFraction returns a usage error unless maxBad is from 0 to 1.
-func ValidFraction(maxBad float64) error {
+// CheckFraction returns a usage error unless maxBad is from 0 to 1.
+func CheckFraction(maxBad float64) error {
 	if !(maxBad >= 0 && maxBad <= 1) {
 		return exit.Usage("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
 	}

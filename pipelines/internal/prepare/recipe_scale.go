@@ -44,8 +44,8 @@ func (sc *Scaling) Encode(x []float32, n int) ([]float32, error) {
 	return apply(sc.Steps[:sc.encoded], x, n)
 }
 
-// ValidScale checks the steps of --scale.
-func ValidScale(chain []string) error {
+// CheckScale checks the steps of --scale.
+func CheckScale(chain []string) error {
 	for _, word := range chain {
 		if _, isStep := plainSteps[word]; isStep {
 			continue

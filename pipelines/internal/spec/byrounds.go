@@ -87,7 +87,7 @@ func (b ByRounds) validate(o Options) error {
 	if _, _, err := Augmentation(b.Augments()); err != nil {
 		return err
 	}
-	if err := report.ValidPicture(b.Common().Curve); err != nil {
+	if err := report.CheckPicture(b.Common().Curve); err != nil {
 		return err
 	}
 	if s := o.Lambda.Select; s != "" && s != options.SelectError {

@@ -113,7 +113,7 @@ func validateByRecipe(o options.Train) error {
 	if err := spec.ValidateLambda(o.Lambda); err != nil {
 		return err
 	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
 	return job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
