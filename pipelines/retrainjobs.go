@@ -93,7 +93,7 @@ func (n *retrainJobs) checkGate(m *models.Manifest) error {
 	if err != nil {
 		return err
 	}
-	return gates.Fit(m)
+	return gates.Check(m)
 }
 
 // checkPairedGate refuses conditions that do not apply to models like this one.
@@ -215,9 +215,9 @@ func (n *retrainJobs) Drift(ctx context.Context, from string, o options.Parts) (
 	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
-func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string,
+func (n *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
 	known map[string][]float64) (*ask.ChosenWindow, error) {
-	terms, err := parts.Open(ctx, options.Parts{Sums: sums})
+	terms, err := parts.Open(ctx, options.Parts{Sums: dirs})
 	if err != nil {
 		return nil, err
 	}

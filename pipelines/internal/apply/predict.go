@@ -166,7 +166,7 @@ func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *d
 		return nil, err
 	}
 	files = append(files, counts.Files()...)
-	about, err := json.MarshalIndent(struct {
+	text, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		Model   string `json:"model_sha256"` // digest of the model's manifest
 		*PredictResult
@@ -174,7 +174,7 @@ func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *d
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
+	files = append(files, storage.File{Name: PredictManifest, Data: append(text, '\n')})
 	noteBlank(o, j, counts)
 	return result, j.Publish(ctx, o.Out, files)
 }

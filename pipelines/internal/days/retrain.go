@@ -448,11 +448,11 @@ func uris(parts []Partition) (all []string) {
 	return all
 }
 
-// lineageParts describes partitions for a lineage. sums has the directories of their sums, by day.
-func lineageParts(parts []Partition, sums map[string]string) []registry.Part {
+// lineageParts describes partitions for a lineage. places has the directories of their sums, by day.
+func lineageParts(parts []Partition, places map[string]string) []registry.Part {
 	all := []registry.Part{}
 	for _, p := range parts {
-		x := registry.Part{Name: p.Day, Sums: sums[p.Day], Digest: p.Digest}
+		x := registry.Part{Name: p.Day, Sums: places[p.Day], Digest: p.Digest}
 		for _, o := range p.Files {
 			x.Files = append(x.Files, registry.File{Name: o.URI, Bytes: o.Size, Version: o.Version})
 		}

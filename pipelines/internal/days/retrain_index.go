@@ -175,11 +175,11 @@ func (x *index) setTotal(ctx context.Context, parts []Partition) error {
 const unknownModels = "unknown"
 
 // use records that the retrainings of a directory of models use these sums.
-func (x *index) use(models string) error {
+func (x *index) use(dir string) error {
 	if len(x.Models) == 0 && len(x.Parts) > 0 {
 		x.Models = append(x.Models, unknownModels)
 	}
-	place, err := storage.Abs(models)
+	place, err := storage.Abs(dir)
 	if err == nil && !slices.Contains(x.Models, place) {
 		x.Models = append(x.Models, place)
 	}

@@ -234,7 +234,7 @@ func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
 
 // ForgetFaults removes the reports of an earlier run if they contain read errors, so that the data is read
 // again.
-func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R) dataset.Report) error {
+func ForgetFaults[R any](ctx context.Context, j *Job, uri string, reportOf func(R) dataset.Report) error {
 	found, err := j.Intact(ctx, uri)
 	if err != nil || !found {
 		return err
@@ -243,7 +243,7 @@ func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(left, func(r R) bool { return report(r).Fault != "" }) {
+	if slices.ContainsFunc(left, func(r R) bool { return reportOf(r).Fault != "" }) {
 		return storage.Remove(ctx, uri)
 	}
 	return nil

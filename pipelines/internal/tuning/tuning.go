@@ -219,14 +219,14 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	s.Progress.Phase("searching features", 0)
 	defer s.Progress.Done()
-	p, entities, err := pilot(s, sum)
+	p, naming, err := pilot(s, sum)
 	if err != nil {
 		return nil, "", err
 	}
-	if entities != nil {
+	if naming != nil {
 		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too "+
 			"good: --group_column %s holds out whole groups",
-			strings.Join(entities[:min(len(entities), 2)], ", or the same "), entities[0])
+			strings.Join(naming[:min(len(naming), 2)], ", or the same "), naming[0])
 		if prepare.TimeOrderNote(s.Spec, s.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}
