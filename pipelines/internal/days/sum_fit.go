@@ -158,7 +158,12 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		// The name of the state depends on the content of the sums, not on their directories.
 		digest := ""
 		for _, d := range all.Terms {
-			digest += d.Part.Sums + map[bool]string{true: "+", false: "-"}[d.Sign > 0]
+			digest += d.Part.Sums
+			if d.Sign > 0 {
+				digest += "+"
+			} else {
+				digest += "-"
+			}
 		}
 		listed := listedRows(o, all)
 		if listed > 0 {

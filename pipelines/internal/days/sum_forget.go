@@ -331,7 +331,7 @@ func sumsDigest(ctx context.Context, o options.Forget, terms []parts.Term, lambd
 // usedBy returns the number of used rows of the added terms, minus the rows of the subtracted terms.
 func usedBy(terms []parts.Term) (rows int64) {
 	for _, t := range terms {
-		rows += int64(t.Sign) * t.Rows.Used
+		rows += t.Sign * t.Rows.Used
 	}
 	return rows
 }

@@ -262,6 +262,10 @@ func (r *AuditResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "weights   %d differ; relative residual %.2g, rounding explains %.2g\n", s.Different, s.Relative,
 			s.Bound)
 	}
-	fmt.Fprintf(&b, "audit     %s\n", map[bool]string{true: "confirmed", false: "not confirmed"}[r.Holds])
+	verdict := "confirmed"
+	if !r.Holds {
+		verdict = "not confirmed"
+	}
+	fmt.Fprintf(&b, "audit     %s\n", verdict)
 	return b.WriteTo(w)
 }
