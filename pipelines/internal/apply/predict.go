@@ -107,7 +107,7 @@ func Predict(ctx context.Context, o options.Predict) (result *PredictResult, err
 	if o.Join != nil || file != nil {
 		return joinPredictions(ctx, o, j, file, pass, columns, threshold, moved)
 	}
-	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
+	err = j.PublishShards(ctx, pass, "predictions", func(written []transforms.Written, dir string) (err error) {
 		j.Progress.Done()
 		result, err = publishPredictions(ctx, o, j, d, manifest, threshold, moved, written, dir)
 		return err
