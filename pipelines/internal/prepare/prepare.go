@@ -163,7 +163,8 @@ type foldState struct {
 // wideRow is the length of rows from which on a profile takes tens of megabytes.
 const wideRow = 1 << 17
 
-// Data profiles the data and derives target, folds and, unless labels encode categories, the recipe.
+// Data profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the
+// latter case, Session.EncodeLabels makes the recipe.
 func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Spec) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()

@@ -189,7 +189,8 @@ func TargetSums(levels, outputs int) int64 {
 	return targetParts * int64(levels) * int64(max(outputs, 2))
 }
 
-// chooseRecipe makes the recipe, unless it needs target statistics: see Session.EncodeLabels.
+// chooseRecipe makes the recipe. It leaves Recipe empty if categories are encoded by labels: Session.EncodeLabels then
+// makes it.
 func (l *Prepared) chooseRecipe(o options.Spec) (err error) {
 	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
@@ -233,9 +234,10 @@ func (s *Session) CountsTrainingRows() bool {
 }
 
 // EncodeLabels makes the recipe if categories are encoded by labels or counts, with one pass over the data for
-// each. It leaves out the rows of the first of held folds; with held 0 it uses all rows.
+// each. It leaves out the rows of the first of held folds; with held 0 it uses all rows. Call it once, after Data and
+// before anything that uses the recipe.
 func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
-	if s.Recipe.Sealed.Kind == "" {
+	if s.Recipe.Sealed.Kind == "" { // categories are encoded by labels: see chooseRecipe
 		if s.labelSums, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
 			return err
 		}

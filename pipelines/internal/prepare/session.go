@@ -33,7 +33,8 @@ func (s *Session) AddNote(format string, args ...any) {
 	}
 }
 
-// CountCopies calls Prepared.CountCopies before the first pass with folds, and adds a note if many rows repeat.
+// CountCopies calls Prepared.CountCopies, and adds a note if many rows repeat. Call it before the first pass with
+// folds; later calls do nothing.
 func (s *Session) CountCopies(ctx context.Context) error {
 	if s.copiesCounted {
 		return nil
@@ -101,7 +102,8 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 	}
 }
 
-// Pass returns the common part of all passes that assign rows to that many folds.
+// Pass returns the common part of all passes that assign rows to that many folds. If folds is above 1, or the recipe
+// encodes training rows in another way, it panics unless CountCopies has been called.
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{
 		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target,
