@@ -199,7 +199,7 @@ func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int
 }
 
 // tooFew is the reason for no search if a pilot without the held-out rows has too few rows.
-const tooFew = "too few rows are left besides the held-out ones"
+const tooFew = "too few rows are left apart from the held-out ones"
 
 // Search looks for features that predict held-out rows of a pilot better than the session's recipe,
 // and replaces the recipe by the best it finds. The pilot has no rows of the first of held folds;
