@@ -181,7 +181,7 @@ func (r *runner) nearest(s *scaled, train []int) float64 {
 
 // pairs returns the pair of each part's training rows in a view, and last the pair of all rows. weights are
 // diagonal metrics in the same order. It returns nil if a pair cannot be found.
-func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
+func (r *runner) pairs(view string, weights []*learned, rung *rung) []*pair {
 	v, out := r.views[view], make([]*pair, len(weights))
 	for part, m := range weights {
 		if m.ready() != nil {
@@ -191,9 +191,9 @@ func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 		if !ok {
 			return nil
 		}
-		train := l.whole
-		if part < len(l.train) {
-			train = l.train[part]
+		train := rung.whole
+		if part < len(rung.train) {
+			train = rung.train[part]
 		}
 		if out[part] = r.bestPair(v, v.numbers(d.A), train); out[part] == nil {
 			return nil
@@ -207,9 +207,9 @@ func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 
 // beside tries narrow kernels of two columns, and piecewise-linear functions of single columns, as additional
 // features of the best candidates.
-func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+func (r *runner) beside(ctx context.Context, field []*entry, rung *rung) ([]*entry, error) {
 	try := func(more ...*entry) error {
-		if err := r.tryAll(ctx, more, l); err != nil {
+		if err := r.tryAll(ctx, more, rung); err != nil {
 			return err
 		}
 		field = append(field, more...)
@@ -221,7 +221,7 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 		return e.View == best.View && e.Metric == diagonalMetric && e.judged != nil
 	})
 	if at >= 0 {
-		if pairs := r.pairs(best.View, field[at].metric, l); pairs != nil {
+		if pairs := r.pairs(best.View, field[at].metric, rung); pairs != nil {
 			parent := best
 			for w := firstPair; w >= leastPair; w /= 2 {
 				next := best.with(func(c *Candidate) { c.Pair = w })
@@ -236,7 +236,7 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 			}
 		}
 	}
-	field, err := r.pairOfResiduals(ctx, field, l)
+	field, err := r.pairOfResiduals(ctx, field, rung)
 	if err != nil {
 		return field, err
 	}

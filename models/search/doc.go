@@ -7,8 +7,8 @@
 // ridge regression to the rows outside one part and measures the loss on that part, for one or more parts.
 //
 // The search is successive halving (Jamieson and Talwalkar 2016): one to three rungs, each with more rows and
-// fewer candidates (type level, unrelated to the levels of a column). With few rows, kernels are tried without
-// features, as exact kernel ridge regression on a kernelMatrix. The steps are:
+// fewer candidates. With few rows, kernels are tried without features, as exact kernel ridge regression on a
+// kernelMatrix. The steps are:
 //
 //  1. screen tries the kernels in the first view, and the best of them in the other views. In some views, the
 //     values of numeric columns are levels, like the values of a category.

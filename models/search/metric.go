@@ -56,8 +56,8 @@ func (m *learned) ready() error {
 
 // within returns the rows of a view in a metric. On rungs with exact kernels it keeps them, with their distances,
 // for other trials.
-func (r *runner) within(m *learned, s *scaled, l *level) (*scaled, error) {
-	if !l.exact {
+func (r *runner) within(m *learned, s *scaled, rung *rung) (*scaled, error) {
+	if !rung.exact {
 		return m.apply(s)
 	}
 	m.mu.Lock()
@@ -102,7 +102,7 @@ func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].smooth }
 // metrics tries learned metrics in the view of the best candidate, in the view of the best smooth one, which
 // gains more from them, and in a view with levels. Among many irrelevant columns, levels help only once a metric
 // has found the relevant ones.
-func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+func (r *runner) metrics(ctx context.Context, field []*entry, rung *rung) ([]*entry, error) {
 	views := []string{field[0].View}
 	smooth := slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && r.smooth(e) })
 	if smooth >= 0 && field[smooth].View != views[0] {
@@ -111,21 +111,21 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 	kinds, levels := []string{diagonalMetric, fullMetric}, r.levelsFor(field)
 	for _, v := range views {
 		var err error
-		if field, err = r.metricsIn(ctx, v, kinds, field, l); err != nil {
+		if field, err = r.metricsIn(ctx, v, kinds, field, rung); err != nil {
 			return field, err
 		}
 	}
 	if levels == "" || slices.Contains(views, levels) {
 		return field, nil
 	}
-	return r.metricsIn(ctx, levels, kinds[:1], field, l)
+	return r.metricsIn(ctx, levels, kinds[:1], field, rung)
 }
 
 // metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from
 // the best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does
 // better.
 func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, field []*entry,
-	l *level) ([]*entry, error) {
+	rung *rung) ([]*entry, error) {
 	first, leader := r.plain(field, view), view == field[0].View && field[0].Metric == noMetric
 	if first == nil {
 		of := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
@@ -135,7 +135,7 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, fie
 			return field, nil
 		}
 		first = of.with(func(c *Candidate) { c.View = view })
-		if err := r.tryAll(ctx, []*entry{first}, l); err != nil {
+		if err := r.tryAll(ctx, []*entry{first}, rung); err != nil {
 			return field, err
 		}
 		if first.judged == nil {
@@ -143,14 +143,14 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, fie
 		}
 		field = r.withoutHelper(append(field, first))
 	}
-	kernels := r.kernelsFor(field, first, l.exact || !leader)
+	kernels := r.kernelsFor(field, first, rung.exact || !leader)
 	for _, kind := range kinds {
 		beaten := field[0].Metric != noMetric && field[0].View != view
 		if kind == fullMetric && (beaten || r.views[view].d > fullColumns) {
 			continue
 		}
 		var err error
-		if field, err = r.rounds(ctx, first, kind, kernels, field, l); err != nil {
+		if field, err = r.rounds(ctx, first, kind, kernels, field, rung); err != nil {
 			return field, err
 		}
 		order(field)
@@ -161,13 +161,13 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, fie
 // rounds tries metrics learned from the candidate parent, then from the best smooth one that has such a metric,
 // while the loss falls. It returns the field with all of them added.
 func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, field []*entry,
-	l *level) ([]*entry, error) {
+	rung *rung) ([]*entry, error) {
 	most, least := mostRounds, least(field)
-	if l.exact {
+	if rung.exact {
 		most = fewRounds
 	}
 	for round := 1; round <= most && parent != nil; round++ {
-		next, err := r.refine(ctx, parent, kind, round, kernels, l)
+		next, err := r.refine(ctx, parent, kind, round, kernels, rung)
 		if err != nil {
 			return field, err
 		}
@@ -248,14 +248,14 @@ func (r *runner) plain(field []*entry, view string) *entry {
 // refine learns a metric from the fits of parent, one for each part, and tries the kernels with it. It returns
 // the tried candidates; none if no metric can be learned.
 func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string,
-	l *level) ([]*entry, error) {
-	found := make([]*learned, len(l.train)+1)
-	errs := make([]error, len(l.train))
+	rung *rung) ([]*entry, error) {
+	found := make([]*learned, len(rung.train)+1)
+	errs := make([]error, len(rung.train))
 	threads := max(1, r.options.Threads)
 	workers := min(threads, len(errs))
 	parallel.Ranges(len(errs), 1, workers, func(lo, hi int) {
 		for part := lo; part < hi && ctx.Err() == nil; part++ {
-			found[part], errs[part] = r.learn(parent, kind, part, l, threads/workers)
+			found[part], errs[part] = r.learn(parent, kind, part, rung, threads/workers)
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -267,7 +267,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 		}
 	}
 	from := *parent // later trials of the parent find another λ
-	found[len(errs)] = &learned{later: func() (*learned, error) { return r.learn(&from, kind, len(errs), l, threads) }}
+	found[len(errs)] = &learned{later: func() (*learned, error) { return r.learn(&from, kind, len(errs), rung, threads) }}
 	var next []*entry
 	for _, k := range kernels {
 		if kind == fullMetric && r.kernels[k].distance != kernel.Euclidean {
@@ -285,11 +285,11 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 			next = append(next, &entry{Candidate: c, start: parent.start, metric: found})
 		}
 	}
-	if err := r.tryAll(ctx, next, l); err != nil || round > 1 {
+	if err := r.tryAll(ctx, next, rung); err != nil || round > 1 {
 		return next, err
 	}
 	order(next)
-	return r.climb(ctx, next, l, 1, func(best Candidate) []Candidate {
+	return r.climb(ctx, next, rung, 1, func(best Candidate) []Candidate {
 		best.Width /= 2
 		return []Candidate{best}
 	})
@@ -297,7 +297,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 
 // learn learns a metric from a fit of parent to the rows outside one part; the part after the last means all
 // rows.
-func (r *runner) learn(parent *entry, kind string, part int, l *level, threads int) (*learned, error) {
+func (r *runner) learn(parent *entry, kind string, part int, rung *rung, threads int) (*learned, error) {
 	x, steps := r.views[parent.View], []features.Recipe(nil)
 	if parent.metric != nil {
 		m := parent.metric[part]
@@ -305,14 +305,14 @@ func (r *runner) learn(parent *entry, kind string, part int, l *level, threads i
 		if err != nil {
 			return nil, err
 		}
-		if x, err = r.within(m, x, l); err != nil {
+		if x, err = r.within(m, x, rung); err != nil {
 			return nil, err
 		}
 		steps = append(steps, m.recipe)
 	}
-	train, lambda := l.whole, parent.lambda[0]
-	if part < len(l.train) {
-		train, lambda = l.train[part], parent.lambda[part]
+	train, lambda := rung.whole, parent.lambda[0]
+	if part < len(rung.train) {
+		train, lambda = rung.train[part], parent.lambda[part]
 	}
 	k := r.kernels[parent.Kernel]
 	median, err := x.median(k.distance)

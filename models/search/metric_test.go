@@ -14,7 +14,7 @@ import (
 // view and in the view of the best smooth candidate.
 func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 	p := made(250, 4, 0.1, false, ridgeLine)
-	r, all, err := newRunner(p, options(p))
+	r, rungs, err := newRunner(p, options(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,14 +22,14 @@ func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 		{Candidate: Candidate{View: "clipped", Kernel: "laplace", Width: 1}, start: coarse},
 		{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 1}, start: coarse},
 	}
-	l := all[len(all)-1]
-	if err := r.tryAll(t.Context(), field, l); err != nil {
+	rung := rungs[len(rungs)-1]
+	if err := r.tryAll(t.Context(), field, rung); err != nil {
 		t.Fatal(err)
 	}
 	for i := range field[0].loss { // so that it leads
 		field[0].loss[i] = 0.99 * field[1].loss[i]
 	}
-	if field, err = r.metrics(t.Context(), field, l); err != nil {
+	if field, err = r.metrics(t.Context(), field, rung); err != nil {
 		t.Fatal(err)
 	}
 	for _, view := range []string{"clipped", "none"} {

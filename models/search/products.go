@@ -18,17 +18,17 @@ var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 
 // products tries metrics of columns that matter only together, and then metrics learned from these, if the best
 // candidate leaves much of the labels unexplained.
-func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+func (r *runner) products(ctx context.Context, field []*entry, rung *rung) ([]*entry, error) {
 	view := r.options.Views[0].Name
 	best, smooth := field[0], r.plain(field, view)
-	if best.judged == nil || smooth == nil || !(best.mean()/l.scale > float64(unexplained*r.nullLoss(l))) {
+	if best.judged == nil || smooth == nil || !(best.mean()/rung.scale > float64(unexplained*r.nullLoss(rung))) {
 		return field, nil
 	}
-	found := make([]*learned, len(l.train)+1)
+	found := make([]*learned, len(rung.train)+1)
 	for part := range found {
-		train := l.whole
-		if part < len(l.train) {
-			train = l.train[part]
+		train := rung.whole
+		if part < len(rung.train) {
+			train = rung.train[part]
 		}
 		weights := r.pairWeights(r.views[view], train)
 		if weights == nil || part == 0 && r.weighs(field, view, weights) {
@@ -45,26 +45,26 @@ func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*ent
 		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: diagonalMetric, Products: true}
 		first = append(first, &entry{Candidate: c, start: coarse, metric: found})
 	}
-	if err := r.tryAll(ctx, first, l); err != nil {
+	if err := r.tryAll(ctx, first, rung); err != nil {
 		return field, err
 	}
 	field = append(field, first...)
 	order(first)
 	var err error
 	if first[0].judged != nil && first[0].mean() < worth*best.mean() {
-		field, err = r.rounds(ctx, first[0], diagonalMetric, r.kernelsFor(field, smooth, l.exact), field, l)
+		field, err = r.rounds(ctx, first[0], diagonalMetric, r.kernelsFor(field, smooth, rung.exact), field, rung)
 	}
 	order(field)
 	return field, err
 }
 
-// nullLoss returns the loss without features, divided by l.scale: 1, or the entropy of the classes in nats.
-func (r *runner) nullLoss(l *level) float64 {
+// nullLoss returns the loss without features, divided by rung.scale: 1, or the entropy of the classes in nats.
+func (r *runner) nullLoss(rung *rung) float64 {
 	if r.grid != nil {
 		return 1
 	}
 	counts, total := make([]float64, r.outputs), 0.0
-	for _, i := range l.whole {
+	for _, i := range rung.whole {
 		counts[int(r.y[i])] += r.weight(i)
 		total += r.weight(i)
 	}
@@ -138,15 +138,15 @@ func (r *runner) pairWeights(s *scaled, train []int) []float64 {
 // pairOfResiduals looks for two columns that matter only together in the residuals of the best candidate, where
 // strong terms of other columns do not hide them. It tries the candidate with a Gaussian of these two. It does
 // nothing if there are more than mostCodes+1 classes.
-func (r *runner) pairOfResiduals(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
-	best, found := field[0], make([]*pair, len(l.train)+1)
+func (r *runner) pairOfResiduals(ctx context.Context, field []*entry, rung *rung) ([]*entry, error) {
+	best, found := field[0], make([]*pair, len(rung.train)+1)
 	v := r.views[best.View]
 	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes || v.d < 3 {
 		return field, nil
 	}
-	for part, train := range l.train {
+	for part, train := range rung.train {
 		rows := train[:min(len(train), pairs.MaxRows)]
-		left, err := r.residuals(best, part, rows, l)
+		left, err := r.residuals(best, part, rows, rung)
 		if err != nil || ctx.Err() != nil {
 			return field, ctx.Err()
 		}
@@ -156,17 +156,17 @@ func (r *runner) pairOfResiduals(ctx context.Context, field []*entry, l *level) 
 		}
 		found[part] = v.newPair(columns)
 	}
-	found[len(l.train)] = found[0]
+	found[len(rung.train)] = found[0]
 	next := best.with(func(c *Candidate) { c.Pair, c.InResiduals = 2*firstPair, true })
 	next.pairs = found
-	if err := r.tryAll(ctx, []*entry{next}, l); err != nil {
+	if err := r.tryAll(ctx, []*entry{next}, rung); err != nil {
 		return field, err
 	}
 	field = append(field, next)
 	if order(field); field[0] != next {
 		return field, nil
 	}
-	return r.climb(ctx, field, l, 2, func(best Candidate) []Candidate {
+	return r.climb(ctx, field, rung, 2, func(best Candidate) []Candidate {
 		narrow, wide := best, best
 		narrow.Pair, wide.Pair = best.Pair/2, best.Pair*2
 		return []Candidate{narrow, wide}
@@ -175,7 +175,7 @@ func (r *runner) pairOfResiduals(ctx context.Context, field []*entry, l *level) 
 
 // residuals returns the codes of rows minus predictions by the candidate e, with the metric of a part. Each half
 // of the rows, every other one, is predicted by a fit to the other half.
-func (r *runner) residuals(e *entry, part int, rows []int, l *level) ([][]float32, error) {
+func (r *runner) residuals(e *entry, part int, rows []int, rung *rung) ([][]float32, error) {
 	of := &entry{Candidate: e.Candidate}
 	if e.metric != nil {
 		of.metric = e.metric[part:]
@@ -187,7 +187,7 @@ func (r *runner) residuals(e *entry, part int, rows []int, l *level) ([][]float3
 	s, codes := r.take(), r.codes(rows)
 	defer r.give(s)
 	for h, judged := range halves {
-		half := *l
+		half := *rung
 		half.train, half.judge, half.steps = halves[1-h:][:1], halves[h:][:1], 0
 		if _, err := r.part(of, &half, 0, e.start, s, r.options.Threads); err != nil {
 			return nil, err

@@ -59,15 +59,15 @@ type Result struct {
 
 // Run searches. The error says that the pilot or the options are invalid, or that the context has ended.
 func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
-	r, levels, err := newRunner(p, o)
+	r, rungs, err := newRunner(p, o)
 	if err != nil {
 		return nil, err
 	}
-	return r.run(ctx, levels)
+	return r.run(ctx, rungs)
 }
 
 // newRunner checks the pilot, computes its views, and returns the search with its rungs.
-func newRunner(p *Pilot, o Options) (r *runner, all []*level, err error) {
+func newRunner(p *Pilot, o Options) (r *runner, rungs []*rung, err error) {
 	if err := p.validate(); err != nil {
 		return nil, nil, err
 	}
@@ -96,11 +96,11 @@ func newRunner(p *Pilot, o Options) (r *runner, all []*level, err error) {
 	if err := r.addKernels(); err != nil {
 		return nil, nil, err
 	}
-	all = levels(p.split(), p.Ordered)
-	for _, l := range all {
-		l.scale = r.variance(slices.Concat(l.judge...))
+	rungs = newRungs(p.split(), p.Ordered)
+	for _, rung := range rungs {
+		rung.scale = r.variance(slices.Concat(rung.judge...))
 	}
-	return r, all, nil
+	return r, rungs, nil
 }
 
 // addKernels adds the kernels to choose from. If none is smooth, it adds a Gaussian, only to learn metrics from.
@@ -136,26 +136,26 @@ func (r *runner) known(s *scaled) bool {
 }
 
 // run is Run with the given rungs.
-func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
-	field, err := r.screen(ctx, all[0])
-	for i := 0; i < len(all) && err == nil; i++ {
-		field, err = r.nextRung(ctx, field, all, i)
+func (r *runner) run(ctx context.Context, rungs []*rung) (*Result, error) {
+	field, err := r.screen(ctx, rungs[0])
+	for i := 0; i < len(rungs) && err == nil; i++ {
+		field, err = r.nextRung(ctx, field, rungs, i)
 	}
 	if err != nil && err != errEnough {
 		return nil, err
 	}
 	order(field)
 	chosen := r.simplest(field)
-	if len(all) == 3 {
+	if len(rungs) == 3 {
 		chosen = r.narrowest(field, chosen)
 	}
 	if err == nil {
-		if chosen, err = r.confirm(ctx, field, chosen, all[len(all)-1]); err != nil && err != errEnough {
+		if chosen, err = r.confirm(ctx, field, chosen, rungs[len(rungs)-1]); err != nil && err != errEnough {
 			return nil, err
 		}
 	}
 	if err == nil {
-		if chosen, err = r.landmarks(ctx, chosen, all[len(all)-1]); err != nil && err != errEnough {
+		if chosen, err = r.landmarks(ctx, chosen, rungs[len(rungs)-1]); err != nil && err != errEnough {
 			return nil, err
 		}
 	}
@@ -176,8 +176,8 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 
 // nextRung tries the best candidates of the field on rung i, and new ones derived from them. With an error, it
 // returns the field as it was before the unfinished trials.
-func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i int) ([]*entry, error) {
-	l := all[i]
+func (r *runner) nextRung(ctx context.Context, field []*entry, rungs []*rung, i int) ([]*entry, error) {
+	rung := rungs[i]
 	if i > 0 {
 		r.spare = nil // memory for other sizes
 		next := r.finalists
@@ -185,7 +185,7 @@ func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i i
 			next = r.survivors
 		}
 		best := next(field)
-		if err := r.tryAll(ctx, best, l); err != nil {
+		if err := r.tryAll(ctx, best, rung); err != nil {
 			return field, err
 		}
 		field = best
@@ -198,23 +198,23 @@ func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i i
 	case i > 1:
 		factor = math.Sqrt2
 	}
-	field, err := r.widths(ctx, field, l, factor, most)
-	if err != nil || i != min(1, len(all)-1) || r.pilot.N < fewest {
+	field, err := r.widths(ctx, field, rung, factor, most)
+	if err != nil || i != min(1, len(rungs)-1) || r.pilot.N < fewest {
 		return field, err
 	}
-	if field, err = r.metrics(ctx, field, l); err != nil {
+	if field, err = r.metrics(ctx, field, rung); err != nil {
 		return field, err
 	}
-	if field, err = r.products(ctx, field, l); err != nil {
+	if field, err = r.products(ctx, field, rung); err != nil {
 		return field, err
 	}
-	if field, err = r.rougher(ctx, field, l); err != nil {
+	if field, err = r.rougher(ctx, field, rung); err != nil {
 		return field, err
 	}
-	if field, err = r.widths(ctx, field, l, 2, 1); err != nil {
+	if field, err = r.widths(ctx, field, rung, 2, 1); err != nil {
 		return field, err
 	}
-	return r.beside(ctx, field, l)
+	return r.beside(ctx, field, rung)
 }
 
 // names reports whether a step refers to the metric with that hash.
@@ -230,7 +230,7 @@ var firstWidths = []float64{1, 0.5}
 
 // screen tries kernels in the first view, and the best of them in the other views. Rough kernels of the Euclidean
 // distance are left to rougher.
-func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
+func (r *runner) screen(ctx context.Context, rung *rung) ([]*entry, error) {
 	var field []*entry
 	add := func(view, kernel string) {
 		for _, w := range firstWidths {
@@ -243,7 +243,7 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 		}
 	}
 	r.standard = field[0]
-	if err := r.tryAll(ctx, field, l); err != nil {
+	if err := r.tryAll(ctx, field, rung); err != nil {
 		return field, err
 	}
 	order(field)
@@ -261,7 +261,7 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 			add(v.Name, k)
 		}
 	}
-	if err := r.tryAll(ctx, field[first:], l); err != nil {
+	if err := r.tryAll(ctx, field[first:], rung); err != nil {
 		return field[:first], err
 	}
 	order(field)
@@ -269,8 +269,8 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 }
 
 // widths divides and multiplies the best candidate's width by a factor, at most that often, while the loss falls.
-func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor float64, most int) ([]*entry, error) {
-	return r.climb(ctx, field, l, most, func(best Candidate) (next []Candidate) {
+func (r *runner) widths(ctx context.Context, field []*entry, rung *rung, factor float64, most int) ([]*entry, error) {
+	return r.climb(ctx, field, rung, most, func(best Candidate) (next []Candidate) {
 		for _, w := range []float64{best.Width / factor, best.Width * factor} {
 			best.Width = w
 			next = append(next, best)
@@ -281,8 +281,8 @@ func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor fl
 
 // rougher tries the kernels just before and after the best candidate's in the list, while the loss falls. Rougher
 // kernels have larger widths.
-func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
-	return r.climb(ctx, field, l, len(r.choices), func(best Candidate) (next []Candidate) {
+func (r *runner) rougher(ctx context.Context, field []*entry, rung *rung) ([]*entry, error) {
+	return r.climb(ctx, field, rung, len(r.choices), func(best Candidate) (next []Candidate) {
 		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
 			return best.Metric == fullMetric && r.kernels[k].distance != kernel.Euclidean
 		})
@@ -302,7 +302,7 @@ func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entr
 }
 
 // climb tries candidates that beside derives from the best one, at most that often, while the loss falls.
-func (r *runner) climb(ctx context.Context, field []*entry, l *level, most int,
+func (r *runner) climb(ctx context.Context, field []*entry, rung *rung, most int,
 	beside func(best Candidate) []Candidate) ([]*entry, error) {
 	for range most {
 		best := field[0]
@@ -314,7 +314,7 @@ func (r *runner) climb(ctx context.Context, field []*entry, l *level, most int,
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
-		if err := r.tryAll(ctx, more, l); err != nil {
+		if err := r.tryAll(ctx, more, rung); err != nil {
 			return field, err
 		}
 		field = append(field, more...)
@@ -393,7 +393,7 @@ var errEnough = errors.New("the search was ended")
 
 // tryAll tries the candidates on a rung, several at the same time. The last few, which would leave threads idle,
 // get all threads. If it returns errEnough, no candidate has changed.
-func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
+func (r *runner) tryAll(ctx context.Context, field []*entry, rung *rung) error {
 	enough := func() bool { return r.trials != nil && r.options.Enough != nil && r.options.Enough() }
 	before := make([]entry, len(field))
 	for i, e := range field {
@@ -412,7 +412,7 @@ func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
 					stopped.Store(true)
 					break
 				}
-				r.try(some[i], l, threads/workers)
+				r.try(some[i], rung, threads/workers)
 			}
 		})
 	}

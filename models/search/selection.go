@@ -160,11 +160,11 @@ func unusual(width float64) bool { return width < narrow || width > wide }
 // With few rows, candidates are tried with exact kernels. If the width of chosen is unusual, confirm compares it
 // with the best candidate of a usual width and with the default, all with random features and by the rule of
 // simplest. The trial of the default is replaced too, so that the two trials of the result are comparable.
-func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *level) (*entry, error) {
-	if !l.exact || chosen.judged == nil || !unusual(chosen.Width) {
+func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, rung *rung) (*entry, error) {
+	if !rung.exact || chosen.judged == nil || !unusual(chosen.Width) {
 		return chosen, nil
 	}
-	drawn := *l
+	drawn := *rung
 	drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), mostDrawn)
 	same := func(e *entry) *entry {
 		next := *e
@@ -192,16 +192,16 @@ func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *
 }
 
 // drawMatrix sets the kernel matrix of e to the inner products of the recipe's features of the rows of x.
-func (e *entry) drawMatrix(l *level, recipe features.Recipe, x *scaled, s *scratch, threads int) error {
+func (e *entry) drawMatrix(rung *rung, recipe features.Recipe, x *scaled, s *scratch, threads int) error {
 	made, err := recipe.New()
 	if err != nil {
 		return err
 	}
-	n := len(l.rows.rows)
+	n := len(rung.rows.rows)
 	_, out := made.Dims()
 	phi := make([]float32, n*out)
-	made.Apply(phi, l.rows.of(x.x, x.d), n)
-	e.matrix = &kernelMatrix{l.rows, n, grow(&s.all, triangle(n))}
+	made.Apply(phi, rung.rows.of(x.x, x.d), n)
+	e.matrix = &kernelMatrix{rung.rows, n, grow(&s.all, triangle(n))}
 	clear(e.matrix.K)
 	block := make([]float32, n*min(out, drawnBlock))
 	for lo := 0; lo < out; lo += drawnBlock {

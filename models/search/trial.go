@@ -25,8 +25,8 @@ type Trial struct {
 	Failed string  `json:"failed,omitempty"` // the reason if there is no loss
 }
 
-// level is a rung of the search: which rows its trials fit and judge, and with how many features.
-type level struct {
+// rung is a stage of the search: which rows its trials fit and judge, and with how many features.
+type rung struct {
 	train    [][]int // for each judging part, the rows to fit
 	judge    [][]int // for each judging part, the rows to judge
 	whole    []int   // rows of all parts, for fits that no part judges
@@ -40,11 +40,11 @@ type level struct {
 }
 
 // size returns the number of rows of a fit, and the number of judged rows of all parts.
-func (l *level) size() (train, judged int) {
-	for _, j := range l.judge {
+func (rung *rung) size() (train, judged int) {
+	for _, j := range rung.judge {
 		judged += len(j)
 	}
-	return len(l.train[0]), judged
+	return len(rung.train[0]), judged
 }
 
 // entry is a candidate with its last trial.
@@ -169,17 +169,17 @@ func (r *runner) give(s *scratch) {
 }
 
 // try tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
-func (r *runner) try(e *entry, l *level, threads int) {
-	train, judgedRows := l.size()
-	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: l.features, Judged: judgedRows}
-	e.judged, e.lambda = nil, make([]float64, len(l.train))
+func (r *runner) try(e *entry, rung *rung, threads int) {
+	train, judgedRows := rung.size()
+	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: rung.features, Judged: judgedRows}
+	e.judged, e.lambda = nil, make([]float64, len(rung.train))
 	all := new(judged)
 	start := e.start
 	memory := r.take()
 	defer r.give(memory)
 	defer func() { e.matrix = nil }()
-	for part := range l.train {
-		best, err := r.part(e, l, part, start, memory, threads)
+	for part := range rung.train {
+		best, err := r.part(e, rung, part, start, memory, threads)
 		if err != nil {
 			e.trial.Failed = err.Error()
 			return
@@ -193,7 +193,7 @@ func (r *runner) try(e *entry, l *level, threads int) {
 		return
 	}
 	e.judged, e.start = all, []float64{e.lambda[0]}
-	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/l.scale
+	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/rung.scale
 	if r.grid == nil {
 		e.trial.Error = all.wrong / all.weight
 	}
@@ -202,12 +202,12 @@ func (r *runner) try(e *entry, l *level, threads int) {
 // part fits a candidate to the rows outside one part and judges that part, for several λ from start on. It
 // returns the best. s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be
 // solved for.
-func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch, threads int) (*solved, error) {
+func (r *runner) part(e *entry, rung *rung, part int, start []float64, s *scratch, threads int) (*solved, error) {
 	v, k := r.views[e.View], r.kernels[e.Kernel]
 	x := v
 	if e.metric != nil {
 		var err error
-		if x, err = r.within(e.metric[part], v, l); err != nil {
+		if x, err = r.within(e.metric[part], v, rung); err != nil {
 			return nil, err
 		}
 	}
@@ -216,7 +216,7 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 		return nil, err
 	}
 	width := float64(e.Width * median)
-	out := l.features
+	out := rung.features
 	if e.Pair > 0 {
 		out /= 2
 	}
@@ -226,19 +226,19 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	}
 	shape := fourier.RadialOf(recipe)
 	if e.Landmarks {
-		at, release, err := x.at(recipe, l.train[part])
+		at, release, err := x.at(recipe, rung.train[part])
 		if err != nil {
 			return nil, err
 		}
 		defer release()
 		recipe = at
 	}
-	n := len(l.judge[part])
+	n := len(rung.judge[part])
 	s.scores = slices.Grow(s.scores[:0], n*r.outputs)[:n*r.outputs]
 	scores := s.scores
 	var score func(lambda float64) error
-	exact := l.exact && shape != nil
-	if (l.drawn || !exact) && (e.Pair > 0 || e.Hats) {
+	exact := rung.exact && shape != nil
+	if (rung.drawn || !exact) && (e.Pair > 0 || e.Hats) {
 		if recipe, err = r.joined(e, part, recipe, out); err != nil {
 			return nil, err
 		}
@@ -247,32 +247,32 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	if exact {
 		switch {
 		case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks:
-		case l.drawn:
-			if err := e.drawMatrix(l, recipe, x, s, threads); err != nil {
+		case rung.drawn:
+			if err := e.drawMatrix(rung, recipe, x, s, threads); err != nil {
 				return nil, err
 			}
 		default:
-			near := x.between(k.distance, l.rows, threads)
+			near := x.between(k.distance, rung.rows, threads)
 			e.matrix = newKernelMatrix(shape.At, near, width, grow(&s.all, triangle(near.N)))
 			if err := r.addBeside(e, part, s, threads); err != nil {
 				return nil, err
 			}
 		}
-		m := newExact(e.matrix, l.train[part], l.judge[part], r.labels, s, threads)
+		m := newExact(e.matrix, rung.train[part], rung.judge[part], r.labels, s, threads)
 		score = func(lambda float64) error { return m.scores(lambda, scores) }
 	} else {
-		f, err := newFit(recipe, x.x, x.d, l.train[part], r.labels, threads)
+		f, err := newFit(recipe, x.x, x.d, rung.train[part], r.labels, threads)
 		if err != nil {
 			return nil, err
 		}
-		phi := f.features(x.x, x.d, l.judge[part])
+		phi := f.features(x.x, x.d, rung.judge[part])
 		score = func(lambda float64) error { return f.scores(lambda, phi, n, scores) }
 	}
-	best, solves := path(start, l.factor, l.steps, func(lambda float64) *solved {
+	best, solves := path(start, rung.factor, rung.steps, func(lambda float64) *solved {
 		if score(lambda) != nil {
 			return nil
 		}
-		return &solved{lambda, r.judge(l.judge[part], scores)}
+		return &solved{lambda, r.judge(rung.judge[part], scores)}
 	})
 	e.trial.Solves += solves
 	if best == nil {
@@ -322,9 +322,9 @@ const (
 	moreJudged = 400
 )
 
-// levelsOf returns the indices in sizes of the rungs for a pilot of n rows: few rows first, then one or two
+// rungSizes returns the indices in sizes of the rungs for a pilot of n rows: few rows first, then one or two
 // larger ones if there are more.
-func levelsOf(n int) []int {
+func rungSizes(n int) []int {
 	switch n = n * (parts - 1) / parts; {
 	case n > 5000:
 		return []int{0, 2, 3}
@@ -336,18 +336,18 @@ func levelsOf(n int) []int {
 	return []int{0}
 }
 
-// levels returns the rungs for rows of these parts. A part is judged by a fit to the other parts or, if ordered
+// newRungs returns the rungs for rows of these parts. A part is judged by a fit to the other parts or, if ordered
 // is true, to later parts only. At least two parts must have rows.
-func levels(part []uint8, ordered bool) []*level {
-	var out []*level
-	for _, i := range levelsOf(len(part)) {
+func newRungs(part []uint8, ordered bool) []*rung {
+	var out []*rung
+	for _, i := range rungSizes(len(part)) {
 		size := sizes[i]
-		l := &level{features: size.features, exact: size.exact, factor: 10, steps: 1}
+		rung := &rung{features: size.features, exact: size.exact, factor: 10, steps: 1}
 		enough := fewJudged
 		if len(out) > 0 {
-			l.factor, l.steps, enough = math.Sqrt(10), 2, moreJudged
-			if l.exact { // a matrix of the rows is factored for each λ and part
-				l.steps, enough = 1, fewJudged
+			rung.factor, rung.steps, enough = math.Sqrt(10), 2, moreJudged
+			if rung.exact { // a matrix of the rows is factored for each λ and part
+				rung.steps, enough = 1, fewJudged
 			}
 		}
 		has := make([]bool, len(part))
@@ -368,13 +368,13 @@ func levels(part []uint8, ordered bool) []*level {
 				continue
 			}
 			judged += len(judge)
-			l.train, l.judge = append(l.train, train), append(l.judge, judge)
+			rung.train, rung.judge = append(rung.train, train), append(rung.judge, judge)
 		}
-		l.rows = newRadialRows(len(part), func(row int) bool { return has[row] })
+		rung.rows = newRadialRows(len(part), func(row int) bool { return has[row] })
 		for row := range min(len(part), size.train*parts/(parts-1)) {
-			l.whole = append(l.whole, row)
+			rung.whole = append(rung.whole, row)
 		}
-		out = append(out, l)
+		out = append(out, rung)
 	}
 	return out
 }
