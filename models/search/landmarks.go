@@ -28,7 +28,7 @@ const (
 // standard error below the loss of as many random features; otherwise chosen. Random features approximate a
 // narrow kernel badly unless there are many more of them than rows.
 func (r *runner) landmarks(ctx context.Context, chosen *entry, rung *rung) (*entry, error) {
-	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewest || r.views[chosen.View].d > landmarkColumns {
+	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewRows || r.views[chosen.View].d > landmarkColumns {
 		return chosen, nil
 	}
 	recipe, err := recipeOf(r.kernels[chosen.Kernel].options, 1, leastMain, 1, 0)
@@ -50,7 +50,7 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, rung *rung) (*ent
 	if err != nil || random.judged == nil || best == nil {
 		return chosen, err
 	}
-	if by, se := worse(random.judged, best.judged); by > simpler*se {
+	if by, se := worse(random.judged, best.judged); by > simplerMargin*se {
 		return best, nil
 	}
 	return chosen, nil
@@ -81,7 +81,7 @@ func mostLandmarks(features, rows int) int {
 
 // at returns the recipe of a kernel at landmarks, and a function that releases them. The landmarks are the first
 // distinct ones of the given rows, at most as many as the kernel has features.
-func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
+func (x *viewRows) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
 	_, out, err := features.Dims(kernel)
 	if err != nil {
 		return at, nil, err
@@ -93,13 +93,13 @@ func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, re
 
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
 // in the result.
-func (r *runner) finishLandmarks(to *Result, x *scaled) error {
+func (r *runner) finishLandmarks(to *Result, x *viewRows) error {
 	of := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.Count(r.options.Features), r.pilot.N))
 	var err error
 	if to.Landmarks, err = landmarks.Encode(of); err != nil {
 		return err
 	}
 	sum, err := features.ProvideFile(landmarks.FileName, to.Landmarks)
-	to.Beside.Landmarks = &landmarks.Recipe{Out: of.Count, SHA256: sum}
+	to.Joined.Landmarks = &landmarks.Recipe{Out: of.Count, SHA256: sum}
 	return err
 }

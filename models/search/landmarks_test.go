@@ -42,8 +42,8 @@ func TestLandmarksAreChosenWhereRandomFeaturesAreTooFew(t *testing.T) {
 		if err := r.finish(&result, chosen); err != nil {
 			t.Fatal(err)
 		}
-		result.Beside.Features = 100
-		recipe := result.Beside.join(mainOf(t, r, chosen), result.Beside.main(), 1)
+		result.Joined.Features = 100
+		recipe := result.Joined.join(mainOf(t, r, chosen), result.Joined.main(), 1)
 		if _, out, err := features.Dims(recipe); err != nil || out != 96 {
 			t.Errorf("%d features: %v; want the first 96 landmarks", out, err)
 		}

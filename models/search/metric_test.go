@@ -18,23 +18,25 @@ func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	field := []*entry{
+	candidates := []*entry{
 		{Candidate: Candidate{View: "clipped", Kernel: "laplace", Width: 1}, start: coarse},
 		{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 1}, start: coarse},
 	}
 	rung := rungs[len(rungs)-1]
-	if err := r.tryAll(t.Context(), field, rung); err != nil {
+	if err := r.tryAll(t.Context(), candidates, rung); err != nil {
 		t.Fatal(err)
 	}
-	for i := range field[0].loss { // so that it leads
-		field[0].loss[i] = 0.99 * field[1].loss[i]
+	for i := range candidates[0].loss { // so that it leads
+		candidates[0].loss[i] = 0.99 * candidates[1].loss[i]
 	}
-	if field, err = r.metrics(t.Context(), field, rung); err != nil {
+	if candidates, err = r.metrics(t.Context(), candidates, rung); err != nil {
 		t.Fatal(err)
 	}
 	for _, view := range []string{"clipped", "none"} {
 		for _, kind := range []string{diagonalMetric, fullMetric} {
-			if !slices.ContainsFunc(field, func(e *entry) bool { return e.View == view && e.Metric == kind && e.judged != nil }) {
+			if !slices.ContainsFunc(candidates, func(e *entry) bool {
+				return e.View == view && e.Metric == kind && e.judged != nil
+			}) {
 				t.Errorf("no %s metric was tried in the view %s", kind, view)
 			}
 		}

@@ -68,7 +68,7 @@ func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
 			t.Errorf("classes %v: chose %v with loss %.4f, the default has %.4f", classes, r.Chosen.Candidate, r.Chosen.Loss,
 				r.Default.Loss)
 		}
-		if r.Chosen.Metric == fullMetric && len(r.Metric) == 0 || len(r.Steps) == 0 && r.Beside == nil || r.Kernel == nil {
+		if r.Chosen.Metric == fullMetric && len(r.Metric) == 0 || len(r.Steps) == 0 && r.Joined == nil || r.Kernel == nil {
 			t.Errorf("classes %v: the recipe is not complete: %d bytes, %d steps", classes, len(r.Metric), len(r.Steps))
 		}
 	}

@@ -50,11 +50,11 @@ func (rung *rung) size() (train, judged int) {
 // entry is a candidate with its last trial.
 type entry struct {
 	Candidate
-	start  []float64     // values of λ to try first
-	lambda []float64     // chosen in the last trial, by part
-	matrix *kernelMatrix // during a trial; without metric, pairs and landmarks all parts share it
-	metric []*learned    // by part; nil without one
-	pairs  []*pair       // by part; nil without one
+	start  []float64        // values of λ to try first
+	lambda []float64        // chosen in the last trial, by part
+	matrix *kernelMatrix    // during a trial; without metric, pairs and landmarks all parts share it
+	metric []*learnedMetric // by part; nil without one
+	pairs  []*pair          // by part; nil without one
 	*judged
 	trial Trial
 }
@@ -71,21 +71,21 @@ type runner struct {
 	*labels
 	pilot    *Pilot
 	options  Options
-	views    map[string]*scaled
+	views    map[string]*viewRows
 	kernels  map[string]kernelOf
 	choices  []string // the kernels to choose from
 	helper   string   // kernel to learn metrics from, if no choice is smooth; otherwise ""
 	trials   []Trial
 	standard *entry // the default candidate
 	mu       sync.Mutex
-	spare    []*scratch // memory that no trial uses
-	shared   []*learned // metrics whose rows are kept
-	files    []string   // hashes of the full metrics that were provided
+	spare    []*scratch       // memory that no trial uses
+	shared   []*learnedMetric // metrics whose rows are kept
+	files    []string         // hashes of the full metrics that were provided
 }
 
-// scaled has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
+// viewRows has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
 // demand.
-type scaled struct {
+type viewRows struct {
 	x       []float32
 	d       int
 	mu      sync.Mutex
@@ -93,19 +93,19 @@ type scaled struct {
 	near    map[kernel.Distance]*distances
 
 	mostHats int
-	bins     *preprocess.Bins // of hats, once they are cut
+	bins     *preprocess.Bins // of piecewise-linear columns, once they are cut
 	cut      bool
 }
 
-func emptyScaled(d int) *scaled {
-	return &scaled{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*distances{}}
+func newEmptyRows(d int) *viewRows {
+	return &viewRows{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*distances{}}
 }
 
-// viewRows is the number of rows that a thread maps at a time.
-const viewRows = 64
+// mapRows is the number of rows that a thread maps at a time.
+const mapRows = 64
 
-func newScaled(p *Pilot, v View, most, threads int) (*scaled, error) {
-	s := emptyScaled(p.D)
+func newViewRows(p *Pilot, v View, most, threads int) (*viewRows, error) {
+	s := newEmptyRows(p.D)
 	s.x, s.mostHats = p.X, most
 	for _, step := range v.Steps {
 		m, err := step.New()
@@ -115,7 +115,7 @@ func newScaled(p *Pilot, v View, most, threads int) (*scaled, error) {
 		_, out := m.Dims()
 		dst := make([]float32, p.N*out)
 		x, in := s.x, s.d
-		parallel.Ranges(p.N, viewRows, threads, func(lo, hi int) { m.Apply(dst[lo*out:], x[lo*in:], hi-lo) })
+		parallel.Ranges(p.N, mapRows, threads, func(lo, hi int) { m.Apply(dst[lo*out:], x[lo*in:], hi-lo) })
 		s.x, s.d = dst, out
 	}
 	return s, nil
@@ -126,7 +126,7 @@ const medianRows = 500
 
 // median returns the median distance of the first rows of a view, which may include rows to judge: it uses no
 // labels.
-func (s *scaled) median(of kernel.Distance) (float64, error) {
+func (s *viewRows) median(of kernel.Distance) (float64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m, known := s.medians[of]; known {
@@ -139,9 +139,9 @@ func (s *scaled) median(of kernel.Distance) (float64, error) {
 	return m, err
 }
 
-// between returns the distances between rows. It keeps the distances for one set of rows until another is asked
+// distances returns the distances between rows. It keeps the distances for one set of rows until another is asked
 // for.
-func (s *scaled) between(of kernel.Distance, rows *radialRows, threads int) *distances {
+func (s *viewRows) distances(of kernel.Distance, rows *radialRows, threads int) *distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d := s.near[of]; d == nil || d.radialRows != rows {
@@ -150,8 +150,8 @@ func (s *scaled) between(of kernel.Distance, rows *radialRows, threads int) *dis
 	return s.near[of]
 }
 
-// take returns memory for a trial, which must be given back (give).
-func (r *runner) take() *scratch {
+// borrow returns memory for a trial, which must be given back (giveBack).
+func (r *runner) borrow() *scratch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := len(r.spare); n > 0 {
@@ -162,7 +162,7 @@ func (r *runner) take() *scratch {
 	return new(scratch)
 }
 
-func (r *runner) give(s *scratch) {
+func (r *runner) giveBack(s *scratch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spare = append(r.spare, s)
@@ -175,11 +175,11 @@ func (r *runner) try(e *entry, rung *rung, threads int) {
 	e.judged, e.lambda = nil, make([]float64, len(rung.train))
 	all := new(judged)
 	start := e.start
-	memory := r.take()
-	defer r.give(memory)
+	memory := r.borrow()
+	defer r.giveBack(memory)
 	defer func() { e.matrix = nil }()
 	for part := range rung.train {
-		best, err := r.part(e, rung, part, start, memory, threads)
+		best, err := r.fitPart(e, rung, part, start, memory, threads)
 		if err != nil {
 			e.trial.Failed = err.Error()
 			return
@@ -199,15 +199,15 @@ func (r *runner) try(e *entry, rung *rung, threads int) {
 	}
 }
 
-// part fits a candidate to the rows outside one part and judges that part, for several λ from start on. It
+// fitPart fits a candidate to the rows outside one part and judges that part, for several λ from start on. It
 // returns the best. s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be
 // solved for.
-func (r *runner) part(e *entry, rung *rung, part int, start []float64, s *scratch, threads int) (*solved, error) {
+func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scratch, threads int) (*solved, error) {
 	v, k := r.views[e.View], r.kernels[e.Kernel]
 	x := v
 	if e.metric != nil {
 		var err error
-		if x, err = r.within(e.metric[part], v, rung); err != nil {
+		if x, err = r.inMetric(e.metric[part], v, rung); err != nil {
 			return nil, err
 		}
 	}
@@ -252,9 +252,9 @@ func (r *runner) part(e *entry, rung *rung, part int, start []float64, s *scratc
 				return nil, err
 			}
 		default:
-			near := x.between(k.distance, rung.rows, threads)
+			near := x.distances(k.distance, rung.rows, threads)
 			e.matrix = newKernelMatrix(shape.At, near, width, grow(&s.all, triangle(near.N)))
-			if err := r.addBeside(e, part, s, threads); err != nil {
+			if err := r.addJoined(e, part, s, threads); err != nil {
 				return nil, err
 			}
 		}
