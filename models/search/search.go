@@ -174,47 +174,42 @@ func (r *runner) run(ctx context.Context, rungs []*rung) (*Result, error) {
 	return result, err
 }
 
-// nextRung tries the best candidates on rung i, and new ones derived from them. With an error, it returns the
-// candidates as they were before the unfinished trials.
+// step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
+// the unfinished trials.
+type step func(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error)
+
+// nextRung tries the best candidates on rung i, and new ones derived from them. Errors are like those of a step.
 func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*rung, i int) ([]*entry, error) {
-	rung := rungs[i]
+	keep := r.finalists
+	var steps []step
+	switch i {
+	case 0:
+		steps = []step{r.widths(2, 2)}
+	case 1:
+		keep, steps = r.survivors, []step{r.widths(2, 1)} // metrics change the best width
+	default:
+		steps = []step{r.widths(math.Sqrt2, 2)}
+	}
+	deriving := min(1, len(rungs)-1) // the second rung, or the only one
+	if i == deriving && r.pilot.N >= fewRows {
+		steps = append(steps, r.metrics, r.products, r.rougher, r.widths(2, 1), r.addFeatures)
+	}
 	if i > 0 {
 		r.spare = nil // memory for other sizes
-		next := r.finalists
-		if i == 1 {
-			next = r.survivors
-		}
-		best := next(candidates)
-		if err := r.tryAll(ctx, best, rung); err != nil {
+		kept := keep(candidates)
+		if err := r.tryAll(ctx, kept, rungs[i]); err != nil {
 			return candidates, err
 		}
-		candidates = best
+		candidates = kept
 		order(candidates)
 	}
-	factor, most := 2.0, 2
-	switch {
-	case i == 1: // metrics change the best width
-		most = 1
-	case i > 1:
-		factor = math.Sqrt2
+	for _, try := range steps {
+		var err error
+		if candidates, err = try(ctx, candidates, rungs[i]); err != nil {
+			return candidates, err
+		}
 	}
-	candidates, err := r.widths(ctx, candidates, rung, factor, most)
-	if err != nil || i != min(1, len(rungs)-1) || r.pilot.N < fewRows {
-		return candidates, err
-	}
-	if candidates, err = r.metrics(ctx, candidates, rung); err != nil {
-		return candidates, err
-	}
-	if candidates, err = r.products(ctx, candidates, rung); err != nil {
-		return candidates, err
-	}
-	if candidates, err = r.rougher(ctx, candidates, rung); err != nil {
-		return candidates, err
-	}
-	if candidates, err = r.widths(ctx, candidates, rung, 2, 1); err != nil {
-		return candidates, err
-	}
-	return r.addFeatures(ctx, candidates, rung)
+	return candidates, nil
 }
 
 // refersTo reports whether a step refers to the metric with that hash.
@@ -268,16 +263,18 @@ func (r *runner) screen(ctx context.Context, rung *rung) ([]*entry, error) {
 	return candidates, nil
 }
 
-// widths divides and multiplies the best candidate's width by a factor, at most most times, while the loss falls.
-func (r *runner) widths(ctx context.Context, candidates []*entry, rung *rung, factor float64,
-	most int) ([]*entry, error) {
-	return r.climb(ctx, candidates, rung, most, func(best Candidate) (next []Candidate) {
-		for _, w := range []float64{best.Width / factor, best.Width * factor} {
-			best.Width = w
-			next = append(next, best)
-		}
-		return next
-	})
+// widths returns a step that divides and multiplies the best candidate's width by a factor, at most most times,
+// while the loss falls.
+func (r *runner) widths(factor float64, most int) step {
+	return func(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
+		return r.climb(ctx, candidates, rung, most, func(best Candidate) (next []Candidate) {
+			for _, w := range []float64{best.Width / factor, best.Width * factor} {
+				best.Width = w
+				next = append(next, best)
+			}
+			return next
+		})
+	}
 }
 
 // rougher tries the kernels just before and after the best candidate's in the list, while the loss falls. Rougher
