@@ -9,17 +9,12 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// factors are multiplied with the scores of a classifier before their softmax. Scores of ridge are between
-// −1 and 1 even where a class is certain, so their plain softmax would be far from probabilities. The best
-// factor is a calibration with one parameter.
-var factors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
-
 // LogLosses sums the log losses of several fits of one classifier on the same rows. The probabilities of a
 // fit with scores s are
 //
 //	p_c = exp(β·s_c) / Σ_j exp(β·s_j)
 //
-// Its log loss is the mean of −log p of the rows' classes, with the best of 15 values of β from ½ to 64.
+// Its log loss is the mean of −log p of the rows' classes, with the best β of loss.SoftmaxFactors.
 // Create it with NewLogLosses. It is not safe for concurrent use.
 type LogLosses struct {
 	rows int64
@@ -29,7 +24,7 @@ type LogLosses struct {
 // lossSums are the sums of one fit.
 type lossSums struct {
 	finite int64 // rows whose scores are finite
-	sums   [len(factors)]exact.Sum
+	sums   [len(loss.SoftmaxFactors)]exact.Sum
 }
 
 // NewLogLosses returns empty sums for that many fits.
@@ -47,7 +42,7 @@ func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 		}
 		f.finite += rows
 		most := float64(slices.Max(row))
-		for b, beta := range factors {
+		for b, beta := range loss.SoftmaxFactors {
 			// −log p = log Σ exp(β(s_j − max)) − β(s_c − max)
 			v := loss.Log(loss.SumExp(row, most, beta)) - float64(beta*(float64(row[class])-most))
 			f.sums[b].AddProduct(float32(rows), float32(min(v, math.MaxFloat32)))
@@ -65,7 +60,7 @@ func (l *LogLosses) Of(fit int) (logLoss, factor float64) {
 	}
 	for b := range f.sums {
 		if v := exact.Mean(l.rows, &f.sums[b]); v < logLoss {
-			logLoss, factor = v, factors[b]
+			logLoss, factor = v, loss.SoftmaxFactors[b]
 		}
 	}
 	return logLoss, factor

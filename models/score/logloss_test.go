@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/loss"
 )
 
 // lossRow is a row of scores of three fits of three classes.
@@ -42,7 +43,7 @@ func TestLogLossesEqualTwin(t *testing.T) {
 	got := lossesOf(rows)
 	for fit := range 3 {
 		best, at := math.Inf(1), 0.0
-		for _, beta := range factors {
+		for _, beta := range loss.SoftmaxFactors {
 			var sum float64
 			for _, r := range rows {
 				var z float64

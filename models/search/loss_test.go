@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"testing"
+
+	"github.com/bochner-ml/bochner/models/loss"
 )
 
 func TestLossesOfClassesMatchTheBestFactor(t *testing.T) {
@@ -10,7 +12,7 @@ func TestLossesOfClassesMatchTheBestFactor(t *testing.T) {
 	scores := []float32{0.9, -1, -1, -0.8, 0.7, -0.9, 0.2, 0.1, -1, -1, -0.5, 0.4}
 	j := l.judge([]int{0, 1, 2, 3}, scores)
 	least := math.Inf(1)
-	for _, beta := range factors {
+	for _, beta := range loss.SoftmaxFactors {
 		var sum float64
 		for i, y := range l.y {
 			var all float64
