@@ -51,7 +51,7 @@ type Options struct {
 	Units
 	Threads int // number of goroutines; < 1 means 1. The result does not depend on it
 
-	rereadAbove, partFrom int // unless 0, instead of solver.RereadAbove and solver.PartFrom; for tests
+	rereadAbove, subsetFrom int // unless 0, instead of solver.RereadAbove and solver.SubsetFrom; for tests
 }
 
 // Choice says which values of λ are tried.
@@ -65,8 +65,8 @@ type Choice struct {
 	// TryAll makes Solve try all values of Lambda on all folds. Otherwise, with many features and more than
 	// three values, it skips values that are unlikely to be the best.
 	TryAll bool `json:"all,omitempty"`
-	// StartLambda is the λ to try first with many features. 0 starts from the best value on a part of the
-	// features, which suits random features, as any part of them is like the others.
+	// StartLambda is the λ to try first with many features. 0 starts from the best value on a subset of
+	// the features, which suits random features, as all subsets are similar.
 	StartLambda float64 `json:"start,omitempty"`
 }
 
@@ -209,10 +209,10 @@ func solverShape(s Shape) solver.Shape {
 
 // Memory returns the most bytes that Solve uses, apart from small constants. That is the sum of all rows;
 // with folds ≥ 2 also the matrix of one fold and its sum, as lower triangles; and a few times the D×k
-// weights. If folds are solved by descent, it adds the factors in float32 and the sums over a part of the
-// features, or the stored rows. rows may be 0 if unknown. With first, only the first fold is held out. For
+// weights. If folds are solved by descent, it adds the factors in float32 and the sums over a subset of
+// the features, or the stored rows. rows may be 0 if unknown. With first, only the first fold is held out. For
 // 10,000 features and 10 classes it is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. Above 16,384
-// features only one sum, and a part of the features of each fold, is in memory.
+// features only one sum, and the subset of the features of each fold, is in memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	return solver.Memory(solverShape(shape), rows, folds, threads, first) + sketchBytes(shape.Dim)
 }

@@ -56,7 +56,7 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 // errors, bit for bit.
 func TestRereadingHasTheSameSolution(t *testing.T) {
 	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2},
-		Shape{Dim: solver.PartFrom + 8, Outputs: 13}) { // so many outputs that all systems are solved exactly
+		Shape{Dim: solver.SubsetFrom + 8, Outputs: 13}) { // so many outputs that all systems are solved exactly
 		for _, first := range []bool{false, true} {
 			s := draw(shape, 300, 3, 1)
 			o := s.options(1e-8, 1e-6, 1e-4, 1e-3, 1e-2)

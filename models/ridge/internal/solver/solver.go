@@ -28,16 +28,16 @@ import (
 type Shape struct{ Dim, Outputs, Width, Head int }
 
 const (
-	// PartFrom is the number of features from which λ is first found on a part of them, if there are more
-	// than PartValues values. With fewer, all values are tried on all folds.
-	PartFrom   = 1024
-	PartValues = 3
+	// SubsetFrom is the number of features from which λ is first found on a subset of them, if there are more
+	// than SubsetValues values. With fewer, all values are tried on all folds.
+	SubsetFrom   = 1024
+	SubsetValues = 3
 
-	// PartFolds is the most folds whose sums over a part of the features are in memory together.
-	PartFolds = 16
+	// SubsetFolds is the most folds whose sums over a subset of the features are in memory together.
+	SubsetFolds = 16
 
-	// PartShare: one in so many features is in the part.
-	PartShare = 4
+	// The subset has one of SubsetShare features.
+	SubsetShare = 4
 )
 
 const (
@@ -85,20 +85,20 @@ func Few(shape Shape, rows int64) bool {
 	if shape.Dim > RereadAbove {
 		most /= fewShare // more of them take as much memory as a sum
 	}
-	return shape.Dim >= PartFrom && rows <= most
+	return shape.Dim >= SubsetFrom && rows <= most
 }
 
-// PartOf returns the features of the part, ascending: the first of each tile, so that all kinds of features
+// SubsetOf returns the features of the subset, ascending: the first of each tile, so that all kinds of features
 // are in it, whether kinds alternate or are contiguous.
-func PartOf(dim int) []int {
-	var part []int
+func SubsetOf(dim int) []int {
+	var subset []int
 	for i := 0; i*blas.TileDim < dim; i++ {
 		rows := blas.TileRows(dim, i)
-		for j := range (rows + PartShare - 1) / PartShare {
-			part = append(part, i*blas.TileDim+j)
+		for j := range (rows + SubsetShare - 1) / SubsetShare {
+			subset = append(subset, i*blas.TileDim+j)
 		}
 	}
-	return part
+	return subset
 }
 
 // RereadAbove is the number of features above which only one sum is in memory while λ is chosen.
@@ -142,10 +142,10 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 		} else if by == OwnFactor {
 			fold += blas.TileBytes(shape.Dim, 4) + descent + 3*8*d*k
 		}
-		if d >= PartFrom && folds <= PartFolds {
-			part := shape
-			part.Dim = len(PartOf(shape.Dim))
-			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads, first))
+		if d >= SubsetFrom && folds <= SubsetFolds {
+			subset := shape
+			subset.Dim = len(SubsetOf(shape.Dim))
+			fold = max(fold, shape.Bytes()+int64(folds)*subset.Bytes()+Memory(subset, rows, folds, threads, first))
 		}
 		bytes += fold + 8*d*k + HeldOutBytes(shape.Dim, int(forms))*int64(max(threads, 1))
 	}
@@ -156,10 +156,10 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as float32 numbers and on the grid
-	part := shape
-	part.Dim = len(PartOf(shape.Dim))
-	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
-	search := Bytes(rows, shape.Dim, shape.Outputs, folds, threads, parts) + 8*d*min(d, blas.TileDim)
+	subset := shape
+	subset.Dim = len(SubsetOf(shape.Dim))
+	subsetBytes := rows*int64(subset.Dim)*2 + int64(folds)*subset.Bytes() + Memory(subset, rows, folds, threads, false)
+	search := Bytes(rows, shape.Dim, shape.Outputs, folds, threads, subsetBytes) + 8*d*min(d, blas.TileDim)
 	// Sorting the rows needs a second copy of them.
 	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, shape.Bytes())
 }
@@ -169,10 +169,10 @@ func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64
 	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
 	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + HeldOutBytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
 	var small, search int64
-	if folds <= PartFolds {
-		part := shape
-		part.Dim = len(PartOf(shape.Dim))
-		small, search = int64(folds)*part.Bytes(), Memory(part, rows, folds, threads, first)
+	if folds <= SubsetFolds {
+		subset := shape
+		subset.Dim = len(SubsetOf(shape.Dim))
+		small, search = int64(folds)*subset.Bytes(), Memory(subset, rows, folds, threads, first)
 	}
 	return always + max(shape.Bytes()+small, small+search)
 }

@@ -54,23 +54,23 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 		judges, held = 1, 1/float64(Folds)
 	}
 	few := Few(shape, rows) // rows are stored
-	descends := shape.Dim >= PartFrom && values > PartValues && folds <= PartFolds && !(few && rows <= FewTries)
+	descends := shape.Dim >= SubsetFrom && values > SubsetValues && folds <= SubsetFolds && !(few && rows <= FewTries)
 	systems := float64(values) * judges
 	if descends {
 		systems = 3 + 1.6*(judges-1)
 	}
-	part := 0.0
+	subset := 0.0
 	if descends {
 		small := shape
-		small.Dim = len(PartOf(shape.Dim))
-		part = Work(small, rows, folds, values, first)
+		small.Dim = len(SubsetOf(shape.Dim))
+		subset = Work(small, rows, folds, values, first)
 	}
 	if few {
 		n := float64(rows)
 		rest := n * (1 - held)
 		sums := (n*w.d*w.d + n*n*w.d) / exactSpeed // the sum of all rows, and the kernel
 		solve := rest*rest*rest/3/doubleSpeed + 2*rest*rest*touchTime + 2*n*w.d*w.k/thinSpeed + n*w.d*turnTime
-		return fit + part + sums + systems*solve
+		return fit + subset + sums + systems*solve
 	}
 	load := w.touch() * float64(folds) // the sums of the folds, added up
 	if shape.Dim > RereadAbove {
@@ -84,9 +84,9 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 		if Far(shape) {
 			factors = w.factor() + 2*w.steps(farSteps)
 		}
-		return fit + part + load + factors + systems*(w.steps(12)+judge)
+		return fit + subset + load + factors + systems*(w.steps(12)+judge)
 	case OwnFactor:
-		return fit + part + load + systems*(w.factor()+w.steps(3)+judge)
+		return fit + subset + load + systems*(w.factor()+w.steps(3)+judge)
 	}
-	return fit + part + load + systems*(w.exact()+judge)
+	return fit + subset + load + systems*(w.exact()+judge)
 }
