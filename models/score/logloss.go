@@ -50,9 +50,9 @@ func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 	}
 }
 
-// Of returns the log loss of a fit and its factor β. The loss is +Inf if the fit has scores that are not
+// Best returns the log loss of a fit and its best factor β. The loss is +Inf if the fit has scores that are not
 // finite, or if there are no rows.
-func (l *LogLosses) Of(fit int) (logLoss, factor float64) {
+func (l *LogLosses) Best(fit int) (logLoss, factor float64) {
 	f := &l.fits[fit]
 	logLoss = math.Inf(1)
 	if f.finite < l.rows || l.rows == 0 {
