@@ -40,7 +40,7 @@ func NewAssigner(seed uint64, r *FoldRule, c *Copies, l FoldLabels) *Assigner {
 }
 
 // Hashes returns, in dst if it is large enough, the hashes that decide the folds of the rows of a block:
-// with K folds, a row is in fold hash mod K. By a rule K is FoldRule.Parts. at is the shard of the block.
+// with K folds, a row is in fold hash mod K. By a rule K is FoldRule.Folds. at is the shard of the block.
 func (d *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, error) {
 	dst = rows.HashBlock(dst, d.seed^salt, b)
 	switch {
@@ -156,18 +156,18 @@ const (
 type FoldRule struct {
 	By      FoldBy   `json:"by"`
 	Columns []string `json:"columns"` // names of the columns that give the key
-	Parts   int      `json:"parts"`   // number of parts of the rows, 2 or more
-	// Gap says that parts with odd numbers are gaps in time: they are not judged, and not fitted to when
-	// the part before them is judged.
+	Folds   int      `json:"parts"`   // number of folds, 2 or more
+	// Gap says that folds with odd numbers are gaps in time: they are not judged, and not fitted to when
+	// the fold before them is judged.
 	Gap bool `json:"gap,omitempty"`
 	// Cluster is the mean over rows of the size of the row's group: that many rows count as one independent
 	// row.
 	Cluster float64 `json:"cluster,omitempty"`
-	// Keys are the groups that were placed, or the numbers of given folds, and Folds are their parts. For
-	// other groups their hash decides.
-	Keys  HashSet `json:"keys,omitempty"`
-	Folds []int   `json:"folds,omitempty"`
-	// Cuts are the times at which parts begin, ascending: the latest part is part 0.
+	// Keys are the groups that were placed, or the numbers of given folds, and FoldOfKey are their folds.
+	// For other groups their hash decides.
+	Keys      HashSet `json:"keys,omitempty"`
+	FoldOfKey []int   `json:"folds,omitempty"`
+	// Cuts are the times at which folds begin, ascending: the latest fold is fold 0.
 	Cuts HashSet `json:"cuts,omitempty"`
 }
 
@@ -178,16 +178,16 @@ func (r *FoldRule) Validate() error {
 		return nil
 	case r.By != ByGroup && r.By != ByFold && r.By != ByTime:
 		return fmt.Errorf("folds by %.40q", r.By)
-	case len(r.Columns) == 0 || r.Parts < 2 || r.Parts > 2*maxFolds:
-		return fmt.Errorf("%d folds by %d columns", r.Parts, len(r.Columns))
+	case len(r.Columns) == 0 || r.Folds < 2 || r.Folds > 2*maxFolds:
+		return fmt.Errorf("%d folds by %d columns", r.Folds, len(r.Columns))
 	case !(r.Cluster >= 0) || math.IsInf(r.Cluster, 0):
 		return fmt.Errorf("groups of %g rows", r.Cluster)
-	case len(r.Keys) != len(r.Folds) || len(r.Keys) > maxCounted || !slices.IsSorted(r.Keys):
-		return fmt.Errorf("%d folds of %d keys", len(r.Folds), len(r.Keys))
-	case (r.By == ByTime) != (len(r.Cuts) > 0) || r.By == ByTime && len(r.Cuts) != r.Parts-1 || !slices.IsSorted(r.Cuts):
-		return fmt.Errorf("%d cuts for %d parts of time", len(r.Cuts), r.Parts)
-	case slices.ContainsFunc(r.Folds, func(f int) bool { return f < 0 || f >= r.Parts }):
-		return fmt.Errorf("a fold outside 0 to %d", r.Parts-1)
+	case len(r.Keys) != len(r.FoldOfKey) || len(r.Keys) > maxCounted || !slices.IsSorted(r.Keys):
+		return fmt.Errorf("%d folds of %d keys", len(r.FoldOfKey), len(r.Keys))
+	case (r.By == ByTime) != (len(r.Cuts) > 0) || r.By == ByTime && len(r.Cuts) != r.Folds-1 || !slices.IsSorted(r.Cuts):
+		return fmt.Errorf("%d cuts for %d parts of time", len(r.Cuts), r.Folds)
+	case slices.ContainsFunc(r.FoldOfKey, func(f int) bool { return f < 0 || f >= r.Folds }):
+		return fmt.Errorf("a fold outside 0 to %d", r.Folds-1)
 	}
 	return nil
 }
@@ -205,8 +205,8 @@ func (r *FoldRule) GroupSize() float64 {
 	return max(1, r.Cluster)
 }
 
-// part returns the part of a row with that key.
-func (r *FoldRule) part(key uint64) int {
+// fold returns the fold of a row with that key.
+func (r *FoldRule) fold(key uint64) int {
 	if r.By == ByTime {
 		later, found := slices.BinarySearch(r.Cuts, key)
 		if found {
@@ -215,36 +215,36 @@ func (r *FoldRule) part(key uint64) int {
 		return len(r.Cuts) - later
 	}
 	if i, found := slices.BinarySearch(r.Keys, key); found {
-		return r.Folds[i]
+		return r.FoldOfKey[i]
 	}
-	return int(key % uint64(r.Parts))
+	return int(key % uint64(r.Folds))
 }
 
-// hash returns a hash of a row that is its part modulo Parts, given its key and the hash of its content.
-// Any further division of a part by the rest of the hash keeps groups whole.
+// hash returns a hash of a row that is its fold modulo Folds, given its key and the hash of its content.
+// Any further division of a fold by the rest of the hash keeps groups whole.
 func (r *FoldRule) hash(key, content uint64) uint64 {
-	part := r.part(key)
+	fold := r.fold(key)
 	rest := content
 	switch {
 	case r.By == ByGroup:
 		rest = mix(key ^ groupSalt)
-	case part > 0: // training rows of a part stay together, as given folds may be groups
-		rest = uint64(part)
+	case fold > 0: // training rows of a fold stay together, as given folds may be groups
+		rest = uint64(fold)
 	}
-	parts := uint64(r.Parts)
-	return rest%(math.MaxUint64/parts)*parts + uint64(part)
+	folds := uint64(r.Folds)
+	return rest%(math.MaxUint64/folds)*folds + uint64(fold)
 }
 
 // pilot divides the rows that are not held out into n parts, and returns the part of a row, given its hash.
 func (r *FoldRule) pilot(hash uint64, n int) int {
-	if part := int(hash % uint64(r.Parts)); r.By != ByGroup && r.Parts > 2 {
+	if fold := int(hash % uint64(r.Folds)); r.By != ByGroup && r.Folds > 2 {
 		if r.Gap {
-			part /= 2
+			fold /= 2
 		}
-		return (part - 1) % n
+		return (fold - 1) % n
 	}
-	return int(hash / uint64(r.Parts) % uint64(n))
+	return int(hash / uint64(r.Folds) % uint64(n))
 }
 
-// Latest returns the time at which the latest part begins.
+// Latest returns the time at which the latest fold begins.
 func (r *FoldRule) Latest() float64 { return rows.OfKey(r.Cuts[len(r.Cuts)-1]) }
