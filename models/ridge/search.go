@@ -20,7 +20,7 @@ type search struct {
 	few     *solver.Problem // the dual problem of stored rows; nil if sums are solved
 	values  []float64       // of λ, in the order of the table: Smaller from its end, then Lambda
 	tallies []tally         // of values
-	by      solver.By
+	method  solver.Method
 	first   []moments // of the targets of the rows of fold 0, once they are predicted
 
 	// Factors that descents use again.
@@ -44,7 +44,8 @@ func (p *solve) newSearch(y *system, folds *foldSums) (*search, error) {
 	s := &search{solve: p, foldSums: folds, y: y, values: append(slices.Clone(p.Smaller), p.Lambda...)}
 	slices.Reverse(s.values[:len(p.Smaller)])
 	s.tallies = make([]tally, len(s.values))
-	s.by = solver.For(solverShape(p.Shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.Judge == JudgeFirst)
+	rows := p.Weights.Rows(total.Rows(), y.masses(total.head))
+	s.method = solver.MethodFor(solverShape(p.Shape), rows, p.Judge == JudgeFirst)
 	if p.Rows == nil {
 		return s, nil
 	}
@@ -107,10 +108,10 @@ func (s *search) descent() *solver.LambdaDescent {
 	}
 	return &solver.LambdaDescent{
 		Values: s.values, Smaller: len(s.Smaller), Judges: judges, Rows: s.firstRows,
-		Together: s.by == solver.SharedFactor,
+		Together: s.method == solver.SharedFactor,
 		Ends: func(value int) bool {
 			rows, _, _ := s.table()
-			return s.Finer > 0 && TooCoarse(rows, s.values[value], s.Finer)
+			return s.CoarseBelow > 0 && TooCoarse(rows, s.values[value], s.CoarseBelow)
 		},
 		Try: s.try,
 		Errors: func(value int) ([]float64, float64, string) {
@@ -129,7 +130,7 @@ func (s *search) startOnSubset() (start int, before func(value int) []float64) {
 	}
 	o := s.Options
 	o.Source = Source{Sums: sums, Shape: sums[0].shape}
-	o.Trials, o.Finer = false, 0
+	o.Trials, o.CoarseBelow = false, 0
 	o.Ranges = o.Ranges.pick(subset)
 	// The kernel is a sum over features, so with fewer of them it is smaller in proportion.
 	share := float64(len(subset)) / float64(s.Shape.Dim)

@@ -183,7 +183,7 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 		coarse bool
 	}{{least, 0, false}, {least, want / 2, false}, {least, want, true}, {least, 1000, true}, {below, want, false}} {
 		o := s.options(c.lambda...)
-		o.Finer, o.subsetFrom = c.finer, 40
+		o.CoarseBelow, o.subsetFrom = c.finer, 40
 		p := opened(t, o)
 		best, coarse, err := p.run()
 		if err != nil {

@@ -354,7 +354,7 @@ func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	rule := &t.by.Recipe.Rule
 	weight, grid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
-	pass.Spec.HeldOut = t.by.Calibrate == score.Platt
+	pass.Spec.FitWithoutFirst = t.by.Calibrate == score.Platt
 	if fold := &pass.Spec; fold.Components == 0 {
 		fold.Lambda, _ = t.opts.Lambda.Values(weight)
 		fold.StartLambda = t.startLambda(nil)
@@ -381,8 +381,8 @@ func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	f.Learner = models.Learner{Kind: t.by.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().Judges(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Spec.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
 		ClassWeights: gridWeights(grid)}
-	if pass.Spec.HeldOut {
-		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().Parts(),
+	if pass.Spec.FitWithoutFirst {
+		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().AllFolds(),
 			Curves: t.by.Recipe.Curves(t.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
 	}
 	return f, nil

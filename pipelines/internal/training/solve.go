@@ -38,7 +38,7 @@ type sumsFit struct {
 func (s *summing) sum(ctx context.Context, target *transforms.Labeling, fold gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
 	fold.FoldPlan, fold.Lambda, fold.Components = folding.FoldPlan, folding.Lambda, folding.Components
-	parts := fold.Parts()
+	parts := fold.AllFolds()
 	if parts > 1 {
 		if err := s.CountCopies(ctx); err != nil {
 			return nil, err

@@ -39,7 +39,7 @@ func (t *Training) summing(bits features.Bits, classWeights []string, products f
 	}
 	s := &summing{Training: t, Found: f, bits: bits, products: products,
 		grid: profile.NewWeightGrid(t.Weights(), classes, t.ByClass()), first: t.firstJudges(f), all: t.allJudge(f)}
-	s.rows, s.total = ridge.Size(t.Weights(), s.grid)
+	s.rows, s.total = ridge.WeightedRows(t.Weights(), s.grid)
 	return s, nil
 }
 
@@ -169,7 +169,7 @@ func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
 // tooMany returns an error if there are so many rows that sums of features on a grid of that many steps are not
 // exact. grid is the grid of weights.
 func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps int) error {
-	_, total := ridge.Size(t.Weights(), grid)
+	_, total := ridge.WeightedRows(t.Weights(), grid)
 	most := shape.MaxRows(steps)
 	switch {
 	case total <= most:

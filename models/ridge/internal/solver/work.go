@@ -43,14 +43,14 @@ func Far(shape Shape) bool {
 const farSteps = 7
 
 // Work implements ridge.Work.
-func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
+func Work(shape Shape, rows int64, folds, values int, onlyFirst bool) float64 {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
 	fit := w.exact() + w.touch() // including centring the sum
 	if folds < 2 || values < 2 {
 		return fit
 	}
 	judges, held := float64(folds), 1/float64(folds) // held is the share of the rows in a held-out fold
-	if first {
+	if onlyFirst {
 		judges, held = 1, 1/float64(Folds)
 	}
 	few := Few(shape, rows) // rows are stored
@@ -63,7 +63,7 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	if descends {
 		small := shape
 		small.Dim = len(SubsetOf(shape.Dim))
-		subset = Work(small, rows, folds, values, first)
+		subset = Work(small, rows, folds, values, onlyFirst)
 	}
 	if few {
 		n := float64(rows)
@@ -77,7 +77,7 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 		load *= 2 + systems // read again for each
 	}
 	judge := w.product()/2 + w.touch()/min(systems, 3) // the errors, and centring the fold's sum
-	switch For(shape, rows, first) {
+	switch MethodFor(shape, rows, onlyFirst) {
 	case SharedFactor:
 		// A factor for each of a few values (or for one of them), and a dozen steps for each solve.
 		factors := 3 * w.factor()
