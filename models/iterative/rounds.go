@@ -113,8 +113,8 @@ func EachPartial(next func() ([]byte, error), f func(partition int, found []byte
 	}
 }
 
-// CheckInit returns an error unless an earlier model has that many outputs and
-// features, and its weights and intercepts are finite.
+// CheckInit returns an error unless an earlier model has these numbers of outputs and
+// features (dim), and its weights and intercepts are finite.
 func CheckInit(init *linear.Model, outputs, dim int) error {
 	if init.K != outputs || init.D != dim || len(init.W) != outputs*dim || len(init.B) != outputs {
 		return fmt.Errorf("earlier model: %d outputs on %d features, want %d on %d", init.K, init.D, outputs, dim)

@@ -16,7 +16,7 @@ type runResult struct {
 }
 
 // run runs a learner with one partition over blocks of rows in memory, in their order, from an empty state
-// until stop is met, with that many threads.
+// until stop is met.
 //
 // Training on files runs the same loop on a Beam runner, with the same bytes for the same blocks.
 func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) {

@@ -98,8 +98,8 @@ func (d *Assigner) Pilot(hash uint64, n int) int {
 	return d.rule.pilot(hash, n)
 }
 
-// Learned reports whether models are fitted to a row while the first of that many folds is held
-// out, given the hash of the row's fold. It is true with fewer than two folds.
+// Learned reports whether models are fitted to a row while fold 0 of folds is held out, given the hash of
+// the row's fold. It is true with fewer than two folds.
 func (d *Assigner) Learned(hash uint64, folds int) bool {
 	if folds < 2 {
 		return true
@@ -160,7 +160,7 @@ type FoldRule struct {
 	// Gap says that folds with odd numbers are gaps in time: they are not judged, and not fitted to when
 	// the fold before them is judged.
 	Gap bool `json:"gap,omitempty"`
-	// Cluster is the mean over rows of the size of the row's group: that many rows count as one independent
+	// Cluster is the mean over rows of the size of the row's group: as many rows count as one independent
 	// row.
 	Cluster float64 `json:"cluster,omitempty"`
 	// Keys are the groups that were placed, or the numbers of given folds, and FoldOfKey are their folds.

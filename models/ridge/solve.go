@@ -23,7 +23,7 @@ func AutoLambda() []float64 {
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// SmallerOn returns the values to try below AutoLambda on a grid of that many steps: on 8 bits only the next
+// SmallerOn returns the values to try below AutoLambda, given the steps of the grid: on 8 bits only the next
 // one, if rows may be summed again on a finer grid, so that TooCoarse sees whether this would help.
 func SmallerOn(steps int, mayRefine bool) []float64 {
 	switch {

@@ -27,10 +27,10 @@ type lossSums struct {
 	sums   [len(loss.SoftmaxFactors)]exact.Sum
 }
 
-// NewLogLosses returns empty sums for that many fits.
+// NewLogLosses returns empty sums for a number of fits.
 func NewLogLosses(fits int) *LogLosses { return &LogLosses{fits: make([]lossSums, fits)} }
 
-// Add adds that many equal rows of a class with the scores of all fits, one fit after the other. The log
+// Add adds a number of equal rows of a class with the scores of all fits, one fit after the other. The log
 // loss of a row is rounded to float32, and at most the largest float32.
 func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 	l.rows += rows

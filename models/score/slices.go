@@ -38,7 +38,7 @@ type slice struct {
 	errors Targets // of a regression
 }
 
-// NewSlices returns empty Slices of a classifier with that many classes, or of a regression if classes is
+// NewSlices returns empty Slices of a classifier with a number of classes, or of a regression if classes is
 // 0. It panics unless 0 ≤ classes ≤ schema.MaxClasses.
 func NewSlices(classes int) *Slices {
 	if classes < 0 || classes > schema.MaxClasses {

@@ -27,7 +27,7 @@ type trial struct {
 	far     Far       // for a single target
 }
 
-// NewTrials returns empty counts for that many fits.
+// NewTrials returns empty counts for a number of fits.
 func NewTrials(fits int) *Trials { return &Trials{fits: make([]trial, fits)} }
 
 // Grouped makes t, which must have no rows, count rows that belong to groups. It returns t.

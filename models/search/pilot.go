@@ -131,7 +131,7 @@ func (l *labels) weight(i int) float64 {
 	return l.weights[i]
 }
 
-// oneJudges is a number of rows from which on, with a wide margin, a single part of the pilot has fewJudged rows.
+// With at least oneJudges rows, a single part of the pilot has fewJudged rows, by a wide margin.
 const oneJudges = parts * fewJudged * 4 / 3
 
 // levelViews is the largest number of views with levels, in addition to the given views.

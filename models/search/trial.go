@@ -32,7 +32,7 @@ type rung struct {
 	whole    []int   // rows of all parts, for fits that no part judges
 	features int
 	exact    bool        // exact kernels instead of features, if the kernel is radial
-	drawn    bool        // exact kernel matrices are products of that many features
+	drawn    bool        // exact kernel matrices are products of random features
 	rows     *radialRows // all rows that are fitted or judged
 	factor   float64     // factor between neighbouring λ
 	scale    float64     // variance of the targets of the judged rows, which divides losses; 1 for classes

@@ -45,7 +45,7 @@ func HeldOutBytes(dim, outputs int) int64 {
 	return 8 * (someRows*int64(side) + int64(someRows+side)*int64(outputs))
 }
 
-// NewHeldOutErrors returns HeldOutErrors for that many features and outputs.
+// NewHeldOutErrors returns HeldOutErrors for dim features.
 func NewHeldOutErrors(dim, outputs, threads int) *HeldOutErrors {
 	return &HeldOutErrors{dim: dim, outputs: outputs, threads: threads, colMean: make([]float64, dim),
 		scratch: make([][]float64, max(1, threads))}

@@ -225,7 +225,7 @@ func (d *descent) precondition() {
 	})
 }
 
-// drop removes the systems that are solved, and those that are too slow, after that many steps.
+// drop removes the systems that are solved, and those that are too slow after these steps.
 func (d *descent) drop(steps int) {
 	size := d.k * d.dim
 	slowest := 1.0
