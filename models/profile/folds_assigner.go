@@ -25,7 +25,7 @@ type Assigner struct {
 	begun  bool
 	next   []int64 // number of the next copy of each content
 
-	own []uint64 // scratch of Contents
+	own []uint64 // scratch of AppendRowHashes
 }
 
 // NewAssigner returns an Assigner of rows by a rule or, if r is nil, by content. c has the copies of few
@@ -75,9 +75,9 @@ func (d *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
 	return rows.HashBlock(dst, d.seed^salt, b)
 }
 
-// Contents appends for each row of a block a hash of 8 bytes: of its numbers, labels and weight, and of the
+// AppendRowHashes appends for each row of a block a hash of 8 bytes: of its numbers, labels and weight, and of the
 // key that decides its fold. Equal rows have equal hashes.
-func (d *Assigner) Contents(dst []byte, b *rows.Block) []byte {
+func (d *Assigner) AppendRowHashes(dst []byte, b *rows.Block) []byte {
 	d.own = rows.HashBlock(d.own[:0], d.seed^salt, b)
 	for i, h := range d.own {
 		h = d.labels.contentOf(b, i, h)
@@ -98,9 +98,9 @@ func (d *Assigner) Pilot(hash uint64, n int) int {
 	return d.rule.pilot(hash, n)
 }
 
-// Learned reports whether models are fitted to a row while fold 0 of folds is held out, given the hash of
+// Trains reports whether models are fitted to a row while fold 0 of folds is held out, given the hash of
 // the row's fold. It is true with fewer than two folds.
-func (d *Assigner) Learned(hash uint64, folds int) bool {
+func (d *Assigner) Trains(hash uint64, folds int) bool {
 	if folds < 2 {
 		return true
 	}

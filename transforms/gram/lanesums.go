@@ -76,7 +76,7 @@ func (s *readerSums) flush() {
 		r := &s.reports[s.firstOpen]
 		r.Saturated = saturated
 		if s.all.apart != nil && s.reader.Stripe == 0 {
-			r.Copies = profile.AppendContents(nil, s.all.apart.Contents())
+			r.Copies = profile.AppendFrequentRows(nil, s.all.apart.Rows())
 		}
 		r.Levels = append(r.Levels, s.levels.copies()...)
 	}

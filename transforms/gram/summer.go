@@ -125,7 +125,7 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
 // addTo adds rows of a shard to the set of folds that begins with fold first.
 func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.Block) (err error) {
 	if s.lists {
-		of.contents = s.assigner.Contents(of.contents, b)
+		of.contents = s.assigner.AppendRowHashes(of.contents, b)
 	}
 	if len(s.folds) == 1 && s.encoder == nil && of.apart == nil {
 		s.folds[0].rows.Add(b, 0, b.N)
@@ -147,7 +147,7 @@ func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.B
 }
 
 // TakeContents returns the hashes of the rows that were added since the last call, from
-// profile.Assigner.Contents. It returns nil if the pass does not list rows.
+// profile.Assigner.AppendRowHashes. It returns nil if the pass does not list rows.
 func (s *Summer) TakeContents() []byte {
 	c := s.all.contents
 	s.all.contents = nil
@@ -182,12 +182,12 @@ func (s *Summer) each(f func(key int, values []float64)) {
 
 // Parts calls emit with the parts of the sums of all folds and their keys, and returns the
 // separately counted rows. The Summer must not be used afterwards.
-func (s *Summer) Parts(emit func(key int, values []float64)) (copies []profile.Content) {
+func (s *Summer) Parts(emit func(key int, values []float64)) (copies []profile.FrequentRow) {
 	s.flush()
 	s.each(emit)
 	s.folds = nil
 	if s.all.apart == nil {
 		return nil
 	}
-	return s.all.apart.Contents()
+	return s.all.apart.Rows()
 }

@@ -175,7 +175,7 @@ func (o FitOptions) fit(ctx context.Context, t *training.RecipeJob, all *parts.T
 	var (
 		summed *training.Summed
 		files  []storage.File
-		rows   sums.Contents
+		rows   sums.RowHashes
 	)
 	err = t.Timed(ctx, "add", func(ctx context.Context) error {
 		// The name of the state depends on the content of the sums, not on their directories.

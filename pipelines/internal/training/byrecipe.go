@@ -39,13 +39,13 @@ type ByRecipe struct {
 	spec.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       job.Options
-	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostContents
+	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostRowHashes
 	Positions bool // put hashes and positions of all rows into Summed.Reports
 }
 
 // listsContents reports whether reports have hashes, for that many rows.
 func (a ByRecipe) listsContents(rows int64) bool {
-	return a.Positions || a.Contents && rows <= sums.MostContents
+	return a.Positions || a.Contents && rows <= sums.MostRowHashes
 }
 
 // options returns training options that match the recipe.
@@ -208,7 +208,7 @@ type Added struct {
 	Rows        models.Rows
 	Classes     *schema.Vocabulary // nil if there are none
 	ClassCounts []int64
-	Copies      []profile.Content // frequent rows, which are counted instead of summed
+	Copies      []profile.FrequentRow // frequent rows, which are counted instead of summed
 }
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
@@ -251,8 +251,8 @@ type Summed struct {
 	State   gram.State
 	Shape   ridge.Shape
 	Folds   int
-	Copies  []profile.Content // frequent rows, which are counted instead of summed
-	Levels  []SummedLevel     // nil if all rows are summed together
+	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed
+	Levels  []SummedLevel         // nil if all rows are summed together
 	Reports []gram.Report
 }
 
