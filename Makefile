@@ -157,7 +157,7 @@ STATEMENTS = MeanOfProducts|BoundsHold|PointwiseBound|BoundOfPairs|BoundIsExceed
 # Run the tests of folder $(3), compiled for machine $(1), by emulator $(2).
 emulate = (cd $(3) && BOCHNER_TEST_EXEC=$(2) $(2) "$(CURDIR)/build/$(1)/$(3).test" -test.short -test.timeout 30m $(4))
 
-test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, those of features and models on one, and train on each, by qemu-user
+test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, the tests of features and models on one, and train on each, by qemu-user
 	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }
 	GOARCH=arm64 go test -c -o build/arm64/internal/blas.test ./internal/blas
 	export BLAS_TEST_LEVELS=i8mm,dotprod,neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas)

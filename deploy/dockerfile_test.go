@@ -97,7 +97,7 @@ func TestImagesAreBuiltWithTheGoOfTheModule(t *testing.T) {
 	}
 }
 
-// values are those of the arguments before the first stage, by name.
+// values returns the values of the arguments before the first stage, by name.
 func values(args []instructions.ArgCommand) map[string]string {
 	v := map[string]string{}
 	for _, a := range args {

@@ -1,7 +1,6 @@
-// Package deploy tests the files of this directory: that each can be read by what
-// reads it, that every flag in them is one of the program's, and that versions are
-// those of go.mod. Tests alone are here, in a module of their own: what parses
-// Dockerfiles and manifests is no dependency of the program.
+// Package deploy tests the files of this directory: the tools that take a file can read it, the
+// program has every flag in them, and versions match go.mod. The package has only tests, in a
+// module of its own, so that the program does not depend on parsers of Dockerfiles and manifests.
 package deploy
 
 import (

@@ -180,7 +180,7 @@ func TestTheCronJobRetrains(t *testing.T) {
 	container := job.Template.Spec.Containers[0]
 	if job.PodFailurePolicy.Rules[0].OnExitCodes.ContainerName == nil ||
 		*job.PodFailurePolicy.Rules[0].OnExitCodes.ContainerName != container.Name {
-		t.Error("the exit codes are those of another container")
+		t.Error("the exit codes belong to another container")
 	}
 	cmd := parsed(t, "k8s/cronjob.yaml", slices.Clone(container.Args))
 	if cmd.Name() != "retrain" || cmd.Flags().Lookup("config").Value.String() != container.VolumeMounts[0].MountPath+
@@ -225,7 +225,7 @@ func TestTheStreamFollowsTheChampion(t *testing.T) {
 	}
 	image := find[batchv1.CronJob](t, night, "bochner-retrain").Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image
 	if pod.Containers[0].Image != image {
-		t.Errorf("image %s; that of the CronJob is %s", pod.Containers[0].Image, image)
+		t.Errorf("image %s; the CronJob has %s", pod.Containers[0].Image, image)
 	}
 }
 

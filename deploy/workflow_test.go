@@ -110,7 +110,7 @@ func TestContinuousIntegration(t *testing.T) {
 			}
 		}
 		if !strings.Contains(text, "go-version-file: go.mod") {
-			t.Errorf("%s: the version of Go is not that of go.mod", e.Name())
+			t.Errorf("%s: the version of Go does not come from go.mod", e.Name())
 		}
 		var targets []string
 		for _, m := range regexp.MustCompile(`target: \[(.*)\]|run: make ([\w-]+)`).FindAllStringSubmatch(text, -1) {

@@ -45,7 +45,7 @@ var (
 	ErrUnknownColumn = errors.New("the model has no such column")
 	ErrMissingColumn = errors.New("is missing")
 	ErrTwice         = errors.New("is given twice")
-	ErrLength        = errors.New("its number of rows differs from that of the first column")
+	ErrLength        = errors.New("its number of rows differs from the first column's")
 	ErrTexts         = errors.New("all columns of the model are numbers, so texts cannot be used")
 )
 

@@ -250,7 +250,7 @@ func replaceable(first, m *Model) error {
 	had, has := columns(first), columns(m)
 	if len(had) == 0 || len(has) == 0 {
 		if a, b := first.Manifest.Input.Dim, m.Manifest.Input.Dim; a != b || len(had) != len(has) {
-			return other("its rows have %d numbers, named %v; those of the first have %d, named %v", b, len(has) > 0, a,
+			return other("its rows have %d numbers, named %v; the first model's have %d, named %v", b, len(has) > 0, a,
 				len(had) > 0)
 		}
 		return nil

@@ -29,8 +29,8 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// files returns those of a model that differs from all of another number. It has that many learned
-// frequencies, so that its directory has a file that recipes name.
+// files returns the files of a model that differs from the models of all other numbers. Its learned
+// frequencies are in a file of their own, which the recipe names.
 func files(t testing.TB, number, frequencies int, change func(*Manifest)) []storage.File {
 	t.Helper()
 	const in = 4
@@ -97,7 +97,7 @@ func promote(t testing.TB, dir, model string) {
 	data, err := s.Encode()
 	if name := storage.Join(dir, AliasFile); err == nil && strings.HasPrefix(dir, "gs://") {
 		err = storage.WriteFile(t.Context(), name, data)
-	} else if err == nil { // as storage does, but for the wait for the disk
+	} else if err == nil { // as storage does, without the wait for the disk
 		if err = os.WriteFile(name+".new", data, 0o666); err == nil {
 			err = os.Rename(name+".new", name)
 		}
@@ -158,8 +158,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// A hundred models replace one another while goroutines score rows. Every batch of scores is that of
-// the one model that Model has returned for it, and nothing stays of the models before.
+// A hundred models replace one another while goroutines score rows. Every batch of scores comes from
+// the one model that Model has returned for it, and earlier models leave no memory.
 func TestAHundredReloadsTearNoPredictionAndLeaveNoMemory(t *testing.T) {
 	const reloads, goroutines, frequencies = 100, 3, 1024
 	const model = frequencies * (4*4 + 2*4) // bytes of a file of frequencies and of weights, at least

@@ -82,7 +82,7 @@ func (s *Segments) read(data []byte, k, d int) error {
 	return nil
 }
 
-// scores replaces the scores of those of n rows that belong to a segment, given their features.
+// scores replaces the scores of rows that belong to a segment, given the features of all n rows.
 func (s *Segments) scores(dst, phi, x []float32, n int) {
 	if s == nil {
 		return

@@ -69,7 +69,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if o.Learned.HeldOut = cmp.Or(o.Folds, spec.DefaultFolds); o.Learned.HeldOut == 1 {
 		o.Learned.HeldOut = 0
 	}
-	t, err := training.Begin(ctx, o.training(), o.Out, prepare.Labeled)
+	t, err := training.Begin(ctx, o.training(), o.Out, prepare.CheckLabeled)
 	if err != nil {
 		return nil, err
 	}

@@ -348,7 +348,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 	}
 }
 
-// Shapley values of few groups are those of all orders of the groups.
+// Shapley values of few groups are means over all orders of the groups.
 func TestShapleyValuesAreMeansOverAllOrders(t *testing.T) {
 	o, days := friedmanDays(t, 5)
 	a := newAsked(t, o, days, func(i int) string { return fmt.Sprintf("source=%d/dt=2026-11-%02d", i%4, i+1) })

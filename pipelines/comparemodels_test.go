@@ -85,8 +85,8 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 	return first.Model, second.Model
 }
 
-// What compare says of each model is what evaluate says of it, and the rows on which only one is
-// wrong are those of their predictions.
+// compare and evaluate agree on each model, and the rows on which only one model is wrong match
+// their predictions.
 func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "y")

@@ -113,7 +113,7 @@ func (o EmbedOptions) checkLabels(d *dataset.Dataset) error {
 	if o.Picture == "" || d.Labeled {
 		return nil
 	}
-	return exit.Usage("--picture colours rows by their labels; %w", prepare.Unlabeled(d))
+	return exit.Usage("--picture colours rows by their labels; %w", prepare.UnlabeledError(d))
 }
 
 // mostClouds is the largest number of classes in a plot.

@@ -91,8 +91,8 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	jobtest.WantError(t, "many labels", err, exit.CodeData, `"(more than 10000, or longer than 256 bytes)" (12,000 rows)`)
 }
 
-// Labels that all differ from the classes in one way are recognised, and the flag that is named
-// makes them classes: with it the scores are those of the labels as they were.
+// Labels that all differ from the classes in one way are recognised, and the message names a flag
+// that makes them classes. With this flag the scores are the same as with the original labels.
 func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "moons", 200, 1)

@@ -333,7 +333,7 @@ func TestDamagedStateIsDoneAgain(t *testing.T) {
 					continue
 				}
 				m, root := killed()
-				names := state(m, root) // they follow from that of the directory
+				names := state(m, root) // they follow from the name of the directory
 				if at >= len(names) {
 					continue // this run did more in one job than the first, and has less state
 				}

@@ -86,7 +86,7 @@ func TestForgettingThatLeavesNoModelIsRefused(t *testing.T) {
 		"all 60 rows of the sums would be forgotten, and none is left to fit a model to")
 	log.Reset()
 	o.Out = o.Model
-	o.Model = dir + "/recipe" // or the place would be that of the model
+	o.Model = dir + "/recipe" // or the place would be the model's
 	_, err = Forget(jobtest.Ctx, o)
 	jobtest.WantError(t, "a place that is taken", err, exit.CodeData, "already exists")
 	if log.Len() > 0 {

@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
-// foldOf is the fold of a row among k: that of its hash under the seed with the
-// salt "fold", as models depend on it.
+// foldOf returns the fold of a row among k, by its hash under the seed with the salt "fold". Models
+// depend on this rule.
 func foldOf(seed uint64, x []float32, k uint64) uint64 { return rows.Hash(seed^0x666f6c64, x) % k }
 
 // parse returns the numbers and the label of a line.
@@ -55,8 +55,8 @@ func trainedModel(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *
 	return r, m
 }
 
-// The held-out error that one pass finds for every fold at once is that of a model
-// trained on the rows of the other folds, on the rows of the fold.
+// The held-out error that one pass finds for every fold at once equals the error on the fold of a
+// model that is trained on the other folds.
 func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	const folds, seed = 5, 3
 	lines := jobtest.Made(t, "moons", 400, 1)
@@ -96,8 +96,8 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	}
 }
 
-// scored returns how many rows a model assigns another class than their own, and its mean
-// squared error, for classes that of their codes.
+// scored returns the number of rows to which a model assigns another class than their own, and its
+// mean squared error. For classes this is the error of their codes.
 func scored(t *testing.T, m *models.Model, lines []string) (wrong int64, mse float64) {
 	t.Helper()
 	_, out := m.Map.Dims()
@@ -130,9 +130,9 @@ func scored(t *testing.T, m *models.Model, lines []string) (wrong int64, mse flo
 	return wrong, mse
 }
 
-// The errors of rows held out in the table are those of a model that was trained without
-// them and predicts them: of classes exactly, of numbers as far as their grid, which is
-// that of other rows, rounds them alike.
+// The table's held-out errors equal the errors of a model that is trained without the held-out rows
+// and predicts them. This is exact for classes; numbers differ a little, because the grids of the
+// two models come from different rows.
 func TestScoredErrorsMatchPredictions(t *testing.T) {
 	const folds, seed = 4, 3
 	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {

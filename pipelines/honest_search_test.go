@@ -82,9 +82,9 @@ func honestFigures(t *testing.T, train, test []string, o TrainOptions) (held, pi
 	return held, pilot, got, r
 }
 
-// The held-out error of a training that has searched is that of its model on other rows: over seeds
-// they differ in the mean by less than the standard deviation of one such difference. Rows of
-// the first fold have no part in the search, and only λ is chosen by them.
+// After a search the held-out error matches the model's error on other rows: over seeds the mean
+// difference is less than the standard deviation of one difference. Rows of the first fold have no
+// part in the search, and only λ is chosen by them.
 func TestHeldOutErrorOfASearchMatchesOtherRows(t *testing.T) {
 	if os.Getenv("BOCHNER_HONEST") == "" {
 		t.Skip("takes minutes: BOCHNER_HONEST=1 (make test-honest)")

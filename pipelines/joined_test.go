@@ -19,7 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
-// joinedOptions are those of a Gaussian kernel in a diagonal metric, beside bins of the first column.
+// joinedOptions has the options of a Gaussian kernel in a diagonal metric, next to bins of the first
+// column.
 type joinedOptions struct {
 	Features int `flag:"features" help:"Number of Fourier features."`
 }

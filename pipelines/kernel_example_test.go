@@ -22,7 +22,7 @@ func moons(ctx context.Context, dir string) (prepare.Spec, error) {
 		Kernel: &sincOptions{Features: 256, Width: 0.4}, Seed: 1}, err
 }
 
-// A kernel of another package is trained like those of this module: its options are
+// A kernel of another package is trained like the kernels of this module: its options are
 // TrainOptions.Kernel, and flags of the command line.
 func ExampleTrain_kernelOfAnotherPackage() {
 	ctx := context.Background()

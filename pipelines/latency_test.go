@@ -91,7 +91,7 @@ func (m *manyFiles) before(kind, name string) {
 	m.mu.Unlock()
 	select {
 	case <-g.open:
-	case <-time.After(5 * time.Minute): // in place of for ever
+	case <-time.After(5 * time.Minute): // instead of forever
 		m.mu.Lock()
 		g.missed = true
 		m.mu.Unlock()
@@ -184,8 +184,8 @@ func TestAResumedRunListsFinishedFilesOnce(t *testing.T) {
 	}
 }
 
-// The lines of rows set aside are those of the file, even where another file is read
-// a second time.
+// Rows set aside have their line numbers in the file, even where another file is read a second
+// time.
 func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 )
 
-// A learner of another package is trained like those of this module: its options are
+// A learner of another package is trained like the learners of this module: its options are
 // TrainOptions.Learner, and flags of the command line.
 func ExampleTrain_learnerOfAnotherPackage() {
 	ctx := context.Background()

@@ -71,8 +71,8 @@ func leveledTables(t *testing.T, dir, kind string) (header string, rows []levele
 	return header, rows, days
 }
 
-// A model that fit makes of the levels for which a condition holds is that of a training by the recipe on
-// these rows, byte for byte.
+// A model that fit makes from the levels for which a condition holds equals, byte for byte, the model of
+// a training run by the recipe on these rows.
 func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
 	tries := 5
 	if os.Getenv("BOCHNER_LONG") != "" {
@@ -172,8 +172,8 @@ func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string,
 	}
 }
 
-// auditsLevels compares sums by level with rows: rows may change neither their values nor their levels, but for
-// levels that are not looked at, and but for levels of several directories.
+// auditsLevels compares sums by level with rows: rows may change neither their values nor their levels, except
+// for levels that are not audited, and levels of several directories.
 func auditsLevels(t *testing.T, dir string, days []string, data func(name string) dataset.Options) {
 	t.Helper()
 	audit := func(day, condition, file, want string) {
@@ -291,7 +291,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 	jobtest.WantError(t, "no such column", err, exit.CodeData, "nothing")
 }
 
-// Levels that look alike stay apart, sums of levels answer like those of whole days, and a model keeps the levels that
+// Levels that look alike stay apart, sums of levels answer like sums of whole days, and a model keeps the levels that
 // it was fitted to from being removed, wherever it is asked from.
 func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	dir := t.TempDir()

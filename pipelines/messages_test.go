@@ -119,7 +119,7 @@ func (b *messaging) done(what string, last *StreamRound, n int64) {
 	}
 }
 
-// whole checks that the files are those of the messages, and that every row is in one of them, once.
+// whole checks that the files match the messages, and that every row is in exactly one file.
 func (b *messaging) whole() {
 	b.t.Helper()
 	b.counted()
@@ -135,7 +135,8 @@ func (b *messaging) whole() {
 	}
 }
 
-// Whatever the format of a message, its predictions are those of a batch of its rows, on every runner.
+// Whatever the format of a message, its predictions equal a batch's predictions of its rows, on every
+// runner.
 func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
 	b := newMessaging(t, 8)
 	csv := "id,a,b\nx,1,2\ny,0.5,-1\n"

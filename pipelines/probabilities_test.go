@@ -53,8 +53,8 @@ func scoresOf(t *testing.T, m *models.Model, lines []string) (scores []float32, 
 	return scores, class
 }
 
-// The curves are those of a model that was trained without the rows of the first
-// fold, by its scores of these rows; the weights are what they are without them.
+// The curves are fitted to the scores of the first fold by a model that was trained without these
+// rows. The weights are the same as without calibration.
 func TestCalibrationUsesHeldOutRows(t *testing.T) {
 	const seed = 3
 	lines := jobtest.Made(t, "moons", 400, 1)
@@ -112,8 +112,8 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 	curvesAre(t, "svm, a path", got, scoring, held, score.Platt)
 }
 
-// curvesAre fails the test unless the curves of a model are those of the scores that
-// another has of lines.
+// curvesAre fails the test unless the curves of the model got are fitted to the scores of lines by
+// the model scoring.
 func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []string, method string) {
 	t.Helper()
 	scores, class := scoresOf(t, scoring, lines)

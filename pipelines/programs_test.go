@@ -146,7 +146,8 @@ func (k *programKind) runProgram(seeds []uint64, counts *programCounts) (err err
 	return nil
 }
 
-// atOnce sums the rows of all piles that were made of others, and trains on those of the last pile.
+// atOnce sums the rows of all piles that were made of others, and trains on the rows of the last
+// pile.
 func (w *world) atOnce() (err error) {
 	w.r = nil
 	last := len(w.piles) - 1

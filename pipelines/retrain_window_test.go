@@ -38,12 +38,13 @@ func breakingCSV(day, breaks int) string {
 	return b.String()
 }
 
-// In a year with a break, a window that is chosen every night has only days after the break from
-// the second night on after a day of them could judge models of another: on the night of day b+3,
-// and on all later ones. The choice is the same after runs that were stopped and by sums that are
-// made anew, and the model is that of --window with the number that was chosen, byte for byte. In a
-// year the errors on the next days are at most 1% above those of the best window in hindsight, and
-// in three weeks, of which more are spent on learning what suits them, 3%.
+// A window is chosen every night of a year with a break before day b. From the night of day b+3 on,
+// it has only days after the break: the night before is the first on which such a day can judge
+// models of such days. The choice is the same after runs that were stopped and with sums that are
+// made again, and the model equals the model of --window with the chosen number, byte for byte. In
+// a year the errors on the next days are at most 1% above the errors of the best window in
+// hindsight. In three weeks they are at most 3% above, because more of that time goes into learning
+// which window suits.
 func TestAWindowIsChosenInAYearWithABreak(t *testing.T) {
 	campaign.Long(t)
 	c, breaks, loss := calendar{days: 24}, 13, 1.03
@@ -146,8 +147,8 @@ func (n *nights) errorOn(t *testing.T, day int, model string) float64 {
 	return r.Targets.RMSE * r.Targets.RMSE
 }
 
-// errorsOf adds to those of some windows the error on a day of the model of the last days before
-// it, by the sums of a model.
+// errorsOf adds to windows, for some lengths of a window, the error on a day of the model of the last
+// days before it. It fits these models to the sums of the model of.
 func (n *nights) errorsOf(t *testing.T, day int, of string, windows map[int]float64) {
 	t.Helper()
 	dir := t.TempDir()

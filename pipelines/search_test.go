@@ -145,8 +145,9 @@ func TestSetFlagsAreNotSearched(t *testing.T) {
 	}
 }
 
-// All folds choose the λ of few rows, and the figures are still those of the fold that the search has not seen; so they
-// are for what is trained by the recipe. Landmarks, which 400 rows with 256 features have, are rows of the other folds.
+// All folds choose the λ of few rows, and the figures still come from the fold that the search has not seen. This also
+// holds for models that are trained by the recipe. The landmarks, which 400 rows with 256 features have, are rows of
+// the other folds.
 func TestAllFoldsChooseTheLambdaOfFewRows(t *testing.T) {
 	for rows, by := range map[int64]string{600: models.ByAllFolds, 3100: "", 400: ""} {
 		o := searching(t, jobtest.Made(t, "friedman", rows, 3))
@@ -217,7 +218,8 @@ func TestASearchEndsWithTheTime(t *testing.T) {
 	}
 }
 
-// Where a search does not apply the model is that of a training without one, and a note says why.
+// Where a search does not apply, the model equals the model of a training run without a search, and
+// a note says why.
 func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 	friedman := jobtest.Made(t, "friedman", 100, 3)
 	var two, wide, few []string

@@ -61,8 +61,9 @@ func errorOf(t *testing.T, dir string, rows []models.Column, truth []float64) (m
 	return mse, each
 }
 
-// On rows of 50 stores, of 30 to 3,000 rows each, weights that are shrunk have less error than those of all rows, and
-// than those of each store alone, whose λ its own folds chose: on average, since a choice by 30 rows is chance.
+// On rows of 50 stores, of 30 to 3,000 rows each, shrunk weights have less error than the weights of all rows, and
+// than each store's own weights with a λ that its own folds chose. This holds on average, since a choice by 30 rows
+// is chance.
 func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 	campaign.Long(t)
 	seeds, n, most := 2, 12, 800

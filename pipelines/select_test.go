@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
-// The λ of the least error, or log loss, of the held-out rows is chosen, and the weights and the
-// calibration are those of a training with that λ alone.
+// The λ with the least error, or log loss, on the held-out rows is chosen. The weights and the
+// calibration equal the results of a training run with only this λ.
 func TestSelectChoosesByHeldOutRows(t *testing.T) {
 	board, signs := selected(t, "checkerboard"), selected(t, "interactions")
 	if board[spec.SelectMSE] == board[spec.SelectLogLoss] || signs[spec.SelectMSE] == signs[spec.SelectError] {

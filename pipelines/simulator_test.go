@@ -132,7 +132,8 @@ func newSimulation(seed uint64, turns *disktest.Turns, b *basis) *simulation {
 	return s
 }
 
-// kept are rows of a day that do not change, and gone those of them that are forgotten.
+// kept names the file of a day's rows that do not change, and gone the file of the rows among them
+// that are forgotten.
 func kept(day int) string { return fmt.Sprintf("%s/kept/day-%d.csv", simRoot, day) }
 func gone(day int) string { return fmt.Sprintf("%s/kept/gone-%d.csv", simRoot, day) }
 
@@ -401,9 +402,9 @@ func (s *simulation) run() {
 }
 
 // Two drivers on one disk, on which calls fail, seem to have failed, are late or are the last of their process, while
-// data changes under them: the registry names whole models at any moment, nobody is told of what did not
-// happen, and when all is calm again, models and sums are, byte for byte, those of undisturbed runs on the data that is
-// there. BOCHNER_SEED=N repeats one run.
+// data changes under them: the registry names whole models at any moment, no driver reports what did not happen, and
+// when all is calm again, models and sums equal, byte for byte, the results of undisturbed runs on the same data.
+// BOCHNER_SEED=N repeats one run.
 func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)

@@ -59,8 +59,8 @@ func modelFiles(t *testing.T, dir string) map[string][]byte {
 	return out
 }
 
-// The model of a chosen size is, byte for byte, that of a training with its number of features.
-// Doubling stops where a smooth target is fitted, and continues where a rough one is not.
+// The model of a chosen size equals, byte for byte, the model of a training run with its number of
+// features. Doubling stops where a smooth target is fitted, and continues where a rough one is not.
 func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 	campaign.Long(t)
 	for _, c := range []struct {
@@ -120,7 +120,7 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 	}
 }
 
-// The time of a job is that of the rounds of an iterative learner.
+// The time limit of a job also limits the rounds of an iterative learner.
 func TestTimeIsForRoundsToo(t *testing.T) {
 	o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none",
 		Size: tuning.SizeOptions{Time: time.Nanosecond}}

@@ -24,8 +24,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// patients are rows of groups that are nearly equal and share the label that a coin has tossed for the group. With
-// drift, the group is a time, so that the label of a row is that of rows of the same time.
+// patients returns rows in groups. The rows of a group are nearly equal and share a label, which is a coin flip.
+// The column day also numbers the groups, so that rows of the same day share their label.
 func patients(groups, each, d int, seed uint64) []string {
 	r := rand.New(rand.NewPCG(seed, 7))
 	head := "patient,fold,day,"
@@ -113,7 +113,8 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 	}
 }
 
-// judgeGroups checks the held-out errors of a manifest, which are as certain as those of so many groups.
+// judgeGroups checks the held-out errors of a manifest, which are as certain as errors of so many
+// groups.
 func judgeGroups(t *testing.T, m *models.Manifest, groups int, calibrated bool) {
 	t.Helper()
 	slack := 4 * 0.5 / math.Sqrt(float64(groups)/5)
@@ -129,7 +130,7 @@ func judgeGroups(t *testing.T, m *models.Manifest, groups int, calibrated bool) 
 	}
 	for _, row := range m.Learner.Table {
 		check(row.HeldOutErrors, row.HeldOutRows)
-		if row.Failed == "" && row.MSE < 1.3 { // of ±1 codes; 2 is that of a constant
+		if row.Failed == "" && row.MSE < 1.3 { // of ±1 codes; a constant has 2
 			t.Errorf("λ %g: held-out squared error %.3f: the labels of the group were known", row.Lambda, row.MSE)
 		}
 	}
@@ -335,7 +336,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	for _, c := range []struct {
 		model, data   string
 		group, slices []string
-		rows          int64 // the intervals are those of fewer rows than that
+		rows          int64 // the intervals are for fewer rows than that
 	}{
 		{grouped, named, nil, nil, 200}, {grouped, named, nil, []string{"patient"}, 200}, {grouped, named, nil,
 			[]string{"day"}, 200},

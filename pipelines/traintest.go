@@ -44,7 +44,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 		if err := o.WithDefaults().Validate(); err != nil {
 			return nil, err
 		}
-		if err := o.Job.Vacant(ctx, o.Model); err != nil {
+		if err := o.Job.CheckVacant(ctx, o.Model); err != nil {
 			return nil, err
 		}
 		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, o.Base(), t.Share); err != nil {

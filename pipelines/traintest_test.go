@@ -76,7 +76,7 @@ func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
 	return held
 }
 
-// A model of a training with --test is that of the file without the rows of the test.
+// A training run with --test gives the model of the file without the test rows.
 func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
 	for name, set := range map[string]func(*TrainOptions){
 		"content": func(o *TrainOptions) { o.Data.Drop = []string{"who"} },

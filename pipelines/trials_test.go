@@ -85,8 +85,8 @@ func TestPatienceReportsTheSmallestErrorAsSuch(t *testing.T) {
 	}
 }
 
-// --max_time is a limit of all λ and of the fit to all rows: what it leaves no time for is
-// left out and named, and the weights are those of the trial.
+// --max_time limits the total of all λ and the fit to all rows. A λ without time is left out and
+// named, and without time for the fit the trial's weights are used.
 func TestTheTimeLimitIsATotal(t *testing.T) {
 	o := trials(t)
 	o.Learner, o.Lambda.Path = &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1000,

@@ -16,7 +16,7 @@ import (
 )
 
 // people returns the lines of a table of related columns with groups of four rows, the header
-// first; sign is that of the relation.
+// first; sign is the sign of the relation.
 func people(n int, seed uint64, sign float64) []string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	lines := []string{"city,a,b,home,y\n"}

@@ -23,8 +23,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// forge writes a copy of a model with an edited manifest, its checksum made anew. The
-// error is that of a manifest that no reader would take.
+// forge writes a copy of a model with an edited manifest and a new checksum. It returns an error if
+// no reader would take the manifest.
 func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
 	t.Helper()
 	m, err := models.Check(jobtest.Ctx, from)

@@ -120,7 +120,7 @@ func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 					t.Errorf("weights of the manifest %+v", w)
 				}
 			}
-			// Scores of weighted rows are those of repeated rows.
+			// Weighted rows have the scores of repeated rows.
 			evaluate := func(o TrainOptions) *EvaluateResult {
 				r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data}})
 				if err != nil {
@@ -254,7 +254,7 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 	if !m.Weights.Grid.Exact || m.Weights.Unit != 0.25 {
 		t.Errorf("%+v", m.Weights)
 	}
-	// Counts are those of the same rows with equal weights.
+	// Counts are the same as with equal weights.
 	ones := strings.NewReplacer(",3,", ",1,", ",0.25,", ",1,").Replace(strings.Join(lines, ""))
 	equal, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model,
 		Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "ones.csv", ones)}}})
@@ -271,7 +271,7 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 	}
 }
 
-// The error by weight is that of the rows of each weight, which count alike.
+// The error is the mean over rows by weight; rows of the same weight count equally.
 func TestScoresUseWeightsAsTheyAre(t *testing.T) {
 	lines, _ := weightedTable(1000, false, "0.1", "0.7", "3", "300")
 	o := weightedOptions(t, lines, "w")

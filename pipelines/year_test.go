@@ -47,7 +47,7 @@ type calendar struct {
 	window    int
 }
 
-// year and season are the calendars of make test-year, and fortnight that of the tests.
+// year and season are the calendars of make test-year, and fortnight is the calendar of the tests.
 var (
 	year = calendar{days: 365, broken: 170, repeated: 80, withdrawn: [2]int{120, 150},
 		late: map[int]int{43: 40, 230: 200}, lost: 60, kills: 3, forget: 7}
@@ -315,10 +315,10 @@ func (n *nights) expected(day int) days.Outcome {
 	return days.Promoted
 }
 
-// All that can happen to daily data in a year: drift, a break, late partitions, one that is
-// withdrawn, one that is there twice, models that are lost, and processes that are stopped. Every night's model is,
-// byte for byte, that of a training from scratch, by its recipe if it was fitted to sums; the break is not promoted; the
-// time of a night does not grow.
+// Daily data has in a year what can happen to it: drift, a break, late partitions, one that is withdrawn, one that
+// occurs twice, lost models, and stopped processes. Every night's model equals, byte for byte, the model of a training
+// run from scratch, by its recipe if it was fitted to sums. The break is not promoted, and the time of a night does not
+// grow.
 func TestNightsOfAYear(t *testing.T) {
 	c, iterative, learners := fortnight, fortnight, apprentices(2)[2:3]
 	if os.Getenv("BOCHNER_YEAR") != "" {

@@ -34,7 +34,7 @@ func TestNoCheckpointCoversAShardThatIsNotWhole(t *testing.T) {
 			}
 		}
 		if saver.saves != 1 {
-			t.Errorf("%s: %d checkpoints, want that of the first shard alone", what, saver.saves)
+			t.Errorf("%s: %d checkpoints, want one, of the first shard", what, saver.saves)
 		}
 		again := l.newSaving(0)
 		if shards, err := again.restore(t.Context(), l, 4); err != nil || shards != 1 {

@@ -56,8 +56,8 @@ func TestSmallPartsOfAReaderAreNotGivenAway(t *testing.T) {
 	}
 }
 
-// Readers are cut where checkpoints begin. Those of another number of readers, and those of shards that
-// another checkpoint covers, are not used, and a damaged one costs its own rows alone.
+// Readers are cut where checkpoints begin. Checkpoints for another number of readers are not used, nor
+// are checkpoints whose shards another one covers. A damaged checkpoint costs only its own rows.
 func TestAContinuedScanCutsReadersAtCheckpoints(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

@@ -39,7 +39,7 @@ resource "google_monitoring_alert_policy" "retrain_outcome" {
     "3"  = "data or a place cannot be used: fix it and run the workflow again for the same day"
     "4"  = "the new model did not pass its gates, and the champion stays"
     "6"  = "the champion is damaged: roll back, or restore it"
-    "8"  = "the data of the day was refused, because it does not look like that of other days: look at its source, or raise max_drift"
+    "8"  = "the data of the day was refused, because it is unlike the data of other days: look at its source, or raise max_drift"
     "9"  = "there is no data of the day: once it has come, the next run takes it"
     "10" = "another run was at work or faster"
   }

@@ -22,13 +22,13 @@ resource "google_storage_bucket" "bochner" {
     }
   }
 
-  # What a job needs while it runs has a name that begins with a dot: claims and locks, of which
-  # a new version is written every 4 seconds (a stream writes 1.9 million in 90 days), and work
-  # directories. Their old versions are deleted after a day, and those of sums, which are large
-  # and can be made again from the data. A prefix has no wildcards: each directory that flags
-  # name needs its own, so add those of other --models, --model, --out and --work. Days are
-  # counted in full, and deletions follow within a day or so. Then they are soft-deleted for the
-  # time of the bucket's policy, 7 days by default.
+  # Claims, locks and work directories, which a job needs while it runs, have names that begin with
+  # a dot. Claims and locks get a new version every 4 seconds (a stream writes 1.9 million in 90
+  # days). Old versions of all of these are deleted after a day, and so are old versions of sums,
+  # which are large and can be made again from the data. A prefix has no wildcards: each directory
+  # that flags name needs its own, so add the directories of other --models, --model, --out and
+  # --work. Days are counted in full, and deletions follow within a day or so. Deleted objects can
+  # be restored for the time of the bucket's soft-delete policy, 7 days by default.
   lifecycle_rule {
     condition {
       days_since_noncurrent_time = 1

@@ -9,7 +9,7 @@ variable "region" {
 }
 
 variable "bucket" {
-  description = "Bucket to make for data and models; BUCKET-temp is made beside it for temporary files."
+  description = "Bucket to make for data and models; BUCKET-temp is also made, for temporary files."
   type        = string
 }
 

@@ -48,9 +48,9 @@
 //
 // The other kernels are only drawn independently. Frequencies of the Laplace and Cauchy kernels have
 // independent coordinates that are not normal; making them orthogonal would change the kernel. Frequencies
-// of the Matérn kernel could be orthogonal, but would keep their heavy-tailed lengths and gain little: the
-// squared error was 0.9 to 1.1 times that of independent draws at ν = ½ and 0.5 to 0.9 times at 5/2, for
-// rows within two widths.
+// of the Matérn kernel could be orthogonal, but would keep their heavy-tailed lengths and gain little: for
+// rows within two widths, their squared error was 0.9 to 1.1 times the independent draws' error at ν = ½,
+// and 0.5 to 0.9 times at ν = 5/2.
 //
 // # Bias of structured draws
 //

@@ -85,8 +85,8 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 	}
 }
 
-// At equal D the squared error of both draws is below that of independent
-// frequencies where rows are close, and nowhere significantly above it.
+// At equal D both draws have a smaller squared error than independent frequencies where rows are
+// close, and nowhere a significantly larger one.
 func TestDependentDrawsErrNoMoreThanIid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow test")

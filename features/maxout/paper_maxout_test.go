@@ -320,9 +320,9 @@ func TestDistancesSaturateEarlierWithLargerQ(t *testing.T) {
 }
 
 // Table 3: "to increase the number of features, projections are shared across random maxout
-// units". m units of a pool of P < mq projections err more than with projections of their own;
-// what they gain in functions they do not gain in the kernel, whose estimate is about as good as that of
-// P/q units. (It is an average over q-sets of P projections, and nearly the sum of a function of each.)
+// units". m units of a pool of P < mq projections err more than with projections of their own. They gain
+// functions, but estimate the kernel only about as well as P/q units do. (It is an average over q-sets
+// of P projections, and nearly the sum of a function of each.)
 func TestSharedPoolErrsAsFewerUnitsDo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow test")

@@ -95,7 +95,7 @@ func (r Maxout) projections() int {
 }
 
 // Projections returns projections first … first+n−1 (n×in, row-major): unit ℓ has Q projections from ℓ·Q on
-// or, with a pool, those of Indices. It fails if the recipe is invalid or the range exceeds its
+// or, with a pool, the projections of Indices. It fails if the recipe is invalid or the range exceeds its
 // projections.
 func (r Maxout) Projections(first, n int) ([]float32, error) {
 	if err := r.Validate(); err != nil {

@@ -20,7 +20,7 @@ func TestKnotsAreValuesOrQuantiles(t *testing.T) {
 	}
 	x := []float32{0, 3, 1, 0, 3, 2, 1, 3, 3, 1, 3, 4} // two values, one value, four
 	if got := NewHats(x, 4, 3, 100); got == nil || len(got.Columns) != 1 || got.Columns[0].Index != 2 {
-		t.Errorf("hats %+v, want those of column 2 alone", got)
+		t.Errorf("hats %+v, want hats of column 2 only", got)
 	}
 	three := slices.Concat(many, many, many)
 	if _, out := NewHats(three, 1000, 3, 95).Dims(); out != 93 {

@@ -67,7 +67,7 @@ func TestBinsAreExactOnTheGrid(t *testing.T) {
 			m.Apply(z, x, len(x))
 			g := features.NewGrid(out, steps)
 			if cut := m.Quantize(g, x, len(x), 2); cut != int64(out) {
-				t.Errorf("%d features set aside, want those of NaN", cut)
+				t.Errorf("%d features set aside, want the %d of NaN", cut, out)
 			}
 			_, half := m.Ranges()
 			for i := range x[:5] {

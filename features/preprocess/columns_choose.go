@@ -236,8 +236,8 @@ func (c *chooser) number(s ColumnStatistics, indicate bool) {
 	c.add(Slot{Number: &n}, columns...)
 }
 
-// boolean adds one number for a boolean without missing values: 0 or √2·w, so that the distance is that of
-// two levels.
+// boolean adds one number for a boolean without missing values: 0 or √2·w, so that the two values are as
+// far apart as two levels.
 func (c *chooser) boolean(s ColumnStatistics) {
 	top := float32(math.Sqrt2 * float64(c.w))
 	unit := float64(top)

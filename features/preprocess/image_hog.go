@@ -161,9 +161,9 @@ func (HoG) Fixed() {}
 type direction struct{ cos, sin float64 }
 
 // bounds returns the directions of the angles kπ/n, k = 1 … n−1, which separate n
-// bins of the half circle. Those of 45°, 90° and 135° are exact in direction:
-// no other bound can have a gradient with integer components (Niven's theorem: no
-// other tangent of a rational part of π is rational).
+// bins of the half circle. The directions of 45°, 90° and 135° are exact. No gradient with integer
+// components lies on another bound (Niven's theorem: no other tangent of a rational part of π is
+// rational).
 func bounds(n int) []direction {
 	b := make([]direction, n-1)
 	for i := range b {

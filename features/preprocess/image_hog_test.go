@@ -130,7 +130,7 @@ func TestHoGOfColourMatchesTheGrayImage(t *testing.T) {
 	g := Gray{Shape: s}
 	want := applyImage(t, HoG{Shape: g.Result(), Cell: 4, Orientations: 8}, applyImage(t, g, x, 2), 2)
 	if have := applyImage(t, HoG{Shape: s, Cell: 4, Orientations: 8}, x, 2); !slices.Equal(have, want) {
-		t.Error("features differ from those of the grey image")
+		t.Error("features differ from the grey image's")
 	}
 }
 
@@ -142,9 +142,9 @@ func TestHoGOfCIFARHas512Features(t *testing.T) {
 	}
 }
 
-// The gradient of a ramp that rises or falls to the right is in bin 0; that of
-// a ramp down or up is in the middle, bin 4 of 8. The gradient is 0 in the corner pixels,
-// and at the other edges only its component along the edge remains.
+// The gradient of a ramp that rises or falls to the right is in bin 0; the gradient of a ramp down
+// or up is in the middle, bin 4 of 8. The gradient is 0 in the corner pixels, and at the other
+// edges only its component along the edge remains.
 func TestRampsVoteForTheirDirection(t *testing.T) {
 	r := HoG{Shape: ImageShape{Height: 4, Width: 4, Channels: 1}, Cell: 4, Orientations: 8}
 	for _, c := range []struct {

@@ -133,7 +133,7 @@ func TestFitFindsThePrincipalDirections(t *testing.T) {
 			}
 		}
 		if math.Abs(math.Abs(product)-1) > 1e-6 || math.Abs(squares-1) > 1e-6 {
-			t.Errorf("direction %d: product with that of the singular vectors %v, length² %v", k, product, squares)
+			t.Errorf("direction %d: product with the singular vector %v, length² %v", k, product, squares)
 		}
 		if most <= 0 {
 			t.Errorf("direction %d: the component of largest magnitude is %v", k, most)
@@ -167,7 +167,7 @@ func TestProjectionsOfTheSampleAreUncorrelated(t *testing.T) {
 			if i > 0 && !whiten && cov.At(i, i) > cov.At(i-1, i-1) {
 				t.Errorf("variance %d is larger than the one before", i)
 			}
-			// The variance of the sample is over count−1, that of the fit over count.
+			// The sample's variance divides by count−1, the fit's by count.
 			if v := cov.At(i, i); whiten && math.Abs(v-1) > 1e-3 {
 				t.Errorf("variance %d of whitened projections: %v", i, v)
 			}

@@ -153,7 +153,7 @@ func TestJoinGathers(t *testing.T) {
 	gathered.Apply(have, x, n)
 	plain.Apply(want, y, n)
 	if !slices.Equal(have, want) {
-		t.Error("features differ from those of whole rows")
+		t.Error("features differ from the features of whole rows")
 	}
 	g, h := features.NewGrid(out, features.ByteSteps), features.NewGrid(out, features.ByteSteps)
 	gathered.Quantize(g, x, n, 1)

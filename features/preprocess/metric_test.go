@@ -65,7 +65,7 @@ func TestFullIsTheProduct(t *testing.T) {
 	}
 }
 
-// The kernel of a chain is that of the last step in the metric (x−z)ᵀAᵀA(x−z).
+// The kernel of a chain is the kernel of its last step in the metric (x−z)ᵀAᵀA(x−z).
 func TestKernelMeasuresInTheMetric(t *testing.T) {
 	const d = 6
 	r, a := someMetric(t, d)

@@ -291,7 +291,7 @@ func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float
 	unit := cmp.Or(t.Unit, 1)
 	rows := float64(float64(n)*unit) + more
 	for j := range dst {
-		sum := float64(float64(sums[len(sums)-len(dst)+j]) * unit) // with one statistic, that of the second class or of the targets
+		sum := float64(float64(sums[len(sums)-len(dst)+j]) * unit) // a single statistic is of the second class or of the targets
 		if more > 0 {
 			sum += float64(more * prior[j])
 		}

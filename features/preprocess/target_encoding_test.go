@@ -96,8 +96,8 @@ func (l labelled) mean(slot int, like float32, class int, use func(i int) bool) 
 	return float32((of + smoothing*(all/n)) / (m + smoothing))
 }
 
-// Rows have the mean labels of other rows: held-out rows and new ones those of all training rows,
-// training rows those of all other parts.
+// Each row has the mean labels of other rows: held-out and new rows of all training rows, training
+// rows of all other parts.
 func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 	for _, c := range []struct {
 		classes int
@@ -153,8 +153,8 @@ func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 	}
 }
 
-// The labels of held-out rows change nothing, and that of a training row does not change its own
-// numbers.
+// The labels of held-out rows change nothing, and the label of a training row does not change its
+// own numbers.
 func TestTargetStatisticsLeakNoLabel(t *testing.T) {
 	cut := Cut{Held: 4, Parts: 3}
 	l := labelledRows(rand.New(rand.NewPCG(4, 4)), 200, 2)

@@ -146,7 +146,7 @@ func named(nodes []Node) (index map[string]int32, edges int, err error) {
 			return nil, 0, fmt.Errorf("skeleton: node %d: the name must have 1 to %d bytes (have %d)", i+1, maxName, len(n.Name))
 		}
 		if j, taken := index[n.Name]; taken {
-			return nil, 0, fmt.Errorf("skeleton: node %d: the name %q is that of node %d, too", i+1, n.Name, j+1)
+			return nil, 0, fmt.Errorf("skeleton: node %d: the name %q is taken by node %d", i+1, n.Name, j+1)
 		}
 		index[n.Name] = int32(i)
 		if edges += len(n.Inputs) + len(n.Columns); edges > maxEdges {

@@ -313,8 +313,8 @@ func TestHybridHasTheSameKernel(t *testing.T) {
 	}
 }
 
-// Figure 3: "the RFS approximation is dominant in every comparison": at an equal
-// budget of different features its error is below that of the baseline.
+// Figure 3: "the RFS approximation is dominant in every comparison": at an equal budget of
+// different features its error is below the baseline's.
 func TestMergedFeaturesBeatTheHybrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")

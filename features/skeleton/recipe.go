@@ -52,7 +52,7 @@ func (r Compositional) prepare() (g *graph, book *codebook, limit int64, err err
 	case r.Out < 1 || r.Out > maxOut:
 		return fail("out must be 1 to %d (have %d)", maxOut, r.Out)
 	case r.Sampler != RFS && r.Sampler != Hybrid:
-		return fail("unknown sampler %q; have hybrid, or none for that of Algorithm 1", r.Sampler)
+		return fail("unknown sampler %q; have hybrid, or none for Algorithm 1", r.Sampler)
 	case r.Bound != 0 && !float32Normal(r.Bound):
 		return fail("bound must be a number > 0 within float32 (have %v)", r.Bound)
 	}

@@ -211,7 +211,7 @@ func TestErrorsNameTheNode(t *testing.T) {
 		{nodes(in, node("a", "x"), node("b", "x")), `nodes "a" and "b": no node takes them; a skeleton has one output`},
 		{nodes(in, node("a", "y")), `node "a": takes "y", which is no node`},
 		{nodes(in, node("a", "x", "x")), `node "a": takes "x" twice`},
-		{nodes(in, in), `node 2: the name "x" is that of node 1, too`},
+		{nodes(in, in), `node 2: the name "x" is taken by node 1`},
 		{nodes(node("", "x")), `node 1: the name must have 1 to 100 bytes (have 0)`},
 		{nodes(node(strings.Repeat("x", 101), "x")), `node 1: the name must have 1 to 100 bytes (have 101)`},
 		{nodes(in, node("a")), `node "a": space: none; give one of circle`},

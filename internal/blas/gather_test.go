@@ -97,7 +97,7 @@ func TestWrongHotColumnsPanic(t *testing.T) {
 	}
 }
 
-// BenchmarkHot compares gathered products with those of whole rows: 10 numbers and 4 categories.
+// BenchmarkHot compares gathered products with products of whole rows: 10 numbers and 4 categories.
 func BenchmarkHot(b *testing.B) {
 	const n, dense, groups, out = 1024, 10, 4, 2048
 	r := random(1)

@@ -77,8 +77,8 @@ func gemm[T real](p product[T], threads int) {
 // rows computes the panels [from, to) of the columns packed from col on, for some
 // rows of the result and kn steps from k on.
 func (p *product[T]) rows(l *dense[T], s *scratch, packed []T, row, rows, k, kn, col, from, to int) {
-	// The rows are copied because rows of a large matrix lie a power of two
-	// apart, and would share a few lines of the cache. Those of tiles do not.
+	// The rows are copied because rows of a large matrix lie a power of two apart, and would share
+	// a few lines of the cache. Rows of tiles do not.
 	left, edge := tilesOf[T](s)
 	var a []T
 	as := aStride

@@ -40,8 +40,8 @@ func TestTheEnvironmentForcesALevel(t *testing.T) {
 	}
 }
 
-// BLAS_TEST_LEVELS names what an emulated CPU has.
-func TestLevelsAreThoseOfTheCPU(t *testing.T) {
+// BLAS_TEST_LEVELS lists the levels of an emulated CPU.
+func TestLevelsMatchTheCPU(t *testing.T) {
 	want := os.Getenv("BLAS_TEST_LEVELS")
 	if want == "" {
 		t.Skip("BLAS_TEST_LEVELS does not say what this CPU has")

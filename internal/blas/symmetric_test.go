@@ -8,15 +8,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// symmetric returns a matrix whose element (i, j), j ≤ i, is that of a (n×n).
+// symmetric returns the matrix with the elements (i, j), j ≤ i, of a (n×n).
 func symmetric(a []float64, n, threads int) *Symmetric {
 	s := NewSymmetric(n)
 	s.Set(threads, func(run []float64, row, from int) { copy(run, a[row*n+from:]) })
 	return s
 }
 
-// A product is that of the whole matrix, with the same bits on every level and with every number of threads; nothing above the
-// diagonal is asked for.
+// A product equals the product with the whole matrix, and has the same bits on every level and for every number of
+// threads. Nothing above the diagonal is read.
 func TestASymmetricMatrixMultiplies(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 33, TileDim - 1, TileDim, TileDim + 1, 2*TileDim + 77} {
 		a := normals[float64](random(uint64(n)), n*n)

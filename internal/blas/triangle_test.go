@@ -90,7 +90,7 @@ func TestTriangleBytesMatchesTheAllocation(t *testing.T) {
 	}
 }
 
-// A triangle that is set again is that of the last matrix alone.
+// A triangle that is set again holds nothing of the matrix before.
 func TestATriangleIsSetAgain(t *testing.T) {
 	for _, n := range []int{3, triangleRows, triangleRows + 77} {
 		a, _ := definite32(n)

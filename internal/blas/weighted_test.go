@@ -42,8 +42,8 @@ func drawWeights(kind string, n int) []int64 {
 	return w
 }
 
-// Sums of weighted rows are those of a dumb sum over whole numbers, at every level, for
-// features of one limb and of two, and for weights of as many limbs as there are.
+// Sums of weighted rows equal a plain sum of whole numbers, at every level, for features of one
+// limb and of two, and for weights of every number of limbs.
 func TestSumsOfWeightedRowsAreExact(t *testing.T) {
 	const k = 3
 	eachLevel(t, func(t *testing.T) {

@@ -267,7 +267,7 @@ type Hot struct {
 
 // PackHot packs w (out×in) and bias like Pack, for rows whose last len(hot.Values) columns are
 // given by their indices: a row has in−len(hot.Values)+hot.Groups numbers. Products then take a
-// fused multiply-add for each index, and have the same bits as with all of the zeros, but for the
+// fused multiply-add for each index, and have the same bits as with all of the zeros, except the
 // sign of a zero.
 func PackHot(w, bias []float32, out, in int, hot Hot) *Weights {
 	n := len(hot.Values)

@@ -22,8 +22,8 @@ func drawResidue(r *rand.Rand) uint64 {
 	return [4]uint64{r.Uint64N(Prime), 0, 1, Prime - 1}[r.IntN(8)/2%4]
 }
 
-// Sums, products and combinations modulo the prime are those of package big.
-func TestResiduesAreThoseOfBigIntegers(t *testing.T) {
+// Sums, products and combinations modulo the prime equal the results of package big.
+func TestResiduesMatchBigIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	of := func(v uint64) *big.Int { return new(big.Int).SetUint64(v) }
 	same := func(what string, got uint64, want *big.Int) {

@@ -362,7 +362,7 @@ func TestWholeWeightsAreRepetitions(t *testing.T) {
 			n += int64(w)
 		}
 		if sum != s || squares != q {
-			t.Fatal("sums differ from those of repeated values")
+			t.Fatal("sums differ from the sums of repeated values")
 		}
 		mean, variance := WeightedMoments(&weights, &sum, &squares)
 		if m, v := Moments(n, &s, &q); m != mean || v != variance {

@@ -314,6 +314,6 @@ func TestTextsOfListsWordsAndUnits(t *testing.T) {
 		}
 	}
 	if !list[0].Common || list[0].Hidden || list[3].Common || !list[3].Hidden {
-		t.Error("common and hidden are not those of the tags")
+		t.Error("common and hidden differ from the tags")
 	}
 }

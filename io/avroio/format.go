@@ -22,7 +22,7 @@ func init() {
 	})
 }
 
-// columnsOf returns the columns of file i, which begins with head, and whether those of a name have parts.
+// columnsOf returns the columns of file i, which begins with head, and, by name, whether they have parts.
 func columnsOf(ctx context.Context, o *dataset.Opening, i int, head []byte) (names []string, nested map[string]bool,
 	err error) {
 	h, err := parseHeader(head)

@@ -80,7 +80,7 @@ func TestAppendReadsNumbersAndLabels(t *testing.T) {
 		{columns('\t', 2, -1), "1\t 2 \n", []row{{X: []float32{1, 2}}}},
 		{columns(';', 2, 1), "1;a,b\n", []row{{X: []float32{1}, Label: "a,b"}}},
 		{columns(',', 1, -1), "0.1\n", []row{{X: []float32{0.1}}}},
-		{ // the label's text is not that of a later field
+		{ // a later field does not replace the label's text
 			Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"y", "a", "b"}, Label: 0, Features: []int{2}}},
 			"\"c\"\"d\",\"e\"\"f\",1\n", []row{{X: []float32{1}, Label: "c\"d"}},
 		},

@@ -135,7 +135,7 @@ var formats = option.NewRegistry[*Format]("format")
 // Register adds a format. It panics if the name is taken.
 func Register(f Format) { formats.Add(&f, nil, f.Name, f.Aliases...) }
 
-// allFormats returns all formats, sorted by name. Those of this module are registered by package formats.
+// allFormats returns all formats, sorted by name. Package formats registers the formats of this module.
 func allFormats() []*Format { return formats.All() }
 
 // Names returns the names of all formats, sorted.

@@ -140,7 +140,7 @@ func (o Options) withoutColumns(format *Format) error {
 			withColumns())
 	case o.Weight != "" || o.ID != "" || o.Time != "" || len(o.Group) > 0 || o.Fold != "" || len(o.Columns) > 0 ||
 		len(o.Drop)+len(o.Levels) > 0:
-		return fmt.Errorf("is %s, which has no columns to choose; columns are those of %s", format.Name, withColumns())
+		return fmt.Errorf("is %s, which has no columns to choose; %s have columns", format.Name, withColumns())
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
 		{"the first at fault is named", []string{"1,2\n", "1 1:1\n", "1\t2\n"}, Options{}, "1: looks like libsvm"},
 		{"columns", []string{"a,b\n1,2\n", "a,c\n1,2\n"}, Options{}, "missing column b"},
 		{"missing label", []string{"a,y\n1,2\n", "a\n1\n"}, Options{Label: "y"}, "the label, is missing"},
-		{"no header after one", []string{"a,b\n1,2\n", "3,4\n"}, Options{}, "its columns differ"},
+		{"no header after one", []string{"a,b\n1,2\n", "3,4\n"}, Options{}, "its columns do not match"},
 		{"IDX dimensions", []string{string(images), string(idx(8, []int{2, 3}, make([]float32, 6)))}, Options{},
 			"has records of 3 values"},
 		{"IDX cut short", []string{string(images), string(images[:len(images)-1])}, Options{}, "truncated"},

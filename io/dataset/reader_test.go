@@ -101,7 +101,7 @@ func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
 	}
 }
 
-// Rows of unknown length: blocks are as wide as their longest row, and equal those of a
+// Blocks of rows of unknown length are as wide as their longest row, and equal the blocks of a
 // dense file with the same values.
 func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 	for seed := range uint64(20) {

@@ -80,7 +80,7 @@ func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 
 // ErrDiffers returns an error for file i, whose columns do not match the first file's.
 func ErrDiffers(o *Opening, i int, err error) error {
-	return o.Error(i, fmt.Errorf("its columns differ from those of %s: %s", o.Data.Files[o.First].Name, cause(err)))
+	return o.Error(i, fmt.Errorf("its columns do not match %s: %s", o.Data.Files[o.First].Name, cause(err)))
 }
 
 // AgreeColumns makes files with different columns yield the same rows. The columns have names,

@@ -43,7 +43,7 @@ func read(in io.Reader, o Options) result {
 			continue
 		case errors.As(err, &bad):
 			if bad.Line != r.Line() {
-				panic("line of the bad row differs from that of the reader")
+				panic("line of the bad row differs from the reader's")
 			}
 			s.Records = append(s.Records, record{Bad: bad.Error(), Line: r.Line(), Offset: r.Offset()})
 			continue

@@ -188,7 +188,7 @@ func Text(v reflect.Value) string {
 }
 
 // Columns returns the names under which JSON has the label and the weight of rows; "" if they have
-// none. Those of a Row are label, and none.
+// none. A Row has its label as "label", and no weight.
 func (d *Type) Columns() (label, weight string) { return d.label, d.weight }
 
 // JSON returns a row as a line of JSON with its columns, its label and its weight. What is missing and

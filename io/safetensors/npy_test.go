@@ -17,7 +17,7 @@ func npy(t *testing.T, x Tensor) string {
 }
 
 // NumPy 2 writes these bytes for numpy.save(np.array([[1, 2.5]], '<f4')) and for arrays of one dimension.
-func TestBytesAreThoseOfNumPy(t *testing.T) {
+func TestBytesMatchNumPy(t *testing.T) {
 	for name, c := range map[string]struct {
 		head, data string
 		x          Tensor

@@ -66,10 +66,10 @@ type NumberRange struct {
 
 // notNumbers describes the texts in Levels that are not numbers.
 type notNumbers struct {
-	others int64 // number of these texts
-	codes  int64 // those of others that do not mean a missing value; coded counts those with a digit
-	coded  int64
-	absent []string // those of others that are words for a missing value, as written
+	others int64    // number of these texts
+	codes  int64    // number of others that do not mean a missing value
+	coded  int64    // number of codes with a digit
+	absent []string // words for a missing value, as written
 	odd    string   // an example
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// packageTime are the layouts of package time that a layout has, without those of fewer digits
-// that package time takes for them.
+// packageTime lists the layouts of package time that a layout stands for, except those with fewer
+// digits that package time also reads by a longer one.
 var packageTime = map[string][]string{
 	"iso": {
 		"2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04",

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// archive is a Scheme of files that a program holds: those of an embed.FS or a zip.
+// archive is a Scheme of files that a program holds, in an embed.FS or a zip.
 type archive struct{ files fs.FS }
 
 func init() {

@@ -2,7 +2,7 @@
 the first 4,000 images of CIFAR-10: patches.py $BOCHNER_DATA/cifar10/first4000.bin.gz
 
 Prints the accuracy on images 3,001 to 4,000 after training on the first 500, 1,000, 2,000 and 3,000
-(see make repro-images). Patches, normalisation, whitening and threshold are those of --kernel patches."""
+(see make repro-images). Patches, normalisation, whitening and threshold are as in --kernel patches."""
 import gzip
 import sys
 

@@ -2,7 +2,7 @@
 
 Of each table NAME, NAME-train.csv and NAME-test.csv; a file that exists is not written again. Every
 fifth row is a test row, every fifth group where rows have groups, and the last fifth where they are
-in order of time. The packages are those of tables.txt.
+in order of time. tables.txt lists the packages.
 """
 
 import csv

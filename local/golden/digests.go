@@ -10,7 +10,7 @@ import (
 )
 
 // digests has for each job, VARIANT/SET, the digest of each output, "COMMAND FILE". For variants other than
-// base it has only digests that differ from those of base, and "" for missing outputs.
+// base it has only digests that differ from base, and "" for missing outputs.
 type digests map[string]map[string]string
 
 func readDigests(name string) (digests, error) {

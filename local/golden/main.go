@@ -90,7 +90,7 @@ func run(ctx context.Context) error {
 	}
 	if changes := recorded.changes(found); len(changes) > 0 {
 		fmt.Println(strings.Join(changes, "\n"))
-		return fmt.Errorf("%d outputs are not as recorded; compare the files in %s with those of the program before",
+		return fmt.Errorf("%d outputs are not as recorded; compare the files in %s with the previous program's",
 			len(changes), *dir)
 	}
 	fmt.Printf("%d outputs are as recorded\n", found.size())

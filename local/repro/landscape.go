@@ -16,8 +16,8 @@ import (
 
 // landscape draws Figure 1a of the paper for our windmill. For several numbers of learned frequencies it shows
 // the rows, with sizes by their dual weights; the Fourier potential under these weights with the frequencies
-// (those of the last round as squares); and the scores of a support vector machine on the features, with lines
-// at 0 and ±1.
+// (the last round's as squares); and the scores of a support vector machine on the features, with lines at 0
+// and ±1.
 func (e experiment) landscape(ctx context.Context, g game) error {
 	g = g.or(windmillDefaults)
 	train, test, err := sets(ctx, "windmill", 2000, 1)

@@ -39,8 +39,8 @@ func run() error {
 	fs.StringVar(&e.out, "out", filepath.Join("build", "repro-"+os.Args[1]), "directory for tables and pictures")
 	fs.IntVar(&e.seeds, "seeds", 5, "seeds up to 1,000 features")
 	fs.IntVar(&e.large, "large_seeds", 1, "seeds above 1,000 features")
-	features := fs.String("features", "", "numbers of features, instead of those of the paper")
-	qs := fs.String("q", "", "values of q, instead of those of the paper")
+	features := fs.String("features", "", "numbers of features, instead of the paper's")
+	qs := fs.String("q", "", "values of q, instead of the paper's")
 	var g game
 	g.register(fs)
 	if err := fs.Parse(os.Args[2:]); err != nil {

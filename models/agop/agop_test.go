@@ -200,7 +200,7 @@ func TestClosedFormIsTheMeanOverRows(t *testing.T) {
 	}
 }
 
-// It is also that of differences of predictions, in the rows before metrics.
+// The closed form also agrees with differences of predictions, in the rows before metrics.
 func TestClosedFormAgreesWithDifferences(t *testing.T) {
 	for name, r := range recipes(t) {
 		if name == "laplace" {

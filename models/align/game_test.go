@@ -101,7 +101,7 @@ func TestCertificateHoldsTheValueOfItsMeasure(t *testing.T) {
 				last.Upper)
 		}
 		if upper > before {
-			t.Errorf("T = %d: the value %v is above that of fewer rounds, %v", rounds, upper, before)
+			t.Errorf("T = %d: the value %v is above the value %v of fewer rounds", rounds, upper, before)
 		}
 		before = upper
 	}

@@ -196,7 +196,7 @@ func TestTheSampleMovesAsTheRowsDo(t *testing.T) {
 	}
 	clip(d, r.s.mu)
 	if !slices.Equal(d.Alpha, r.s.alpha) {
-		t.Error("the weights of the sample are not those of the same rows")
+		t.Error("the sample's weights differ from the same rows' weights")
 	}
 	for k := range 3 {
 		alpha, y := d.Row(k)

@@ -245,9 +245,9 @@ func join(shares ...*searchResult) *searchResult {
 	return &all
 }
 
-// pick returns the indices of at most k chains in found, those of the largest potentials first. It
-// skips a chain whose frequency is closer than apart, in radians, to one taken before; ω and −ω
-// count as the same frequency. Of equal potentials the first comes first.
+// pick returns the indices of at most k chains in found, by descending potential. It skips a chain
+// whose frequency is closer than apart, in radians, to one taken before; ω and −ω count as the same
+// frequency. Chains of equal potential keep their order.
 func (found *searchResult) pick(k int, apart float64) []int {
 	order := make([]int, len(found.V))
 	for i := range order {

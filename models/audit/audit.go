@@ -24,10 +24,10 @@ import (
 // rows. Subtract subtracts Σwzzᵀ·r + Σwzeᵀ·s of the Sum. If both agree, zeros remain. The head is compared
 // directly.
 //
-// A wrong Sum passes with probability at most 1/p < 2⁻⁶⁰. Let Δ = [Σwzzᵀ Σwzeᵀ] of the Sum minus that of
-// the rows, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0 modulo p, then
+// A wrong Sum passes with probability at most 1/p < 2⁻⁶⁰. Let Δ be [Σwzzᵀ Σwzeᵀ] of the Sum minus the
+// rows' own, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0 modulo p, then
 // (Δt)_i = 0 for exactly one of the p values of t_j, whatever the others are. If several folds are wrong,
-// each must pass, so all may share one t. Numbers of a Sum are at most 2⁵³ and those of rows below 2⁶⁰
+// each must pass, so all may share one t. Numbers of a Sum are at most 2⁵³, and sums of rows below 2⁶⁰
 // (MaxAudited), so they are equal if they are equal modulo p.
 //
 // The result has Len residues: the head, a number for each feature, and a count of numbers in the Sum that

@@ -164,12 +164,12 @@ func TestScoresMatchADirectSolve(t *testing.T) {
 	}
 }
 
-// The residual of the last report is that of the published weights, in equations made without this package.
+// The last report gives the residual of the published weights, in equations made without this package.
 func TestTheResidualMatchesAnIndependentComputation(t *testing.T) {
 	const n, lambda = 600, 1e-4
 	data := waves(gaussian(t, 3, 128), n, 3, 0)
 	o := falkon.NewTraining()
-	o.Tolerance, o.Sample = 1, 8 // which leave a residual far above that of rounding
+	o.Tolerance, o.Sample = 1, 8 // which leave a residual far above rounding
 	fit, err := iterative.Fit(data, lambda, o)
 	if err != nil {
 		t.Fatal(err)

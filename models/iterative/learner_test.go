@@ -21,7 +21,7 @@ import (
 
 func TestLearnersAreFoundByNameAliasAndOptions(t *testing.T) {
 	if have := iterative.Names(); !slices.Equal(have, []string{"ridge", "sgd", "svm"}) {
-		t.Errorf("learners %v; want one-pass learners first, and pca not among those of trainings", have)
+		t.Errorf("learners %v; want one-pass learners first, and not pca, which does not train models", have)
 	}
 	for name, want := range map[string]string{"svm": "svm", "svc": "svm", "krr": "ridge", "pca": "pca"} {
 		l, err := iterative.Lookup(name)

@@ -37,7 +37,7 @@ func weighed(t *testing.T, n int) (weighted, repeated *linear.Data) {
 	return weighted, repeated
 }
 
-// distance is that of two fits' weights, relative to their size.
+// distance returns the distance between the weights of two fits, relative to their size.
 func distance(a, b *iterative.FitResult) float64 {
 	var d, size float64
 	for i, x := range a.Linear.W {

@@ -70,7 +70,7 @@ func TestTheSpreadMatchesTheQuartiles(t *testing.T) {
 	span := TargetGrid{Low: 0, High: 2000}
 	scaled := []float32{1}
 	for i := range 1000 {
-		scaled = append(scaled, float32(i)/1000*0.01-1) // targets 0 to 10, but for one of 2,000
+		scaled = append(scaled, float32(i)/1000*0.01-1) // targets 0 to 10, except one of 2,000
 	}
 	if g := SpreadGrid(scaled, span); math.Abs(g.Mid()-5) > 0.05 || math.Abs(g.Half()-5/normalQuartiles) > 0.05 {
 		t.Errorf("middle %g, half %g", g.Mid(), g.Half())

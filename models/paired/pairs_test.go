@@ -63,8 +63,8 @@ func TestNullVarianceMaximisesTheLikelihood(t *testing.T) {
 }
 
 // size returns the probability that a hypothesis is rejected at a level if the difference of the
-// error rates is just the margin: the sum over all outcomes, but those of probability below
-// 1e-12 together.
+// error rates is just the margin: the sum over all outcomes, except some with a total probability
+// below 1e-12.
 func size(n int64, margin, discordance, level float64) float64 {
 	challenger, champion := (discordance+margin)/2, (discordance-margin)/2
 	ends := func(p float64) (low, high int64) {
@@ -216,7 +216,7 @@ func TestBoundsCoverTheTruth(t *testing.T) {
 	if l, h := (Pairs{}).bounds(0.95); l != -1 || h != 1 {
 		t.Errorf("without rows: %g to %g", l, h)
 	}
-	// With no row that differs, the bound is that of a rate of which nothing was seen: about 3/n.
+	// If no row differs, the bound is about 3/n, as for an event that did not occur in n rows.
 	if _, h := (Pairs{Rows: 1000}).bounds(0.95); h < 0.003 || h > 0.004 {
 		t.Errorf("no row differs: %g", h)
 	}

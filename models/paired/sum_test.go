@@ -68,8 +68,6 @@ func TestSumsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-// A sum with whole weights is that of rows that occur so often, but for the number of rows that a
-// test takes.
 // The interval of a model's difference from itself does not exclude 0 by a rounding error.
 func TestAModelDoesNotDifferFromItself(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
@@ -96,6 +94,8 @@ func TestAModelDoesNotDifferFromItself(t *testing.T) {
 	}
 }
 
+// With whole weights a Sum equals the Sum of repeated rows, except for the number of rows that a test
+// takes.
 func TestWeightsRepeatRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	weighted, repeated := NewSum(true, Error, LogLoss), NewSum(true, Error, LogLoss)

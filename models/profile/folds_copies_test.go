@@ -146,7 +146,7 @@ func TestFoldsDependOnContentAlone(t *testing.T) {
 }
 
 // The copies of a content are assigned as rows that do not repeat are: each fold has its
-// share of them, but for chance, and so has each label of a row in each fold.
+// share of them, up to chance, and so has each label of a row in each fold.
 func TestCopiesAreDealtLikeDifferentRows(t *testing.T) {
 	const n, kinds, k = 40_000, 10, 5
 	r := rand.New(rand.NewPCG(6, 6))
@@ -188,8 +188,8 @@ func TestClassesCountByName(t *testing.T) {
 
 func negativeZero() float64 { z := 0.0; return -z }
 
-// The stream of hashes is a promise: models depend on it. The numbers are those of a
-// second implementation, in Python.
+// The stream of hashes is a promise: models depend on it. A second implementation, in Python, gives
+// these numbers.
 func TestDealtHashesAreFixed(t *testing.T) {
 	row := RowHash(1, []float32{1, 0, -2.5})
 	c := content(row, FoldLabelsOf([]string{"yes"}).key(0))

@@ -11,7 +11,7 @@ import (
 // integers: exact, and the same in any order.
 //
 // If all weights are multiples of a number and not too large (counts; 0.5, 1 and 1.5; 0 and 1), they are
-// exact: the sums equal those of a table in which rows are repeated. Other weights are rounded to 8
+// exact: the sums equal the sums of a table in which rows are repeated. Other weights are rounded to 8
 // significant bits, that is by up to 1/256 of a weight; weights below the mean are rounded to multiples of
 // Unit, that is by up to 1/256 of the mean, and by more with over 2²¹ rows. Weights of up to 16 classes have
 // 12 significant bits, of more classes 8.

@@ -103,7 +103,7 @@ func TestMultiplesAreUsedAsTheyAre(t *testing.T) {
 	}
 }
 
-// Other weights have 8 significant bits; those of few classes have 12.
+// Other weights have 8 significant bits, or 12 if there are few classes.
 func TestOtherWeightsAreRoundedToSignificantBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var weights []float64

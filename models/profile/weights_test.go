@@ -34,8 +34,8 @@ func weighedBlocks(n int) (weighted, repeated rows.Block, labels []string) {
 	return weighted, repeated, labels
 }
 
-// Means and deviations of weighted rows are those of repeated rows, to the last bit, and an
-// encoding is one, however rows were cut.
+// Weighted rows have the means and deviations of repeated rows, to the last bit, and the same
+// encoding wherever rows are cut.
 func TestMomentsOfWholeWeightsMatchRepeatedRows(t *testing.T) {
 	weighted, repeated, labels := weighedBlocks(700)
 	add := func(s *Sum, lo, hi int) {

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 )
 
-// discriminantsOf are those of some rows by weights, from each score.
+// discriminantsOf returns the discriminants of some rows under the weights of fit, from each score.
 func discriminantsOf(s *sample, rows []int, fit *Solution) (all []discriminant.Discriminant) {
 	k, n := s.shape.Outputs, float64(len(rows))
 	scores := make([][]float64, k)
@@ -58,9 +58,9 @@ func discriminantsOf(s *sample, rows []int, fit *Solution) (all []discriminant.D
 	return all
 }
 
-// The discriminants of sums are those of the scores of the rows of fold 0, by weights that were
-// fitted without them, of classes with many rows, few and none, on any number of threads.
-func TestDiscriminantsOfSumsAreThoseOfTheRows(t *testing.T) {
+// The discriminants from sums match the scores of the rows of fold 0, under weights that were
+// fitted without these rows: for classes with many rows, few and none, on any number of threads.
+func TestDiscriminantsOfSumsMatchTheRows(t *testing.T) {
 	for _, shape := range shapes() {
 		for _, kept := range []int{1 << 30, 1, 0} { // rows of class 0 in fold 0
 			s := draw(shape, 400, 3, 1)

@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// Errors of weights that are fitted to one sum, on another, are those of refitting the rows of the first and
-// predicting the rows of the second, one by one.
-func TestErrorsOnOtherSumsAreThoseOfTheirRows(t *testing.T) {
+// Weights are fitted to one sum and judged on another. Their errors match a fit to the rows of the first
+// that predicts the rows of the second one by one.
+func TestErrorsOnOtherSumsMatchTheirRows(t *testing.T) {
 	campaign.Long(t)
 	for _, shape := range shapes() {
 		s := draw(shape, 250, 3, 1)

@@ -37,7 +37,7 @@ func ExampleFit() {
 	// Output: lambda 1e-06, f(π/2) = 110.0
 }
 
-// Classes are numbered from 0. The points of one class lie inside those of the other.
+// Classes are numbered from 0. The points of one class lie inside the other class.
 func ExampleFit_classes() {
 	var x []float32
 	var class []int32
@@ -60,8 +60,8 @@ func ExampleFit_classes() {
 	// Output: [0 1]
 }
 
-// A Sum of rows can be taken away from that of all rows again, to the last bit: the
-// model is then the one of the other rows.
+// A Sum of some rows can be subtracted from the Sum of all rows, exactly. The model is then the
+// model of the other rows.
 func ExampleSum_Sub() {
 	x, y := waves(500)
 	m, err := fourier.Gaussian{In: 1, Out: 128, Width: 1, Seed: 1}.New()

@@ -49,8 +49,8 @@ func kernelRidge(kernel func(a, b []float64) float64, x [][]float64, t []float64
 	return out
 }
 
-// predictions fits ridge regression on the features of x and applies it to
-// those of points, given on the grid.
+// predictions fits ridge regression on the features of the rows, z, and applies it to the features
+// of points. All features are given on the grid.
 func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid linear.Grids, lambda float64,
 	points [][]int8) []float64 {
 	t.Helper()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// variance is that of a target over some rows.
+// variance returns the variance of target c over some rows.
 func (s *sample) variance(rows []int, c int) (v float64) {
 	var mean float64
 	for _, i := range rows {
@@ -17,8 +17,8 @@ func (s *sample) variance(rows []int, c int) (v float64) {
 	return v
 }
 
-// R² compares the errors of rows with the variance of the same rows: where one row of other folds has nearly all of the variance,
-// the mean would explain 99% of that of all rows on the first fold.
+// R² compares the errors of rows with the variance of the same rows. If it took the variance of all rows, nearly all
+// of which comes from one row of another fold, the mean would explain 99% on the first fold.
 func TestR2IsOfTheRowsThatArePredicted(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		for _, k := range []int{1, 2} {

@@ -29,7 +29,7 @@ type Residual struct {
 // The rest covers the backward error of the method, 4(D+1)u·h_i h_j (Higham 2002, Theorems 10.3 and 10.4),
 // and the rounding of A, of R_c and of the sum over j. The residual does not depend on the solver. But the
 // bound assumes the worst signs, so a weight may be off by many units in the last place and still pass.
-// Therefore the weights are also solved for anew and compared bit for bit.
+// Therefore the weights are also solved for again and compared bit for bit.
 func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error) {
 	o.Shape = total.shape
 	p := &solve{Options: o}

@@ -8,7 +8,7 @@ import (
 
 // Weights that solve the equations are within the bound, whatever the shape and λ. A weight that is
 // a unit in the last place away is found, and the bound finds one that is far away.
-func TestCheckedWeightsAreThoseOfTheSum(t *testing.T) {
+func TestCheckedWeightsMatchTheSum(t *testing.T) {
 	for i, shape := range []Shape{{Dim: 40, Outputs: 3}, {Dim: 30, Outputs: 2, Regression: true}, {Dim: 400, Outputs: 2}} {
 		for _, lambda := range []float64{1e-1, 1e-5, 1e-8} {
 			s := draw(shape, 300, 1, uint64(i))

@@ -142,8 +142,8 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 	}
 }
 
-// The sum of a subset of the features is the sum of rows with these features alone.
-func TestAPartIsASumOfFewerFeatures(t *testing.T) {
+// The sum of a subset of the features equals the sum of rows with only these features.
+func TestASubsetIsASumOfFewerFeatures(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 60, 1, 3)
 		subset := solver.SubsetOf(shape.Dim)

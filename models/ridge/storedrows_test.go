@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// rows returns those of each fold, which came in a few parts, in that order.
+// rows returns the rows of each fold, added in a few parts and in the given order.
 func (s *sample) rows(order []int) *Rows {
 	r := &Rows{Shape: s.shape, Steps: features.ByteSteps}
 	for f := range s.folds {
@@ -39,8 +39,8 @@ func (s *sample) rows(order []int) *Rows {
 	return r
 }
 
-// Rows lead to the λ of their sums, to its weights bit for bit, and to its errors but for rounding; and to
-// the same bits whatever their order, the threads and the processor.
+// Rows lead to the λ of their sums, to the same weights bit for bit, and to the same errors up to
+// rounding. Their order, the threads and the processor change no bit.
 func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 	for _, c := range []struct {
 		rows              int

@@ -6,7 +6,7 @@ import (
 )
 
 // Weights toward others minimise the loss that the comment of Toward states, whose normal equations are solved here
-// row by row. The errors are those of the rows, and the model has the same weights.
+// row by row. The errors match the rows, and the model has the same weights.
 func TestWeightsTowardOthersMinimiseTheirLoss(t *testing.T) {
 	for _, shape := range shapes() {
 		const lambda, kappa = 1e-3, 7.5
@@ -25,7 +25,7 @@ func TestWeightsTowardOthersMinimiseTheirLoss(t *testing.T) {
 			got, want float64
 		}{
 			{"shrunk", got[0].Squares(held)[0], want.squares(s, out[:40])},
-			{"shrunk for ever", got[1].Squares(held)[0], prior.Squares(held)[0]},
+			{"shrunk without end", got[1].Squares(held)[0], prior.Squares(held)[0]},
 			{"of no rows", e.Toward(NewSum(shape), prior, []float64{1})[0].Squares(held)[0], prior.Squares(held)[0]},
 		} {
 			if !(math.Abs(q.got-q.want) <= 1e-8*q.want) {

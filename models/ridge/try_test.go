@@ -121,7 +121,7 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 	trials = p.trials([]int{3, 4, 5}, true)
 	if len(trials) != 3 || trials[0].factor != trials[1].factor || trials[2].factor != trials[1].factor ||
 		!trials[1].factor.Serves(p.muOf(4)) {
-		t.Errorf("not one factor, that of the middle, for three decades: %+v", trials)
+		t.Errorf("want one factor, the middle λ's, for three decades: %+v", trials)
 	}
 	middle := trials[1].factor
 	if again := p.trials([]int{3, 4}, false); len(again) != 1 || again[0].index != 4 || again[0].factor != middle {

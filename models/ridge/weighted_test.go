@@ -80,8 +80,8 @@ func mustEqual(t *testing.T, what string, got, want *ridge.Fitted) {
 
 func upToFive(r *rand.Rand) float64 { return float64(r.IntN(6)) }
 
-// A row of weight w is w rows: the weights, the errors of every λ and the chosen λ are
-// those of repeated rows, bit for bit, whatever computes them.
+// A row of weight w is w rows: repeated rows give the same weights, errors of every λ and chosen λ,
+// bit for bit, whatever computes them.
 func TestWholeWeightsAreRepeatedRows(t *testing.T) {
 	level := blas.Level()
 	defer func() { _ = blas.SetLevel(level) }()
@@ -149,7 +149,7 @@ func TestEqualWeightsAreNone(t *testing.T) {
 	}
 }
 
-// Weights of classes multiply those of rows, which are what a caller could have given.
+// Weights of classes multiply the weights of rows, as a caller could have done.
 func TestClassWeightsMultiplyRowWeights(t *testing.T) {
 	d := weighted(t, 700, 50, false, upToFive)
 	got := mustFit(t, d, []float64{1e-3}, &ridge.Training{Weights: []string{"0=4", "1=2", "2=2"}})
@@ -170,9 +170,8 @@ func TestClassWeightsMultiplyRowWeights(t *testing.T) {
 	}
 }
 
-// Real weights are rounded to 8 significant bits, and features to a grid: predictions
-// differ from those of weighted least squares in float64 by a small part of what another
-// sample would change.
+// Real weights are rounded to 8 significant bits, and features to a grid: predictions differ from
+// weighted least squares in float64 by a small part of what another sample would change.
 func TestRealWeightsGiveWeightedLeastSquares(t *testing.T) {
 	for name, draw := range map[string]func(r *rand.Rand) float64{
 		"uniform":    func(r *rand.Rand) float64 { return r.Float64() },

@@ -223,7 +223,7 @@ func TestPooledSharesAreTheMaxMinOfMeans(t *testing.T) {
 }
 
 // Isotonic curves ascend, are constant beyond their ends, and never say that a class is impossible or certain, however few
-// rows there are of it. Their log loss on other rows is hardly larger than that of the true sigmoid.
+// rows there are of it. Their log loss on other rows is hardly larger than the true sigmoid's.
 func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 	for _, n := range []int{40, 100, 500} {
 		var isotonic, platt float64
@@ -281,7 +281,8 @@ func TestRowsBelowTheFloorOfTheLogLossAreCounted(t *testing.T) {
 }
 
 func TestCalibrationImprovesScoresThatAreOverconfident(t *testing.T) {
-	// The probabilities of two classes are a sigmoid, as assumed; those of three are not.
+	// The probabilities of two classes are a sigmoid, as assumed; the probabilities of three are
+	// not.
 	for k, most := range map[int]float64{2: 0.02, 3: 0.14} {
 		overconfident(t, k, most)
 	}
@@ -528,7 +529,7 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// The log loss of all possible rows is in its interval 95 times in 100, also if it is mostly that of few rows.
+// The log loss of all possible rows is in its interval 95 times in 100, even if few rows make up most of it.
 func TestLogLossIntervalsCover(t *testing.T) {
 	trials, slack := 300, 0.045
 	if os.Getenv("BOCHNER_HONEST") != "" {

@@ -65,8 +65,8 @@ func TestGroupedTrialsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-// The mean squared error of all possible groups is in the interval about that of a sample 95 times in 100; by rows it is half
-// as often.
+// The interval from a sample of groups contains the mean squared error of all possible groups 95 times in 100, an
+// interval by rows less often.
 func TestSquaredErrorsOfGroupsIntervalsCover(t *testing.T) {
 	trials, slack := 400, 0.04
 	if os.Getenv("BOCHNER_HONEST") != "" {

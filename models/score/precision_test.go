@@ -16,7 +16,7 @@ type errorsOf struct {
 	name          string
 	draw          func(r *rand.Rand) (y, residual float64)
 	rmse, mae, r2 float64
-	least         float64 // coverage of 60 rows; 0 is that of the other shapes
+	least         float64 // coverage of 60 rows; 0 means as the other shapes
 }
 
 var errorShapes = []errorsOf{

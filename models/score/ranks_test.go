@@ -278,7 +278,7 @@ func TestRowsOfAValueAreRepetitions(t *testing.T) {
 	}
 }
 
-// Areas of 10¹⁸ pairs and more are those of small counts in the same shares.
+// Areas of 10¹⁸ pairs and more equal the areas of small counts in the same shares.
 func TestAreasOfManyRows(t *testing.T) {
 	small, large := newRanks(100), newRanks(100)
 	for i := range int64(50) {
@@ -533,7 +533,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 				if row.truth == Unseen {
 					continue
 				}
-				v := ranked{v: row.order[c]} // those of a softmax, up to a constant of the row, are not comparable between rows
+				v := ranked{v: row.order[c]} // not scores, which softmax leaves free up to a constant per row
 				if k == 2 {
 					v.v = row.scores[1]/2 - row.scores[0]/2
 				}

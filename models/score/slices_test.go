@@ -162,7 +162,8 @@ func TestSlicesAreBounded(t *testing.T) {
 	}
 }
 
-// Rows of weights have the scores of repeated rows; intervals are those of fewer rows.
+// Weighted rows have the scores of repeated rows; their intervals are wider, since there are fewer
+// rows.
 func TestSlicesByWeight(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, classes := range []int{0, 2} {

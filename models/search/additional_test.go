@@ -88,7 +88,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 			for j := range p.N {
 				got, want := e.matrix.K[triangle(max(i, j))+min(i, j)], chosen.Recipe.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
 				if math.Abs(got-want) > 1e-5 {
-					t.Fatalf("%v: kernel of rows %d and %d is %v, that of the recipe %v", c, i, j, got, want)
+					t.Fatalf("%v: kernel of rows %d and %d is %v, the recipe's %v", c, i, j, got, want)
 				}
 			}
 		}

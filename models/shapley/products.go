@@ -25,7 +25,7 @@ type products struct {
 	model   *fitted.Model
 	first   int // index of the first feature
 	of      product
-	before  features.Map // from rows to the rows that of takes; nil if they are the same
+	before  features.Map // from rows to the argument of the product; nil if they are the same
 	numbers [][]int      // the indices of the numbers of each column
 	b       []phasor     // b_g of each product, for each column
 	nodes   []rule       // quadrature rules, of which the last is exact

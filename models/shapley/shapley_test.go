@@ -240,7 +240,7 @@ func rowOf(g *game) []float32 {
 
 var scores = []Score{{{0, 0.5}, {1, -0.5}}, {{1, 3}}}
 
-func TestEffectsAreThoseOfTheDefinition(t *testing.T) {
+func TestEffectsMatchTheDefinition(t *testing.T) {
 	for name, g := range cases(t) {
 		e, err := NewExact(g.recipe, g.model, g.columns, g.background)
 		if err != nil {
@@ -318,7 +318,7 @@ func TestDummyAndSymmetry(t *testing.T) {
 	}
 }
 
-// With many columns few points are tried first, and the result is that of the exact rule.
+// With many columns few points are tried first, and the result equals the exact rule's.
 func TestManyColumnsAreExact(t *testing.T) {
 	const d = 150
 	var columns []Column
@@ -461,7 +461,8 @@ func TestBackgroundOfStatistics(t *testing.T) {
 	}
 }
 
-// The i-th of 32 points is the quantile (i+½)/32, those of a time are of the same rows, and missing values are left out.
+// The i-th of 32 points is the quantile (i+½)/32, the numbers of a time come from the same row, and missing values are
+// left out.
 func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 	s := profile.NewTable(profile.Options{Sample: 1000}, []int{0, 3, 0, 0})
 	b := rows.Block{N: 640, D: 4}

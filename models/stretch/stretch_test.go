@@ -68,7 +68,7 @@ func TestDistancesOfPlainColumns(t *testing.T) {
 	}
 }
 
-// A full metric after a diagonal one: its directions are those of the product.
+// A full metric after a diagonal one has the directions of their product.
 func TestDirectionsOfAFullMetric(t *testing.T) {
 	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 2, A: []float32{1, -1, 0.1, 0.1}})
 	if err != nil {
@@ -122,7 +122,7 @@ func TestDistancesOfDifferences(t *testing.T) {
 	}
 }
 
-// Levels of a category add up to their column, those of a time too.
+// Levels of a category add up to their column, and so do the numbers of a time.
 func TestDistancesOfTypedColumns(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{
 		{Name: "n", Type: schema.Number}, {Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "b",

@@ -37,7 +37,7 @@ var sizes = []struct {
 				row[20] = 4
 			}
 		}},
-	{"rows that are there twice", [2]float64{}, [2]float64{0.15, 0.3}, "%g of the rows", nil},
+	{"rows that occur twice", [2]float64{}, [2]float64{0.15, 0.3}, "%g of the rows", nil},
 }
 
 func twenty(r *rand.Rand, n int) *rows.Block {

@@ -20,7 +20,7 @@ const (
 	driftValues   = "values"   // the distribution of numbers: largest difference of a cumulative share
 	driftRange    = "range"    // the share of numbers outside the earlier range
 	driftLevels   = "levels"   // the shares of the values of a category: total variation
-	driftMean     = "mean"     // the mean; the distance is that of two normal distributions
+	driftMean     = "mean"     // the mean; the distance is between two normal distributions
 	driftLabels   = "labels"   // the shares of the labels: total variation
 	driftRepeated = "repeated" // the share of rows that are copies of other rows
 )

@@ -132,7 +132,7 @@ func TestMovedColumnsAreNamed(t *testing.T) {
 	}
 }
 
-// Figures of all rows see less: a small shift of the mean, labels, and rows that are there twice.
+// Figures of all rows see less: a small shift of the mean, labels, and rows that occur twice.
 func TestSumsSeeMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
@@ -146,7 +146,7 @@ func TestSumsSeeMore(t *testing.T) {
 	report = DriftOfSum(ref, summed(twice), 0, tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != driftRepeated || report.Columns[0].AtLeast < 0.2 ||
 		!strings.Contains(report.Columns[0].Detail, "are copies of others") {
-		t.Errorf("a part that is there twice: %+v", report)
+		t.Errorf("a part that occurs twice: %+v", report)
 	}
 	s := summed(part)
 	for range 3000 {
@@ -203,7 +203,7 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 	x, _ := whole.AppendBinary(nil)
 	y, _ := merged.AppendBinary(nil)
 	if !bytes.Equal(x, y) {
-		t.Error("counts of parts differ from those of the whole")
+		t.Error("counts of parts differ from the counts of the whole")
 	}
 	some, all := NewDriftCounts(ref), drawn(r, 4000, nil)
 	some.Add(all, 3)

@@ -9,8 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// The distance is that of the means of the rows' features, and what it is compared with their
-// covariance.
+// The distance is between the means of the rows' features, and is compared with their covariance.
 func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const d = 300 // more than a tile

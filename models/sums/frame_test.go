@@ -74,8 +74,8 @@ func FuzzFrame(f *testing.F) {
 		v := make([]float64, n)
 		if d.decode(v, frame, Frame{SHA256: sum}) == nil {
 			if again := e.unpacked(v); again.SHA256 != sum && len(frame) > 0 && frame[0] <= 7 {
-				// A frame may take more bytes for a number than it needs, but then its checksum is
-				// that of a longer frame.
+				// A frame may take more bytes for a number than it needs, but then its checksum
+				// belongs to a longer frame.
 				if int(frame[0]) <= int(e.plain[0]) {
 					t.Errorf("%x is read as other numbers", frame)
 				}

@@ -130,7 +130,7 @@ func (r *Rule) CheckWeight(w float64) string {
 	case g == nil || !g.Exact:
 		return ""
 	case math.Mod(w, g.Unit) != 0:
-		return fmt.Sprintf("has the weight %g, which is not a multiple of %g as those of the recipe", w, g.Unit)
+		return fmt.Sprintf("has the weight %g, which is not a multiple of %g, the unit of the recipe", w, g.Unit)
 	case w/g.Unit > profile.MostExact:
 		return fmt.Sprintf("has the weight %g, more than %d times the unit %g of the recipe", w, profile.MostExact, g.Unit)
 	}

@@ -16,9 +16,9 @@ func TwoSampleBytes(dim int) int64 {
 	return 8 * int64(dim) * (2*int64(dim) + 4*blas.TileDim)
 }
 
-// TwoSampleOf tests whether two sets of rows have the same distribution. The statistic is that of
-// FeatureDriftOf, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for D
-// features, but its p-value is also right for small sets and in the far tail.
+// TwoSampleOf tests whether two sets of rows have the same distribution. The statistic is
+// FeatureDriftOf's, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for
+// D features, but its p-value is also right for small sets and in the far tail.
 //
 // If the distributions are the same, every permutation of all rows into two sets of these sizes is equally
 // likely. Mean and variance of T over all permutations follow from sums over the matrix K of inner products

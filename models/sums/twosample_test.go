@@ -112,7 +112,7 @@ func drawnFeatures(t testing.TB, x []float32, a, n, dim int, width float64) (all
 }
 
 // The mean and the variance over all divisions of 10 rows into 4 and 6, one by one.
-func TestTwoSampleMomentsAreThoseOfAllDivisions(t *testing.T) {
+func TestTwoSampleMomentsMatchAllDivisions(t *testing.T) {
 	const n, a, d = 10, 4, 3
 	r := rand.New(rand.NewPCG(1, 2))
 	x := make([]float64, n*d)
@@ -296,7 +296,7 @@ func TestTwoSampleOfEqualOrFewRows(t *testing.T) {
 
 // At 1,000 and 1,000 rows of 10 columns the test in 512 features finds as much as the test that
 // takes all pairs of rows and permutes them.
-func TestTwoSamplePowerIsThatOfAllPairs(t *testing.T) {
+func TestTwoSamplePowerMatchesAllPairs(t *testing.T) {
 	campaign.Long(t)
 	const d, a, n, dim, permutations = 10, 1000, 2000, 512, 199
 	draws := 2

@@ -37,7 +37,7 @@ func TestWeightsOfSums(t *testing.T) {
 		if own != nil {
 			own.Total = c.rule.Weights.Total
 			if !reflect.DeepEqual(own, c.rule.Weights) {
-				t.Errorf("%s: grid %+v, want that of the rule but for its total", c.name, own)
+				t.Errorf("%s: grid %+v, want the rule's, except its total", c.name, own)
 			}
 		}
 	}

@@ -190,7 +190,7 @@ func (r *run) part(t testing.TB, m *models.Linear, p int) *verifier {
 	return v
 }
 
-// certifyOf verifies weights, or those of the state, part by part.
+// certifyOf verifies the weights of m, or of the state if m is nil, part by part.
 func (r *run) certifyOf(t testing.TB, m *models.Linear) Certificate {
 	t.Helper()
 	v, err := r.learner.verify(r.state, m)
@@ -213,7 +213,7 @@ func (r *run) certify(t testing.TB) Certificate {
 	t.Helper()
 	c := r.certifyOf(t, nil)
 	if !c.Same {
-		t.Fatal("the weights of the state are not those of the state")
+		t.Fatal("the certificate says that the state's weights are others")
 	}
 	return c
 }

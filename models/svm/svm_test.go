@@ -57,7 +57,7 @@ func TestReportMatchesTheVerifier(t *testing.T) {
 				t.Fatalf("%s: round %d: objective %g, gap %g; verified %+v", name, i, rep.Objective, gap, cert)
 			}
 			if cert.Dual < -1e-12 {
-				t.Fatalf("%s: round %d: dual %g is below that of zero", name, i, cert.Dual)
+				t.Fatalf("%s: round %d: dual %g is below the dual 0 of α = 0", name, i, cert.Dual)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // forgeSums writes a copy of a directory of sums with other numbers in a fold, and all checksums
-// made anew.
+// computed again.
 func forgeSums(t *testing.T, from, to string, fold int, change func(part int, numbers []float64)) {
 	t.Helper()
 	must := func(err error) {
@@ -47,7 +47,7 @@ func forgeSums(t *testing.T, from, to string, fold int, change func(part int, nu
 	write(t, to, sums.PartFile, string(manifest))
 }
 
-// forgeModel writes a copy of a model with other weights, and all checksums made anew.
+// forgeModel writes a copy of a model with other weights, and its checksums computed again.
 func forgeModel(t *testing.T, from, to string, change func(weights []byte)) {
 	t.Helper()
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {

@@ -159,8 +159,8 @@ func TestFilesWithOtherColumnsAreRefused(t *testing.T) {
 	write(t, dir, "other.csv", "x1,z,y\n1,2,a\n")
 	write(t, dir, "unlabelled.csv", "x1,x2\n1,2\n")
 	for file, want := range map[string]string{
-		"other.csv":      "other.csv: its columns differ from those of table.csv: missing column x2; have x1, z, y",
-		"unlabelled.csv": `unlabelled.csv: its columns differ from those of table.csv: column "y", the label, is missing`,
+		"other.csv":      "other.csv: its columns do not match table.csv: missing column x2; have x1, z, y",
+		"unlabelled.csv": `unlabelled.csv: its columns do not match table.csv: column "y", the label, is missing`,
 	} {
 		refuse(t, dir, 3, []string{want}, "train", "--data", "table.csv", "--data", file, "--label", "y", "--features", "32",
 			"--model", "new")

@@ -59,9 +59,9 @@ func strangersPoints(t *testing.T, dir string) (predictions, model string) {
 	return strings.Join(want, ""), digestOf(t, filepath.Join(dir, "again"))
 }
 
-// strangersDays returns the scores of the three days of examples/rows, the digest of the recipe that it
-// drew from all of them, and those of the models of each day, having compared the model of their sums with
-// that of a training by the recipe.
+// strangersDays returns what examples/rows made of three days: their scores, the digest of the recipe that
+// it drew from all of them, and the digest of each day's model. It checks that the sums give the same
+// model as a training run by the recipe.
 func strangersDays(t *testing.T, dir, out string) string {
 	t.Helper()
 	lines := slices.Sorted(strings.Lines(read(t, dir, out, "scores")))
@@ -76,7 +76,7 @@ func strangersDays(t *testing.T, dir, out string) string {
 	must(t, dir, "train", "--recipe", filepath.Join(out, "days", "recipe"), "--data", "points.csv", "--model", out+"-file",
 		"--quiet")
 	if digestOf(t, filepath.Join(dir, out+"-days")) != digestOf(t, filepath.Join(dir, out+"-file")) {
-		t.Errorf("%s: the model of three days is not that of bochner train --recipe", out)
+		t.Errorf("%s: the model of three days differs from bochner train --recipe", out)
 	}
 	return all
 }
@@ -109,7 +109,7 @@ func TestAPipelineOfItsOwnPredictsAndTrains(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 		if digestOf(t, filepath.Join(dir, name, "models", "sums")) != model {
-			t.Errorf("%s: the model is not that of bochner train --recipe", name)
+			t.Errorf("%s: the model differs from bochner train --recipe", name)
 		}
 		days = append(days, strangersDays(t, dir, name))
 	}

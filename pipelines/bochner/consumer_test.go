@@ -45,8 +45,9 @@ func inModule(dir, command string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// together is a program that is any of those of examples, by the name under which it is started:
-// linking each takes as long as many tests. A runner starts the program of rows under a name of its own.
+// together is all programs of examples in one, because linking each takes as long as many tests. The
+// name under which it is started says which one runs; a runner starts the program of rows under a name
+// of its own.
 const together = `package main
 
 import (

@@ -27,8 +27,8 @@ import (
 // summaryCounts are the counters that a summary has too: rows used and set aside.
 type summaryCounts struct{ used, aside int64 }
 
-// predictsWithBadRows has a job predict rows, of which some are bad, and returns what its summary says.
-// Its name is that of the job for the runner.
+// predictsWithBadRows has a job predict rows, some of them bad, and returns the counts of its summary.
+// name is the runner's name for the job.
 func predictsWithBadRows(t *testing.T, dir, name string, job func(args ...string) result) summaryCounts {
 	t.Helper()
 	row := forMessages(t, dir)

@@ -195,7 +195,7 @@ func (c *cloud) names(dir string) []string {
 	return slices.DeleteFunc(c.storage.Names(), func(name string) bool { return !strings.HasPrefix(name, dir) })
 }
 
-// flags are those of a job on this cloud, with more behind them.
+// flags returns the flags of a job on this cloud, followed by more.
 func (c *cloud) flags(more ...string) []string {
 	return append([]string{
 		"--runner", "dataflow", "--project", testProject, "--region", testRegion, "--dataflow_endpoint", c.api.URL + "/",
@@ -204,7 +204,7 @@ func (c *cloud) flags(more ...string) []string {
 	}, more...)
 }
 
-// pipelineOptions are those of a job that tests look at.
+// pipelineOptions has the options of a job that tests look at.
 type pipelineOptions struct {
 	Options struct {
 		Experiments       []string `json:"experiments"`

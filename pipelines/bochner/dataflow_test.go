@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// beamVersion is that of Beam as the program is linked with it.
+// beamVersion returns the version of Beam that is linked into the program.
 func beamVersion(t *testing.T) string {
 	t.Helper()
 	info, ok := debug.ReadBuildInfo()
@@ -55,7 +55,7 @@ func TestTrainingOnDataflow(t *testing.T) {
 	}
 	for name, want := range files(t, dir+"/model") {
 		if string(c.get(t, "model/"+name)) != want {
-			t.Errorf("%s is another than that of the direct runner", name)
+			t.Errorf("%s differs from the direct runner's", name)
 		}
 	}
 	for _, name := range c.names("") {
@@ -211,7 +211,7 @@ func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
 	}
 	for name, want := range files(t, dir+"/model") {
 		if string(c.get(t, "model/"+name)) != want {
-			t.Errorf("%s is another than that of the direct runner", name)
+			t.Errorf("%s differs from the direct runner's", name)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestSchemasEncodeColumns(t *testing.T) {
 		must(t, dir, append(train, "--label", "y", "--encode", e, "--model", "flag "+e)...)
 		same(e, "flag "+e)
 		must(t, dir, append(train, "--schema", e+".yaml", "--encode", "count", "--model", "both "+e)...)
-		same(e, "both "+e) // that of the column goes first
+		same(e, "both "+e) // the column's encoding goes first
 	}
 	edit("mixed.yaml", city, "encode: target", kind, "encode: count", size, "fill: median")
 	must(t, dir, append(train, "--schema", "mixed.yaml", "--model", "mixed")...)

@@ -47,7 +47,7 @@ type likeness struct {
 	most         float64 // difference of scores and probabilities; of a regression in units of half the range
 }
 
-// compareTables compares rows of another program with those of predict.
+// compareTables compares rows of another program with rows of predict.
 func compareTables(t *testing.T, m *outsider, own, other string) (l likeness) {
 	t.Helper()
 	want, err := csv.NewReader(strings.NewReader(own)).ReadAll()

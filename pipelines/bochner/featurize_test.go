@@ -137,7 +137,7 @@ func TestKernelShowsErrorsThatFall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Curves) != 3 {
-		t.Fatalf("%d curves, want those of 3 draws", len(r.Curves))
+		t.Fatalf("%d curves, want one for each of 3 draws", len(r.Curves))
 	}
 	for _, c := range r.Curves {
 		if few, many := c.Points[0].RMSE.Mean, c.Points[1].RMSE.Mean; !(many < few/2.5) {

@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// Rows that do not outnumber the features are carried to the solve in place of their sums. That is not part of the
-// model: it is the same, byte for byte, however the rows are cut and read, and its weights are those of a training
-// from sums.
+// If rows do not outnumber the features, they are stored for the solver instead of their sums. The model does not
+// show it: it is the same, byte for byte, however the rows are cut and read, and its weights equal the weights of
+// a training run from sums.
 func TestFewRowsMakeTheModelOfTheirSums(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "200", "--out", "a.csv")

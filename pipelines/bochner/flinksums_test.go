@@ -53,7 +53,7 @@ func TestFlinkRows(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 		if digestOf(t, filepath.Join(dir, name, "models", "sums")) != model {
-			t.Errorf("%s: the model is not that of bochner train --recipe", name)
+			t.Errorf("%s: the model differs from bochner train --recipe", name)
 		}
 		days = append(days, strangersDays(t, dir, name))
 	}

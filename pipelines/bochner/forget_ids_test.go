@@ -34,8 +34,8 @@ func userRows() []userRow {
 
 const userSchema = `{"type": "record", "name": "r", "fields": [{"name": "user", "type": "string"}, {"name": "a", "type": "double"}, {"name": "b", "type": "double"}, {"name": "y", "type": "string"}]}`
 
-// Forgetting the rows with some ids among all rows is forgetting a file of these rows: the same model
-// and certificate, and the model is that of a training on the others.
+// Forgetting rows by their ids gives the same model and certificate as forgetting a file of these
+// rows. The model equals the model of a training run on the other rows.
 func TestForgettingByIDsIsForgettingTheirRows(t *testing.T) {
 	gone := []string{"017", "004", "079", "018"}
 	list := "017\r\n004\n079\n018\n004\n017" // some twice
@@ -80,7 +80,7 @@ func TestForgettingByIDsIsForgettingTheirRows(t *testing.T) {
 				}
 			}
 			if read(t, dir, "by-ids.json") != read(t, dir, "by-data.json") {
-				t.Error("the certificate differs from that of a file of the rows")
+				t.Error("the certificate differs from the certificate for a file of the rows")
 			}
 			for _, name := range []string{"by-ids/lineage.json", "by-ids-sums/manifest.json"} {
 				other := strings.Replace(name, "ids", "data", 1)
@@ -145,7 +145,7 @@ func TestForgettingByIDsPassesOverOtherRows(t *testing.T) {
 		"--quiet")
 	for _, name := range []string{"manifest.json", "weights.safetensors"} { // and not the list of rows set aside
 		if read(t, dir, "by-ids", name) != read(t, dir, "never", name) {
-			t.Errorf("%s differs from that of the other rows", name)
+			t.Errorf("%s differs from the model of the other rows", name)
 		}
 	}
 	if !strings.Contains(read(t, dir, "by-ids", "lineage.json"), "all.csv") {

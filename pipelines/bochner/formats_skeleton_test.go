@@ -125,7 +125,7 @@ func (g *graphOf) layered() {
 	g.output = len(g.Nodes) - 1
 }
 
-// coefficients returns those of an activation.
+// coefficients returns the coefficients of an activation.
 func (a *activationOf) coefficients() []float64 {
 	switch {
 	case a.Exponential > 0:

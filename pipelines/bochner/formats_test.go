@@ -132,7 +132,7 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 	}
 }
 
-// compare compares the predictions for rows with those of bochner.
+// compare compares the predictions for rows with bochner's.
 func (m *outsider) compare(t *testing.T, data [][]float64, predicted string) {
 	t.Helper()
 	names, got := numbersOf(t, predicted)

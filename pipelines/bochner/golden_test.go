@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// goldenFile holds the digests of the models below. UPDATE_GOLDEN=1 writes it anew, which
+// goldenFile holds the digests of the models below. UPDATE_GOLDEN=1 writes it again, which
 // is right only where a change was meant to change what models are.
 var goldenFile = source("pipelines/bochner/testdata/digests.txt")
 
@@ -114,7 +114,7 @@ func TestModelsMatchTheRecord(t *testing.T) {
 	}
 }
 
-// digestOf is the digest of the names and contents of all files of a directory, but for the lineage,
+// digestOf is the digest of the names and contents of all files of a directory, except the lineage,
 // which is about the files of the data and not about the model.
 func digestOf(t *testing.T, dir string) string {
 	t.Helper()

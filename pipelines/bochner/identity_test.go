@@ -202,7 +202,7 @@ func (v variant) train(t *testing.T, tb table, flags ...string) map[string]strin
 	return files(t, model)
 }
 
-// files returns the content of all files in a directory, but for the lineage of a model, which is about
+// files returns the content of all files in a directory, except the lineage of a model, which is about
 // the files of the data.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()

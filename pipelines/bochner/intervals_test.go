@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// Neither the way of a training nor the way of a prediction changes intervals, and a program that loads the model
-// has those of the command.
+// Intervals do not depend on how a model is trained or applied, and a program that loads the model gives the same
+// ones as the command.
 func TestIntervalsAreTheSameEverywhere(t *testing.T) {
 	campaign.Long(t)
 	tb := generated(t, "friedman", 600)

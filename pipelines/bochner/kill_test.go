@@ -94,7 +94,7 @@ func (c *chore) whole(t *testing.T, when string, got map[string]string) {
 	}
 	for name, content := range c.want {
 		if got[name] != content {
-			t.Errorf("%s: %s differs from that of an undisturbed run", when, name)
+			t.Errorf("%s: %s differs from an undisturbed run's", when, name)
 		}
 	}
 }

@@ -236,8 +236,8 @@ func boundsPeak(t *testing.T, plan int64, run func(try int) *exec.Cmd) {
 	}
 }
 
-// runMeasured is runWatched with the peak in bytes: that of wait4, which misses nothing,
-// where it is of the program and not of this process that has started it.
+// runMeasured is runWatched with the peak in bytes. It takes the peak from wait4, which misses
+// nothing, unless that could be the peak of this process, which started the program.
 func runMeasured(t *testing.T, cmd *exec.Cmd) (result, int64) {
 	t.Helper()
 	r, watched := runWatched(t, cmd)

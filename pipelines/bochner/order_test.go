@@ -86,7 +86,7 @@ func TestOutputFollowsTheOrderOfFiles(t *testing.T) {
 				t.Errorf("%s of %s: parts of %v", job[0], way.files, order)
 			}
 		}
-		// The label in the last column of features is that of the row in either file.
+		// The label in the last column of features belongs to the row in either file.
 		if want["b.csv"] != want["c.csv"] || want["a.csv"] == "" || want["a.csv"] == want["b.csv"] {
 			t.Errorf("%s: rows of other columns in other order have other lines", job[0])
 		}

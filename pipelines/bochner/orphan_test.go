@@ -48,7 +48,7 @@ func TestAWorkerEndsWithItsParent(t *testing.T) {
 		t.Fatalf("the worker did not wait for its runner: %v", err)
 	}
 	boot.Process.Kill()
-	for len(processes(boot.Process.Pid)) > 0 { // or for ever
+	for len(processes(boot.Process.Pid)) > 0 { // or forever
 		time.Sleep(10 * time.Millisecond)
 	}
 }

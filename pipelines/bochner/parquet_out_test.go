@@ -185,7 +185,8 @@ func TestFeaturesAsParquetTrainTheSameModel(t *testing.T) {
 	}
 }
 
-// Whoever joins predictions with the rows does so by the identifiers, which therefore are those of the input.
+// Predictions are joined with their rows by identifiers, so predict writes the identifiers of the input
+// unchanged.
 func TestIdentifiersKeepTheirSpacesAndNulls(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

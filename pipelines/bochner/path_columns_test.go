@@ -41,7 +41,7 @@ func hive(t *testing.T, dir, format string) {
 	}
 }
 
-// Directories named as Hive, Spark and DuckDB write them are columns: the model is that of the flat table, to the bit.
+// Directories named as Hive, Spark and DuckDB write them are columns: the model equals the flat table's, to the bit.
 func TestColumnsOfPathsAreColumnsOfTheTable(t *testing.T) {
 	for _, format := range []string{"csv", "csv.gz", "jsonl", "parquet", "avro"} {
 		t.Run(format, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestColumnsOfPathsAreColumnsOfTheTable(t *testing.T) {
 				}
 				name := c[1] + fmt.Sprint(len(c))
 				if read(t, dir, "hive"+name, "weights.safetensors") != read(t, dir, "flat"+name, "weights.safetensors") {
-					t.Errorf("%q: the model is not that of the flat table", c)
+					t.Errorf("%q: the model differs from the flat table's", c)
 				}
 			}
 			scores := func(data string) string {
@@ -105,7 +105,7 @@ func TestFileColumnsWinOverPathColumns(t *testing.T) {
 	// What is the same in all paths is no column, unless an option names it.
 	says(t, dir, []string{"rows      30 of 2 numbers"}, "inspect", "--data", "day/*/*.csv", "--label", "y")
 	says(t, dir, []string{"rows      30 of 2 numbers"}, "inspect", "--data", "day/*/*.csv", "--label", "y", "--drop", "dt")
-	// Positions are those of the file.
+	// Positions count the columns of the file.
 	says(t, dir, []string{"rows      300 of 1 number and 2 categories", "b       label    number"}, "inspect", "--data",
 		"h/*/*/*.csv", "--label", "-1")
 	write(t, dir, "bare/k=1/part.csv", linesOf(30, func(j int) string { return fmt.Sprintf("%d.5,%d", j*37%101, j%2) }))

@@ -35,8 +35,8 @@ func TestDirectoriesThatLieInOneAnotherAreRefused(t *testing.T) {
 	}
 }
 
-// unremovable makes a directory that the user nobody cannot remove: that of another
-// user with a file in it. Without being root, one without the right to write.
+// unremovable makes a directory that the user nobody cannot remove: it contains a file of another
+// user. If the test does not run as root, the missing right to write has the same effect.
 func unremovable(t *testing.T, name string) {
 	t.Helper()
 	if err := os.MkdirAll(name, 0o777); err != nil {

@@ -128,9 +128,8 @@ func TestCalibrationIsReproducible(t *testing.T) {
 	}
 }
 
-// The predicted class is that of the largest probability, by the score where several
-// have it, and the probabilities of a row add up to 1, in both formats and of every
-// kind.
+// The predicted class has the largest probability; if several have it, the score decides. The
+// probabilities of a row add up to 1, in both formats and of every kind.
 func TestProbabilitiesAddUpToOne(t *testing.T) {
 	tb := sparse()
 	for name, flags := range map[string][]string{

@@ -307,7 +307,7 @@ func (r *restless) look() (waits int) {
 	return waits
 }
 
-// journal compares the rows of the output with those of the files.
+// journal compares the rows of the output with the rows of the files.
 func (r *restless) journal() {
 	files, err := os.ReadDir(r.path("out"))
 	if r.must(err); len(files) != len(r.due) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Targets of later days lie beyond those of the first ones by chance. A retraining takes them, unless
-// the settings leave no room.
+// Targets of later days lie beyond the targets of the first days. A retraining takes them, unless the
+// settings leave no room.
 func TestRetrainingLeavesRoomForLaterTargets(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 7))

@@ -132,7 +132,7 @@ func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.
 	}
 }
 
-// Folds choose λ, or calibrate; the model is always that of all rows.
+// Folds choose λ, or calibrate; the model is always fitted to all rows.
 func TestConjugateGradientsLearnFromAllRows(t *testing.T) {
 	t.Parallel()
 	tb := generated(t, "moons", 300)
@@ -144,7 +144,7 @@ func TestConjugateGradientsLearnFromAllRows(t *testing.T) {
 			Learner struct{ Course struct{ Rows int } }
 		}
 		if err := json.Unmarshal([]byte(got["manifest.json"]), &manifest); err != nil || manifest.Learner.Course.Rows != 300 {
-			t.Errorf("with %s folds the weights are those of %d rows, %v", folds, manifest.Learner.Course.Rows, err)
+			t.Errorf("with %s folds the weights are fitted to %d rows, %v", folds, manifest.Learner.Course.Rows, err)
 		}
 	}
 }
@@ -349,7 +349,7 @@ func TestVerifyCatchesATamperedModel(t *testing.T) {
 	}
 }
 
-// forge makes the checksums of a model's manifest those of its files.
+// forge makes the checksums of a model's manifest match its files.
 func forge(t *testing.T, dir string) {
 	t.Helper()
 	var files struct{ Files []models.FileSum }

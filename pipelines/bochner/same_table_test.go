@@ -242,14 +242,14 @@ func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
 					"1e-3,1e-5",
 					"--model", format, "--quiet", "--shard_bytes", "3000"}, c.flags...)...)
 				if a, b := read(t, dir, format, "weights.safetensors"), read(t, dir, "csv", "weights.safetensors"); a != b {
-					t.Errorf("%s: the weights differ from those of CSV", format)
+					t.Errorf("%s: the weights differ from CSV's", format)
 				}
 				got := withoutFormat(t, read(t, dir, format, "manifest.json"))
 				if want == "" {
 					want = got
 				}
 				if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
-					t.Errorf("%s: the manifest differs from that of CSV: %.3000s", format, diff)
+					t.Errorf("%s: the manifest differs from CSV's: %.3000s", format, diff)
 				}
 				// Any model reads any format.
 				must(t, dir, "predict", "--model", "csv", "--data", "data."+format, "--out", "out-"+format+"/", "--quiet",

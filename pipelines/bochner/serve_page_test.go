@@ -124,8 +124,8 @@ func (b *browser) predict(t *testing.T) {
 	b.do(t, "POST", b.element(t, "#predict")+"/click", map[string]any{}, nil)
 }
 
-// A person fills in the form and reads the answer, which is that of bochner predict; and the command that
-// the page shows gives it, too.
+// A person fills in the form and reads the answer, which equals the answer of bochner predict. The
+// command that the page shows gives the same answer.
 func TestThePageOfServeInABrowser(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

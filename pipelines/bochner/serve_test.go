@@ -207,7 +207,7 @@ func sameAsPredict(t *testing.T, dir, model, data string) {
 	}
 	must(t, dir, append(all, "csv")...)
 	if _, said := s.do(t, "POST", path, "text/csv", text, "Accept", "text/csv"); said != joined(t, filepath.Join(dir, "csv"), ".csv") {
-		t.Error("an answer in CSV is not that of predict")
+		t.Error("an answer in CSV differs from predict")
 	}
 }
 
@@ -237,7 +237,7 @@ func typedModel(t *testing.T, dir, model string, seed uint64) {
 		"--calibrate", "platt"}, smallModel...)...)
 }
 
-func TestServedPredictionsAreThoseOfPredict(t *testing.T) {
+func TestServedPredictionsMatchPredict(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
@@ -246,11 +246,11 @@ func TestServedPredictionsAreThoseOfPredict(t *testing.T) {
 	want := must(t, dir, "predict", "--model", "model", "--data", "new.csv", "--out", "-", "--threshold", "0.9", "--quiet")
 	s := serve(t, dir, "--model", "model", "--threshold", "0.9")
 	if _, said := s.do(t, "POST", "/v1/predict", "text/csv", read(t, dir, "new.csv"), "Accept", "text/csv"); said != want {
-		t.Error("with --threshold an answer is not that of predict")
+		t.Error("with --threshold an answer differs from predict")
 	}
 }
 
-func TestServedPredictionsForAdultAreThoseOfPredict(t *testing.T) {
+func TestServedPredictionsForAdultMatchPredict(t *testing.T) {
 	t.Parallel()
 	const header = "age,workclass,fnlwgt,education,education_num,marital,occupation,relationship,race,sex,gain,loss," +
 		"hours,country,income\n"

@@ -107,7 +107,7 @@ func TestRowsSetAsideAreCountedAndListed(t *testing.T) {
 			t.Errorf("%v: %q is not in the summary\n%s", cut, line, out)
 		}
 		if read(t, dir, model, "weights.safetensors") != read(t, dir, "clean", "weights.safetensors") {
-			t.Errorf("%v: the weights are not those of the table without the bad rows", cut)
+			t.Errorf("%v: the weights differ from the table without the bad rows", cut)
 		}
 		sameModel(t, dir, "model-0", model)
 	}

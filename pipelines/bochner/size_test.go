@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The command chooses a size, prints why, and makes the model of that size; the plan is that of
-// the largest.
+// The command chooses a size, prints why, and makes the model of that size. The plan is for the
+// largest size.
 func TestTheCommandChoosesTheNumberOfFeatures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestTheCommandChoosesTheNumberOfFeatures(t *testing.T) {
 		}
 		for _, file := range []string{"manifest.json", "weights.safetensors"} {
 			if read(t, filepath.Join(dir, name), file) != read(t, filepath.Join(dir, "given"), file) {
-				t.Errorf("%s: %s is not that of 512 features", name, file)
+				t.Errorf("%s: %s differs from 512 features", name, file)
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 }
 
 // A night in a bucket that is killed at each of its changes, or at some of them, continues with the
-// same command, and its model is that of a night that nothing disturbs.
+// same command, and its model equals the model of an undisturbed night.
 func TestANightInABucketThatIsKilledContinues(t *testing.T) {
 	campaign.Long(t)
 	server, address := gcstest.Start(t)

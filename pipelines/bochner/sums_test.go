@@ -82,8 +82,8 @@ var sumsMore = []string{
 	"grid 8, one lambda", "linear", "regression with C", "copies with weights", "types", "learned features",
 }
 
-// Whatever is summed, in parts or at once, added, subtracted or forgotten: the model is that of a
-// training by the recipe on the rows that are left, byte for byte.
+// Rows may be summed in parts or at once, added, subtracted or forgotten: the model equals the
+// model of a training run by the recipe on the rows that are left, byte for byte.
 func TestModelsOfSumsMatchTheRows(t *testing.T) {
 	for i, c := range sumsCases {
 		t.Run(c.name, func(t *testing.T) {

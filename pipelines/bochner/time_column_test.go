@@ -9,8 +9,8 @@ import (
 // fixedModel are the flags of a small model whose features are not searched for.
 var fixedModel = append([]string{"--search", "none"}, smallModel...)
 
-// A column of times is not a feature: the model is that of a table without it. It is in the schema
-// file and in the model, and evaluate scores rows by its months.
+// A column of times is not a feature: a table without it gives the same model. The column is in the
+// schema file and in the model, and evaluate scores rows by its months.
 func TestTimesOfRows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

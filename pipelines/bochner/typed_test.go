@@ -93,8 +93,8 @@ func TestTypedTablesGiveTheSameModel(t *testing.T) {
 	}
 }
 
-// Predictions of typed rows carry their identifiers, count what was filled, and equal those of a
-// Go program that passes texts.
+// Predictions of typed rows have their identifiers, count the filled values, and equal the
+// predictions of a Go program that passes texts.
 func TestPredictionsOfTypedTables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -40,8 +40,8 @@ type remote interface {
 	succeed(t *testing.T, dir string, args ...string) string
 }
 
-// predictsTheSame checks that the predictions of a model are those of the direct runner,
-// file by file. They are left in dir, as direct and predicted.
+// predictsTheSame checks that the predictions of a model equal the direct runner's, file by file.
+// They are left in dir, as direct and predicted.
 func predictsTheSame(t *testing.T, c remote, dir, model string, data []string) {
 	args := append([]string{"predict", "--model", model, "--scores", smallShards}, data...)
 	must(t, dir, append(args, "--out", "direct")...)
@@ -54,7 +54,7 @@ func predictsTheSame(t *testing.T, c remote, dir, model string, data []string) {
 	}
 }
 
-// evaluatesTheSame checks that the scores of a model are those of the direct runner.
+// evaluatesTheSame checks that the scores of a model equal the direct runner's.
 func evaluatesTheSame(t *testing.T, c remote, dir, model string, data []string) {
 	args := append([]string{"evaluate", "--model", model, "--json"}, data...)
 	// The directory that workers share: a job that makes none names one.

@@ -38,18 +38,18 @@ func TestLabelsAndWeightsUseTheNumberFormatOfColumns(t *testing.T) {
 	label := []string{"--label", "y", "--weight_column", "w"}
 	want := train("points.csv", "points", label...)
 	if train("commas.csv", "commas", append(written, label...)...) != want {
-		t.Error("the weights are not those of the table with points")
+		t.Error("the weights differ from the table with points")
 	}
 	if train("commas.csv", "schema", "--schema", "schema.yaml") != want {
-		t.Error("the weights by a schema are not those of the table with points")
+		t.Error("the weights by a schema differ from the table with points")
 	}
 	if train("commas.csv", "two", append(written, "--label", "y,z")...) != train("points.csv", "two-points", "--label",
 		"y,z") {
-		t.Error("the weights of two targets are not those of the table with points")
+		t.Error("the weights of two targets differ from the table with points")
 	}
 	// The recipe of a model knows the column of weights, also if a schema file named it.
 	if train("commas.csv", "again", "--recipe", "schema") != train("points.csv", "points-again", "--recipe", "points") {
-		t.Error("the weights by a recipe are not those of the table with points")
+		t.Error("the weights by a recipe differ from the table with points")
 	}
 	scores := scoresOf(must(t, dir, "evaluate", "--data", "points.csv", "--model", "points", "--quiet"))
 	for _, c := range [][]string{{"commas.csv", "commas"}, {"points.csv", "points"},

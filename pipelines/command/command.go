@@ -47,7 +47,7 @@ func Main(args []string) int {
 	debug.SetTraceback("crash")
 
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-	if name := jobFlag(args); len(name) > 0 && name[0] == "serve" { // on SIGHUP it looks for a new model
+	if name := withoutJobFlag(args); len(name) > 0 && name[0] == "serve" { // on SIGHUP it looks for a new model
 		ends = ends[:2]
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), handledSignals(ends...)...)
@@ -69,7 +69,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			code = reportCrash(stderr, args, transforms.FaultOfPanic(r))
 		}
 	}()
-	args = jobFlag(args)
+	args = withoutJobFlag(args)
 	root := newRoot(args...)
 	root.SetArgs(args)
 	out := &exit.Output{Writer: stdout}
@@ -156,8 +156,8 @@ type startedError struct{ err error }
 func (e *startedError) Error() string { return e.err.Error() }
 func (e *startedError) Unwrap() error { return e.err }
 
-// jobFlag turns --job=train … into train …, for launchers that pass flags only.
-func jobFlag(args []string) []string {
+// withoutJobFlag turns --job=train … into train …, for launchers that pass flags only.
+func withoutJobFlag(args []string) []string {
 	for i, a := range args {
 		name, value, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
 		if name != "job" || !strings.HasPrefix(a, "-") {

@@ -171,7 +171,7 @@ func TestTheJobMayBeAFlag(t *testing.T) {
 		{[]string{"--job"}, []string{"--job"}},
 		{nil, nil},
 	} {
-		if got := jobFlag(c.args); !slices.Equal(got, c.want) {
+		if got := withoutJobFlag(c.args); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.args, got, c.want)
 		}
 	}
@@ -183,7 +183,7 @@ func TestTheJobMayBeAFlag(t *testing.T) {
 	}
 }
 
-// trainArgs are those of a small training in dir.
+// trainArgs returns the arguments of a small training run in dir.
 func trainArgs(dir, model string, more ...string) []string {
 	return append([]string{
 		"--data", filepath.Join(dir, "train.csv"), "--label", "y", "--features", "64", "--search", "none", "--quiet",

@@ -27,7 +27,7 @@ func TestTheCLIReferenceIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want.Bytes()) {
-		t.Errorf("%s is not what the program has; write it anew with UPDATE_GOLDEN=1", name)
+		t.Errorf("%s is not what the program has; write it again with UPDATE_GOLDEN=1", name)
 	}
 }
 

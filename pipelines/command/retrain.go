@@ -15,10 +15,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// laterRoom is how far targets of later days may lie beyond the range of the first days, on either
+// laterMargin is how far targets of later days may lie beyond the range of the first days, on either
 // side, as a multiple of this range. The grid has 65,536 steps: over three ranges they are still
 // far finer than the errors of models.
-const laterRoom = 1
+const laterMargin = 1
 
 func retrainCommand() *cobra.Command {
 	var o pipelines.RetrainOptions
@@ -38,7 +38,7 @@ func retrainCommand() *cobra.Command {
 			return nil, exit.Usage("--data: give one pattern of the files of a day, such as 'data/dt=YYYY-MM-DD/*'")
 		}
 		if !cmd.Flags().Changed("target_room") && r.Train.Iterative() == nil {
-			r.Train.Room = laterRoom
+			r.Train.Room = laterMargin
 		}
 		r.Data, r.Settings, r.Command, r.Log = o.Train.Data.Data[0], recipeSettings(cmd), retrainCommandLine(cmd), o.Train.Job.Log
 		return pipelines.Retrain(cmd.Context(), r)
@@ -50,7 +50,7 @@ func retrainCommand() *cobra.Command {
 	room := fs.Lookup("target_room")
 	room.Usage = "For a regression: how far the grid of targets reaches beyond those of the days from which the recipe " +
 		"is drawn, on either side, as a multiple of their range. A later day with targets beyond the grid is refused."
-	room.DefValue = strconv.Itoa(laterRoom)
+	room.DefValue = strconv.Itoa(laterMargin)
 	fs.Lookup("data").Usage = "Files of a day: a pattern with YYYY, MM and DD, such as 'data/dt=YYYY-MM-DD/*'."
 	showOnly(cmd, "models data label day sums_dir keep_sums window held_out gate paired_gate max_drift redraw kernel "+
 		"features width seed lambda max_bad_fraction runner config json")

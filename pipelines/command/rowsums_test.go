@@ -179,7 +179,7 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 						t.Errorf("%s: other rows are listed than in the sums of the file: %+v", name, parts[1].Contents)
 					}
 					if parts[0].Sums != parts[1].Sums || parts[0].Rows != parts[1].Rows {
-						t.Errorf("%s: the sums differ from those of the file: %s", name, cmp.Diff(parts[0], parts[1]))
+						t.Errorf("%s: the sums differ from the file's: %s", name, cmp.Diff(parts[0], parts[1]))
 					}
 				} else {
 					places = in(name, "dt=*")
@@ -399,6 +399,6 @@ func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := again(); err == nil {
-		t.Error("the model of the first part passes for that of all")
+		t.Error("the model of the first part passes for the model of all")
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Settings include the flags of a configuration, but neither who retrains nor where a curve is drawn.
+// Settings of a retraining include the flags of a configuration file, but not who retrains or where
+// a curve is drawn.
 func TestFlagsOfAConfigurationAreSettings(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(name, []byte("label: y\ncolumns: [a, b]\nfeatures: 64\n"), 0o666); err != nil {

@@ -96,7 +96,7 @@ func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 			must(t, "train", "--recipe", in(name, "recipe"), "--data", in("all.csv"), "--model", in("want"),
 				"--max_bad_fraction", "0.1", "--quiet")
 			if d := cmp.Diff(directory(t, in("want")), first); d == "" {
-				t.Error("the model of the sample is that of all rows")
+				t.Error("the model of the sample equals the model of all rows")
 			}
 		} else if d := cmp.Diff(first, recipe); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -113,7 +113,7 @@ func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 		delete(want, job.SetAsideFile) // which names lines of the file
 		got := directory(t, model)
 		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s: the model is not that of the command: %s", name, d)
+			t.Errorf("%s: the model differs from the command's: %s", name, d)
 		}
 	}
 	kept.Lock()

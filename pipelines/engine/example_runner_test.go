@@ -12,8 +12,8 @@ import (
 
 func init() { engine.Register(loud{}) }
 
-// loud is a runner that tells when pipelines begin and end, and has Beam's direct runner
-// do the work.
+// loud is a runner that prints when pipelines begin and end, and passes the work to Beam's
+// direct runner.
 type loud struct{}
 
 // About says that workers are goroutines of this process, one reader at a time.
@@ -27,7 +27,7 @@ func (loud) Validate(e engine.Engine) error {
 	return nil
 }
 
-// Ready is where a runner looks whether its server answers.
+// Ready checks whether the server of a runner answers.
 func (loud) Ready(context.Context, engine.Engine) error { return nil }
 
 // Run runs a pipeline to its end.

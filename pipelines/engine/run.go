@@ -60,8 +60,8 @@ func (e Engine) About() About {
 // InProcess reports whether the runner always has its workers in this process.
 func (e Engine) InProcess() bool { return e.About().InProcess }
 
-// LocalWorkers reports whether the workers of this run are in this process. Those of a job server
-// are with Beam's loopback environment.
+// LocalWorkers reports whether the workers of this run are in this process. On a job server they
+// are if Beam's environment is loopback.
 func (e Engine) LocalWorkers() bool { return e.InProcess() || jobopts.IsLoopback() }
 
 // WithDefaults returns the engine with defaults for fields that are zero.

@@ -81,7 +81,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	near("read", c.Read, 2*900e9/40e6/16)
 	near("map and sums", c.Fold, 1e9*(1.2*4096*200/100e9+4096*4097/2/40e9)/16)
 	near("solve", c.Solve, 2*ridge.Work(ridge.Shape{Dim: 4096, Outputs: 1}, 1e9, 5, 8, false)/4)
-	// Intervals of few rows take a second factor, and those of many rows, or of classes, do not.
+	// Intervals of few rows take a second factor; intervals of many rows, or of classes, do not.
 	for _, x := range []struct {
 		rows                 int64
 		scaled, targets, two bool
@@ -143,7 +143,7 @@ func TestPlansForClustersListFlags(t *testing.T) {
 	}
 }
 
-// large is a billion rows of 100 numbers, whose memory is that of the training o.
+// large returns the plan of a billion rows of 100 numbers, with the memory of the training run o.
 func large(o training.Options, features int) (*Plan, solution) {
 	o = o.WithDefaults()
 	p := aPlan(1e9, 100, features, 0, 0)

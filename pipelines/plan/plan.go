@@ -166,7 +166,7 @@ func open(ctx context.Context, o training.Options, components int) (*dataset.Dat
 		return nil, err
 	}
 	if !d.Labeled && components == 0 {
-		return nil, prepare.Unlabeled(d)
+		return nil, prepare.UnlabeledError(d)
 	}
 	if err := o.CheckTargets(d); err != nil {
 		return nil, err
@@ -226,8 +226,7 @@ func (p *Plan) lines() int64 {
 	return int64(p.Readers) * p.runs()
 }
 
-// objects returns the number of objects that a job writes into the work directory: its own, and those of passes
-// and fits.
+// objects returns the number of objects that a job, its passes and its fits write into the work directory.
 func (p *Plan) objects() int64 {
 	const job, pass, fit, round = 6, 3, 2, 2
 	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) +

@@ -226,7 +226,7 @@ func (g *preview) target(o training.Options, d *dataset.Dataset, seen schema.Lab
 	}
 	t, err := prepare.DecideTask(o.Task, d, &seen)
 	if err == nil && g.whole {
-		err = prepare.NotIdentifiers(o.Task, d, t, &seen)
+		err = prepare.CheckIDs(o.Task, d, t, &seen)
 	}
 	switch {
 	case err != nil && g.whole:

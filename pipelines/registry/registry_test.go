@@ -25,7 +25,7 @@ import (
 
 var ctx = context.Background()
 
-// files are those of a small model.
+// files returns the files of a small model.
 func files(t testing.TB, seed uint64) []storage.File {
 	t.Helper()
 	recipe, err := features.Seal(fourier.Gaussian{In: 2, Out: 4, Width: 1, Seed: seed})

@@ -340,8 +340,7 @@ func TestARoundThatRunsTwiceWritesTheSameBytes(t *testing.T) {
 	}
 }
 
-// Copies are counted by shard, and not before one that begins inside quotes: the error
-// is that of the cut.
+// Copies are counted by shard, up to one that begins inside quotes: the error names the cut.
 func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	ctx := context.Background()
 	const row = "1,2,\"two\nlines\"\n"

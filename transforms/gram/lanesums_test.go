@@ -106,8 +106,8 @@ func (r readerRun) equals(t *testing.T, want readerRun) {
 	}
 }
 
-// A reader that is lost after n shards, and again after one more, repeats the shard that it was
-// reading each time and no other, and its sums are those of an undisturbed reader, bit for bit.
+// A reader that is lost after n shards, and again after one more, repeats only the shard that it was
+// reading each time. Its sums equal the sums of an undisturbed reader, bit for bit.
 func TestALostReaderRepeatsOneShard(t *testing.T) {
 	const n = 3000
 	for _, apart := range []bool{false, true} {
@@ -184,7 +184,8 @@ func checkReports(t *testing.T, r readerRun, contents bool) {
 	}
 }
 
-// Files of a checkpoint that are damaged or missing are as good as none: the reader begins anew.
+// If files of a checkpoint are damaged or missing, the checkpoint is not used, and the reader
+// starts from the beginning.
 func TestADamagedCheckpointIsNotUsed(t *testing.T) {
 	const n = 3000
 	p := passOf(t, table(n, false), 1, false)

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// However many stripes read the rows, each shard has one report, and what is reported besides rows
-// is that of one stripe.
+// However many stripes read the rows, each shard has one report, with the same contents as for one
+// stripe.
 func TestStripesReportEachShardOnce(t *testing.T) {
 	lines := table(2000, false)
 	lines[7] = "1e9,1e9,nonsense,1" // set aside

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// A reader that carries rows and is lost has the same rows in the end as an undisturbed one, which are those of the
-// sums, and keeps two checkpoints.
+// A reader that stores rows and is lost ends with the same rows as an undisturbed reader, and keeps two checkpoints.
+// The rows give the same sums as a reader that stores sums.
 func TestALostReaderLosesNoRows(t *testing.T) {
 	const n = 1500
 	p := passOf(t, table(n, false), 1, false)

@@ -65,8 +65,8 @@ func (f *foldFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]stored
 }
 
 // Wherever a runner splits a reader while it is read, every shard is in one of the pieces, and their
-// sums add up to those of the reader. A run that continues cuts the reader at the same place, so that it
-// finds the checkpoints of both pieces, however it is split itself.
+// sums add up to the sums of the reader. A run that continues cuts the reader at the same place, so that
+// it finds the checkpoints of both pieces, however it is split itself.
 func TestPiecesOfAReaderAddUp(t *testing.T) {
 	ctx := context.Background()
 	lines := table(2000, false)
@@ -83,7 +83,7 @@ func TestPiecesOfAReaderAddUp(t *testing.T) {
 		t.Fatalf("%v of %d shards: %v", all, n, err)
 	}
 	whole, _ := f.piece(t, f.CreateTracker(all).Rt)
-	// check merges the parts of pieces and compares them with those of the reader.
+	// check merges the parts of pieces and compares them with the parts of the reader.
 	check := func(t *testing.T, uri string, pieces ...map[int]stored) {
 		t.Helper()
 		merge := &mergeFn{Dir: filepath.Dir(uri)}
@@ -182,7 +182,7 @@ func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
 	}
 	four := run(4)
 	if len(two) == 0 || len(four) == 0 || len(four) >= len(two) {
-		t.Fatalf("%d parts in the first of 2 stripes, %d in that of 4", len(two), len(four))
+		t.Fatalf("%d parts in the first of 2 stripes, %d in the first of 4", len(two), len(four))
 	}
 	for key, part := range four {
 		for i := range len(part.At) - 1 {

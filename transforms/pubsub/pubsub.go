@@ -53,7 +53,7 @@ type readFn struct {
 }
 
 // digest identifies a message that has no identifier, and is the same when it is delivered again. An error
-// would have the runner repeat its bundle for ever.
+// would make the runner repeat its bundle forever.
 func digest(m *pb.PubsubMessage, published time.Time) (string, error) {
 	text, err := json.Marshal(struct {
 		Data       []byte

@@ -19,7 +19,7 @@ import (
 
 const points = 2500 // more than two blocks
 
-// numbers are those of the points.
+// numbers returns the first n points.
 func numbers(s beam.Scope, n int) beam.PCollection {
 	all := make([]int, n)
 	for i := range all {
@@ -129,7 +129,7 @@ func TestPredictionsUseTheModelOfTheirWindow(t *testing.T) {
 	}
 }
 
-// predictionOf returns the prediction of a point, unless it comes with that of another.
+// predictionOf returns the prediction of a point, and an error if it is another point's.
 func predictionOf(p point, of rows.Prediction) (rows.Prediction, error) {
 	if of.Key != p.ID && of.Key != fmt.Sprint(p.Seen) {
 		return of, fmt.Errorf("the point %s has the prediction of %s", p.ID, of.Key)

@@ -10,8 +10,8 @@
 //
 // Rows are elements of any struct type, whose fields are columns by their names or tags (see
 // records.Tag), or of the type Row, or pairs of a key and either. Fields are read like the fields of
-// a file: types of columns, categories, missing values, labels and weights are those of the model.
-// Results equal the results of the command bochner, bit for bit.
+// a file: with the model's types of columns, categories, missing values, labels and weights. Results
+// equal the results of the command bochner, bit for bit.
 //
 // Collections may be bounded or not, and in any windows: results have the window, the timestamp
 // and the pane of their row. Rows that cannot be used are elements of a second collection, with

@@ -83,7 +83,7 @@ func rejectedOf(x summed, emit func(Rejected)) {
 
 // Limits of the memory of a bundle, in bytes.
 const (
-	maxOpen    = 128 << 20 // for sums, unless those of one window are larger
+	maxOpen    = 128 << 20 // for sums, unless one window's are larger
 	maxWaiting = 64 << 20  // for rows that wait to be summed
 )
 

@@ -24,8 +24,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// The rows counted are those of the first fold by their hash, with the scores that
-// the weights give them, whatever the cut.
+// Calibrations count the rows of the first fold by their hash, with the scores that the weights
+// give them, wherever the rows are cut.
 func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
@@ -98,7 +98,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	}
 	if _, err := count(1<<20, 1, strings.Repeat("0", 64)); err == nil ||
 		!strings.Contains(err.Error(), "is damaged: its checksum does not match") {
-		t.Errorf("weights that are not those of the pass: %v", err)
+		t.Errorf("weights other than the pass's: %v", err)
 	}
 }
 

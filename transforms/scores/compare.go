@@ -248,7 +248,7 @@ type challengerRows interface {
 type sameRows struct {
 	from, to *side
 	block    rows.Block
-	classes  map[float64]float64 // class index of the challenger, by that of the champion
+	classes  map[float64]float64 // class index of the challenger, by the champion's
 }
 
 func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error) {

@@ -21,7 +21,7 @@ type HeldOut struct {
 	Fits    int             `json:"fits,omitempty"`   // fits whose weights are in the file, one after the other; 0 means 1
 	Weights string          `json:"weights"`          // URI of a file from transforms.StoreWeights
 	SHA256  string          `json:"sha256"`           // digest of this file
-	Probes  int             `json:"probes,omitempty"` // outputs of a sketch, which follow those of the fits in the file
+	Probes  int             `json:"probes,omitempty"` // outputs of a sketch, which follow the fits in the file
 	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid *profile.WeightGrid `json:"grid,omitempty"`
 }

@@ -151,7 +151,8 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	return nil
 }
 
-// recheck is how often a pipeline checks which files are done, to find again those of a lost worker.
+// recheck is how often a pipeline checks which files are done, to find the files of a lost worker
+// again.
 const recheck = 2 * time.Minute
 
 // watches holds the watches of the streams in this process, by their Spec.

@@ -22,8 +22,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// The rows scored are those of the first fold by their hash, each by all fits, whatever
-// the cut; targets are put on the scale of scores.
+// All fits score each row of the first fold by its hash, wherever the rows are cut. Targets are put
+// on the scale of scores.
 func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200

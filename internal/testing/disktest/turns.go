@@ -160,7 +160,8 @@ var (
 	randomTmp  = regexp.MustCompile(`(\.tmp-.*)-[0-9a-f]{16}`)
 )
 
-// Plain is a name without what is random in it. Names in scratch directories depend on that of the directory.
+// Plain returns a name without its random parts. Names in scratch directories depend on the name of the
+// directory.
 func Plain(name string) string {
 	switch {
 	case strings.Contains(name, "/bochner-"):

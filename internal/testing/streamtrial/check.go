@@ -74,7 +74,7 @@ func (t *Trial) check(ctx context.Context) error {
 	fmt.Fprintf(t.Log, "events     %d models after the first, %d kills of the stream with its workers, %d of the job "+
 		"server (after %d the stream was started again), 1 broken model, 1 bad file, 1 bad row\n",
 		t.Reloads, t.Kills, t.Managers, t.ended)
-	fmt.Fprintf(t.Log, "models     %d, a file of each equal to that of a batch\n", len(byModel))
+	fmt.Fprintf(t.Log, "models     %d, a file of each equal to the batch's\n", len(byModel))
 	fmt.Fprintf(t.Log, "latency    p50 %v, p99 %v, most %v\n", at(0.5), at(0.99), at(1))
 	if n := len(t.memory); n >= 4 {
 		fmt.Fprintf(t.Log, "memory     at most %d MB in the first quarter, %d MB in the last\n",
@@ -131,7 +131,7 @@ func (t *Trial) same(ctx context.Context, i int, model string) error {
 	}
 	got, err := os.ReadFile(t.path("out", name(i)+suffix))
 	if err == nil && !bytes.Equal(got, want) {
-		err = fmt.Errorf("%s: the predictions are not those of a batch with %s", name(i), model)
+		err = fmt.Errorf("%s: the predictions differ from a batch with %s", name(i), model)
 	}
 	return err
 }

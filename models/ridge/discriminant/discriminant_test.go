@@ -68,7 +68,7 @@ func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 }
 
 // A curve on the rows that gave its shape is the curve, and scores in another unit, from another
-// zero or with classes in other shares give the same odds but for the shares.
+// zero or with classes in other shares give the same odds, except for the shares.
 func TestACurveFollowsTheDiscriminant(t *testing.T) {
 	d, v := New(1.4, 0.2, -0.3, 40, 160), score.CalibrationCurve{Slope: 3, Offset: -0.4}
 	shape := shapeOf(v, d)

@@ -21,7 +21,7 @@ func TestColumnsThatNameEntitiesAreFound(t *testing.T) {
 			}
 			return x, float64(r.IntN(2))
 		}, []int{0}},
-		"the label is that of the entity": {func(e int, base []float64) (x [d]float32, y float64) {
+		"the entity has the label": {func(e int, base []float64) (x [d]float32, y float64) {
 			x[0] = float32(e)
 			for j := 1; j < d; j++ {
 				x[j] = float32(r.NormFloat64())

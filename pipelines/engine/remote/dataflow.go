@@ -51,7 +51,7 @@ func (dataflow) Validate(engine.Engine) error {
 	case !projectName.MatchString(project):
 		return exit.Usage("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and hyphens", project)
 	case region == "":
-		return exit.Usage("--runner dataflow: no region: give that of the data's bucket with --region, such as europe-west4")
+		return exit.Usage("--runner dataflow: no region: give the region of the data's bucket with --region, such as europe-west4")
 	case zone != nil:
 		return exit.Usage("--region: %q is a zone; its region is %s", region, zone[1])
 	case !regionName.MatchString(region):

@@ -69,7 +69,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Vacant(ctx, o.Out); err != nil {
+	if err := o.Job.CheckVacant(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	var manifest *models.Manifest

@@ -84,7 +84,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Types.Fit(d); err != nil {
+	if err := o.Types.Check(d); err != nil {
 		return nil, err
 	}
 	if o.WriteSchema != "" && !d.Schema.Traits().Columns {
@@ -112,7 +112,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	j.Progress.Done()
 	report.Rows, report.Names, report.SetAside, report.Profile = p.Counts, d.Schema.Columns, p.Counts.Listed,
 		p.Sum.Result()
-	if note := prepare.Doubt("", d, report.Profile.Labels); note != "" {
+	if note := prepare.TaskNote("", d, report.Profile.Labels); note != "" {
 		note = strings.ReplaceAll(note, "; --task", "; train --task") // inspect has no tasks
 		report.Notes = append([]string{note}, report.Notes...)
 	}

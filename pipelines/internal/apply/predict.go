@@ -176,7 +176,7 @@ func (o *PredictOptions) check(ctx context.Context) (err error) {
 	if o.Join != nil {
 		return nil
 	}
-	return o.Job.Vacant(ctx, o.Out)
+	return o.Job.CheckVacant(ctx, o.Out)
 }
 
 // publish creates the directory of predictions.

@@ -127,7 +127,7 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Vacant(ctx, o.Out); err != nil {
+	if err := o.Job.CheckVacant(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	result, err := o.forget(ctx)

@@ -68,7 +68,7 @@ func CompareKernel(ctx context.Context, o KernelOptions) (result *KernelResult, 
 		return nil, err
 	}
 	if o.Out != "" {
-		if err := o.Job.Vacant(ctx, o.Out); err != nil {
+		if err := o.Job.CheckVacant(ctx, o.Out); err != nil {
 			return nil, err
 		}
 	}
@@ -151,7 +151,7 @@ func compare(ctx context.Context, j *job.Job, o KernelOptions, l *prepare.Prepar
 	budgets := slices.Clone(o.Budgets)
 	slices.Sort(budgets)
 	for _, v := range variants {
-		choice, err := l.Recipe.Of(v.Options)
+		choice, err := l.Recipe.ChoiceFor(v.Options)
 		if err != nil {
 			return nil, err
 		}

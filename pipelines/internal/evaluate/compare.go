@@ -237,7 +237,7 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 		}
 	}
 	p.metrics = metrics(a, b)
-	same, err := takeSameRows(p.champion.data, p.challenger.data)
+	same, err := sameInput(p.champion.data, p.challenger.data)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +312,7 @@ func openOne(ctx context.Context, model string, data dataset.Options, j job.Opti
 		return m, err
 	}
 	scores.WithMissing(m.manifest, m.data)
-	if err := prepare.Labeled(m.data); err != nil {
+	if err := prepare.CheckLabeled(m.data); err != nil {
 		return m, err
 	}
 	dir, err := storage.Abs(model)
@@ -320,8 +320,8 @@ func openOne(ctx context.Context, model string, data dataset.Options, j job.Opti
 	return m, err
 }
 
-// takeSameRows reports whether two models read the rows of the same files in the same form.
-func takeSameRows(a, b *dataset.Dataset) (bool, error) {
+// sameInput reports whether two models read the rows of the same files in the same form.
+func sameInput(a, b *dataset.Dataset) (bool, error) {
 	if len(a.Files) != len(b.Files) {
 		return false, errChanged
 	}

@@ -200,7 +200,7 @@ func (o EvaluateOptions) fit(m *models.Manifest, d *dataset.Dataset, g Gates) (*
 	if err != nil {
 		return nil, err
 	}
-	return threshold, cmp.Or(prepare.Labeled(d), g.Fit(m))
+	return threshold, cmp.Or(prepare.CheckLabeled(d), g.Fit(m))
 }
 
 // count adds the counts of the rows, their weights and groups, and the number of them that are training rows.

@@ -70,10 +70,10 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err != nil {
 		return nil, err
 	}
-	if err := certified(o.Model, manifest); err != nil {
+	if err := checkCertified(o.Model, manifest); err != nil {
 		return nil, err
 	}
-	if err := prepare.Labeled(d); err != nil {
+	if err := prepare.CheckLabeled(d); err != nil {
 		return nil, err
 	}
 	j, err := job.NewScratch(ctx, o.Job)
@@ -100,8 +100,8 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	return result, err
 }
 
-// certified returns an error if the model has no certificate.
-func certified(dir string, m *models.Manifest) error {
+// checkCertified returns an error if the model has no certificate.
+func checkCertified(dir string, m *models.Manifest) error {
 	_, kept := m.File(training.StateFile)
 	switch c := m.Learner.Log; {
 	case m.Learner.Kind+".verify" != svm.VerifyKind:

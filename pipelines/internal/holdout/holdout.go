@@ -48,7 +48,7 @@ func Rows(ctx context.Context, training prepare.Spec, share float64) (part *data
 	if err != nil {
 		return nil, "", err
 	}
-	if err := prepare.Labeled(d); err != nil {
+	if err := prepare.CheckLabeled(d); err != nil {
 		return nil, "", err
 	}
 	part = &dataset.Part{Share: share, Seed: o.Seed ^ partSalt}

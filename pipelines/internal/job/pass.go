@@ -301,8 +301,8 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 // mostNamed is the largest number of ids that an error names.
 const mostNamed = 5
 
-// AllNamed returns an error if d selects rows by ids and some id has no used row.
-func AllNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
+// CheckNamed returns an error if d selects rows by ids and some id has no used row.
+func CheckNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
 	n, first, err := d.Only.Missing(ctx, reports, mostNamed)
 	if err != nil || n == 0 {
 		return err

@@ -63,9 +63,9 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 	return nil
 }
 
-// Vacant returns an error if the output of the job already exists.
-func (o Options) Vacant(ctx context.Context, out string) error {
-	return WorkDirOptions{Dir: o.Work, Resume: o.Resume}.Vacant(ctx, out)
+// CheckVacant returns an error if the output of the job already exists.
+func (o Options) CheckVacant(ctx context.Context, out string) error {
+	return WorkDirOptions{Dir: o.Work, Resume: o.Resume}.CheckVacant(ctx, out)
 }
 
 // Place is a directory of a job and the flag that names it.

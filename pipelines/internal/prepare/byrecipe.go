@@ -56,7 +56,7 @@ func OpenByRecipe(ctx context.Context, j job.Options, o dataset.Options, r *sums
 		return nil, exit.Usage("--label: %d targets are chosen, but the recipe has %d (%s); leave the flag out",
 			max(1, len(d.Targets)), len(names), SomeOf(names))
 	}
-	return d, Labeled(d)
+	return d, CheckLabeled(d)
 }
 
 // ProfileByRecipe profiles data for training with a recipe. Everything else in the result comes from the
@@ -180,6 +180,6 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept,
 		Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
-	l.counted = true // the recipe lists the frequent rows, whose copies sums count
+	l.copiesCounted = true // the recipe lists the frequent rows, whose copies sums count
 	return nil
 }

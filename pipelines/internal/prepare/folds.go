@@ -168,8 +168,8 @@ func (l *Prepared) HeldOutText() string {
 	return fmt.Sprintf("the latest rows, by %s, from %s on; earlier parts are judged by rows before them", columns, from)
 }
 
-// InTime returns a note if rows have times but held-out rows are not chosen by them, and "" otherwise.
-func (o Spec) InTime(d *dataset.Dataset) string {
+// TimeOrderNote returns a note if rows have times but held-out rows are not chosen by them, and "" otherwise.
+func (o Spec) TimeOrderNote(d *dataset.Dataset) string {
 	column, and := o.Data.Time, ""
 	if t := d.Schema.Table; t != nil && column == "" {
 		if i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Type == schema.Time }); i >= 0 {
@@ -184,7 +184,7 @@ func (o Spec) InTime(d *dataset.Dataset) string {
 }
 
 // clusterOf returns how many rows count as one independent row, under a rule.
-func clusterOf(r *profile.FoldRule, p *Profiled) float64 {
+func clusterOf(r *profile.FoldRule, p *Profiling) float64 {
 	if r == nil || r.By != profile.ByGroup {
 		return 1
 	}
@@ -199,8 +199,8 @@ func clusterOf(r *profile.FoldRule, p *Profiled) float64 {
 // too.
 func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
 	few := l.Distinct.Few(l.Counts.Used)
-	if l.counted || len(few) == 0 || l.Rule != nil {
-		l.counted = true
+	if l.copiesCounted || len(few) == 0 || l.Rule != nil {
+		l.copiesCounted = true
 		return nil
 	}
 	j.Progress.Phase("counting repeated rows", l.Counts.Used)
@@ -227,26 +227,26 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 		l.Copies.Alias(profile.FoldPlace{File: r.Shard.File, Start: r.Shard.Start},
 			profile.FoldPlace{File: r.Shard.File, Start: r.Begin})
 	}
-	l.counted = true
+	l.copiesCounted = true
 	return nil
 }
 
-// manyRepeat is the share of repeated rows from which on a note mentions them.
+// manyRepeat is the least share of repeated rows that a note mentions.
 const manyRepeat = 0.01
 
-// repeated returns a note if so many rows repeat others that held-out figures depend on it, and "" otherwise.
-func (l *Prepared) repeated() string {
+// repeatNote returns a note if so many rows repeat others that held-out figures depend on it, and "" otherwise.
+func (l *Prepared) repeatNote() string {
 	n := l.Counts.Used
 	if few := l.Distinct.Few(n); len(few) > 0 && l.Rule == nil {
 		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those "+
 			"of rows of which training has seen copies",
 			report.Counted(len(few), "different row"), report.Groups(n))
 	}
-	if l.repeats < manyRepeat {
+	if l.repeatShare < manyRepeat {
 		return ""
 	}
 	note := fmt.Sprintf("about %s of %s rows have the numbers of an earlier row",
-		report.Groups(int64(math.Round(l.repeats*float64(n)))), report.Groups(n))
+		report.Groups(int64(math.Round(l.repeatShare*float64(n)))), report.Groups(n))
 	if l.Rule != nil {
 		return note
 	}
@@ -262,7 +262,7 @@ func (l *Prepared) Dependent() bool {
 	case l.Copies != nil:
 		return false
 	}
-	return l.repeats >= manyRepeat
+	return l.repeatShare >= manyRepeat
 }
 
 // repeatShare returns the share of rows that repeat an earlier row, among rows that are equal to one in the
@@ -279,13 +279,13 @@ func repeatShare(sum *profile.Sum) float64 {
 	return 1 - float64(len(copies))/float64(all)
 }
 
-// assigned returns the copies for a pass that assigns rows to that many parts, or that recodes rows. It panics
+// copiesFor returns the copies for a pass that assigns rows to that many parts, or that recodes rows. It panics
 // unless they have been counted, because all passes must assign rows in the same way.
-func (l *Prepared) assigned(parts int) *profile.Copies {
+func (l *Prepared) copiesFor(parts int) *profile.Copies {
 	if parts < 2 && !l.Recipe.Recodes {
 		return nil
 	}
-	if !l.counted {
+	if !l.copiesCounted {
 		panic("pipelines: folds before the copies of rows are counted")
 	}
 	return l.Copies

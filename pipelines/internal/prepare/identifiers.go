@@ -13,9 +13,9 @@ import (
 // fewRows is the largest number of rows whose labels may all differ without an error or a note.
 const fewRows = 10
 
-// NotIdentifiers refuses labels that are all different, as in a column of identifiers, as classes: held-out
+// CheckIDs refuses labels that are all different, as in a column of identifiers, as classes: held-out
 // rows of such a class have none in training. It allows them if the user asked for classes.
-func NotIdentifiers(task string, d *dataset.Dataset, t transforms.Labeling, l *schema.LabelSummary) error {
+func CheckIDs(task string, d *dataset.Dataset, t transforms.Labeling, l *schema.LabelSummary) error {
 	if t.Classes == nil || task == string(models.Classification) || l.Rows <= fewRows ||
 		int64(len(t.Classes.Classes)) < l.Rows {
 		return nil
@@ -42,8 +42,8 @@ func otherLabel(d *dataset.Dataset) string {
 	return "if they are identifiers, give the labels instead"
 }
 
-// identifiers returns a note if labels look like identifiers, and "" otherwise.
-func identifiers(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
+// identifierNote returns a note if labels look like identifiers, and "" otherwise.
+func identifierNote(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	if l == nil || l.Rows <= fewRows {
 		return ""
 	}

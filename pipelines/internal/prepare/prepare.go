@@ -186,10 +186,10 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 
 // foldState has results that depend on the folds.
 type foldState struct {
-	labels  *preprocess.Targets
-	counts  *preprocess.Targets
-	counted bool    // CountCopies has run
-	repeats float64 // see repeatShare
+	labelSums     *preprocess.Targets
+	valueCounts   *preprocess.Targets
+	copiesCounted bool    // CountCopies has run
+	repeatShare   float64 // see repeatShare
 }
 
 // wideRow is the length of rows from which on a profile takes tens of megabytes.
@@ -199,7 +199,7 @@ const wideRow = 1 << 17
 func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	if err := o.Types.Fit(d); err != nil {
+	if err := o.Types.Check(d); err != nil {
 		return nil, err
 	}
 	p, notes, err := o.profile(ctx, j, d)
@@ -225,7 +225,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if note := l.Counts.LabelNote(); note != "" {
 		l.Doubts = append(l.Doubts, note)
 	}
-	l.Statistics, l.repeats = statisticsOf(d, &p.Sum), repeatShare(&p.Sum)
+	l.Statistics, l.repeatShare = statisticsOf(d, &p.Sum), repeatShare(&p.Sum)
 	if l.Rule, err = o.rule(d, &p.Keys, l.Counts.Used); err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 			t, err = Targets(o.Task, d, l.Profile.Targets)
 		}
 		if err == nil {
-			err = NotIdentifiers(o.Task, d, t, l.Profile.Labels)
+			err = CheckIDs(o.Task, d, t, l.Profile.Labels)
 		}
 		if err != nil && l.Counts.SetAside > 0 {
 			err = fmt.Errorf("%w; rows: %s", err, l.Counts) // those set aside may have other labels
@@ -247,10 +247,10 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		if err != nil {
 			return nil, err
 		}
-		t.Grid = o.roomy(t.Grid)
+		t.Grid = o.widened(t.Grid)
 		l.Target = &t
 	}
-	if note := o.InTime(d); note != "" && l.Rule == nil {
+	if note := o.TimeOrderNote(d); note != "" && l.Rule == nil {
 		l.Doubts = append(l.Doubts, note)
 	}
 	if dir := o.LearnedDir(); dir != "" {
@@ -264,7 +264,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 // profile profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
 // returns notes on these types.
 func (o Spec) profile(ctx context.Context, j *job.Job,
-	d *dataset.Dataset) (p *Profiled, notes []schema.Note, err error) {
+	d *dataset.Dataset) (p *Profiling, notes []schema.Note, err error) {
 	var plain error // error of reading the rows as plain numbers
 	if !o.Types.Given() && o.Data.Time == "" {
 		var numbers bool
@@ -302,13 +302,13 @@ func Explained(err error, notes []schema.Note) error {
 }
 
 // profileRows runs a profile pass.
-func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, numbers bool, err error) {
+func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiling, numbers bool, err error) {
 	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
 		&transforms.Labeling{Open: o.Task != string(models.Regression)})
 }
 
-// Profiled has the results of the profile pass.
-type Profiled struct {
+// Profiling has the results of the profile pass.
+type Profiling struct {
 	Sum      profile.Sum
 	Distinct profile.DistinctRows // rows
 	Keys     profile.FoldKeys     // of rows
@@ -319,7 +319,7 @@ type Profiled struct {
 }
 
 // Digest returns the digest of the profile in hexadecimal digits: the fingerprint of the data.
-func (p *Profiled) Digest() string {
+func (p *Profiling) Digest() string {
 	sum := sha256.Sum256(p.Encoded)
 	return hex.EncodeToString(sum[:])
 }
@@ -327,7 +327,7 @@ func (p *Profiled) Digest() string {
 // ProfileRows runs the profile pass. target says which labels are accepted. numbers is false if the rows were
 // read as plain numbers and some field is not a number.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
-	target *transforms.Labeling) (p *Profiled, numbers bool, err error) {
+	target *transforms.Labeling) (p *Profiling, numbers bool, err error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
 	if d.Labeled {
 		pass.Target = target
@@ -338,11 +338,11 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 		return nil, true, err
 	}
 	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
-	p = &Profiled{Sum: found.Profile, Distinct: found.Distinct, Keys: found.Keys, Levels: found.Levels}
+	p = &Profiling{Sum: found.Profile, Distinct: found.Distinct, Keys: found.Keys, Levels: found.Levels}
 	p.Encoded = wire.Marshal(&p.Sum)
 	p.Counts, err = job.Count(d, reports, maxBad)
 	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // an error about the rows is more important
-		if unnamed := job.AllNamed(ctx, d, reports); unnamed != nil {
+		if unnamed := job.CheckNamed(ctx, d, reports); unnamed != nil {
 			return nil, numbers, unnamed
 		}
 	}

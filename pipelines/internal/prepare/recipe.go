@@ -46,16 +46,16 @@ func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 	return features.Chain{Steps: append(r.Scaling.Steps[:len(r.Scaling.Steps):len(r.Scaling.Steps)], last)}
 }
 
-// ChooseRecipe makes the recipe from a kernel, a chain of scalings and the encodings of columns, by the
+// recipeOf makes the recipe from a kernel, a chain of scalings and the encodings of columns, by the
 // statistics of the profile.
-func ChooseRecipe(k kernel.Options, chain []string, encode Encoding, seed uint64, schema dataset.Schema,
+func recipeOf(k kernel.Options, chain []string, encode Encoding, seed uint64, schema dataset.Schema,
 	p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
 	if r.Scaling, err = chooseScale(chain, encode, seed, schema, p, sum); err != nil {
 		return r, err
 	}
 	r.Recodes = preprocess.TargetEncoderOf(features.Chain{Steps: r.Scaling.Steps}) != nil
 	r.data = r.Scaling.data(p.Rows, seed)
-	if r.Choice, err = r.Of(k); err != nil {
+	if r.Choice, err = r.ChoiceFor(k); err != nil {
 		return r, err
 	}
 	r.kernel = k
@@ -64,7 +64,7 @@ func ChooseRecipe(k kernel.Options, chain []string, encode Encoding, seed uint64
 }
 
 // Of returns the choice for another kernel on the same data.
-func (r Recipe) Of(k kernel.Options) (*kernel.Choice, error) {
+func (r Recipe) ChoiceFor(k kernel.Options) (*kernel.Choice, error) {
 	c, err := k.Choose(r.data)
 	if err != nil {
 		return nil, refusal(err)
@@ -79,7 +79,7 @@ func (r Recipe) Resized(features int) (Recipe, error) {
 		return r, refusal(err)
 	}
 	r.kernel = k
-	if r.Choice, err = r.Of(k); err != nil {
+	if r.Choice, err = r.ChoiceFor(k); err != nil {
 		return r, err
 	}
 	r.Reach = r.Choice.Reach
@@ -203,12 +203,12 @@ func (l *Prepared) chooseRecipe(o Spec) (err error) {
 		}
 		return nil
 	}
-	return l.choose(o)
+	return l.setRecipe(o)
 }
 
-func (l *Prepared) choose(o Spec) (err error) {
-	encoding := Encoding{ColumnOptions: o.Encode, Labels: l.labels, Counts: l.counts}
-	l.Recipe, err = ChooseRecipe(o.Kernel, o.Scale, encoding, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
+func (l *Prepared) setRecipe(o Spec) (err error) {
+	encoding := Encoding{ColumnOptions: o.Encode, Labels: l.labelSums, Counts: l.valueCounts}
+	l.Recipe, err = recipeOf(o.Kernel, o.Scale, encoding, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
 	return err
 }
 
@@ -217,25 +217,25 @@ func (l *Prepared) choose(o Spec) (err error) {
 // folds, because counts of new rows are not known either. With held 0, the counts of the profile over all rows
 // are used.
 func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
-	s.counts = nil
+	s.valueCounts = nil
 	if held > 0 {
-		if s.counts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
+		if s.valueCounts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
 			return err
 		}
 	}
-	return s.choose(s.Spec)
+	return s.setRecipe(s.Spec)
 }
 
 // CountsTrainingRows reports whether categories are encoded by counts of only the rows that are not held out.
 func (s *Session) CountsTrainingRows() bool {
-	return s.counts != nil && len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) > 0
+	return s.valueCounts != nil && len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) > 0
 }
 
 // EncodeLabels makes the recipe if categories are encoded by labels or counts, with one pass over the data for
 // each. It leaves out the rows of the first of held folds; with held 0 it uses all rows.
 func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 	if s.Recipe.Sealed.Kind == "" {
-		if s.labels, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
+		if s.labelSums, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
 			return err
 		}
 	} else if held == 0 || len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) == 0 {

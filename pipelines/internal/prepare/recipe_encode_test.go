@@ -41,8 +41,8 @@ var table = &schema.Table{Columns: []schema.Column{
 	{Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "d", Type: schema.Boolean},
 }}
 
-// The statistics that a chain carries along are those of the encoded rows, and scalings leave the
-// numbers of categories alone.
+// A chain passes on the statistics of the encoded rows, and scalings leave the numbers of
+// categories alone.
 func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
 	s, x, p, sum := typed(700)
 	n := len(x) / s.Dim

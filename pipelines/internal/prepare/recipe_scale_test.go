@@ -35,7 +35,7 @@ func profileOf(n int) (x []float32, d int, p *profile.Profile) {
 	return b.X, dim, &r
 }
 
-// The statistics that a chain carries along are those of the rows it makes.
+// A chain passes on the statistics of the rows that it makes.
 func TestStatisticsComeThroughChains(t *testing.T) {
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "standard,3", "minmax,standard",
 		"standard,minmax", "255,minmax,4"} {

@@ -77,7 +77,7 @@ func (r Recipe) Searched(steps []features.Recipe, k kernel.Options, seed uint64,
 	}
 	r.Scaling, r.data = &sc, &kernel.Data{In: sc.Dim, Rows: r.data.Rows, Seed: seed}
 	var err error
-	if r.Choice, err = r.Of(k); err != nil {
+	if r.Choice, err = r.ChoiceFor(k); err != nil {
 		return r, err
 	}
 	r.kernel = k

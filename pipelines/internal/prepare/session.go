@@ -34,13 +34,13 @@ func (s *Session) AddNote(format string, args ...any) {
 
 // CountCopies calls Prepared.CountCopies before the first pass with folds, and adds a note if many rows repeat.
 func (s *Session) CountCopies(ctx context.Context) error {
-	if s.counted {
+	if s.copiesCounted {
 		return nil
 	}
 	if err := s.Prepared.CountCopies(ctx, s.Job, s.Spec.Seed, s.Spec.MaxBadFraction, s.Iterative); err != nil {
 		return err
 	}
-	s.AddNote("%s", s.repeated())
+	s.AddNote("%s", s.repeatNote())
 	return nil
 }
 
@@ -104,7 +104,7 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{
 		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target,
-		Rule: s.Rule, Copies: s.assigned(folds),
+		Rule: s.Rule, Copies: s.copiesFor(folds),
 		EqualWeights: s.EqualWeights(),
 	}
 }

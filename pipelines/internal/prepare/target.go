@@ -52,7 +52,7 @@ func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transf
 			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and "+
 				"can be set aside, with --task classification every label is a class", l.Text)
 		case lookLikeNumbers(l):
-			return fail("%s; with --task classification every label is a class", seemNumbers(d, l))
+			return fail("%s; with --task classification every label is a class", numberNote(d, l))
 		case AreClasses(l):
 			task = string(models.Classification)
 		default:
@@ -126,8 +126,8 @@ func lookLikeNumbers(l *schema.LabelSummary) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return !number(text) })
 }
 
-// seemNumbers returns a note with advice for labels for which lookLikeNumbers is true.
-func seemNumbers(d *dataset.Dataset, l *schema.LabelSummary) string {
+// numberNote returns a note with advice for labels for which lookLikeNumbers is true.
+func numberNote(d *dataset.Dataset, l *schema.LabelSummary) string {
 	next := "--decimal and --thousands say how these are written"
 	if !d.Schema.Traits().Written {
 		next = "write them as numbers"
@@ -146,8 +146,8 @@ func otherLabelsHint(d *dataset.Dataset) string {
 // maxRoom limits Spec.Room. At this limit the training targets use about 8 bits of the grid.
 const maxRoom = 100
 
-// roomy returns grids that are extended by Room on both sides.
-func (o Spec) roomy(grids linear.Grids) linear.Grids {
+// widened returns grids that are extended by Room on both sides.
+func (o Spec) widened(grids linear.Grids) linear.Grids {
 	if o.Room == 0 {
 		return grids
 	}
@@ -159,17 +159,17 @@ func (o Spec) roomy(grids linear.Grids) linear.Grids {
 	return wide
 }
 
-// Doubt returns a note if the decision of --task auto may be wrong, with advice, and "" otherwise. Whole
+// TaskNote returns a note if the decision of --task auto may be wrong, with advice, and "" otherwise. Whole
 // numbers are ages and counts as often as names of classes. It notes labels that look like identifiers for
 // every task.
-func Doubt(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
+func TaskNote(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	if l != nil && lookLikeNumbers(l) {
-		return seemNumbers(d, l)
+		return numberNote(d, l)
 	}
-	if note := identifiers(task, d, l); note != "" {
+	if note := identifierNote(task, d, l); note != "" {
 		return note
 	}
-	if note := lookalikes(l); note != "" {
+	if note := lookalikeNote(l); note != "" {
 		return note
 	}
 	if task != "" && task != "auto" || l == nil || l.Vocabulary == nil {
@@ -196,8 +196,8 @@ func Doubt(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	return ""
 }
 
-// lookalikes returns a note on classes whose names look the same, "" if there are none.
-func lookalikes(l *schema.LabelSummary) string {
+// lookalikeNote returns a note on classes whose names look the same, "" if there are none.
+func lookalikeNote(l *schema.LabelSummary) string {
 	if l == nil || l.Vocabulary == nil || l.Numeric {
 		return ""
 	}
@@ -229,16 +229,16 @@ func hint(d *dataset.Dataset, l *schema.LabelSummary) string {
 	return "; " + otherLabel(d)
 }
 
-// Labeled returns an error if the data has no labels.
-func Labeled(d *dataset.Dataset) error {
+// CheckLabeled returns an error if the data has no labels.
+func CheckLabeled(d *dataset.Dataset) error {
 	if d.Labeled {
 		return nil
 	}
-	return Unlabeled(d)
+	return UnlabeledError(d)
 }
 
-// Unlabeled returns an error that says how to name the labels.
-func Unlabeled(d *dataset.Dataset) error {
+// UnlabeledError returns an error that says how to name the labels.
+func UnlabeledError(d *dataset.Dataset) error {
 	f := d.Files[0].Name
 	switch t := d.Schema.Traits(); {
 	case t.Unlabeled != "":

@@ -94,7 +94,7 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 			`labels such as "0,5" seem to be numbers`},
 		{"no labels", "auto", nil, ""},
 	} {
-		if got := Doubt(c.task, d, c.labels); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := TaskNote(c.task, d, c.labels); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s, %s: %q, want %q", c.name, c.task, got, c.want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestTheFlagsOfNumbersAreNamedWhereTheyCount(t *testing.T) {
 		_, err := DecideTask("", d, l)
 		jobtest.WantError(t, format, err, exit.CodeData,
 			`labels such as "0,5" seem to be numbers; `+c.want+"; with --task classification every label is a class")
-		if note, want := Doubt("classification", d, l), `labels such as "0,5" seem to be numbers; `+c.want; note != want {
+		if note, want := TaskNote("classification", d, l), `labels such as "0,5" seem to be numbers; `+c.want; note != want {
 			t.Errorf("%s: %q, want %q", format, note, want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestClassesOfOneRowAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		err = NotIdentifiers(c.task, d, target, l)
+		err = CheckIDs(c.task, d, target, l)
 		if c.refused == "" {
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)
@@ -214,7 +214,7 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 func TestDataWithoutLabelsSayHowToNameThem(t *testing.T) {
 	names := numbered(25, "col%d")
 	d := jobtest.Opened(t, strings.Join(names, ",")+"\n"+strings.Repeat("1,", 24)+"1\n", dataset.Options{})
-	jobtest.WantError(t, "table", Unlabeled(d), exit.CodeUsage, "--label", "col0, col1", "(25 in all)")
+	jobtest.WantError(t, "table", UnlabeledError(d), exit.CodeUsage, "--label", "col0, col1", "(25 in all)")
 	d.Schema.Format = "idx"
-	jobtest.WantError(t, "images", Unlabeled(d), exit.CodeUsage, "name it in label_files")
+	jobtest.WantError(t, "images", UnlabeledError(d), exit.CodeUsage, "name it in label_files")
 }

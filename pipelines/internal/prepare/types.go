@@ -185,7 +185,7 @@ func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes 
 }
 
 // Fit returns a usage error if types are given for data that has no columns.
-func (o Types) Fit(d *dataset.Dataset) error {
+func (o Types) Check(d *dataset.Dataset) error {
 	if o.Given() && !d.Schema.Traits().Columns {
 		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, "+
 			"--missing, --decimal, --thousands, --fill and --max_levels", d.Files[0].Name, d.Schema.Format)

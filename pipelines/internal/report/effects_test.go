@@ -75,8 +75,8 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 	}
 }
 
-// Of few rows all pairs are drawn: the mean is that of the definition over them. Neighbours of one name, as the numbers of
-// a time, are one column, which changes as a whole.
+// For few rows all pairs are drawn, and the mean over them is exact. Neighbours with one name, such as the numbers of a
+// time, are one column, which changes as a whole.
 func TestEffectsOfAllPairs(t *testing.T) {
 	const n = 9
 	x := normal(n)

@@ -131,7 +131,7 @@ type RecipeJob struct {
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
 // closes the job.
 func (a ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
-	if err := a.Job.Vacant(ctx, out); err != nil {
+	if err := a.Job.CheckVacant(ctx, out); err != nil {
 		return nil, err
 	}
 	d, err := prepare.OpenByRecipe(ctx, a.Job, a.Data, a.Recipe)
@@ -213,7 +213,7 @@ type Added struct {
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
 func (a ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
-	if err := a.Job.Vacant(ctx, out); err != nil {
+	if err := a.Job.CheckVacant(ctx, out); err != nil {
 		return nil, err
 	}
 	t, err := a.begin(ctx, out)
@@ -237,8 +237,8 @@ func (a ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 	return t, nil
 }
 
-// foldOf returns the specification of the sums of the recipe, without values of λ.
-func (t *RecipeJob) foldOf() gram.Spec {
+// specOf returns the specification of the sums of the recipe, without values of λ.
+func (t *RecipeJob) specOf() gram.Spec {
 	s := gram.SpecOf(t.by.Recipe, len(t.classes()))
 	for _, members := range t.levels {
 		s.Levels = append(s.Levels, sums.NamesOf(members))
@@ -258,7 +258,7 @@ type Summed struct {
 
 // SumRows sums the rows in one pass.
 func (t *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
-	pass := &gram.Pass{Pass: t.Pass(1), Spec: t.foldOf()}
+	pass := &gram.Pass{Pass: t.Pass(1), Spec: t.specOf()}
 	pass.Spec.Contents, pass.Spec.Positions = t.by.listsContents(t.Counts.Used), t.by.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
@@ -332,12 +332,12 @@ func (t *RecipeJob) NewSummed(digest string) *Summed {
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
 func (t *RecipeJob) passOf(digest string) *gram.Pass {
-	fold := t.foldOf()
-	fold.NoPassFollows = true
+	how := t.specOf()
+	how.NoPassFollows = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	return &gram.Pass{Pass: transforms.Pass{Seed: t.by.Recipe.Seed, Target: t.Target, Rule: t.by.Recipe.Rule.Split,
 		Data: dataset.Dataset{Schema: dataset.Schema{Format: t.by.Recipe.Schema.Format, Columns: []string{digest}}}},
-		Spec: fold}
+		Spec: how}
 }
 
 // SolveSums fits a model to the sums with that digest.
@@ -355,11 +355,11 @@ func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	weight, grid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := t.passOf(digest)
 	pass.Spec.FitWithoutFirst = t.by.Calibrate == score.Platt
-	if fold := &pass.Spec; fold.Components == 0 {
-		fold.Lambda, _ = t.opts.Lambda.Values(weight)
-		fold.StartLambda = t.startLambda(nil)
+	if how := &pass.Spec; how.Components == 0 {
+		how.Lambda, _ = t.opts.Lambda.Values(weight)
+		how.StartLambda = t.startLambda(nil)
 		if t.opts.Lambda.Auto() {
-			fold.Smaller = ridge.SmallerOn(fold.Steps, false)
+			how.Smaller = ridge.SmallerOn(how.Steps, false)
 		}
 	}
 	st := t.stateOf(pass)

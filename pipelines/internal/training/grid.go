@@ -26,9 +26,9 @@ const (
 	maxResumRows     = 1 << 22
 )
 
-// maxQuickProducts is the number of products up to which rows are summed again if a λ below the floor may be
+// maxCheapProducts is the number of products up to which rows are summed again if a λ below the floor may be
 // better. With more products they are summed again only if rounding contributes to the error.
-var maxQuickProducts float64 = 1 << 40
+var maxCheapProducts float64 = 1 << 40
 
 // products returns rows × D².
 func products(rows int64, dim int) float64 {
@@ -46,7 +46,7 @@ func (s *summing) fineSteps() int {
 // for bits.
 func (s *summing) steps(bits features.Bits, dim int) int {
 	ranges := s.Recipe.Choice != nil && s.Recipe.Choice.Wide // each feature has its own range on the grid
-	return bits.Steps(products(s.rows, dim), s.products, ranges, s.fineSteps())
+	return bits.Steps(products(s.rows, dim), s.fineUpTo, ranges, s.fineSteps())
 }
 
 // firstSteps returns the number of steps of the first grid, and whether rows may be summed again on a finer one.
@@ -68,8 +68,8 @@ func (s *summing) firstSteps() (steps int, mayRefine bool, err error) {
 	return steps, true, nil
 }
 
-// quick reports whether rows are summed again only because a smaller λ may be better.
-func (s *summing) quick() bool { return products(s.rows, s.Recipe.Dim) <= maxQuickProducts }
+// cheapToResum reports whether a second sum takes so little time that the chance of a better λ justifies it.
+func (s *summing) cheapToResum() bool { return products(s.rows, s.Recipe.Dim) <= maxCheapProducts }
 
 // tooCoarse reports whether a fit on 8 bits shows that rows should be summed again on 16 bits.
 func (s *summing) tooCoarse(f *sumsFit) bool {
@@ -77,7 +77,7 @@ func (s *summing) tooCoarse(f *sumsFit) bool {
 	switch {
 	case s.Copies != nil && l.Lambda <= floor: // copies have equal rounding errors, which the table does not include
 		return true
-	case s.quick():
+	case s.cheapToResum():
 		return ridge.TooCoarse(l.Table, l.Lambda, floor)
 	}
 	return l.Lambda <= floor && slices.ContainsFunc(l.Table, func(r ridge.Row) bool {

@@ -16,16 +16,15 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 )
 
-// setProducts sets smallProducts and maxQuickProducts until the end of the test.
-func setProducts(t *testing.T, small, quick float64) {
+// setProducts sets smallProducts and maxCheapProducts until the end of the test.
+func setProducts(t *testing.T, small, cheap float64) {
 	t.Helper()
-	wasSmall, wasQuick := smallProducts, maxQuickProducts
-	t.Cleanup(func() { smallProducts, maxQuickProducts = wasSmall, wasQuick })
-	smallProducts, maxQuickProducts = small, quick
+	wasSmall, wasCheap := smallProducts, maxCheapProducts
+	t.Cleanup(func() { smallProducts, maxCheapProducts = wasSmall, wasCheap })
+	smallProducts, maxCheapProducts = small, cheap
 }
 
-// The grid is chosen by the size of the job and by the λ that it comes to; asked for, it is
-// what was asked for. It stands in the manifest.
+// The grid follows from the size of the job and from λ, unless the user sets it. The manifest names it.
 func TestTheGridIsChosenAndNamed(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 300, 1)
 	for _, c := range []struct {
@@ -43,7 +42,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		{"16", 1e-3, 0, ridge.FineSteps, ""},
 		{"16", 1e-14, 0, ridge.FineSteps, "no finer grid is available"},
 	} {
-		setProducts(t, c.small, maxQuickProducts)
+		setProducts(t, c.small, maxCheapProducts)
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}},
@@ -73,11 +72,11 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 	}
 }
 
-// Where a path leads to a λ that 8 bits are too coarse for, the model is that of 16 bits, although nothing was fitted on 8. A λ
-// near their rounding is fitted on 8 where smaller ones are worse.
+// Where a path leads to a λ for which 8 bits are too coarse, the model has 16 bits, and nothing is fitted on 8. A λ
+// near the rounding of 8 bits is fitted on 8 if smaller ones are worse.
 func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 	campaign.Long(t)
-	setProducts(t, 0, maxQuickProducts)
+	setProducts(t, 0, maxCheapProducts)
 	data := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "friedman", 1100, 1), ""))
 	for _, c := range []struct {
 		path  []float64

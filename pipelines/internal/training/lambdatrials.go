@@ -13,21 +13,17 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// leastForLogLoss is the number of rows from which on the log losses of one fold choose λ well.
+// leastForLogLoss is the least number of rows of which the log losses of one fold choose λ well.
 const leastForLogLoss = 1500
 
-// judgeByLogLoss makes the log loss choose λ for classes after a search, which also used it, unless the user
-// chose otherwise, and reports whether it does. On many tables, squared errors of scores against ±1 codes choose too
-// large or too small a λ, but log losses of few rows depend on chance. Squared errors still choose λ if they choose
-// the number of features, and if classes have weights, which log losses of rows ignore.
-func (t *Training) judgeByLogLoss() bool {
-	l, o := &t.opts.Lambda, t.opts.Ridge()
-	if l.Select != "" || !l.Auto() || t.Target.Classes == nil || o == nil || len(o.Weights) > 0 || t.opts.Resizes() ||
-		t.Counts.Used < leastForLogLoss {
-		return false
-	}
-	l.Select = spec.SelectLogLoss
-	return true
+// logLossChooses reports whether log losses are the default choice of λ for classes after a search, which also used
+// them. On many tables, squared errors of scores against ±1 codes choose too large or too small a λ, but log losses of
+// few rows depend on chance. Squared errors still choose λ if they choose the number of features, and if classes
+// have weights, which log losses of rows ignore.
+func (t *Training) logLossChooses() bool {
+	l, o := t.opts.Lambda, t.opts.Ridge()
+	return l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
+		!t.opts.Resizes() && t.Counts.Used >= leastForLogLoss
 }
 
 // chooseLambda sets the learner's λ by Select, but not yet the weights: see finishChoice. If no row was held out,

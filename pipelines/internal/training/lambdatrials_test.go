@@ -14,25 +14,24 @@ func TestTheLogLossChoosesLambdaForClassesOfManyRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows   int64
 		change func(*Training)
-		want   string
+		want   bool
 	}{
-		"many rows": {1500, func(*Training) {}, spec.SelectLogLoss},
-		"few rows":  {1499, func(*Training) {}, ""},
-		"a number":  {1500, func(t *Training) { t.Target.Classes = nil }, ""},
+		"many rows": {1500, func(*Training) {}, true},
+		"few rows":  {1499, func(*Training) {}, false},
+		"a number":  {1500, func(t *Training) { t.Target.Classes = nil }, false},
 		"weights of classes, which log losses do not count": {1500, func(t *Training) {
 			t.opts.Learner = &ridge.Training{Weights: []string{"balanced"}}
-		}, ""},
-		"sizes, which squared errors compare": {1500, func(t *Training) { t.opts.Size.Worth = 0.01 }, ""},
-		"lambda is set":                       {1500, func(t *Training) { t.opts.Lambda.Path = []float64{1e-3} }, ""},
-		"another choice is set":               {1500, func(t *Training) { t.opts.Lambda.Select = spec.SelectError }, spec.SelectError},
+		}, false},
+		"sizes, which squared errors compare": {1500, func(t *Training) { t.opts.Size.Worth = 0.01 }, false},
+		"lambda is set":                       {1500, func(t *Training) { t.opts.Lambda.Path = []float64{1e-3} }, false},
+		"another choice is set":               {1500, func(t *Training) { t.opts.Lambda.Select = spec.SelectError }, false},
 	} {
 		p := &prepare.Prepared{Target: &transforms.Labeling{Classes: new(schema.Vocabulary)}}
 		p.Counts.Used = c.rows
 		tr := &Training{Session: &prepare.Session{Prepared: p}}
 		c.change(tr)
-		byMSE := tr.judgeByLogLoss()
-		if got := tr.opts.Lambda.Select; got != c.want || byMSE != (got == spec.SelectLogLoss) {
-			t.Errorf("%s: by %q, led by squared errors %t; want %q", name, got, byMSE, c.want)
+		if got := tr.logLossChooses(); got != c.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

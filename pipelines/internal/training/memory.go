@@ -5,28 +5,26 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
-// Memory estimates the memory from the results of the profile pass, with the present number of features.
-// components is the number of components of an embedding, and otherwise 0.
-func (t *Training) Memory(components int) spec.Memory {
+// Memory estimates the memory from the results of the profile pass. components is the number of components of an
+// embedding, and otherwise 0.
+func (t *Training) Memory(components int) spec.Memory { return t.memoryWith(t.Recipe, components) }
+
+// memoryWith is Memory with another recipe.
+func (t *Training) memoryWith(r prepare.Recipe, components int) spec.Memory {
 	var nonzero int64
 	for _, c := range t.Profile.Columns {
 		nonzero += c.Nonzero
 	}
 	f := spec.Facts{
-		Rows: t.Counts.Used, RowFacts: spec.RowFacts{Dim: t.Profile.Dim, Scaled: t.Profile.Dim,
+		Rows: t.Counts.Used, RowFacts: spec.RowFacts{Dim: t.Profile.Dim, Scaled: t.Profile.Dim, Measured: t.measured,
 			Values: float64(nonzero) / float64(t.Counts.Used), Unnamed: !t.Data.Schema.Traits().Columns, Prepared: true,
 			Patches: prepare.PatchNumbers(t.opts.Scale, t.Data.Schema)},
-		Features: t.Recipe.Dim, Outputs: 1, Components: components, Stored: t.stored,
+		Features: r.Dim, Outputs: 1, Components: components, Stored: t.stored,
 		Reading: t.Data.Memory(), Weighted: t.Profile.Weights != nil && !t.EqualWeights(),
 	}
-	if t.Sum != nil && t.opts.Searching() && tuning.PilotRows(1, f.Dim) > 0 { // otherwise rows may be very long
-		t.measured = tuning.Measured(t.Sum, t.Data.Schema.Table)
-	}
-	f.Measured = t.measured
-	if s := t.Recipe.Scaling; s != nil { // nil if the recipe was read from a model
+	if s := r.Scaling; s != nil { // nil if the recipe was read from a model
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
 		f.Short, _ = features.ShortRow(s.Steps) // of valid steps
 	}

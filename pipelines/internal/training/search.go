@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
@@ -108,19 +109,20 @@ func (s *search) notSearched(why string) {
 // run replaces the features by the result of a search, and describes it in f.
 func (s *search) run(ctx context.Context, f *Found) (err error) {
 	if s.opts.Resizes() { // the memory of a size is planned when it is tried
-		all := s.Recipe
-		if s.Recipe, err = all.Resized(min(tuning.LeastFeatures, all.Dim)); err != nil {
+		least, err := s.Recipe.Resized(min(tuning.LeastFeatures, s.Recipe.Dim))
+		if err != nil {
 			return err
 		}
-		s.LimitMemory(s.Memory(0).Peak)
-		s.Recipe = all
+		s.LimitMemory(s.memoryWith(least, 0).Peak)
 	}
 	var why string
 	f.Searched, why, err = tuning.Search(ctx, s.Session, tuning.Kernels(s.opts.Kernels), s.opts.Parts(),
 		s.opts.LearnerName() == "ridge", s.searchedLong())
 	s.notSearched(why)
 	if r := f.Searched; r != nil {
-		f.lambdaByMSE = s.judgeByLogLoss()
+		if f.lambdaByMSE = s.logLossChooses(); f.lambdaByMSE {
+			s.opts.Lambda.Select = spec.SelectLogLoss
+		}
 		if r.Stopped {
 			s.AddNote("the search ended at two thirds of --time %s; with more time it would try more than these %d "+
 				"candidates", s.opts.Size.Time, r.Tried)

@@ -77,22 +77,16 @@ type sizes struct {
 	last  *Fit
 }
 
-// resize sets the recipe to that number of features.
-func (s *sizes) resize(features int) (err error) {
-	s.Recipe, err = s.all.Resized(features)
-	return err
-}
-
 // most returns the largest number of features for which there is memory: the given number, or a half of it, a
 // quarter, ….
 func (s *sizes) most() (int, error) {
 	features := s.opts.Kernel.Size(1).Features
 	for {
-		if err := s.resize(features); err != nil {
+		r, err := s.all.Resized(features)
+		if err != nil {
 			return 0, err
 		}
-		m := s.Memory(0)
-		_, err := m.CheckMachine(s.opts)
+		_, err = s.memoryWith(r, 0).CheckMachine(s.opts)
 		if err == nil || !s.Engine.InProcess() {
 			return features, nil
 		}
@@ -111,12 +105,12 @@ func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 	d := float64(t.Features)
 	lambda, folds := s.opts.Values(s.rows)
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.regression()}
-	cost := tuning.Cost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.first)}
+	cost := tuning.Cost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.onlyFirst)}
 	switch {
 	case s.steps(s.given, t.Features) != features.ByteSteps:
 		cost.Sum *= 4
 	case s.given != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && s.rows <= maxResumRows &&
-		products(s.rows, t.Features) <= maxQuickProducts:
+		products(s.rows, t.Features) <= maxCheapProducts:
 		// A grid of 16 bits tries smaller values, too.
 		cost = tuning.Cost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
 	}
@@ -136,7 +130,7 @@ func likelyFloor(t tuning.SizeTrial) float64 {
 // train fits a model with that many features. With once, it sums rows only once, on 8 bits.
 func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.SizeTrial, err error) {
 	begun, before := time.Now(), s.Worker.Seconds()
-	if err := s.resize(dim); err != nil {
+	if s.Recipe, err = s.all.Resized(dim); err != nil {
 		return trial, err
 	}
 	s.bits = s.given

@@ -33,25 +33,25 @@ type sumsFit struct {
 	heldOut weightsFile    // to score held-out rows, if they calibrate or choose a threshold
 }
 
-// sum sums the rows of each fold and solves. It sets those fields of fold that folding determines. The learner of
+// sum sums the rows of each fold and solves. It completes how by the folding. The learner of
 // the fit is empty.
-func (s *summing) sum(ctx context.Context, target *transforms.Labeling, fold gram.Spec,
+func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
-	fold.FoldPlan, fold.Lambda, fold.Components = folding.FoldPlan, folding.Lambda, folding.Components
-	parts := fold.AllFolds()
+	how.FoldPlan, how.Lambda, how.Components = folding.FoldPlan, folding.Lambda, folding.Components
+	parts := how.AllFolds()
 	if parts > 1 {
 		if err := s.CountCopies(ctx); err != nil {
 			return nil, err
 		}
 	}
-	fold.Weights = s.grid
-	pass := &gram.Pass{Pass: s.Pass(parts), Spec: fold}
+	how.Weights = s.grid
+	pass := &gram.Pass{Pass: s.Pass(parts), Spec: how}
 	pass.Target = target
 	shape := pass.Shape(s.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	if err := s.tooMany(s.grid, shape, fold.Steps); err != nil {
+	if err := s.tooMany(s.grid, shape, how.Steps); err != nil {
 		return nil, err
 	}
 	pass.Spec.Rows = folding.Carries(shape, s.Counts.Used)
@@ -59,14 +59,14 @@ func (s *summing) sum(ctx context.Context, target *transforms.Labeling, fold gra
 	solve := folding.Solve(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
 	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
-		about.GridText(fold.Steps), s.sumsText(pass, shape), report.Bytes(solve))
+		about.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
 	f := &sumsFit{pass: pass, state: s.stateOf(pass), judging: judging{Training: s.Training,
 		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.Parts()}}
-	counts, _, err := s.countSummed(ctx, pass, f.state, s.runFold(ctx, pass, f.state))
+	counts, _, err := s.countSummed(ctx, pass, f.state, s.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
 		return nil, err
 	}
-	if f.report, err = s.loadFit(ctx, f.state, max(shape.Outputs, fold.Components), f.Fit); err != nil {
+	if f.report, err = s.loadFit(ctx, f.state, max(shape.Outputs, how.Components), f.Fit); err != nil {
 		return nil, err
 	}
 	f.floor, f.discriminants = f.report.Floor, f.report.Discriminants
@@ -180,8 +180,8 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 
 func readReport(r gram.Report) dataset.Report { return r.Report }
 
-// runFold runs the missing steps: none, the solve, or pass and solve.
-func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) error {
+// sumAndSolve runs the missing steps: none, the solve, or pass and solve.
+func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.State) error {
 	if err := job.ForgetFaults(ctx, t.Job, st.Reports, readReport); err != nil {
 		return err
 	}
@@ -214,15 +214,15 @@ func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) 
 	}
 	// In this process the solve is a separate pipeline, so that the memory of the pass is free. A cluster takes
 	// minutes to start another pipeline.
-	apart := t.Engine.InProcess()
+	separate := t.Engine.InProcess()
 	err = t.Run(ctx, func(s beam.Scope) {
 		parts, reports := gram.Sums(s, sc, st)
 		index := gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
-		if !apart {
+		if !separate {
 			transforms.Write(s, st.Fit, gram.Solve(s, sc, st, index))
 		}
 	})
-	if err != nil || !apart {
+	if err != nil || !separate {
 		return err
 	}
 	return t.Run(ctx, solve)

@@ -22,23 +22,23 @@ import (
 type summing struct {
 	*Training
 	Found
-	bits     features.Bits       // grid of the features; a choice of the size changes it
-	products float64             // up to so many products of features, 16 bits are used at once
-	grid     *profile.WeightGrid // of weights of rows and classes; nil if all are 1
-	rows     int64               // in the sums, where rows with whole weights count as repeated rows
-	total    int64               // bound on the sum of weights, see ridge.Size
-	first    bool                // only the first fold is held out
-	all      bool                // all folds choose λ, although first is true
+	bits      features.Bits       // grid of the features; a choice of the size changes it
+	fineUpTo  float64             // products of features up to which 16 bits are used at once
+	grid      *profile.WeightGrid // of weights of rows and classes; nil if all are 1
+	rows      int64               // in the sums, where rows with whole weights count as repeated rows
+	total     int64               // bound on the sum of weights, see ridge.Size
+	onlyFirst bool                // only the first fold is held out
+	allChoose bool                // all folds choose λ, although onlyFirst is true
 }
 
 // summing prepares a fit by sums. classWeights is the option class_weight.
-func (t *Training) summing(bits features.Bits, classWeights []string, products float64, f Found) (*summing, error) {
+func (t *Training) summing(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*summing, error) {
 	classes, err := iterative.ClassWeights(classWeights, t.classes(), t.ByClass())
 	if err != nil {
 		return nil, spec.Usage(err)
 	}
-	s := &summing{Training: t, Found: f, bits: bits, products: products,
-		grid: profile.NewWeightGrid(t.Weights(), classes, t.ByClass()), first: t.firstJudges(f), all: t.allJudge(f)}
+	s := &summing{Training: t, Found: f, bits: bits, fineUpTo: fineUpTo,
+		grid: profile.NewWeightGrid(t.Weights(), classes, t.ByClass()), onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
 	s.rows, s.total = ridge.WeightedRows(t.Weights(), s.grid)
 	return s, nil
 }
@@ -50,7 +50,7 @@ func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.fitOn(ctx, steps, mayRefine && s.quick())
+	f, err := s.fitOn(ctx, steps, mayRefine && s.cheapToResum())
 	if err != nil {
 		return nil, err
 	}
@@ -76,28 +76,28 @@ func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
 // grid: if the first fold shows that λ is too small for this one, nothing is fitted and the report is Coarse.
 func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
 	l := s.opts.Lambda
-	folding := s.opts.Folding(s.Weights().Sum, s.first && !s.all)
-	fold := gram.Spec{Recipe: s.Recipe.Sealed, Outputs: s.Outputs(), Steps: steps}
+	folding := s.opts.Folding(s.Weights().Sum, s.onlyFirst && !s.allChoose)
+	how := gram.Spec{Recipe: s.Recipe.Sealed, Outputs: s.Outputs(), Steps: steps}
 	if l.Auto() {
-		fold.Smaller = ridge.SmallerOn(steps, mayRefine)
+		how.Smaller = ridge.SmallerOn(steps, mayRefine)
 	}
 	switch s.opts.Intervals {
 	case spec.PlainIntervals:
-		fold.Sketch = gram.OneSketch
+		how.Sketch = gram.OneSketch
 	case spec.NoIntervals:
-		fold.Sketch = gram.NoSketch
+		how.Sketch = gram.NoSketch
 	}
-	fold.StartLambda = s.startLambda(s.Searched)
-	fold.TryAll = l.Selects() && !s.lambdaByMSE
-	fold.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
-	f, err := s.sum(ctx, s.Target, fold, folding)
+	how.StartLambda = s.startLambda(s.Searched)
+	how.TryAll = l.Selects() && !s.lambdaByMSE
+	how.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
+	f, err := s.sum(ctx, s.Target, how, folding)
 	if err != nil {
 		return nil, err
 	}
 	f.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.Judges(), Table: f.report.Table,
 		RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps, ClassWeights: gridWeights(s.grid)}
 	f.classWeights = f.Learner.ClassWeights
-	if s.all {
+	if s.allChoose {
 		f.Learner.Select = models.ByAllFolds
 		about.OnFirst(f.report.Table, f.report.FoldVariance)
 	}
@@ -121,7 +121,7 @@ func ruledOut(lambda []float64, table []ridge.Row) []float64 {
 func (s *summing) rule(f *sumsFit) *sums.Rule {
 	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.grid}
 	plan := f.pass.Spec.FoldPlan
-	if s.all { // later training with this recipe holds out the first fold
+	if s.allChoose { // later training with this recipe holds out the first fold
 		plan = s.opts.Folding(s.Weights().Sum, true).FoldPlan
 	}
 	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -38,7 +39,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if o, err = o.Complete(ctx); err != nil {
 		return nil, err
 	}
-	t, err := Begin(ctx, o, o.Model, prepare.Labeled)
+	t, err := Begin(ctx, o, o.Model, prepare.CheckLabeled)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +76,13 @@ type Training struct {
 	positive string        // positive class of two; "" for other labels
 	stored   *spec.Folding // folding of stored sums, with a given recipe; nil otherwise
 	stripes  int           // number of stripes into which sums are split; set by Reserve
-	measured int           // spec.Facts.Measured; set by Memory, because Reserve drops the profile
+	measured int           // spec.Facts.Measured
 }
 
 // Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
 // data that the job cannot use. The caller closes the job.
 func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
-	if err := o.Job.Vacant(ctx, out); err != nil {
+	if err := o.Job.CheckVacant(ctx, out); err != nil {
 		return nil, err
 	}
 	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
@@ -106,6 +107,9 @@ func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset
 			return err
 		}
 		t.opts = o.Divided(t.Rule)
+		if t.opts.Searching() && tuning.PilotRows(1, t.Profile.Dim) > 0 { // otherwise rows may be very long
+			t.measured = tuning.Measured(t.Sum, t.Data.Schema.Table)
+		}
 		return t.EncodeLabels(ctx, t.opts.Parts())
 	})
 	if err != nil {
@@ -121,7 +125,7 @@ func (t *Training) resolve() (err error) {
 	t.opts = t.opts.Solved(t.Counts.Used, t.Recipe.Dim, t.Outputs(),
 		t.Target.Classes == nil).Spread(len(t.Data.Shards(job.ShardBytes)))
 	t.Iterative = t.Iterative || t.opts.Iterative() != nil
-	t.AddNote("%s", prepare.Doubt(t.opts.Task, t.Data, t.Profile.Labels))
+	t.AddNote("%s", prepare.TaskNote(t.opts.Task, t.Data, t.Profile.Labels))
 	if err := t.opts.CheckLabels(len(t.classes()), t.Recipe.Dim); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 	if g, ok := o.Kernel.(*fourier.GaussianOptions); ok && g.Width == kernel.Median && g.Gamma == 0 {
 		half := *g
 		half.Width = kernel.Width(t.Recipe.Width / 2)
-		c, err := t.Recipe.Of(&half)
+		c, err := t.Recipe.ChoiceFor(&half)
 		if err != nil {
 			return nil, err
 		}

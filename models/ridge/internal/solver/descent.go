@@ -9,7 +9,7 @@ import (
 
 // LambdaDescent searches for the best of Values. A value is given by its index in Values.
 type LambdaDescent struct {
-	Values  []float64 // first those of Smaller, ascending; then the others, in any order
+	Values  []float64 // first the Smaller ones, ascending; then the others, in any order
 	Smaller int       // number of values that are tried only while each does better than the next larger one
 	Judges  []int     // the folds that are held out
 	Rows    int64     // number of rows of the first of them
@@ -29,7 +29,7 @@ type LambdaDescent struct {
 	Errors func(value int) (folds []float64, mean float64, why string)
 }
 
-// All tries all values on all folds, but those of Smaller only as long as each does better. It returns the
+// All tries all values on all folds, but the Smaller ones only as long as each does better. It returns the
 // best.
 func (s *LambdaDescent) All() (best int, err error) {
 	values := make([]int, len(s.Values)-s.Smaller)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// errors are those of each value on each fold, from which a search takes what it tries.
+// table has the errors of each value on each fold, and which of them a search tried.
 type table struct {
 	errors [][]float64
 	tried  map[[2]int]bool
@@ -40,8 +40,8 @@ func (t *table) search(values []float64, smaller int) *LambdaDescent {
 	return s
 }
 
-// bowl has errors that rise with the distance from a value, by a factor for each step, and that are alike on all
-// folds but for a noise of differences.
+// bowl has errors that rise with the distance from a value, by a factor for each step, and that are equal on all
+// folds, except for noise.
 func bowl(values, best int, factor, noise float64) *table {
 	t := &table{}
 	for v := range values {
@@ -115,7 +115,7 @@ func TestAFoldThatDiffersDoesNotDecide(t *testing.T) {
 // The margin after some folds is three standard deviations of what the mean over all of them may differ by.
 func TestMarginMatchesDrawsWithoutReplacement(t *testing.T) {
 	b := bowl(2, 0, 1, 0)
-	b.errors[1] = []float64{1.1, 1.6, 1.2, 1.1, 1.5} // less those of 0: of deviations with a variance to compute below
+	b.errors[1] = []float64{1.1, 1.6, 1.2, 1.1, 1.5} // the differences from b.errors[0] have a variance
 	s := b.search([]float64{1, 2}, 0)
 	var differences []float64
 	for f, e := range b.errors[1] {

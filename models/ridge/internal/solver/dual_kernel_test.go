@@ -34,7 +34,7 @@ func dense(n int) ([][]float64, *kernel) {
 	return rows, k
 }
 
-// The parts of a kernel are those of the matrix, wherever its tiles are cut.
+// The parts of a kernel equal the parts of the matrix, wherever its tiles are cut.
 func TestPartsOfAKernel(t *testing.T) {
 	for _, n := range []int{1, 7, blas.TileDim, 2*blas.TileDim + 5} {
 		want, k := dense(n)

@@ -28,7 +28,7 @@ func draw(n, d, k int, seed uint64) *sample {
 	return s
 }
 
-// sums returns those of all features and of all targets.
+// sums returns the sum of each feature and of each target.
 func (s *sample) sums() (columns, targets []float64) {
 	columns, targets = make([]float64, s.d), make([]float64, s.k)
 	for i := range s.z {
@@ -84,7 +84,7 @@ func TestWeightsOfGivenRowsAreCopies(t *testing.T) {
 		got, _, ok := a.Solve(v, each, mu, fold, 1)
 		want, _, too := b.Solve(w, each, mu, fold, 2)
 		if !ok || !too || differ(got, want, 1e-9) {
-			t.Errorf("fold %d: %+v, want those of copies, %+v", fold, got, want)
+			t.Errorf("fold %d: %+v, copies give %+v", fold, got, want)
 		}
 		for i := range v {
 			if math.Abs(v[i]-w[i]) > 1e-9 {

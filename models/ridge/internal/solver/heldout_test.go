@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// The errors are those of a loop over the rows, and threads change no bit.
+// The errors match a loop over the rows, and threads change no bit.
 func TestErrorsMatchTheRows(t *testing.T) {
 	const n, k, width = 30, 2, 3
 	for _, d := range []int{1, 5, blas.TileDim + 3} {

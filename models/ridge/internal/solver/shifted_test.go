@@ -128,8 +128,9 @@ func TestSingularMatricesAreNotSolved(t *testing.T) {
 	}
 }
 
-// A descent finds the solution by a factor of its own shift in few steps, by that of a nearby one in more, for several
-// shifts at once, and equally on every CPU level and with every number of threads.
+// A descent finds the solution by the factor of its own shift in few steps, and by the factor of a nearby shift in
+// more, for several shifts at once. The solution has the same bits on every CPU level and with every number of
+// threads.
 func TestDescentFindsTheSolution(t *testing.T) {
 	const n, k = 430, 2 // more than a tile
 	mus := []float64{1e-2, 1.2e-2, 1}

@@ -27,8 +27,8 @@ func TestWorkGrows(t *testing.T) {
 	}
 }
 
-// Where a number of rows has another solver it is chosen because it costs about as much or less: no
-// estimate is a multiple of that of a row less.
+// Where the solver changes with the number of rows, the new one costs about as much or less: no
+// estimate is a multiple of the estimate for one row less.
 func TestWorkOfSolversMeets(t *testing.T) {
 	for _, dim := range []int{1024, 2048, 4096, 10_000} {
 		for _, outputs := range []int{1, 4, 26} {
