@@ -147,7 +147,7 @@ func Memory(shape Shape, rows int64, folds, threads int, onlyFirst bool) int64 {
 			subset.Dim = len(SubsetOf(shape.Dim))
 			fold = max(fold, shape.Bytes()+int64(folds)*subset.Bytes()+Memory(subset, rows, folds, threads, onlyFirst))
 		}
-		bytes += fold + 8*d*k + HeldOutBytes(shape.Dim, int(forms))*int64(max(threads, 1))
+		bytes += fold + 8*d*k + heldOutBytes(shape.Dim, int(forms))*int64(max(threads, 1))
 	}
 	return bytes
 }
@@ -167,7 +167,7 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 // rereadMemory is Memory above RereadAbove features, with several folds.
 func rereadMemory(shape Shape, rows int64, folds, threads int, onlyFirst bool) int64 {
 	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
-	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + HeldOutBytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
+	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + heldOutBytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
 	var small, search int64
 	if folds <= SubsetFolds {
 		subset := shape
