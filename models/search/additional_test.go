@@ -28,7 +28,7 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 		of   func(x []float32) float64
 		has  func(c Candidate) bool
 	}{
-		{"hats", 700, func(x []float32) float64 {
+		{"piecewise-linear columns", 700, func(x []float32) float64 {
 			return step(x[0]) + step(x[1]) + step(-x[2]) + math.Sin(4*float64(x[3])) + math.Abs(float64(x[4]))
 		}, func(c Candidate) bool { return c.Hats }},
 		{"pair", 700, func(x []float32) float64 {
@@ -100,7 +100,7 @@ func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
 	hats := preprocess.NewHats(p.X, p.N, p.D, 1000)
 	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, Hats: hats}
 	if _, err := o.Choose(&kernel.Data{In: 3}); err == nil {
-		t.Error("96 hats leave 4 features")
+		t.Error("96 piecewise-linear columns leave 4 features")
 	}
 }
 

@@ -2,10 +2,9 @@
 // metric. It works on a Pilot, a sample of the training rows with their labels. Run takes a Pilot and Options,
 // and returns a Result with the preparation steps and the kernel of the best Candidate.
 //
-// A Candidate names a View (a preparation of the columns: fixed steps, such as standardisation), a kernel, its
-// width as a multiple of the median distance, a metric, and additional features. The pilot has five parts. A
-// trial fits ridge regression to the rows outside one part and measures the loss on that part, for one or more
-// parts.
+// A Candidate names a View (steps that prepare the columns, such as standardisation), a kernel, its width as a
+// multiple of the median distance, a metric, and additional features. The pilot has five parts. A trial fits
+// ridge regression to the rows outside one part and measures the loss on that part, for one or more parts.
 //
 // The search is successive halving (Jamieson and Talwalkar 2016): one to three rungs, each with more rows and
 // fewer candidates. With few rows, kernels are tried without features, as exact kernel ridge regression on a

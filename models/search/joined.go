@@ -88,7 +88,7 @@ func (o *Joined) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	return c, nil
 }
 
-// landmarks returns the number of landmarks if Kernel has a number of features.
+// landmarks returns the number of landmarks, given the number of features of Kernel.
 func (o *Joined) landmarks(features int) int { return min(features, o.Landmarks.Out) }
 
 // join returns the recipe of a kernel with out features, joined with the additional ones.

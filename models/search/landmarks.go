@@ -74,7 +74,7 @@ func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *rung) (best
 	return best, nil
 }
 
-// mostLandmarks returns the largest number of landmarks for these numbers of features and rows, at least 1.
+// mostLandmarks returns the largest number of landmarks, given the numbers of features and rows; at least 1.
 func mostLandmarks(features, rows int) int {
 	return max(1, min(features, int(landmarkShare*float64(rows))))
 }
