@@ -63,7 +63,7 @@ func recipeOf(k kernel.Options, chain []string, encode Encoding, seed uint64, sc
 	return r.sealed()
 }
 
-// Of returns the choice for another kernel on the same data.
+// ChoiceFor returns the choice for another kernel on the same data.
 func (r Recipe) ChoiceFor(k kernel.Options) (*kernel.Choice, error) {
 	c, err := k.Choose(r.data)
 	if err != nil {

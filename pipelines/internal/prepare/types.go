@@ -184,7 +184,7 @@ func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes 
 	return notes, nil
 }
 
-// Fit returns a usage error if types are given for data that has no columns.
+// Check returns a usage error if types are given for data that has no columns.
 func (o Types) Check(d *dataset.Dataset) error {
 	if o.Given() && !d.Schema.Traits().Columns {
 		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, "+
