@@ -228,7 +228,8 @@ class Model:
             curves = how.get("curves", [{"slope": 1}] * s.shape[1])
             slope, offset = (np.array([c.get(k, 0) for c in curves]) for k in ("slope", "offset"))
             p = 1 / (1 + np.exp(-np.clip(slope * s + offset, -700, 700)))
-        p = p / how.get("weights", 1)
+        if how["kind"] in ("softmax", "logistic"):
+            p = p / how.get("weights", 1)
         total = p.sum(1, keepdims=True)
         return np.where(total > 0, p / np.where(total > 0, total, 1), 1 / p.shape[1])
 

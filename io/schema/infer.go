@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -141,8 +142,8 @@ func (in *inference) decideType(i int) error {
 		}
 	case Time:
 		if layout == "" {
-			return fmt.Errorf("schema: column %d (%.60q): texts such as %s have no known layout of times; known are %s",
-				i+1, f.Name, quote([]byte(s.odd)), strings.Join(TimeLayoutNames(), ", "))
+			return fmt.Errorf("schema: column %.60q: texts such as %s have no known layout of times; known are %s",
+				cmp.Or(f.Name, fmt.Sprint(i+1)), quote([]byte(s.odd)), strings.Join(TimeLayoutNames(), ", "))
 		}
 		f.Layout = layout
 		switch n := s.Texts - s.Times[layout]; {

@@ -119,9 +119,9 @@ func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (st
 	switch p.Kind {
 	case models.Softmax:
 		top := g.add("ReduceMax", attrs{"axes": []int64{1}}, s)
-		s = g.add("Exp", nil, g.add("Sub", nil, s, top))
+		s = g.unweighted(g.add("Exp", nil, g.add("Sub", nil, s, top)), p.Weights)
 	case models.Logistic:
-		s = g.add("Sigmoid", nil, s)
+		s = g.unweighted(g.add("Sigmoid", nil, s), p.Weights)
 	case score.Platt:
 		slope, offset := make([]float64, k), make([]float64, k)
 		for c := range p.Curves {
@@ -137,13 +137,18 @@ func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (st
 	default:
 		return "", unsupported("probabilities of the kind %s", p.Kind)
 	}
-	if p.Weights != nil {
-		s = g.add("Div", nil, s, row(g, p.Weights))
-	}
 	sum := g.sum(s)
 	none := g.add("Equal", nil, sum, constant(g, []float64{0}))
 	s = g.add("Where", nil, none, constant(g, []float64{1 / float64(k)}), g.add("Div", nil, s, sum))
 	return g.cast(s, Float), nil
+}
+
+// unweighted divides p by the weights of the classes in the loss, if there are any.
+func (g *Graph) unweighted(p string, weights []float64) string {
+	if weights == nil {
+		return p
+	}
+	return g.add("Div", nil, p, row(g, weights))
 }
 
 // decide adds the index of the class, by the threshold if there is one.

@@ -113,29 +113,35 @@ const HalfCells = 1 << 16
 // Halves counts values of two kinds, separately in two halves of the rows, so that a threshold chosen by
 // one half can be judged by the other. The counts do not depend on the order of the rows. Create it with
 // NewHalves.
-type Halves struct{ half [2]ranks }
+type Halves struct {
+	Rows int64 // number of rows, each counted once
+	half [2]ranks
+}
 
 // NewHalves returns empty halves.
-func NewHalves() *Halves { return &Halves{[2]ranks{*newRanks(HalfCells), *newRanks(HalfCells)}} }
+func NewHalves() *Halves { return &Halves{half: [2]ranks{*newRanks(HalfCells), *newRanks(HalfCells)}} }
 
-// Add counts rows with the value v in a half, 0 or 1, as ranks.Add does.
-func (h *Halves) Add(half int, v float32, kind int, rows int64) { h.half[half].Add(v, kind, rows) }
+// Add counts a row with the value v in a half, 0 or 1, that many times, as ranks.Add does.
+func (h *Halves) Add(half int, v float32, kind int, repeats int64) {
+	h.half[half].Add(v, kind, repeats)
+	h.Rows++
+}
 
-// Rows returns the number of rows of each kind.
-func (h *Halves) Rows() (n [2]int64) {
-	for i := range h.half {
-		for kind, rows := range h.half[i].rows {
-			n[kind] += rows
-		}
-	}
-	return n
+// weights returns the number of rows of each kind, each as often as it counts.
+func (h *Halves) weights() [2]int64 {
+	a, b := h.half[0].rows, h.half[1].rows
+	return [2]int64{a[0] + b[0], a[1] + b[1]}
 }
 
 // Merge adds the rows of g.
-func (h *Halves) Merge(g *Halves) { MergeAll(h.half[:], g.half[:]) }
+func (h *Halves) Merge(g *Halves) {
+	MergeAll(h.half[:], g.half[:])
+	h.Rows += g.Rows
+}
 
-// Code codes the counts of both halves.
+// Code codes the number of rows and the counts of both halves.
 func (h *Halves) Code(c *wire.Coder) {
+	c.Counts(&h.Rows)
 	h.half[0].Code(c)
 	h.half[1].Code(c)
 }
@@ -146,11 +152,10 @@ func (h *Halves) Code(c *wire.Coder) {
 // by a cell if a half has more than HalfCells different values. Choose fails unless each half has rows of
 // both kinds.
 func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expected, plain float64, err error) {
-	all := newRanks(HalfCells)
+	all, rows := newRanks(HalfCells), h.weights()
 	var above, usually [2]int64
 	for i := range h.half {
 		if n := h.half[i].rows; n[0] == 0 || n[1] == 0 {
-			rows := h.Rows()
 			return 0, 0, 0, fmt.Errorf("score: %d and %d held-out rows of the two classes are too few to choose a threshold; "+
 				"use more rows, fewer folds, or give a number", rows[0], rows[1])
 		}
@@ -164,7 +169,6 @@ func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expecte
 			usually[kind] += n
 		}
 	}
-	n := h.Rows()
 	place, _ := all.best(by)
-	return all.middle(place), by.value(above, n), by.value(usually, n), nil
+	return all.middle(place), by.value(above, rows), by.value(usually, rows), nil
 }

@@ -150,6 +150,8 @@ var exportCases = []exportCase{
 	{"board", "--task regression --search auto", "", false},
 	{"moons", "--calibrate platt", "", true},
 	{"moons", "--calibrate isotonic", "", false},
+	{"moons", "--calibrate platt --class_weight 1=4,-1=1", "", false},
+	{"moons", "--calibrate isotonic --class_weight 1=4,-1=1", "", false},
 	{"moons", "--threshold -0.3", "", false},
 	{"moons", "--threshold 0.8 --calibrate platt", "", false},
 	{"moons", "--learner sgd --loss softmax --rounds 2 --class_weight balanced", "", false},

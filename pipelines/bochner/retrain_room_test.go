@@ -49,3 +49,20 @@ func TestRetrainingLeavesRoomForLaterTargets(t *testing.T) {
 		}
 	}
 }
+
+// Class weights take 12 of the bits of sums. The days after the first still fit.
+func TestRetrainingLeavesRoomForLaterWeights(t *testing.T) {
+	dir := t.TempDir()
+	for day := 1; day <= 4; day++ {
+		place := fmt.Sprintf("data/dt=2026-11-0%d", day)
+		if err := os.MkdirAll(filepath.Join(dir, place), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		must(t, dir, "generate", "moons", "--rows", "2500", "--seed", fmt.Sprint(day), "--out", place+"/a.csv")
+	}
+	for day := 2; day <= 4; day++ {
+		must(t, dir, "retrain", "--models", "models", "--data", "data/dt=YYYY-MM-DD/*.csv", "--label", "y", "--search",
+			"none", "--features", "16", "--class_weight", "1=2,-1=1", "--paired_gate", "not worse by 50% at 90%", "--day",
+			fmt.Sprintf("2026-11-0%d", day))
+	}
+}

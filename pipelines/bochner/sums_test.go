@@ -399,3 +399,28 @@ func TestPartsThatHaveMovedAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Where --label names a column of numbers by mistake, they do not become classes of one row each. A day whose
+// classes are all new is summed.
+func TestSumsRefuseLabelsOfAnotherColumn(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(3, 4))
+	table, others := "x,y,price,class\n", "x,y,price,class\n"
+	for range 60 {
+		x, y := points(r)
+		table += fmt.Sprintf("%.4f,%.4f,%.3f,%s\n", x, y, x-y, letter(r))
+		others += fmt.Sprintf("%.4f,%.4f,%.3f,new%s\n", x, y, x-y, letter(r))
+	}
+	write(t, dir, "day.csv", table)
+	write(t, dir, "later.csv", others)
+	must(t, dir, "train", "--data", "day.csv", "--label", "class", "--drop", "price", "--search", "none", "--features",
+		"16", "--model", "recipe", "--quiet")
+	must(t, dir, "sum", "--recipe", "recipe", "--data", "later.csv", "--out", "later", "--quiet")
+	for _, job := range [][]string{{"sum", "--out", "sums"}, {"train", "--model", "model"}} {
+		got := run(t, dir, append(job, "--recipe", "recipe", "--data", "day.csv", "--label", "price", "--quiet")...)
+		if want := "none of them a class of the recipe; name the column of the classes with --label"; got.code != 3 ||
+			!strings.Contains(got.stderr, want) {
+			t.Errorf("%s: exit code %d, %q; want 3, %q", job[0], got.code, got.stderr, want)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func TestTimesOfRows(t *testing.T) {
 	must(t, dir, "predict", "--model", "model", "--data", "few.csv", "--out", "few")
 
 	r := run(t, dir, append(train, "--time_column", "city", "--model", "wrong")...)
-	if want := `("city"): texts such as "`; r.code != 3 || !strings.Contains(r.stderr, want) ||
+	if want := `column "city": texts such as "`; r.code != 3 || !strings.Contains(r.stderr, want) ||
 		!strings.Contains(r.stderr, "have no known layout of times") {
 		t.Errorf("a category as the time: %+v", r)
 	}

@@ -203,7 +203,7 @@ func TestMistakesAboutColumnsAreNamed(t *testing.T) {
 			[]string{`s.yaml: column "x2" of data.csv is not a feature in it`}, []string{"--schema", "s.yaml"}},
 		"schema with a type that cannot be": {table,
 			strings.Replace(file, "x2\n    type: number", "x2\n    type: time", 1), 3,
-			[]string{`s.yaml: column 2 ("x2"): texts such as`,
+			[]string{`s.yaml: column "x2": texts such as`,
 				"have no known layout of times; known are iso"}, []string{"--schema", "s.yaml"}},
 		"no schema file": {table, "", 3, []string{"s.yaml"}, []string{"--schema", "s.yaml"}},
 		"schema and other flags": {table, file, 2, []string{"--schema s.yaml says which columns there are"},

@@ -48,7 +48,7 @@ func ProbabilitiesText(p *models.Probabilities) string {
 			report.Groups(p.Rows), report.OneIn(p.Folds))
 	}
 	if p.Weights != nil {
-		how += "; the class has " + byProduct
+		how += "; the class has the largest " + Criterion(p)
 	}
 	return "probabilities by " + how
 }
@@ -61,8 +61,13 @@ func PositiveText(class string) string {
 	return ", positive: " + score.Name(class)
 }
 
-// byProduct is the decision rule of models with weights of classes.
-const byProduct = "the largest product of probability and class weight"
+// Criterion names what is largest for the class that a model with probabilities predicts.
+func Criterion(p *models.Probabilities) string {
+	if p.Weights != nil {
+		return "product of probability and class weight"
+	}
+	return "probability"
+}
 
 // DecisionRule describes how a model assigns classes, "" if it takes the largest score or probability.
 func DecisionRule(m *models.Manifest) string {
@@ -70,7 +75,7 @@ func DecisionRule(m *models.Manifest) string {
 	case m.Threshold != nil:
 		return DecidedBy(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()])
 	case m.Probabilities != nil && m.Probabilities.Weights != nil:
-		return byProduct
+		return "the largest " + Criterion(m.Probabilities)
 	}
 	return ""
 }

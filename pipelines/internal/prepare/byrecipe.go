@@ -91,10 +91,15 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	}
 	var others []string
 	if r.Task == models.Classification {
+		var counts []int64
 		var counted bool
-		if _, others, counted = p.Sum.Labels().In(r.Classes); !counted {
+		if counts, others, counted = p.Sum.Labels().In(r.Classes); !counted {
 			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d",
 				len(r.Classes.Classes)))
+		}
+		if n := len(others); n > fewRows && 2*int64(n) > l.Counts.Used && slices.Max(counts) == 0 {
+			return nil, refuse(fmt.Errorf("has %d different labels, such as %.40q, none of them a class of the recipe; "+
+				"name the column of the classes with --label", n, others[0]))
 		}
 		if err := schema.NewVocabulary(others).Check(); err != nil {
 			return nil, refuse(err)

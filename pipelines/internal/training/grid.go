@@ -35,11 +35,18 @@ func products(rows int64, dim int) float64 {
 	return float64(rows) * float64(dim) * float64(dim)
 }
 
+// laterRows is the number of rows that sums of a recipe for later data should hold. Without weights, the finest
+// grid holds more.
+const laterRows = 1 << 23
+
 // fineSteps returns the number of steps of a 16-bit grid. It is smaller if so many rows would overflow exact
-// sums, or if features may be far larger than in the sample.
+// sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
 func (s *summing) fineSteps() int {
-	shape := ridge.Shape{Dim: s.Recipe.Dim, Outputs: 1, Regression: s.regression()}
-	return max(features.ByteSteps, int(float64(shape.Fine(s.total))/math.Max(1, s.Recipe.Reach)))
+	shape, total := ridge.Shape{Dim: s.Recipe.Dim, Outputs: 1, Regression: s.regression()}, s.total
+	if s.opts.Room > 0 {
+		total = max(total, int64(laterRows*float64(total)/float64(s.Weights().Rows)))
+	}
+	return max(features.ByteSteps, int(float64(shape.Fine(total))/math.Max(1, s.Recipe.Reach)))
 }
 
 // steps returns the number of steps of the grid on which that many features are summed first, where the user asks

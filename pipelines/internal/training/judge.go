@@ -87,9 +87,8 @@ func (j *judging) chooseThreshold(ctx context.Context, held weightsFile) error {
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	n := counts.Rows()
-	j.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: n[0] + n[1], Folds: j.folds, Expected: expected,
-		Plain: plain}
+	j.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: counts.Rows, Folds: j.folds,
+		Expected: expected, Plain: plain}
 	return nil
 }
 

@@ -174,8 +174,9 @@ func (r *Result) writeFit(b *strings.Builder) {
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
 		about.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
-		if r.Probabilities != nil && len(r.Classes) <= spec.MaxKept {
-			fmt.Fprintf(b, "          classes are the most probable ones, each half of these rows by curves fitted to the other half\n")
+		if r.Probabilities != nil && len(r.Classes) <= spec.MaxKept && about.Scored(r.Path) {
+			fmt.Fprintf(b, "          classes have the largest %s, each half of these rows by curves fitted to the other half\n",
+				about.Criterion(r.Probabilities))
 		}
 		if len(r.RuledOut) > 0 {
 			by := "a part of the features"

@@ -31,3 +31,29 @@ func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 		}
 	}
 }
+
+// The table says which classes its errors are of, if it has errors.
+func TestTheSummarySaysHowHeldOutClassesAreDecided(t *testing.T) {
+	scored := []ridge.Row{{Lambda: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 50}}}
+	plain := &models.Probabilities{Kind: models.Softmax}
+	weighted := &models.Probabilities{Kind: models.Softmax, Weights: []float64{1, 2}}
+	for i, c := range []struct {
+		path          []ridge.Row
+		probabilities *models.Probabilities
+		want          string // after "classes have the largest"; "" for no such line
+	}{
+		{scored, plain, "probability, each half"},
+		{scored, weighted, "product of probability and class weight, each half"},
+		{scored, nil, ""},
+		{[]ridge.Row{{Lambda: 1}}, plain, ""}, // of sums
+	} {
+		r := Result{ResultRows: ResultRows{Task: models.Classification}, ResultFit: ResultFit{Path: c.path, Lambda: 1},
+			ResultDecision: ResultDecision{Probabilities: c.probabilities}}
+		var b strings.Builder
+		_, err := r.WriteTo(&b)
+		_, line, found := strings.Cut(b.String(), " classes have the largest ")
+		if err != nil || found != (c.want != "") || !strings.HasPrefix(line, c.want) {
+			t.Errorf("%d: want %q in\n%s", i, c.want, b.String())
+		}
+	}
+}

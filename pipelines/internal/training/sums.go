@@ -175,8 +175,8 @@ func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps in
 	case total <= most:
 		return nil
 	case grid != nil:
-		return exit.Refuse("pipelines: the weights of %s rows are too large together: sums are exact for up to %s in units "+
-			"of their grid, which is that of the first rows; write smaller weights, or train a recipe on rows with these",
+		return exit.Refuse("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
+			"to %s in units of its grid of weights; train the recipe with --grid 8, or on more rows",
 			report.Groups(t.Counts.Used), report.Groups(most))
 	}
 	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows", report.Groups(t.Counts.Used),
