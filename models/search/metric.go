@@ -40,6 +40,7 @@ type learnedMetric struct {
 	mu     sync.Mutex
 	rows   *viewRows                      // a view's rows in the metric, while trials of few rows use them
 	later  func() (*learnedMetric, error) // learns it when it is needed; nil once it is learned
+	median medians                        // of a view's rows in the metric, which several candidates share
 }
 
 // ready learns the metric if that was put off (later).
@@ -91,6 +92,7 @@ func (m *learnedMetric) apply(s *viewRows) (*viewRows, error) {
 		return nil, err
 	}
 	t := newEmptyRows(s.d)
+	t.medians = &m.median
 	t.x = make([]float32, len(s.x))
 	made.Apply(t.x, s.x, len(s.x)/s.d)
 	return t, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
@@ -77,5 +78,37 @@ func TestTheRoughnessOfTheKernelIsFound(t *testing.T) {
 	if few.Chosen.Kernel == more.Chosen.Kernel || !(more.Chosen.Loss < few.Chosen.Loss) {
 		t.Errorf("chose %v with loss %.4f, without rough kernels %v with %.4f", more.Chosen.Candidate, more.Chosen.Loss,
 			few.Chosen.Candidate, few.Chosen.Loss)
+	}
+}
+
+// Candidates with the same metric share the median distances of its rows; another metric has its own.
+func TestMediansOfAMetricAreComputedOnce(t *testing.T) {
+	s := newEmptyRows(2)
+	s.x = []float32{0, 0, 1, 0, 2, 1, 5, 3}
+	metric := func(a ...float32) *learnedMetric { return &learnedMetric{recipe: preprocess.DiagonalMetric{A: a}} }
+	median := func(m *learnedMetric, of kernel.Distance, rows bool) float64 {
+		x, err := m.apply(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !rows {
+			clear(x.x)
+		}
+		v, err := x.median(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	m := metric(1, 2)
+	first := median(m, kernel.Euclidean, true)
+	if again := median(m, kernel.Euclidean, false); again != first {
+		t.Errorf("the median is %v, at first %v", again, first)
+	}
+	if l1 := median(m, kernel.L1, true); l1 == first {
+		t.Errorf("both distances have the median %v", l1)
+	}
+	if wide := median(metric(2, 4), kernel.Euclidean, true); wide != 2*first {
+		t.Errorf("twice the metric has the median %v, want %v", wide, 2*first)
 	}
 }

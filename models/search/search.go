@@ -150,14 +150,13 @@ func (r *runner) run(ctx context.Context, rungs []*rung) (*Result, error) {
 		chosen = r.narrowest(candidates, chosen)
 	}
 	if err == nil {
-		if chosen, err = r.confirm(ctx, candidates, chosen, rungs[len(rungs)-1]); err != nil && err != errEnough {
-			return nil, err
-		}
+		chosen, err = r.confirm(ctx, candidates, chosen, rungs[len(rungs)-1])
 	}
 	if err == nil {
-		if chosen, err = r.landmarks(ctx, chosen, rungs[len(rungs)-1]); err != nil && err != errEnough {
-			return nil, err
-		}
+		chosen, err = r.landmarks(ctx, chosen, rungs[len(rungs)-1])
+	}
+	if err != nil && err != errEnough {
+		return nil, err
 	}
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
 		Stopped: err == errEnough}

@@ -82,17 +82,15 @@ func order(candidates []*entry) {
 }
 
 func byLoss(a, b *entry) int {
-	if a.judged == nil || b.judged == nil {
-		return cmp.Compare(boolInt(a.judged == nil), boolInt(b.judged == nil))
+	switch {
+	case a.judged == nil && b.judged == nil:
+		return 0
+	case a.judged == nil:
+		return 1
+	case b.judged == nil:
+		return -1
 	}
 	return cmp.Compare(a.mean(), b.mean())
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 const (

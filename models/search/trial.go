@@ -88,8 +88,8 @@ type runner struct {
 type viewRows struct {
 	x       []float32
 	d       int
-	mu      sync.Mutex
-	medians map[kernel.Distance]float64
+	medians *medians
+	mu      sync.Mutex // of near, bins and cut
 	near    map[kernel.Distance]*distances
 
 	mostHats int
@@ -98,7 +98,7 @@ type viewRows struct {
 }
 
 func newEmptyRows(d int) *viewRows {
-	return &viewRows{d: d, medians: map[kernel.Distance]float64{}, near: map[kernel.Distance]*distances{}}
+	return &viewRows{d: d, medians: new(medians), near: map[kernel.Distance]*distances{}}
 }
 
 // mapRows is the number of rows that a thread maps at a time.
@@ -124,19 +124,21 @@ func newViewRows(p *Pilot, v View, most, threads int) (*viewRows, error) {
 // medianRows is the number of rows whose median distance is computed.
 const medianRows = 500
 
+// medians are median distances of the same rows. Each is computed when it is first needed; until then it is 0.
+type medians struct {
+	mu sync.Mutex
+	of [kernel.L1 + 1]float64 // by kernel.Distance
+}
+
 // median returns the median distance of the first rows of a view, which may include rows to judge: it uses no
 // labels.
-func (s *viewRows) median(of kernel.Distance) (float64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m, known := s.medians[of]; known {
-		return m, nil
+func (s *viewRows) median(of kernel.Distance) (_ float64, err error) {
+	s.medians.mu.Lock()
+	defer s.medians.mu.Unlock()
+	if s.medians.of[of] == 0 {
+		s.medians.of[of], err = kernel.MedianWidth(s.x, min(medianRows, len(s.x)/s.d), s.d, of)
 	}
-	m, err := kernel.MedianWidth(s.x, min(medianRows, len(s.x)/s.d), s.d, of)
-	if err == nil {
-		s.medians[of] = m
-	}
-	return m, err
+	return s.medians.of[of], err
 }
 
 // distances returns the distances between rows. It keeps the distances for one set of rows until another is asked
