@@ -29,7 +29,7 @@ func (c Chain) New() (Map, error) {
 		return nil, err
 	}
 	end := len(first)
-	short, last, err := gathered(first, c.Steps[end])
+	short, last, err := shortChain(first, c.Steps[end])
 	if last == nil && err == nil {
 		last, err = c.Steps[end].New()
 		short = first
@@ -53,13 +53,13 @@ func (c Chain) begin() ([]Map, error) {
 	return first, nil
 }
 
-// Gather implements Gathering. A chain has a map for the short form if all steps but the last map column by
-// column and zeros to zeros, and the last step has one.
-func (c Chain) Gather(compact *Compact) (Map, error) {
+// NewShort implements ShortFormRecipe. A chain has a map for the short form if all steps but the last map
+// column by column and zeros to zeros, and the last step has one.
+func (c Chain) NewShort(form *ShortForm) (Map, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	last, ok := c.Steps[len(c.Steps)-1].(Gathering)
+	last, ok := c.Steps[len(c.Steps)-1].(ShortFormRecipe)
 	if !ok {
 		return nil, nil
 	}
@@ -68,11 +68,11 @@ func (c Chain) Gather(compact *Compact) (Map, error) {
 		return nil, err
 	}
 	for i, m := range first {
-		if first[i], compact = partly(m, compact); compact == nil {
+		if first[i], form = shortStep(m, form); form == nil {
 			return nil, nil
 		}
 	}
-	m, err := last.Gather(compact)
+	m, err := last.NewShort(form)
 	if err != nil || m == nil {
 		return nil, err
 	}
@@ -81,10 +81,10 @@ func (c Chain) Gather(compact *Compact) (Map, error) {
 
 // Widen returns the map from rows in the short form of c to the features of m, which takes whole rows. It
 // is Gridded, a Hasher or Ranged if m is.
-func Widen(c *Compact, m Map) Map { return follow([]Map{widening{c}}, m) }
+func Widen(c *ShortForm, m Map) Map { return follow([]Map{widening{c}}, m) }
 
 // widening maps the short form of rows to whole rows.
-type widening struct{ *Compact }
+type widening struct{ *ShortForm }
 
 // Dims returns the lengths of both forms.
 func (w widening) Dims() (in, out int) { return w.Row() }

@@ -34,7 +34,7 @@ func TakesMissing(m Map) bool {
 // features; with 127 steps it is an 8-bit grid.
 type Gridded interface {
 	Map
-	// Quantize stores in dst the features of n ≤ MaxRows rows on the grid, computed by that many threads.
+	// Quantize stores in dst the features of n ≤ MaxRows rows on the grid, computed by up to threads goroutines.
 	// It returns the number of features that were NaN, or were clipped because they were too far beyond the
 	// bound (see MaxSteps).
 	Quantize(dst *Grid, x []float32, n, threads int) (saturated int64)
@@ -187,16 +187,16 @@ func Dims(r Recipe) (in, out int, err error) {
 }
 
 // Overflows counts the NaN features of the n rows of x. It is for maps of cosines that quantize without
-// computing float32 features and store 0 for NaN. Only rows with a value beyond reach can have NaN features
-// (see Reach), so checking other rows is cheap.
-func Overflows(m Map, x []float32, n int, reach float32) (count int64) {
+// computing float32 features and store 0 for NaN. Only rows with a value beyond limit can have NaN features
+// (see AngleLimit), so checking other rows is cheap.
+func Overflows(m Map, x []float32, n int, limit float32) (count int64) {
 	in, out := m.Dims()
 	var z []float32
 	for i := range n {
 		row := x[i*in : (i+1)*in]
 		within := true
 		for _, v := range row {
-			within = within && v <= reach && v >= -reach // false for NaN
+			within = within && v <= limit && v >= -limit // false for NaN
 		}
 		if within {
 			continue
@@ -214,9 +214,9 @@ func Overflows(m Map, x []float32, n int, reach float32) (count int64) {
 	return count
 }
 
-// Reach returns a bound on |x_j| below which no angle W·x + b overflows float32. w is W, with in values per
-// row.
-func Reach(w []float32, in int) float32 {
+// AngleLimit returns a bound on |x_j| below which no angle W·x + b overflows float32. w is W, with in values
+// per row.
+func AngleLimit(w []float32, in int) float32 {
 	var most float64
 	for _, v := range w {
 		most = max(most, math.Abs(float64(v)))

@@ -43,7 +43,7 @@ func Files() []string {
 	return slices.Sorted(maps.Keys(files.kinds))
 }
 
-// ProvideFile makes the content of a file with that registered name available to the recipes of this
+// ProvideFile makes the content of a file with a registered name available to the recipes of this
 // process, and returns its SHA-256.
 func ProvideFile(name string, data []byte) (sum string, err error) {
 	k, err := kindOf(name)
@@ -120,7 +120,7 @@ func (p *Provided[T]) add(data []byte, decode func([]byte) (*T, error),
 	return sum, nil
 }
 
-// Get returns the decoded file with that hash; nil if it is not available.
+// Get returns the decoded file whose SHA-256 is sum; nil if it is not available.
 func (p *Provided[T]) Get(sum string) *T {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +130,7 @@ func (p *Provided[T]) Get(sum string) *T {
 	return nil
 }
 
-// Forget undoes Provide for the file with that hash. A held file stays available until it is released.
+// Forget undoes Provide for the file whose SHA-256 is sum. A held file stays available until it is released.
 func (p *Provided[T]) Forget(sum string) {
 	p.drop(sum, func(v *provision[T]) { v.pinned = false })
 }

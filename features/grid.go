@@ -20,7 +20,8 @@ const MaxSteps = blas.MaxSteps
 // Resize and QuantizeRows.
 type Grid blas.Bytes
 
-// NewGrid returns an empty block for rows of that many features, on a grid of that many steps from 0 to the
+// NewGrid returns an empty block for rows of the given number of features, on a grid with the given number of
+// steps from 0 to the
 // bound. It panics if features is negative or steps is not between 1 and MaxSteps.
 func NewGrid(features, steps int) *Grid { return (*Grid)(blas.NewGrid(features, steps)) }
 

@@ -75,7 +75,7 @@ func Example_rows() {
 		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 		Lambda: training.LambdaOptions{Path: []float64{1e-4}},
-		Model:  model,
+		Model:  model, Search: "none",
 	}); err != nil {
 		panic(err)
 	}

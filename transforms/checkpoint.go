@@ -70,21 +70,21 @@ type saving struct {
 }
 
 // newSaving returns the saving of the reader's shards from shard from on; nil without a Saver.
-func (l *Reader) newSaving(from int) *saving {
-	if l.Saver == nil {
+func (r *Reader) newSaving(from int) *saving {
+	if r.Saver == nil {
 		return nil
 	}
-	return &saving{Saver: l.Saver, name: l.Scan.checkpointFile(l.Number*l.Scan.stripes()+l.Stripe, from),
-		last: time.Now(), pause: l.Scan.interval()}
+	return &saving{Saver: r.Saver, name: r.Scan.checkpointFile(r.Number*r.Scan.stripes()+r.Stripe, from),
+		last: time.Now(), pause: r.Scan.interval()}
 }
 
 // restore continues from the checkpoint, if there is one that covers at most most shards, and
 // returns how many shards it covers.
-func (s *saving) restore(ctx context.Context, l *Reader, most int) (shards int, err error) {
+func (s *saving) restore(ctx context.Context, r *Reader, most int) (shards int, err error) {
 	if s == nil {
 		return 0, nil
 	}
-	defer l.Clock(StoreTime)()
+	defer r.Clock(StoreTime)()
 	data, err := storage.ReadState(ctx, s.name, MaxState)
 	if err == nil {
 		err = json.Unmarshal(data, &s.done)
@@ -106,35 +106,35 @@ func (s *saving) restore(ctx context.Context, l *Reader, most int) (shards int, 
 		return 0, nil
 	}
 	s.done.State = nil
-	if first, _ := l.rest(0); !l.claim(first + s.done.Shards - 1) {
+	if first, _ := r.rest(0); !r.claim(first + s.done.Shards - 1) {
 		return 0, fmt.Errorf("transforms: checkpoint %s: the range of the reader has changed", s.name)
 	}
-	for _, r := range reports {
-		aside := r.Bad + r.Unlabeled + r.Weightless
-		l.Add(RowsRead, r.Rows+aside)
-		l.Add(RowsUsed, r.Rows)
-		l.Add(RowsSetAside, aside)
-		l.Add(RowsRestored, r.Rows+aside)
+	for _, shard := range reports {
+		aside := shard.Bad + shard.Unlabeled + shard.Weightless
+		r.Add(RowsRead, shard.Rows+aside)
+		r.Add(RowsUsed, shard.Rows)
+		r.Add(RowsSetAside, aside)
+		r.Add(RowsRestored, shard.Rows+aside)
 	}
-	l.Commit(ctx)
+	r.Commit(ctx)
 	s.saved = true
-	l.log(ctx, "continued from a checkpoint", "shards", s.done.Shards, "rows", s.done.Rows)
+	r.log(ctx, "continued from a checkpoint", "shards", s.done.Shards, "rows", s.done.Rows)
 	return s.done.Shards, nil
 }
 
 // add counts a shard, and stores a checkpoint if one is due. last says that no shard follows.
-func (s *saving) add(ctx context.Context, l *Reader, r dataset.Report, last bool) error {
+func (s *saving) add(ctx context.Context, r *Reader, shard dataset.Report, last bool) error {
 	if s == nil {
 		return nil
 	}
 	s.done.Shards++
-	s.done.Rows += r.Rows + r.Bad + r.Unlabeled + r.Weightless
-	s.off = s.off || r.Fault != "" || r.Stopped
+	s.done.Rows += shard.Rows + shard.Bad + shard.Unlabeled + shard.Weightless
+	s.off = s.off || shard.Fault != "" || shard.Stopped
 	if s.off || time.Since(s.last) < s.pause && !(last && s.saved) {
 		return nil
 	}
 	begun := time.Now()
-	defer l.Clock(StoreTime)()
+	defer r.Clock(StoreTime)()
 	state, err := s.Save(ctx, last)
 	if err != nil {
 		return err
@@ -148,8 +148,8 @@ func (s *saving) add(ctx context.Context, l *Reader, r dataset.Report, last bool
 	}
 	s.last, s.saved = time.Now(), true
 	if s.pause >= 0 {
-		s.pause = max(l.Scan.interval(), checkpointShare*s.last.Sub(begun))
-		l.lasts(s.pause)
+		s.pause = max(r.Scan.interval(), checkpointShare*s.last.Sub(begun))
+		r.lasts(s.pause)
 	}
 	return nil
 }

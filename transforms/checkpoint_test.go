@@ -24,20 +24,20 @@ func TestNoCheckpointCoversAShardThatIsNotWhole(t *testing.T) {
 		"stopped": {Stopped: true}} {
 		fn := Fn{Scan: Scan{Pass: filepath.Join(t.TempDir(), "pass-train.json"), Readers: 1, Checkpoint: -1}}
 		fn.Setup()
-		l, saver := NewReader(fn, 0), new(countingSaver)
-		l.Saver = saver
-		s := l.newSaving(0)
+		reader, saver := NewReader(fn, 0), new(countingSaver)
+		reader.Saver = saver
+		s := reader.newSaving(0)
 		good := dataset.Report{RowCounts: dataset.RowCounts{Rows: 3}}
 		for i, r := range []dataset.Report{good, bad, good, good} {
-			if err := s.add(t.Context(), l, r, i == 3); err != nil {
+			if err := s.add(t.Context(), reader, r, i == 3); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if saver.saves != 1 {
 			t.Errorf("%s: %d checkpoints, want one, of the first shard", what, saver.saves)
 		}
-		again := l.newSaving(0)
-		if shards, err := again.restore(t.Context(), l, 4); err != nil || shards != 1 {
+		again := reader.newSaving(0)
+		if shards, err := again.restore(t.Context(), reader, 4); err != nil || shards != 1 {
 			t.Errorf("%s: continued after %d shards, %v; want 1", what, shards, err)
 		}
 		fn.Teardown()

@@ -43,14 +43,14 @@ func (*Featurize) Write(s beam.Scope, sc Scan) (written beam.PCollection) {
 type featurizeFn struct{ Splittable }
 
 func (f *featurizeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader int, emit func([]byte)) error {
-	return RunReader(ctx, f.Fn, reader, rt, func(l *Reader, p *Featurize) error {
+	return RunSplitReader(ctx, f.Fn, reader, rt, func(r *Reader, p *Featurize) error {
 		m, err := f.Worker.Map(p.Recipe)
 		if err != nil {
 			return err
 		}
-		return WriteShards(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source,
+		return WriteShards(ctx, r, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source,
 			files *ShardFiles) (Written, error) {
-			w := &featureWriter{files: files, reader: l, pass: p, shard: s, source: source, m: m}
+			w := &featureWriter{files: files, reader: r, pass: p, shard: s, source: source, m: m}
 			return w.write()
 		}, emit)
 	})

@@ -11,7 +11,7 @@
 // A reader reads some of the shards: it is a separate chain of the graph or an element of one,
 // which a runner may split while it is read. The number of readers and the places where they are
 // split do not change results. Store writes what the readers need into a pass file of the work
-// directory, which each process reads once (Load). A DoFn embeds Splittable and calls RunReader,
+// directory, which each process reads once (Load). A DoFn embeds Splittable and calls RunSplitReader,
 // which gives it a Reader; Reader.Each reads the rows.
 package transforms
 
@@ -128,7 +128,7 @@ func Load[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 }
 
 // chosen caches the last choice of rows by ids: all passes of a job have the same.
-type chosen struct{ Cache[*dataset.Only] }
+type chosen struct{ Cache[*dataset.IDSelection] }
 
 // Share lets all passes of a job that choose rows by the same list of ids share one copy of the list
 // in this process.
@@ -140,7 +140,7 @@ func (w *Worker) Share(p *Pass) {
 	// An Only reads its list on first use, so this cannot fail.
 	p.Data.Only, _ = Shared(w, func() *chosen {
 		return new(chosen)
-	}).Get(only.URI, func() (*dataset.Only, error) { return only, nil })
+	}).Get(only.URI, func() (*dataset.IDSelection, error) { return only, nil })
 }
 
 // cached returns the value of type P of a pass file, which it loads once per job and process.

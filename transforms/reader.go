@@ -36,45 +36,49 @@ type Reader struct {
 
 // NewReader begins the work of a DoFn on all shards of an element, which is a reader or a stripe of one.
 func NewReader(f Fn, element int) *Reader {
-	l := &Reader{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
-	l.Number, l.Stripe = f.Scan.readerOf(element)
-	l.again = l.Stripe > 0
-	return l
+	r := &Reader{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
+	r.Number, r.Stripe = f.Scan.readerOf(element)
+	r.again = r.Stripe > 0
+	return r
 }
 
-// RunReader runs the work of a DoFn on an element: on the range of its shards that the tracker holds, or
-// on all of them if tracker is nil. It loads the pass from the pass file. At the end it updates the
-// counters of the runner and writes a line to its log.
-func RunReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
+// RunReader runs the work of a DoFn on all shards of an element. It loads the pass from the pass file. At
+// the end it updates the counters of the runner and writes a line to its log.
+func RunReader[P any](ctx context.Context, f Fn, element int, work func(*Reader, *P) error) error {
+	return RunSplitReader(ctx, f, element, nil, work)
+}
+
+// RunSplitReader is RunReader on the range of the element's shards that the tracker of a Splittable holds.
+func RunSplitReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
 	work func(*Reader, *P) error) error {
-	l := NewReader(f, element)
-	l.tracker = tracker
-	defer l.end(ctx)
+	r := NewReader(f, element)
+	r.tracker = tracker
+	defer r.end(ctx)
 	p, err := Load[P](ctx, f.Worker, f.Scan.Pass)
 	if err == nil {
-		err = work(l, p)
+		err = work(r, p)
 	}
 	return NewFault(InternalFault, err)
 }
 
-func (l *Reader) end(ctx context.Context) {
-	l.Commit(ctx)
-	l.log(ctx, "reader ended", "rows", l.values[RowsRead].Load(), "set_aside", l.values[RowsSetAside].Load(), "cached",
-		l.values[RowsCached].Load(), "restored", l.values[RowsRestored].Load(),
-		"seconds", time.Since(l.begun).Seconds())
+func (r *Reader) end(ctx context.Context) {
+	r.Commit(ctx)
+	r.log(ctx, "reader ended", "rows", r.values[RowsRead].Load(), "set_aside", r.values[RowsSetAside].Load(), "cached",
+		r.values[RowsCached].Load(), "restored", r.values[RowsRestored].Load(),
+		"seconds", time.Since(r.begun).Seconds())
 }
 
-func (l *Reader) log(ctx context.Context, message string, fields ...any) {
-	of := []any{"pass", path.Base(l.Scan.Pass), "reader", l.Number}
-	if l.Scan.stripes() > 1 {
-		of = append(of, "stripe", l.Stripe)
+func (r *Reader) log(ctx context.Context, message string, fields ...any) {
+	of := []any{"pass", path.Base(r.Scan.Pass), "reader", r.Number}
+	if r.Scan.stripes() > 1 {
+		of = append(of, "stripe", r.Stripe)
 	}
 	logLine(ctx, message, append(of, fields...)...)
 }
 
 // shards returns the shards of the reader. Shards are assigned in descending order of size, each
 // to the reader with the least to read. Which reader reads a shard does not change results.
-func (l *Reader) shards(p *Pass) []dataset.Shard { return l.Scan.assign(&p.Data, p.Shards)[l.Number] }
+func (r *Reader) shards(p *Pass) []dataset.Shard { return r.Scan.assign(&p.Data, p.Shards)[r.Number] }
 
 // BlockFunc processes a block of rows, which it owns until it returns. The first argument is the
 // place where the shard of the rows begins.
@@ -85,17 +89,17 @@ type BlockFunc func(profile.FoldPlace, *rows.Block) error
 // nil label leaves them unread. After each shard, Each calls done with its report, which done may
 // change. Shards that a checkpoint covers are not read again. Errors come from fold, done or the
 // Saver; problems of the data are in the reports.
-func (l *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc,
+func (r *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc,
 	done func(*dataset.Report) error) error {
-	shards := l.shards(p)
-	first, end := l.rest(len(shards))
-	saving := l.newSaving(first)
-	n, err := saving.restore(ctx, l, end-first)
+	shards := r.shards(p)
+	first, end := r.rest(len(shards))
+	saving := r.newSaving(first)
+	n, err := saving.restore(ctx, r, end-first)
 	if err != nil {
 		return err
 	}
-	for shard, source := range l.ahead(ctx, p, shards[:end], first+n) {
-		report, err := l.Read(ctx, p, shard, source, label, fold)
+	for shard, source := range r.ahead(ctx, p, shards[:end], first+n) {
+		report, err := r.Read(ctx, p, shard, source, label, fold)
 		if err != nil {
 			return err
 		}
@@ -103,16 +107,16 @@ func (l *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, fold Bl
 			return err
 		}
 		n++
-		_, end := l.rest(len(shards))
-		if err := saving.add(ctx, l, report, first+n == end); err != nil {
+		_, end := r.rest(len(shards))
+		if err := saving.add(ctx, r, report, first+n == end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Read reads one shard as Each does, from the source that Dataset.Ahead yields with it.
-func (l *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label,
+// Read reads one shard as Each does, from the source that dataset.Dataset.Ahead yields with it.
+func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label,
 	fold BlockFunc) (report dataset.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -127,14 +131,14 @@ func (l *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 		defer close(full)
 		defer func() {
 			// A panic of this goroutine would end the process and every other job in it.
-			if r := recover(); r != nil {
-				panicked <- fmt.Sprintf("%v\n%s", r, debug.Stack())
+			if cause := recover(); cause != nil {
+				panicked <- fmt.Sprintf("%v\n%s", cause, debug.Stack())
 			}
 		}()
-		request := l.Request
+		request := r.Request
 		request.Label, request.Mode = label, p.Mode
-		r := p.Data.ReadFrom(ctx, source, shard, request)
-		defer r.Close()
+		in := p.Data.ReadFrom(ctx, source, shard, request)
+		defer in.Close()
 		for {
 			var b *rows.Block
 			select {
@@ -142,8 +146,8 @@ func (l *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 			case <-ctx.Done():
 				return
 			}
-			stop := l.Clock(ReadTime)
-			more := r.Next(b)
+			stop := r.Clock(ReadTime)
+			more := in.Next(b)
 			stop()
 			if !more {
 				break
@@ -153,7 +157,7 @@ func (l *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 			}
 			full <- b
 		}
-		result <- r.Report()
+		result <- in.Report()
 	}()
 	var used, bad int64 // in blocks
 	for b := range full {
@@ -162,10 +166,10 @@ func (l *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 				cancel()
 			}
 			used, bad = used+int64(b.N-len(b.Bad)), bad+int64(len(b.Bad))
-			l.Add(RowsRead, int64(b.N))
-			l.Add(RowsUsed, int64(b.N-len(b.Bad)))
-			l.Add(RowsSetAside, int64(len(b.Bad)))
-			l.Commit(ctx)
+			r.Add(RowsRead, int64(b.N))
+			r.Add(RowsUsed, int64(b.N-len(b.Bad)))
+			r.Add(RowsSetAside, int64(len(b.Bad)))
+			r.Commit(ctx)
 		}
 		free <- b
 	}
@@ -181,12 +185,12 @@ func (l *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 	}
 	// Rows that were set aside may not be in any block.
 	aside := report.Bad + report.Unlabeled + report.Weightless
-	l.Add(RowsRead, report.Rows+aside-used-bad)
-	l.Add(RowsUsed, report.Rows-used)
-	l.Add(RowsSetAside, aside-bad)
-	l.Add(BytesRead, p.Data.Bytes(shard))
-	l.Commit(ctx)
-	l.log(ctx, "shard read", "shard", fmt.Sprintf("%s at %d", p.Data.Files[shard.File].Name, shard.Start), "rows",
+	r.Add(RowsRead, report.Rows+aside-used-bad)
+	r.Add(RowsUsed, report.Rows-used)
+	r.Add(RowsSetAside, aside-bad)
+	r.Add(BytesRead, p.Data.Bytes(shard))
+	r.Commit(ctx)
+	r.log(ctx, "shard read", "shard", fmt.Sprintf("%s at %d", p.Data.Files[shard.File].Name, shard.Start), "rows",
 		report.Rows, "set_aside", aside)
 	return report, nil
 }
@@ -209,7 +213,7 @@ func logLine(ctx context.Context, message string, fields ...any) {
 
 func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*readerFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*spreadFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*elementsFn)(nil)))
 }
 
 // Scan tells the DoFns of a pass what to read. Each of them has it as a field.
@@ -227,10 +231,10 @@ type Scan struct {
 	// a negative one stores a checkpoint after every shard.
 	Checkpoint time.Duration
 
-	// Spread makes readers the elements of one chain, which the runner spreads over its
+	// Reshuffle makes readers the elements of one chain, which the runner distributes to its
 	// workers, instead of giving each reader a chain. It is for runners such as Flink, in
 	// which every worker takes part in every chain: they would start all chains on one worker.
-	Spread bool
+	Reshuffle bool
 
 	// Split lets the runner give a part of a reader to another worker while the reader is read; see Splittable.
 	Split bool
@@ -270,7 +274,7 @@ func (sc Scan) readerOf(element int) (reader, stripe int) {
 // the numbers of readers, or of their stripes.
 func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
 	n := sc.Readers
-	if sc.Spread {
+	if sc.Reshuffle {
 		n = 1
 	}
 	out := make([]beam.PCollection, n)
@@ -280,14 +284,14 @@ func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
 	return out
 }
 
-// Begin returns the elements of a chain, given the number of its reader. If readers are spread, there
-// is one chain, and the elements of all readers are spread over the workers.
+// Begin returns the elements of a chain, given the number of its reader. With Reshuffle there is one chain,
+// and the runner distributes the elements of all readers to its workers.
 func (sc Scan) Begin(s beam.Scope, reader beam.PCollection) beam.PCollection {
 	switch {
-	case sc.Spread:
-		return beam.Reshuffle(s, beam.ParDo(s, &spreadFn{Elements: sc.Readers * sc.stripes()}, reader))
+	case sc.Reshuffle:
+		return beam.Reshuffle(s, beam.ParDo(s, &elementsFn{Elements: sc.Readers * sc.stripes()}, reader))
 	case sc.stripes() > 1:
-		return beam.ParDo(s, &spreadFn{Elements: sc.Stripes}, reader)
+		return beam.ParDo(s, &elementsFn{Elements: sc.Stripes}, reader)
 	}
 	return reader
 }
@@ -316,10 +320,10 @@ type readerFn struct{ Reader int }
 
 func (f *readerFn) ProcessElement([]byte) int { return f.Reader }
 
-// spreadFn emits the numbers of the elements of a reader, or, if readers are spread, of all.
-type spreadFn struct{ Elements int }
+// elementsFn emits the numbers of the elements of a reader, or of all readers with Scan.Reshuffle.
+type elementsFn struct{ Elements int }
 
-func (f *spreadFn) ProcessElement(reader int, emit func(int)) {
+func (f *elementsFn) ProcessElement(reader int, emit func(int)) {
 	for k := range f.Elements {
 		emit(reader*f.Elements + k)
 	}

@@ -11,8 +11,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 )
 
 // Written lists the files that were written for a shard, with the report of the shard. It is
@@ -48,15 +46,15 @@ func DoneName(s dataset.Shard) string { return ShardName(s) + ".done" }
 // WriteShards writes the files of every shard of the reader into the directory dir, and emits the
 // Written of each, in JSON. Shards are processed one after the other; small files are
 // opened and written in the background.
-func WriteShards(ctx context.Context, l *Reader, p *Pass, dir string,
+func WriteShards(ctx context.Context, r *Reader, p *Pass, dir string,
 	write func(dataset.Shard, *dataset.Source, *ShardFiles) (Written, error), emit func([]byte)) (err error) {
-	b := newBehind(ctx)
+	b := newBackgroundWriter(ctx)
 	defer func() {
 		if failed := b.wait(); err == nil || errors.Is(err, context.Canceled) {
 			err = cmp.Or(failed, err)
 		}
 	}()
-	for shard, source := range l.shardsAhead(b.ctx, p) {
+	for shard, source := range r.shardsAhead(b.ctx, p) {
 		files := &ShardFiles{ctx: b.ctx, dir: dir}
 		w, err := write(shard, source, files)
 		if err != nil {
@@ -72,25 +70,6 @@ func WriteShards(ctx context.Context, l *Reader, p *Pass, dir string,
 		emit(line)
 	}
 	return nil
-}
-
-// Writing a remote file takes round trips. So small files are written while the next shards are processed.
-const (
-	behindFile  = 256 << 10 // largest file, in bytes, that is written in the background
-	behindBytes = 4 << 20   // of all files that are being written
-	behindLeast = 64 << 10  // least bytes that a shard counts as, so that at most 64 are being written
-)
-
-// behind writes the files of a reader's shards in the background.
-type behind struct {
-	tasks *errgroup.Group
-	ctx   context.Context
-	room  *semaphore.Weighted
-}
-
-func newBehind(ctx context.Context) *behind {
-	tasks, ctx := errgroup.WithContext(ctx)
-	return &behind{tasks: tasks, ctx: ctx, room: semaphore.NewWeighted(behindBytes)}
 }
 
 // ShardFiles are the files of one shard. Small ones stay in memory until the shard is
@@ -121,32 +100,6 @@ func (o *ShardFiles) Create(name string, write func(io.Writer) error) (storage.S
 // Context ends when the first file cannot be written.
 func (o *ShardFiles) Context() context.Context { return o.ctx }
 
-// commit writes the files in memory, and when they are complete the last file. It returns
-// once there is room for the next shard.
-func (b *behind) commit(o *ShardFiles, last storage.File) error {
-	weight := min(max(o.bytes+int64(len(last.Data)), behindLeast), behindBytes)
-	if err := b.room.Acquire(b.ctx, weight); err != nil {
-		return context.Cause(b.ctx)
-	}
-	b.tasks.Go(func() error {
-		defer b.room.Release(weight)
-		for _, f := range o.small {
-			_, err := storage.CreateState(b.ctx, storage.Join(o.dir, f.Name), func(w io.Writer) error {
-				_, err := w.Write(f.Data)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return storage.WriteState(b.ctx, storage.Join(o.dir, last.Name), last.Data)
-	})
-	return nil
-}
-
-// wait returns when all committed files are written.
-func (b *behind) wait() error { return b.tasks.Wait() }
-
 // spilling is a file that stays in memory as long as it is small.
 type spilling struct {
 	ctx   context.Context
@@ -158,7 +111,7 @@ type spilling struct {
 
 func (w *spilling) Write(p []byte) (int, error) {
 	if w.pipe == nil {
-		if w.small.Len()+len(p) <= behindFile {
+		if w.small.Len()+len(p) <= maxBackgroundFile {
 			return w.small.Write(p)
 		}
 		w.stream()
@@ -198,7 +151,7 @@ func (w *spilling) finish(err error) error {
 	return err
 }
 
-var errAbandoned = errors.New("outputs: the file was not finished")
+var errAbandoned = errors.New("transforms: the file was not finished")
 
 func (w *spilling) abandon() {
 	if w.pipe != nil {

@@ -115,44 +115,44 @@ func (t *tracker) TrySplit(fraction float64) (primary, residual any, err error) 
 
 // rest returns the range of the reader's n shards that still belongs to the reader. A split may lower its
 // end, but never below a claimed shard.
-func (l *Reader) rest(n int) (first, end int) {
-	if l.tracker == nil {
+func (r *Reader) rest(n int) (first, end int) {
+	if r.tracker == nil {
 		return 0, n
 	}
-	r := l.tracker.GetRestriction().(offsetrange.Restriction)
-	return int(r.Start), int(r.End)
+	left := r.tracker.GetRestriction().(offsetrange.Restriction)
+	return int(left.Start), int(left.End)
 }
 
 // claim tries to claim shard i and the shards of the range before it, and reports whether it succeeded.
 // No other reader gets claimed shards. If it fails, the reader has ended.
-func (l *Reader) claim(i int) bool { return l.tracker == nil || l.tracker.TryClaim(int64(i)) }
+func (r *Reader) claim(i int) bool { return r.tracker == nil || r.tracker.TryClaim(int64(i)) }
 
 // lasts sets the time that a piece of the reader must last to be worth its cost.
-func (l *Reader) lasts(d time.Duration) {
-	if l.tracker == nil {
+func (r *Reader) lasts(d time.Duration) {
+	if r.tracker == nil {
 		return
 	}
-	l.tracker.Mu.Lock()
-	defer l.tracker.Mu.Unlock()
-	if t, ok := l.tracker.Rt.(*tracker); ok {
+	r.tracker.Mu.Lock()
+	defer r.tracker.Mu.Unlock()
+	if t, ok := r.tracker.Rt.(*tracker); ok {
 		t.least = d
 	}
 }
 
-// shardsAhead yields the shards of the reader, as Dataset.Ahead does, as long as the reader can claim them.
-func (l *Reader) shardsAhead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
-	shards := l.shards(p)
-	from, to := l.rest(len(shards))
-	return l.ahead(ctx, p, shards[:to], from)
+// shardsAhead yields the shards of the reader, as dataset.Dataset.Ahead does, as long as the reader can claim them.
+func (r *Reader) shardsAhead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
+	shards := r.shards(p)
+	from, to := r.rest(len(shards))
+	return r.ahead(ctx, p, shards[:to], from)
 }
 
 // ahead yields the shards from shard from on.
-func (l *Reader) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard,
+func (r *Reader) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard,
 	*dataset.Source] {
 	return func(yield func(dataset.Shard, *dataset.Source) bool) {
 		i := from
 		for shard, source := range p.Data.Ahead(ctx, shards[from:]) {
-			if !l.claim(i) || !yield(shard, source) {
+			if !r.claim(i) || !yield(shard, source) {
 				return
 			}
 			i++

@@ -56,8 +56,8 @@ func RegisterSum[S, P any, K interface {
 	}
 	sumKinds[kind] = sumKind{
 		sum: func(ctx context.Context, f Fn, rt *sdf.LockRTracker, reader int, emit, report func([]byte)) error {
-			return RunReader(ctx, f, reader, rt, func(l *Reader, p *P) error {
-				g, err := begin(ctx, l, p)
+			return RunSplitReader(ctx, f, reader, rt, func(r *Reader, p *P) error {
+				g, err := begin(ctx, r, p)
 				if err != nil {
 					return err
 				}
@@ -69,7 +69,7 @@ func RegisterSum[S, P any, K interface {
 					g.Sum.(M).Merge(&s)
 					return nil
 				}
-				return g.run(ctx, l, K(p).Common(), add, emit, report)
+				return g.run(ctx, r, K(p).Common(), add, emit, report)
 			})
 		},
 		merge: merge[S, M],
@@ -110,15 +110,15 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader
 
 // run reads the shards of the reader into the sum. It emits the sum, and a report for each shard. add
 // adds an encoded sum to the sum.
-func (g Summing) run(ctx context.Context, l *Reader, p *Pass, add func([]byte) error, emit, report func([]byte)) error {
+func (g Summing) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error, emit, report func([]byte)) error {
 	fold := func(at profile.FoldPlace, b *rows.Block) error {
-		begun, mapped := time.Now(), l.values[MapTime].Load()
+		begun, mapped := time.Now(), r.values[MapTime].Load()
 		err := g.Add(at, b)
-		l.Add(FoldTime, int64(time.Since(begun))-(l.values[MapTime].Load()-mapped))
+		r.Add(FoldTime, int64(time.Since(begun))-(r.values[MapTime].Load()-mapped))
 		return err
 	}
 	saver := &sumSaver{sum: g.Sum, add: add}
-	l.Saver = saver
+	r.Saver = saver
 	done := func(r *dataset.Report) error {
 		if g.Done != nil {
 			if err := g.Done(r); err != nil {
@@ -128,7 +128,7 @@ func (g Summing) run(ctx context.Context, l *Reader, p *Pass, add func([]byte) e
 		saver.reports = append(saver.reports, *r)
 		return nil
 	}
-	if err := l.Each(ctx, p, g.Label, fold, done); err != nil {
+	if err := r.Each(ctx, p, g.Label, fold, done); err != nil {
 		return err
 	}
 	emit(wire.Marshal(g.Sum))

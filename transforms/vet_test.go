@@ -120,7 +120,7 @@ func TestEveryPipelineIsRegistered(t *testing.T) {
 	for name, build := range graphs {
 		p, s := beam.NewPipelineWithRoot()
 		build(s, transforms.Scan{Pass: "pass", Readers: 3, Threads: 2})
-		build(s, transforms.Scan{Pass: "pass", Readers: 3, Threads: 2, Spread: true})
+		build(s, transforms.Scan{Pass: "pass", Readers: 3, Threads: 2, Reshuffle: true})
 		e, err := vet.Evaluate(context.Background(), p)
 		if err != nil || e.RequiresRegistrations() {
 			t.Errorf("%s: registrations are missing (%v)", name, err)

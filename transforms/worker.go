@@ -207,11 +207,11 @@ func (w *Worker) Gridded(s features.Sealed) (features.Gridded, error) {
 
 // Apply stores the features of n rows of x in phi, growing it as needed. The reader's
 // threads share the rows; the number of threads does not change the features.
-func (l *Reader) Apply(m features.Map, phi, x []float32, n int) []float32 {
-	defer l.Clock(MapTime)()
+func (r *Reader) Apply(m features.Map, phi, x []float32, n int) []float32 {
+	defer r.Clock(MapTime)()
 	in, out := m.Dims()
 	phi = GrowFeatures(phi, n*out)
-	threads := max(1, min(l.Scan.Threads, n))
+	threads := max(1, min(r.Scan.Threads, n))
 	var wg parallel.Group
 	for t := range threads {
 		lo, hi := t*n/threads, (t+1)*n/threads

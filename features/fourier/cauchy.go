@@ -47,10 +47,10 @@ func (r Cauchy) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather implements features.Gathering.
-func (r Cauchy) Gather(c *features.Compact) (features.Map, error) {
+// NewShort implements features.ShortFormRecipe.
+func (r Cauchy) NewShort(form *features.ShortForm) (features.Map, error) {
 	d := r.draw()
-	return d.gather(c)
+	return d.newShort(form)
 }
 
 // Validate returns an error that names the invalid field.

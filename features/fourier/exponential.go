@@ -63,10 +63,10 @@ func (r Exponential) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather implements features.Gathering.
-func (r Exponential) Gather(c *features.Compact) (features.Map, error) {
+// NewShort implements features.ShortFormRecipe.
+func (r Exponential) NewShort(form *features.ShortForm) (features.Map, error) {
 	d := r.draw()
-	return d.gather(c)
+	return d.newShort(form)
 }
 
 // Validate returns an error that names the invalid field.

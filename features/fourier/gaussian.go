@@ -51,10 +51,10 @@ func (r Gaussian) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather implements features.Gathering. A structured draw has no map for the short form.
-func (r Gaussian) Gather(c *features.Compact) (features.Map, error) {
+// NewShort implements features.ShortFormRecipe. A structured draw has no map for the short form.
+func (r Gaussian) NewShort(form *features.ShortForm) (features.Map, error) {
 	d := r.draw()
-	return d.gather(c)
+	return d.newShort(form)
 }
 
 // Validate returns an error that names the invalid field.

@@ -50,10 +50,10 @@ func (r Laplace) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather implements features.Gathering.
-func (r Laplace) Gather(c *features.Compact) (features.Map, error) {
+// NewShort implements features.ShortFormRecipe.
+func (r Laplace) NewShort(form *features.ShortForm) (features.Map, error) {
 	d := r.draw()
-	return d.gather(c)
+	return d.newShort(form)
 }
 
 // Validate returns an error that names the invalid field.

@@ -14,7 +14,7 @@ type featureMap struct {
 	weights *blas.Weights
 	in, out int
 	form    Form
-	reach   float32 // see features.Overflows
+	limit   float32 // see features.AngleLimit
 }
 
 var _ features.Gridded = (*featureMap)(nil)
@@ -36,19 +36,19 @@ func (d *draw) build() (features.Map, error) {
 	return m, nil
 }
 
-// gather draws the map for rows in the short form of c. A structured draw has none.
-func (d *draw) gather(c *features.Compact) (features.Map, error) {
+// newShort draws the map for rows in the short form. A structured draw has none.
+func (d *draw) newShort(form *features.ShortForm) (features.Map, error) {
 	if err := d.validate(); err != nil || d.scheme == Structured {
 		return nil, err
 	}
-	short, whole := c.Row()
+	short, whole := form.Row()
 	if whole != d.in {
-		panic("fourier: Gather: rows of another length")
+		panic("fourier: NewShort: rows of another length")
 	}
 	m, err := d.dense(short, func(w, offsets []float32) *blas.Weights {
-		return blas.PackHot(w, offsets, d.frequencies(), d.in, blas.Hot{Values: c.Hot, Groups: c.Groups})
+		return blas.PackHot(w, offsets, d.frequencies(), d.in, blas.Hot{Values: form.Hot, Groups: form.Groups})
 	})
-	if err != nil || !c.Within(m.reach) {
+	if err != nil || !form.Within(m.limit) {
 		return nil, err
 	}
 	return m, nil
@@ -62,7 +62,7 @@ func (d *draw) dense(in int, pack func(w, offsets []float32) *blas.Weights) (*fe
 		return nil, err
 	}
 	return &featureMap{weights: pack(w, d.offsets(0, n)), in: in, out: d.out, form: d.form,
-		reach: features.Reach(w, d.in)}, nil
+		limit: features.AngleLimit(w, d.in)}, nil
 }
 
 // Dims returns the row length and the number of features.
@@ -98,7 +98,7 @@ func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (
 	} else {
 		m.weights.CosBytes((*blas.Bytes)(dst), x, n, threads)
 	}
-	return features.Overflows(m, x, n, m.reach)
+	return features.Overflows(m, x, n, m.limit)
 }
 
 // Step returns √(2/D)/127.

@@ -65,10 +65,10 @@ func (r Matern) New() (features.Map, error) {
 	return d.build()
 }
 
-// Gather implements features.Gathering.
-func (r Matern) Gather(c *features.Compact) (features.Map, error) {
+// NewShort implements features.ShortFormRecipe.
+func (r Matern) NewShort(form *features.ShortForm) (features.Map, error) {
 	d := r.draw()
-	return d.gather(c)
+	return d.newShort(form)
 }
 
 // Validate returns an error that names the invalid field.

@@ -47,8 +47,8 @@ func (c choice) validate() error {
 func (c choice) size(in int) kernel.Size {
 	d := draw{out: c.out(), form: c.form}
 	s := kernel.Size{Features: c.out(), Map: 4 * int64(in) * int64(d.frequencies()), Most: 4 * maxValues}
-	s.Gathers = c.draw != Structured
-	if !s.Gathers {
+	s.TakesShort = c.draw != Structured
+	if !s.TakesShort {
 		s.Map, s.Most = 32*int64(c.out()+in), 0
 	}
 	return s

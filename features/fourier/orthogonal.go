@@ -90,52 +90,52 @@ func (d *draw) reflections(block, n int) *reflections {
 //
 // Four columns together are four independent chains of sums, which the processor runs in parallel. Each
 // chain has the same bits as if computed separately.
-func (q *reflections) columns(y []float64, k, count int) {
+func (r *reflections) columns(y []float64, k, count int) {
 	for c := range count {
 		i := k + c
-		col := y[c*q.d : (c+1)*q.d]
+		col := y[c*r.d : (c+1)*r.d]
 		clear(col)
-		copy(col[i:], q.v[q.start[i]:q.start[i+1]])
-		col[i] = q.first[i]
-		for e := i; e < q.d; e++ {
-			col[e] /= q.size[i]
+		copy(col[i:], r.v[r.start[i]:r.start[i+1]])
+		col[i] = r.first[i]
+		for e := i; e < r.d; e++ {
+			col[e] /= r.size[i]
 		}
 		for i--; i >= k; i-- {
-			q.reflect(i, col)
+			r.reflect(i, col)
 		}
 	}
 	if count < 4 {
 		for c := range count {
 			for i := k - 1; i >= 0; i-- {
-				q.reflect(i, y[c*q.d:(c+1)*q.d])
+				r.reflect(i, y[c*r.d:(c+1)*r.d])
 			}
 		}
 		return
 	}
 	for i := k - 1; i >= 0; i-- {
-		q.reflect4(i, y)
+		r.reflect4(i, y)
 	}
 }
 
 // reflect applies H_i to the column.
-func (q *reflections) reflect(i int, y []float64) {
-	v := q.v[q.start[i]:q.start[i+1]]
+func (r *reflections) reflect(i int, y []float64) {
+	v := r.v[r.start[i]:r.start[i+1]]
 	y = y[i:][:len(v)]
 	var dot float64
 	for e, a := range v {
 		dot += float64(a * y[e])
 	}
-	dot *= q.beta[i]
+	dot *= r.beta[i]
 	for e, a := range v {
 		y[e] -= float64(dot * a)
 	}
 }
 
 // reflect4 applies reflect to four consecutive columns.
-func (q *reflections) reflect4(i int, y []float64) {
-	v := q.v[q.start[i]:q.start[i+1]]
+func (r *reflections) reflect4(i int, y []float64) {
+	v := r.v[r.start[i]:r.start[i+1]]
 	n := len(v)
-	y0, y1, y2, y3 := y[i:][:n], y[q.d+i:][:n], y[2*q.d+i:][:n], y[3*q.d+i:][:n]
+	y0, y1, y2, y3 := y[i:][:n], y[r.d+i:][:n], y[2*r.d+i:][:n], y[3*r.d+i:][:n]
 	var d0, d1, d2, d3 float64
 	for e, a := range v {
 		d0 += float64(a * y0[e])
@@ -143,7 +143,7 @@ func (q *reflections) reflect4(i int, y []float64) {
 		d2 += float64(a * y2[e])
 		d3 += float64(a * y3[e])
 	}
-	b := q.beta[i]
+	b := r.beta[i]
 	d0, d1, d2, d3 = d0*b, d1*b, d2*b, d3*b
 	for e, a := range v {
 		y0[e] -= float64(d0 * a)

@@ -67,7 +67,7 @@ func (u Uniform) logFailure(features, epsilon float64) float64 {
 
 func (p Pairs) validate() error {
 	if p.Pairs < 1 {
-		return fmt.Errorf("bounds: pairs must be > 0 (have %d)", p.Pairs)
+		return fmt.Errorf("kernel: pairs must be > 0 (have %d)", p.Pairs)
 	}
 	return nil
 }
@@ -75,14 +75,14 @@ func (p Pairs) validate() error {
 func (u Uniform) validate() error {
 	switch {
 	case u.Dim < 1:
-		return fmt.Errorf("bounds: row length must be > 0 (have %d)", u.Dim)
+		return fmt.Errorf("kernel: row length must be > 0 (have %d)", u.Dim)
 	case !(u.Diameter > 0) || math.IsInf(u.Diameter, 1):
-		return fmt.Errorf("bounds: diameter must be > 0 and finite (have %v)", u.Diameter)
+		return fmt.Errorf("kernel: diameter must be > 0 and finite (have %v)", u.Diameter)
 	case math.IsInf(u.Moment, 1):
-		return errors.New("bounds: the frequencies of this kernel have no second moment (Laplace, exponential, and Matérn up to nu 1), " +
+		return errors.New("kernel: the frequencies of this kernel have no second moment (Laplace, exponential, and Matérn up to nu 1), " +
 			"so the uniform bound does not apply; use the bound of pairs")
 	case !(u.Moment > 0):
-		return fmt.Errorf("bounds: second moment must be > 0 (have %v)", u.Moment)
+		return fmt.Errorf("kernel: second moment must be > 0 (have %v)", u.Moment)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func Features(b Bound, epsilon, delta float64) (int, error) {
 	}
 	n := 1 + sort.Search(largest, func(n int) bool { return b.logFailure(float64(n+1), epsilon) <= math.Log(delta) })
 	if n > largest {
-		return 0, fmt.Errorf("bounds: more than %d features; raise epsilon", largest)
+		return 0, fmt.Errorf("kernel: more than %d features; raise epsilon", largest)
 	}
 	return n, nil
 }
@@ -108,7 +108,7 @@ func Features(b Bound, epsilon, delta float64) (int, error) {
 // Epsilon returns the error ε that D features do not reach with probability at least 1−δ.
 func Epsilon(b Bound, features int, delta float64) (float64, error) {
 	if features < 1 {
-		return 0, fmt.Errorf("bounds: features must be > 0 (have %d)", features)
+		return 0, fmt.Errorf("kernel: features must be > 0 (have %d)", features)
 	}
 	if err := errors.Join(b.validate(), check(1, delta)); err != nil {
 		return 0, err
@@ -132,10 +132,10 @@ func Epsilon(b Bound, features int, delta float64) (float64, error) {
 
 func check(epsilon, delta float64) error {
 	if !(epsilon > 0) || math.IsInf(epsilon, 1) {
-		return fmt.Errorf("bounds: epsilon must be > 0 and finite (have %v)", epsilon)
+		return fmt.Errorf("kernel: epsilon must be > 0 and finite (have %v)", epsilon)
 	}
 	if !(delta > 0 && delta < 1) {
-		return fmt.Errorf("bounds: delta must be between 0 and 1 (have %v)", delta)
+		return fmt.Errorf("kernel: delta must be between 0 and 1 (have %v)", delta)
 	}
 	return nil
 }

@@ -96,8 +96,8 @@ type Size struct {
 	Map      int64 // upper bound on the bytes of the map
 	Most     int64 // largest Map that Choose makes; 0 if there is no limit
 	Row      int64 // bytes for each row that is being mapped, besides its features
-	// Gathers says that the map takes rows in the short form; see features.Gathering.
-	Gathers bool
+	// TakesShort is true if the map takes rows in the short form; see features.ShortFormRecipe.
+	TakesShort bool
 	// Sampled says that Choose draws the map to find the bound of the features on a sample, so features may
 	// exceed it; see Choice.Reach.
 	Sampled bool

@@ -113,10 +113,10 @@ const MaxSample = 4096
 // short.
 func MedianWidth(sample []float32, n, d int, distance Distance) (float64, error) {
 	if n < 0 || d < 1 || len(sample) < n*d {
-		panic("bandwidth: sample too short")
+		panic("kernel: sample too short")
 	}
 	if n > MaxSample {
-		return 0, fmt.Errorf("bandwidth: median of %d rows; take a sample of at most %d", n, MaxSample)
+		return 0, fmt.Errorf("kernel: median of %d rows; take a sample of at most %d", n, MaxSample)
 	}
 	all := make([]float64, n*(n-1)/2)
 	var bad atomic.Bool
@@ -131,11 +131,11 @@ func MedianWidth(sample []float32, n, d int, distance Distance) (float64, error)
 		}
 	})
 	if bad.Load() {
-		return 0, fmt.Errorf("bandwidth: the sample contains NaN or an infinity; clean the data first")
+		return 0, fmt.Errorf("kernel: the sample contains NaN or an infinity; clean the data first")
 	}
 	low, high := middle(all)
 	if high == 0 {
-		return 0, errors.New("bandwidth: all rows of the sample are equal, so the median distance is undefined; " +
+		return 0, errors.New("kernel: all rows of the sample are equal, so the median distance is undefined; " +
 			"give the width as a number")
 	}
 	if distance == Euclidean {
@@ -162,7 +162,7 @@ func eachRow(n int, f func(i int)) {
 // exp(−γ‖x−z‖₂²), 1/γ for exp(−γ‖x−z‖₁). It returns an error unless γ is positive and finite.
 func FromGamma(gamma float64, distance Distance) (float64, error) {
 	if !(gamma > 0) || math.IsInf(gamma, 1) {
-		return 0, fmt.Errorf("bandwidth: gamma must be > 0 and finite (have %v)", gamma)
+		return 0, fmt.Errorf("kernel: gamma must be > 0 and finite (have %v)", gamma)
 	}
 	if distance == L1 {
 		return 1 / gamma, nil
@@ -175,11 +175,11 @@ func FromGamma(gamma float64, distance Distance) (float64, error) {
 // rows. It returns an error unless variance is positive and finite.
 func ScaleWidth(d int, variance float64) (float64, error) {
 	if d < 1 {
-		panic("bandwidth: row length below 1")
+		panic("kernel: row length below 1")
 	}
 	if !(variance > 0) || math.IsInf(variance, 1) {
 		return 0, fmt.Errorf(
-			"bandwidth: the variance of the data must be > 0 and finite (have %v); give the width as a number",
+			"kernel: the variance of the data must be > 0 and finite (have %v); give the width as a number",
 			variance)
 	}
 	return math.Sqrt(float64(d) * variance / 2), nil

@@ -138,17 +138,17 @@ func (r Recipe) New() (features.Map, error) {
 	return m, nil
 }
 
-// Gather implements features.Gathering: it returns the map of rows in the short form of c, or nil
-// if an angle could overflow float32. It panics if c is for rows of another length.
-func (r Recipe) Gather(c *features.Compact) (features.Map, error) {
-	short, whole := c.Row()
+// NewShort implements features.ShortFormRecipe: it returns the map of rows in the short form, or nil
+// if an angle could overflow float32. It panics if the form is of rows of another length.
+func (r Recipe) NewShort(form *features.ShortForm) (features.Map, error) {
+	short, whole := form.Row()
 	if whole != r.In {
-		panic("learned: Gather: rows of another length")
+		panic("learned: NewShort: rows of another length")
 	}
 	m, err := r.build(short, func(w, offsets []float32) *blas.Weights {
-		return blas.PackHot(w, offsets, r.Count, r.In, blas.Hot{Values: c.Hot, Groups: c.Groups})
+		return blas.PackHot(w, offsets, r.Count, r.In, blas.Hot{Values: form.Hot, Groups: form.Groups})
 	})
-	if err != nil || !c.Within(m.reach) {
+	if err != nil || !form.Within(m.limit) {
 		return nil, err
 	}
 	return m, nil
@@ -167,7 +167,7 @@ func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*f
 	if err != nil {
 		return nil, err
 	}
-	m.weights, m.reach = pack(f.W, b), features.Reach(f.W, r.In)
+	m.weights, m.limit = pack(f.W, b), features.AngleLimit(f.W, r.In)
 	m.bound = slices.Max(amplitude)
 	if f.Weight != nil {
 		m.amplitude = make([]float32, m.out)
@@ -209,7 +209,7 @@ type featureMap struct {
 	in, out int
 	form    fourier.Form
 	bound   float32 // largest magnitude of a feature
-	reach   float32 // no angle overflows for values up to reach; see features.Reach
+	limit   float32 // no angle overflows for values up to limit; see features.AngleLimit
 	// amplitude has the amplitude of each feature. It is nil if all are equal to bound.
 	amplitude []float32
 }
@@ -260,7 +260,7 @@ func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (
 	default:
 		m.weights.CosBytes((*blas.Bytes)(dst), x, n, threads)
 	}
-	return features.Overflows(m, x, n, m.reach)
+	return features.Overflows(m, x, n, m.limit)
 }
 
 // Step returns the step of the 8-bit grid, the largest amplitude divided by 127.

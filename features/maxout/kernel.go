@@ -192,7 +192,7 @@ func agreement(q int, angle float64) float64 {
 	return agreementBy(q, angle, 8) // Φ₂^{q−1} rises within 1/√(2 log q)
 }
 
-// agreementBy computes agreement by rules with that many steps per unit of length.
+// agreementBy computes agreement by rules with steps points per unit of length.
 func agreementBy(q int, angle float64, steps int) float64 {
 	const reach = 8.5 // φ(8.5) is 10⁻¹⁶
 	h := 1 / float64(steps)

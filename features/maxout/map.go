@@ -115,7 +115,7 @@ func (m *featureMap) units(dst, x []float32, n, threads int) {
 	})
 }
 
-// project calls use with the projections of successive blocks of rows of x, on that many goroutines: p
+// project calls use with the projections of successive blocks of rows of x, on at most threads goroutines: p
 // (rows×projections) is for the rows from row on.
 func (m *featureMap) project(x []float32, n, threads int, use func(p []float32, row, rows int)) {
 	_, width := m.weights.Dims()

@@ -29,7 +29,7 @@ const (
 // MarshalText returns the name.
 func (e Encoding) MarshalText() ([]byte, error) { return []byte(e), nil }
 
-// UnmarshalText takes any name; Options.Validate checks it.
+// UnmarshalText takes any name; ColumnOptions.Validate checks it.
 func (e *Encoding) UnmarshalText(text []byte) error {
 	*e = Encoding(text)
 	return nil
@@ -135,7 +135,7 @@ func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, l
 }
 
 // ColumnBounds returns upper bounds for a row of the table: of its numbers, of the numbers in its short
-// form (see features.Compact; 0 if that is not worth it), and of the values of its categories. outputs is
+// form (see features.ShortForm; 0 if that is not worth it), and of the values of its categories. outputs is
 // the number of outputs of the labels.
 func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short, levels int) {
 	groups, hot := 0, 0
@@ -155,8 +155,8 @@ func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short
 			numbers += c.Width() + 1
 		}
 	}
-	form := features.Compact{Dense: numbers, Groups: groups, Hot: make([]float32, hot)}
-	if hot > 0 && form.Worth() {
+	form := features.ShortForm{Dense: numbers, Groups: groups, Hot: make([]float32, hot)}
+	if hot > 0 && form.Faster() {
 		short, _ = form.Row()
 	}
 	return numbers + hot, short, levels

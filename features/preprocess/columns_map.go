@@ -15,7 +15,7 @@ type columnMap struct {
 	short   *columnMap // the map to the short form of rows; nil in that map
 }
 
-var _ features.Compacting = (*columnMap)(nil)
+var _ features.ShortFormMap = (*columnMap)(nil)
 
 // step computes the numbers of one slot.
 type step struct {
@@ -65,13 +65,13 @@ func newMap(r Columns) *columnMap {
 	return m
 }
 
-// Compact returns the map to the short form of rows: the numbers before the one-hot slots, and then an
+// ShortForm returns the map to the short form of rows: the numbers before the one-hot slots, and then an
 // index for each of these slots. It returns nil if there are none.
-func (m *columnMap) Compact() (features.Map, *features.Compact) {
+func (m *columnMap) ShortForm() (features.Map, *features.ShortForm) {
 	if m.short == nil {
 		return nil, nil
 	}
-	return m.short, &features.Compact{Dense: m.dense, Groups: m.short.out - m.dense, Hot: m.hot}
+	return m.short, &features.ShortForm{Dense: m.dense, Groups: m.short.out - m.dense, Hot: m.hot}
 }
 
 // Dims returns the number of slots and of numbers.

@@ -43,8 +43,8 @@
 //
 // A diagonal A weighs columns; a full A also rotates and mixes them. Package agop learns A from data. The
 // recipe of a full metric holds the SHA-256 of a file, not the matrix. EncodeMetric encodes the file, and
-// MetricOf or features.ProvideFile makes it available to every recipe of this process with that hash. Do
-// that before opening a sealed recipe; otherwise New fails.
+// MetricOf or features.ProvideFile makes it available to every recipe of this process with its hash. Do
+// this before opening a sealed recipe; otherwise New fails.
 //
 // # Images
 //

@@ -95,17 +95,17 @@ func (r Join) New() (features.Map, error) {
 	return joinMaps(parts), nil
 }
 
-// Gather implements features.Gathering. Parts without a map for the short form get whole rows. It returns
-// nil if no part has such a map.
-func (r Join) Gather(c *features.Compact) (features.Map, error) {
+// NewShort implements features.ShortFormRecipe. Parts without a map for the short form get whole rows. It
+// returns nil if no part has such a map.
+func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	parts, found := make([]features.Map, len(r.Parts)), false
 	for i, p := range r.Parts {
 		var err error
-		if g, ok := p.(features.Gathering); ok {
-			if parts[i], err = g.Gather(c); err != nil {
+		if g, ok := p.(features.ShortFormRecipe); ok {
+			if parts[i], err = g.NewShort(form); err != nil {
 				return nil, fmt.Errorf("join: part %d: %w", i+1, err)
 			}
 		}
@@ -117,7 +117,7 @@ func (r Join) Gather(c *features.Compact) (features.Map, error) {
 		if err != nil {
 			return nil, fmt.Errorf("join: part %d: %w", i+1, err)
 		}
-		parts[i] = features.Widen(c, whole)
+		parts[i] = features.Widen(form, whole)
 	}
 	if !found {
 		return nil, nil

@@ -122,7 +122,7 @@ func TestJoinIsWideIfAllPartsAre(t *testing.T) {
 }
 
 // Behind an encoding with a short form of rows, all parts see what they see of whole rows.
-func TestJoinGathers(t *testing.T) {
+func TestJoinTakesTheShortForm(t *testing.T) {
 	const levels, n = 40, 400
 	encode := preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{}},
 		{OneHot: &preprocess.OneHot{Values: levels, Weight: 0.7}}}}
@@ -165,11 +165,11 @@ func TestJoinGathers(t *testing.T) {
 			}
 		}
 	}
-	compact := &features.Compact{Dense: 1, Groups: 1, Hot: slices.Repeat([]float32{0.7}, levels)}
-	if m, err := (preprocess.Join{Parts: parts}).Gather(compact); err != nil || m == nil {
+	compact := &features.ShortForm{Dense: 1, Groups: 1, Hot: slices.Repeat([]float32{0.7}, levels)}
+	if m, err := (preprocess.Join{Parts: parts}).NewShort(compact); err != nil || m == nil {
 		t.Errorf("no map of the short form: %v", err)
 	}
-	if m, err := (preprocess.Join{Parts: parts[1:]}).Gather(compact); err != nil || m != nil {
+	if m, err := (preprocess.Join{Parts: parts[1:]}).NewShort(compact); err != nil || m != nil {
 		t.Errorf("a map of the short form of bins alone: %v, %v", m, err)
 	}
 }

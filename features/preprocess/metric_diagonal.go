@@ -9,7 +9,7 @@ import (
 )
 
 // DiagonalMetric is the recipe of x_j ↦ A_j·x_j, rounded to float32. Zeros stay zeros, so rows keep their
-// short form (features.Compact).
+// short form (features.ShortForm).
 type DiagonalMetric struct {
 	A features.Floats `json:"a"` // one per column, ≥ 0
 }

@@ -75,6 +75,6 @@ var provided features.Provided[MetricMatrix]
 // returns the hash. Providing a file twice has no effect.
 func provideMetric(data []byte) (sum string, err error) { return provided.Provide(data, decodeMetric) }
 
-// ForgetMetric releases the metric with that hash, for programs that open many models. Existing maps keep
+// ForgetMetric releases the metric whose SHA-256 is sum, for programs that open many models. Existing maps keep
 // working.
 func ForgetMetric(sum string) { provided.Forget(sum) }

@@ -13,7 +13,7 @@ import (
 )
 
 // Cut says how rows are divided into parts for target statistics, by the hash that decides their folds.
-// Rows of the first of Held folds are in part 0, which is not used in statistics; with Held 0 there are
+// Rows of fold 0 of Held folds are in part 0, which is not used in statistics; with Held 0 there are
 // none. The other rows are in parts 1 to Parts, of about equal size.
 type Cut struct {
 	Held  int `json:"held,omitempty"`
@@ -34,7 +34,7 @@ func (c *Cut) validate() error {
 	return nil
 }
 
-// part returns the part of a row with that hash.
+// part returns the part of a row with the given hash.
 func (c *Cut) part(hash uint64) int {
 	if c.Held > 0 {
 		if hash%uint64(c.Held) == 0 {
@@ -74,36 +74,36 @@ func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 
 // Block changes a block of training rows, given the hashes that decide their folds. A nil TargetEncoder
 // changes nothing.
-func (rc *TargetEncoder) Block(b *rows.Block, hashes []uint64) {
-	if rc == nil {
+func (e *TargetEncoder) Block(b *rows.Block, hashes []uint64) {
+	if e == nil {
 		return
 	}
 	for i := range b.N {
-		rc.Row(b.Row(i), hashes[i])
+		e.Row(b.Row(i), hashes[i])
 	}
 }
 
 // Part returns the part of a hash: equal rows of one part stay equal. It is 0 for a nil TargetEncoder.
-func (rc *TargetEncoder) Part(hash uint64) int {
-	if rc == nil {
+func (e *TargetEncoder) Part(hash uint64) int {
+	if e == nil {
 		return 0
 	}
-	return rc.cut.part(hash)
+	return e.cut.part(hash)
 }
 
 // Row changes a training row, given the hash that decides its fold. A nil TargetEncoder changes nothing.
-func (rc *TargetEncoder) Row(row []float32, hash uint64) {
-	part := rc.Part(hash)
+func (e *TargetEncoder) Row(row []float32, hash uint64) {
+	part := e.Part(hash)
 	if part == 0 {
 		return
 	}
-	for i, slot := range rc.slots {
-		values := rc.values[i]
+	for i, slot := range e.slots {
+		values := e.values[i]
 		row[slot] = float32(part*(values+1) + levelOf(row[slot], values))
 	}
 }
 
-// Category is a slot of a row with a category of that many values.
+// Category is a slot of a row that holds a category with Values values.
 type Category struct {
 	Slot   int `json:"slot"`
 	Values int `json:"values"`
@@ -148,7 +148,7 @@ type Targets struct {
 // maxTargets is the largest number of sums: 1 GiB.
 const maxTargets = 1 << 27
 
-// NewTargets returns empty sums for labels of that many classes; with 0 classes, labels are targets as
+// NewTargets returns empty sums for labels of the given number of classes; with 0 classes, labels are targets as
 // whole numbers. It fails if the sums take too much memory.
 func NewTargets(cut Cut, classes int, categories []Category) (*Targets, error) {
 	if err := cut.validate(); err != nil {
@@ -183,7 +183,7 @@ func (t *Targets) width() int {
 	return t.classes
 }
 
-// Add adds a row with that hash, label and weight ≥ 0. The label is the index of its class, or its target
+// Add adds a row with its hash, label and weight ≥ 0. The label is the index of its class, or its target
 // as a whole number below 2²⁰ in magnitude.
 func (t *Targets) Add(row []float32, hash uint64, label int, weight int64) {
 	part := t.cut.part(hash)
@@ -238,7 +238,7 @@ func (t *Targets) Code(c *wire.Coder) {
 }
 
 // smoothing is the number of rows with the overall mean that are added to each level: the estimate for a
-// level with that many rows is halfway between its own mean and the overall mean.
+// level with smoothing rows is halfway between its own mean and the overall mean.
 const smoothing = 10
 
 // table returns the statistics of category i: for each level the share of each class (of two classes, only

@@ -45,7 +45,7 @@ var Sets = append([]Set{
 	},
 }, tables...)
 
-// Find returns the set with that name.
+// Find returns the set called name.
 func Find(name string) (Set, bool) {
 	for _, s := range Sets {
 		if s.Name == name {

@@ -15,7 +15,7 @@ import (
 // chunk is the number of features that are computed together.
 const chunk = 1024
 
-// short is the number of phases from which on features are not sorted by their number of phases.
+// short is a number of phases: features with at least short phases are not sorted by their number of phases.
 const short = 7
 
 // Map is the map of features of a skeleton. It is immutable and safe for concurrent use.

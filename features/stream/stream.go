@@ -120,7 +120,7 @@ func (s *Stream) LogStable(index float64) float64 {
 		float64((1-index)/index*(log(sinPi(float64((1-index)*u)))-log(e)))
 }
 
-// Gamma returns a number of the gamma distribution with that shape and scale 1,
+// Gamma returns a number of the gamma distribution with the given shape and scale 1,
 // density x^(shape−1)·exp(−x)/Γ(shape). It panics unless shape ≥ ½.
 //
 // The accepted set is the same for every shape above 1/3; the share of accepted draws

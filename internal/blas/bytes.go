@@ -30,7 +30,7 @@ type Bytes struct {
 // NewBytes returns an empty block of d columns on a grid of 8 bits.
 func NewBytes(d int) *Bytes { return NewGrid(d, MostByte) }
 
-// NewGrid returns an empty block of d columns on a grid of that many steps from 0 to
+// NewGrid returns an empty block of d columns on a grid with most steps from 0 to
 // the bound, 1 to MaxSteps.
 func NewGrid(d, most int) *Bytes {
 	if d < 0 {

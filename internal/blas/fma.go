@@ -24,17 +24,17 @@ func mulAdd32(x, y, z float32) float32 {
 	return fma32(x, y, z)
 }
 
-// doubtful tells whether rounding s to float32 may differ from rounding the sum
+// doubtful reports whether rounding s to float32 may differ from rounding the sum
 // that s came from.
 func doubtful(s float64) bool { return tiny(s) || midpoint(s) }
 
-// tiny tells whether the exponent of s is below float32's normal numbers, and s is not 0.
+// tiny reports whether the exponent of s is below float32's normal numbers, and s is not 0.
 func tiny(s float64) bool { return math.Float64bits(s)<<1-1 < 897<<53-1 }
 
-// midpoint tells whether s lies halfway between two float32 of 24 bits.
+// midpoint reports whether s lies halfway between two float32 of 24 bits.
 func midpoint(s float64) bool { return math.Float64bits(s)<<35 == 1<<63 }
 
-// inexact tells whether s was rounded when it became p + c.
+// inexact reports whether s was rounded when it became p + c.
 func inexact(p, c, s float64) bool {
 	t := s - p
 	return (p-(s-t))+(c-t) != 0

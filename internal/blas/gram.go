@@ -45,7 +45,7 @@ func MakeTiles[T float32 | float64](d int) [][]T {
 	return MakeEach[T](lengths)
 }
 
-// TileBytes returns the memory of the tiles of a d×d matrix of numbers that take so many bytes.
+// TileBytes returns the memory of the tiles of a d×d matrix of numbers of size bytes each.
 func TileBytes(d int, size int64) (bytes int64) {
 	for i := 0; i*TileDim < d; i++ {
 		rows := TileRows(d, i)
@@ -54,7 +54,7 @@ func TileBytes(d int, size int64) (bytes int64) {
 	return bytes
 }
 
-// EachTile calls f for every tile (i, j) of a d×d Gram, which is the t-th, from that many goroutines;
+// EachTile calls f for every tile (i, j) of a d×d Gram, which is the t-th, from threads goroutines;
 // worker identifies them, 0 ≤ worker < threads.
 func EachTile(d, threads int, f func(worker, t, i, j int)) {
 	workers.Each(NumTiles(d), threads, func(worker, t int) {

@@ -330,7 +330,7 @@ func dotsWide(dst, a, b []float64, bs int) {
 	}
 }
 
-// wholeLines tells whether the rows of dst, ds apart, begin with a cache line, as
+// wholeLines reports whether the rows of dst, ds apart, begin with a cache line, as
 // stores past the caches need.
 func wholeLines(dst []float32, ds int) bool {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%64 == 0 && ds%lanes == 0

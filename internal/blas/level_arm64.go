@@ -97,7 +97,7 @@ var neon = level{
 	absolutes: differencesBy(absolutesNEON, absolutesGo),
 }
 
-// withBytes returns l with a product of bytes that reads so many rows of each column
+// withBytes returns l with a product of bytes that reads rows rows of each column
 // side by side: 4 as they lie in a block.
 func (l level) withBytes(name string, rows int, tiles func(g []float64, gs int, a, b *int8, next, steps int)) level {
 	l.name = name
@@ -151,7 +151,7 @@ func squareTiles(g []float64, gs int, a, b *int8, next, steps int) {
 	tilesBy(gramI8MM, 32, g, gs, a, b, next, steps)
 }
 
-// tilesBy adds tiles of 8 by 12 columns, of which fours are so many bytes apart.
+// tilesBy adds tiles of 8 by 12 columns, of which fours are four bytes apart.
 func tilesBy(kernel func(g *float64, gs int, a, b0, b1, b2 *int8, steps int), four int, g []float64, gs int, a, b *int8,
 	next, steps int) {
 	of := func(c int) *int8 { return (*int8)(unsafe.Add(unsafe.Pointer(b), c/4*next+c%4*four)) }

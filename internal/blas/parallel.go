@@ -26,7 +26,7 @@ func grow[T any](s *[]T, n int) []T {
 	return (*s)[:n]
 }
 
-// parallel calls f for every item in [0, items), on up to that many threads.
+// parallel calls f for every item in [0, items), on at most threads goroutines.
 // Items are handed out in order. If a call panics, parallel panics with the
 // same value in the caller's goroutine, after the other workers have stopped.
 func parallel(threads, items int, f func(item int, s *scratch)) {

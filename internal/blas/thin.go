@@ -51,7 +51,7 @@ func Gradient64(g, c []float64, x []float32, n, d, k, threads int) {
 const (
 	thinRows  = 32  // between two looks at the same sums
 	thinCols  = 512 // of a work item; a multiple of 16
-	thinCopy  = 12  // outputs from which on a copy of the rows pays
+	thinCopy  = 12  // with at least this number of outputs, a copy of the rows pays
 	thinPitch = thinCols + 16
 )
 

@@ -27,7 +27,7 @@ func blockSide(n, threads int) int {
 	return TileDim
 }
 
-// factorBlocks factors a matrix of n rows in square blocks, of which so many side by side have
+// factorBlocks factors a matrix of n rows in square blocks, of which together blocks side by side have
 // their columns one after the other. It returns the index of the first bad pivot, or n.
 func factorBlocks[T real](n, side, together, threads int, block func(i, j int) (elements []T, pitch int)) int {
 	// Column by column, each block as soon as those that it needs are done: they come before it in

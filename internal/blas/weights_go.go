@@ -21,7 +21,7 @@ func mulGo(c []float32, cs int, init []float32, is int, x []float32, xs int, w [
 	}
 }
 
-// fused tells whether the compiler made fused multiply-adds of mulFused, as it
+// fused reports whether the compiler made fused multiply-adds of mulFused, as it
 // may (Go specification, Floating-point operators), and as it does on arm64.
 // The exact result is just below the midpoint of 2²⁴+2 and 2²⁴+4. Rounding the
 // product first gives the midpoint, and so does rounding the sum to float64;

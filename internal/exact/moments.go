@@ -2,7 +2,7 @@ package exact
 
 import "math/big"
 
-// Mean returns the mean of n ≥ 1 terms with that sum, rounded once to nearest
+// Mean returns the mean of n ≥ 1 terms with the given sum, rounded once to nearest
 // even; 0 if n is 0.
 func Mean(n int64, sum *Sum) float64 {
 	if n < 0 {

@@ -15,7 +15,7 @@ func addressLimit() limits {
 	return limits{get(unix.RLIMIT_AS), get(unix.RLIMIT_DATA)}
 }
 
-// mappable tells whether the process can have so many bytes more.
+// mappable reports whether the process can have further bytes.
 func mappable(bytes int) bool {
 	b, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {

@@ -180,8 +180,8 @@ var addressLimited = sync.OnceValue(func() bool {
 	return l.address != none || l.data != none
 })
 
-// Room panics if a limit of this process (ulimit -v or -d) leaves no room for that many
-// more bytes. Call it before large allocations: if Go's allocator fails, it ends the
+// Room panics if a limit of this process (ulimit -v or -d) leaves no room for the given number
+// of further bytes. Call it before large allocations: if Go's allocator fails, it ends the
 // process, and nothing can recover. Without such limits Room does nothing.
 func Room(bytes int) {
 	// What the heap has free may lie in pieces, so it must be plenty.

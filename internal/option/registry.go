@@ -64,7 +64,7 @@ func (r *Registry[T]) Names() []string {
 	return slices.Sorted(maps.Keys(r.byKey))
 }
 
-// Find returns the thing with that name or alias.
+// Find returns the thing with the given name or alias.
 func (r *Registry[T]) Find(name string) (thing T, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

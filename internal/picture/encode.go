@@ -21,7 +21,7 @@ import (
 // dpi is the resolution of PNG files, enough for print at their size.
 const dpi = 200
 
-// Encode draws a chart of that size in centimetres, as "png" or "svg".
+// Encode draws a chart of the given size in centimetres, as "png" or "svg".
 func Encode(p *Chart, width, height float64, format string) ([]byte, error) {
 	data, err := encode(width, height, format, func(area draw.Canvas) {
 		area.FillPolygon(color.White, []vg.Point{area.Min, {X: area.Min.X, Y: area.Max.Y}, area.Max,
@@ -33,7 +33,7 @@ func Encode(p *Chart, width, height float64, format string) ([]byte, error) {
 		[]byte("family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
 }
 
-// EncodeTiles draws a grid of charts, each of that size in centimetres, as "png" or "svg". It
+// EncodeTiles draws a grid of charts, each of the given size in centimetres, as "png" or "svg". It
 // panics unless all rows have the same length.
 func EncodeTiles(rows [][]*Chart, width, height float64, format string) ([]byte, error) {
 	for _, r := range rows {
@@ -61,7 +61,7 @@ func onPage(p *Chart) func(draw.Canvas) {
 	}
 }
 
-// encode returns what paint draws on a canvas of that size in centimetres.
+// encode returns what paint draws on a canvas of the given size in centimetres.
 func encode(width, height float64, format string, paint func(draw.Canvas)) ([]byte, error) {
 	w, h := vg.Length(width)*vg.Centimeter, vg.Length(height)*vg.Centimeter
 	var canvas interface {

@@ -102,7 +102,7 @@ func label(v, step float64) string {
 	return signed(v < 0 && abs > 0, grouped(strconv.FormatFloat(abs, 'f', digits, 64)))
 }
 
-// Number formats a number for people, with that many significant digits: 47,551, 0.83 or 1.2e−9.
+// Number formats a number for people, with the given number of significant digits: 47,551, 0.83 or 1.2e−9.
 func Number(v float64, digits int) string {
 	abs, err := strconv.ParseFloat(strconv.FormatFloat(math.Abs(v), 'g', digits, 64), 64)
 	if err != nil || v != v || math.IsInf(v, 0) || abs >= 1e12 || abs > 0 && abs < 1e-4 {

@@ -102,12 +102,12 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	r := &reader{at: off, end: in.Shard.End, skip: !in.Shard.Exact && off > 0}
 	head := first
 	if off > 0 {
-		apart, err := in.File.Object.Open(ctx, 0, dataset.HeadBytes)
+		beginning, err := in.File.Object.Open(ctx, 0, dataset.HeadBytes)
 		if err != nil {
 			return nil, err
 		}
-		defer apart.Close()
-		head = apart
+		defer beginning.Close()
+		head = beginning
 	}
 	var rest []byte
 	if r.header, rest, err = readHeader(head); err != nil {

@@ -42,7 +42,7 @@ var errSize = errors.New("the size of a block is wrong (corrupt file)")
 
 // Append appends the content of a block to dst; size is its length in bytes, −1 if
 // unknown. It allocates memory in proportion to src, whatever sizes src claims.
-func (z *Blocks) Append(dst, src []byte, codec Block, size int) ([]byte, error) {
+func (b *Blocks) Append(dst, src []byte, codec Block, size int) ([]byte, error) {
 	if len(src) == 0 && size <= 0 {
 		return dst, nil
 	}
@@ -66,42 +66,42 @@ func (z *Blocks) Append(dst, src []byte, codec Block, size int) ([]byte, error) 
 		dst = grow(dst, size)
 		return dst, lz4(dst[at:], src)
 	case ZstdBlock:
-		return z.appendZstd(dst, src, size)
+		return b.appendZstd(dst, src, size)
 	case GzipBlock:
-		z.src.Reset(src)
-		if z.gzip == nil {
-			z.gzip = new(gzip.Reader)
+		b.src.Reset(src)
+		if b.gzip == nil {
+			b.gzip = new(gzip.Reader)
 		}
-		if err := z.gzip.Reset(&z.src); err != nil {
+		if err := b.gzip.Reset(&b.src); err != nil {
 			return nil, err
 		}
-		return readBlock(dst, z.gzip, size)
+		return readBlock(dst, b.gzip, size)
 	case BrotliBlock:
-		return z.appendBrotli(dst, src, size)
+		return b.appendBrotli(dst, src, size)
 	}
-	z.src.Reset(src)
-	if z.flate == nil {
-		z.flate = flate.NewReader(&z.src)
-	} else if err := z.flate.(flate.Resetter).Reset(&z.src, nil); err != nil {
+	b.src.Reset(src)
+	if b.flate == nil {
+		b.flate = flate.NewReader(&b.src)
+	} else if err := b.flate.(flate.Resetter).Reset(&b.src, nil); err != nil {
 		return nil, err
 	}
-	return readBlock(dst, z.flate, size)
+	return readBlock(dst, b.flate, size)
 }
 
 // appendBrotli takes up to 16 MiB, the largest window of the format, besides the data.
-func (z *Blocks) appendBrotli(dst, src []byte, size int) (_ []byte, err error) {
+func (b *Blocks) appendBrotli(dst, src []byte, size int) (_ []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil { // on damaged data, the library may use an index out of range
-			z.brotli, err = nil, fmt.Errorf("brotli: %v", r)
+			b.brotli, err = nil, fmt.Errorf("brotli: %v", r)
 		}
 	}()
-	z.src.Reset(src)
-	if z.brotli == nil {
-		z.brotli = brotli.NewReader(&z.src)
-	} else if err := z.brotli.Reset(&z.src); err != nil {
+	b.src.Reset(src)
+	if b.brotli == nil {
+		b.brotli = brotli.NewReader(&b.src)
+	} else if err := b.brotli.Reset(&b.src); err != nil {
 		return nil, err
 	}
-	return readBlock(dst, z.brotli, size)
+	return readBlock(dst, b.brotli, size)
 }
 
 // readBlock appends all of r, which has size bytes, or −1 if that is unknown.
@@ -127,13 +127,13 @@ func readBlock(dst []byte, r io.Reader, size int) ([]byte, error) {
 	}
 }
 
-func (z *Blocks) appendZstd(dst, src []byte, size int) (_ []byte, err error) {
+func (b *Blocks) appendZstd(dst, src []byte, size int) (_ []byte, err error) {
 	bound := zstdBound(src)
 	if bound < 0 || size > bound {
 		return nil, errSize
 	}
-	if z.zstd == nil {
-		if z.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+	if b.zstd == nil {
+		if b.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderMaxMemory(MaxBlock)); err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (z *Blocks) appendZstd(dst, src []byte, size int) (_ []byte, err error) {
 	if size >= 0 {
 		dst = grow(dst, size)[:at]
 	}
-	dst, err = z.zstd.DecodeAll(src, dst)
+	dst, err = b.zstd.DecodeAll(src, dst)
 	if err == nil && size >= 0 && len(dst) != at+size {
 		err = errSize
 	}

@@ -155,35 +155,35 @@ type reader struct {
 	err  error
 }
 
-func (d *reader) Read(p []byte) (int, error) {
-	if d.err != nil {
-		return 0, d.err
+func (r *reader) Read(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
 	}
-	n, err := d.dec.Read(p)
-	d.n += int64(n)
+	n, err := r.dec.Read(p)
+	r.n += int64(n)
 	if err != nil {
-		d.err = d.explain(err)
+		r.err = r.explain(err)
 	}
-	return n, d.err
+	return n, r.err
 }
 
-func (d *reader) Close() error {
-	if d.err == errClosed {
+func (r *reader) Close() error {
+	if r.err == errClosed {
 		return nil
 	}
-	d.err = errClosed
-	return d.dec.Close()
+	r.err = errClosed
+	return r.dec.Close()
 }
 
-func (d *reader) explain(err error) error {
+func (r *reader) explain(err error) error {
 	switch {
-	case d.src.err != nil:
-		return d.src.err
-	case err == io.EOF || d.kind == None:
+	case r.src.err != nil:
+		return r.src.err
+	case err == io.EOF || r.kind == None:
 		return err
 	}
 	reason, advice := describe(err)
-	return &Error{Kind: d.kind, Offset: d.n, Reason: reason, Advice: advice, Err: err}
+	return &Error{Kind: r.kind, Offset: r.n, Reason: reason, Advice: advice, Err: err}
 }
 
 // again is the next step for damaged data.

@@ -29,7 +29,7 @@ type Reader struct {
 	uses   []int32 // for each field, the index of a feature or one of the constants above
 	lastTexts
 	numbers
-	part   *dataset.PartFilter // nil if all rows are read
+	part   *dataset.TestFilter // nil if all rows are read
 	taps   []*dataset.Tap      // of fields that decide about the part, or are described; nil if all rows are read
 	text   []byte              // text of a quoted field, reused
 	recode []byte              // a record in UTF-8

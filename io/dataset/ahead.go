@@ -25,13 +25,13 @@ const (
 func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *Source] {
 	return func(yield func(Shard, *Source) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		room := semaphore.NewWeighted(aheadBytes)
+		slots := semaphore.NewWeighted(aheadBytes)
 		queue := make(chan chan *Source, aheadBytes/aheadLeast)
 		go func() {
 			defer close(queue)
 			for _, s := range shards {
 				weight := d.aheadWeight(s)
-				if room.Acquire(ctx, weight) != nil {
+				if slots.Acquire(ctx, weight) != nil {
 					return
 				}
 				opened := make(chan *Source, 1)
@@ -56,7 +56,7 @@ func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *S
 			source := <-opened
 			more = yield(s, source)
 			source.close()
-			room.Release(source.weight)
+			slots.Release(source.weight)
 			if !more {
 				return
 			}
@@ -86,7 +86,7 @@ type Source struct {
 // openFile is an open file whose beginning is in memory.
 type openFile struct {
 	object storage.Object
-	off, n int64 // as Object.Open takes them
+	off, n int64 // as storage.Object.Open takes them
 	head   []byte
 	rest   io.ReadCloser // nil if head is the whole range
 	err    error         // after the head

@@ -68,8 +68,8 @@ type Roles struct {
 
 // Subset chooses some of the rows.
 type Subset struct {
-	Only *Only // unless nil, by their id
-	Part *Part // unless nil, for a test, or the others
+	Only *IDSelection // unless nil, by their id
+	Part *TestSplit   // unless nil, for a test, or the others
 }
 
 // Validate returns an error for options that no data can fit.
@@ -108,20 +108,20 @@ type Dataset struct {
 	Labeled bool   `json:"labeled"` // rows have labels
 	// Targets holds the names of the labels if rows have several.
 	Targets []string `json:"targets,omitempty"`
-	// Weighted says that rows have weights, which readers then store in Block.Weights.
+	// Weighted says that rows have weights, which readers then store in rows.Block.Weights.
 	Weighted bool `json:"weighted,omitempty"`
 
-	// Key, unless nil, describes the keys of rows, which readers then store in Block.Keys.
+	// Key, unless nil, describes the keys of rows, which readers then store in rows.Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`
 
-	// Levels, unless nil, names the levels of the rows, which readers then store in Block.Levels.
+	// Levels, unless nil, names the levels of the rows, which readers then store in rows.Block.Levels.
 	Levels *Levels `json:"levels,omitempty"`
 
 	// Only, unless nil, restricts reading to rows with listed ids.
-	Only *Only `json:"only,omitempty"`
+	Only *IDSelection `json:"only,omitempty"`
 
 	// Part, unless nil, restricts reading to the rows of a test, or to all others.
-	Part *Part `json:"part,omitempty"`
+	Part *TestSplit `json:"part,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file
 	Label  string   `json:"-"` // name of the first label column, if rows have labels
@@ -181,7 +181,7 @@ func (e *Error) Error() string {
 	if f := find(e.Format); f != nil {
 		pkg = f.pkg()
 	}
-	// Readers do not know the name: where csvio advises a call such as read_fwf("FILE"), the name replaces FILE.
+	// Readers do not know the name: the name replaces FILE where a reader advises a call such as numpy.load("FILE").
 	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(cause(e.Err), `("FILE`, `("`+e.Name)
 }
 
@@ -192,7 +192,7 @@ func cause(err error) string {
 	for _, f := range allFormats() {
 		text = strings.TrimPrefix(text, f.pkg()+": ")
 	}
-	for _, part := range []string{"table: ", "first record: ", "lines: "} {
+	for _, part := range []string{"first record: ", "lines: "} {
 		text = strings.TrimPrefix(text, part)
 	}
 	return strings.TrimSuffix(text, ": unexpected EOF")

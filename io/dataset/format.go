@@ -141,7 +141,7 @@ func allFormats() []*Format { return formats.All() }
 // Names returns the names of all formats, sorted.
 func Names() []string { return formats.Names() }
 
-// lookup returns the format with that name or alias.
+// lookup returns the format with the given name or alias.
 func lookup(name string) (*Format, error) {
 	have := Names()
 	if len(have) == 0 {
@@ -154,7 +154,7 @@ func lookup(name string) (*Format, error) {
 	return f, nil
 }
 
-// find returns the format with that name; nil if there is none.
+// find returns the format called name; nil if there is none.
 func find(name string) *Format {
 	f, _ := formats.Find(name)
 	return f

@@ -87,8 +87,8 @@ func (l *IDs) find(id []byte) (int, bool) {
 	return sort.Find(len(l.spans), func(i int) int { return bytes.Compare(id, l.id(l.spans[i])) })
 }
 
-// Store writes the list to a file that workers can read, and returns the Only that chooses its rows.
-func (l *IDs) Store(ctx context.Context, uri string) (*Only, error) {
+// Store writes the list to a file that workers can read, and returns the IDSelection of its rows.
+func (l *IDs) Store(ctx context.Context, uri string) (*IDSelection, error) {
 	lines := make([]byte, 0, len(l.text)+len(l.spans))
 	for _, s := range l.spans {
 		lines = append(append(lines, l.id(s)...), '\n')
@@ -96,12 +96,12 @@ func (l *IDs) Store(ctx context.Context, uri string) (*Only, error) {
 	if err := storage.WriteState(ctx, uri, lines); err != nil {
 		return nil, err
 	}
-	return &Only{URI: uri, ids: l}, nil
+	return &IDSelection{URI: uri, ids: l}, nil
 }
 
-// Only chooses the rows whose id is in a list. Readers skip all others, and also rows that cannot be read, because
-// their ids are unknown. An Only holds the list, up to a gigabyte: share the Only rather than the list.
-type Only struct {
+// IDSelection chooses the rows whose id is in a list. Readers skip all others, and also rows that cannot be
+// read, because their ids are unknown. It holds the list, up to a gigabyte: share it rather than the list.
+type IDSelection struct {
 	URI string `json:"uri"` // of the stored list
 
 	mu  sync.Mutex
@@ -109,7 +109,7 @@ type Only struct {
 }
 
 // list returns the ids, which it reads from URI on first use.
-func (o *Only) list(ctx context.Context) (*IDs, error) {
+func (o *IDSelection) list(ctx context.Context) (*IDs, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ids != nil {
@@ -129,7 +129,7 @@ func (o *Only) list(ctx context.Context) (*IDs, error) {
 
 // Missing returns how many ids of the list belong to no used row, and the first of these ids,
 // at most most, in bytewise order. The reports must cover all shards.
-func (o *Only) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {
+func (o *IDSelection) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {
 	l, err := o.list(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -165,27 +165,27 @@ type idFilter struct {
 }
 
 // has reports whether an id is in the list, and remembers its index for use.
-func (n *idFilter) has(id []byte) (found bool) {
-	n.last, found = n.ids.find(id)
+func (f *idFilter) has(id []byte) (found bool) {
+	f.last, found = f.ids.find(id)
 	return found
 }
 
 // use records that the last row was used.
-func (n *idFilter) use() {
-	if n != nil {
-		n.used = append(n.used, n.last)
+func (f *idFilter) use() {
+	if f != nil {
+		f.used = append(f.used, f.last)
 	}
 }
 
 // encode returns the indices of the ids of used rows, in ascending order, as differences in
 // uvarints. Its time grows with these rows, not with the list.
-func (n *idFilter) encode() (out []byte) {
-	if n == nil {
+func (f *idFilter) encode() (out []byte) {
+	if f == nil {
 		return nil
 	}
-	slices.Sort(n.used)
+	slices.Sort(f.used)
 	next := 0
-	for _, i := range slices.Compact(n.used) {
+	for _, i := range slices.Compact(f.used) {
 		out = binary.AppendUvarint(out, uint64(i-next))
 		next = i + 1
 	}

@@ -39,13 +39,13 @@ func TestListsOfIDs(t *testing.T) {
 }
 
 // elsewhere is a choice as a worker has it, which reads the stored list.
-func elsewhere(t *testing.T, o *Only) *Only {
+func elsewhere(t *testing.T, o *IDSelection) *IDSelection {
 	t.Helper()
 	data, err := os.ReadFile(o.URI)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Only{URI: write(t, t.TempDir(), "ids", data)}
+	return &IDSelection{URI: write(t, t.TempDir(), "ids", data)}
 }
 
 // However a file is cut, the rows with an id of the list are read, and no others, and it is known which
@@ -70,7 +70,7 @@ func TestOnlyRowsWithTheIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := write(t, dir, "d.csv", []byte(text))
-	for _, only := range []*Only{only, elsewhere(t, only)} {
+	for _, only := range []*IDSelection{only, elsewhere(t, only)} {
 		d := open(t, Options{Data: []string{name}, Label: "y", Roles: Roles{ID: "k"}, Subset: Subset{Only: only}})
 		for _, size := range []int64{1 << 20, 100, 7} {
 			var got []string

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Label converts the text of a label to a value of Block.Y, or returns the reason why the row
+// Label converts the text of a label to a value of rows.Block.Y, or returns the reason why the row
 // cannot be used. If rows have several labels, it is called for each.
 type Label func(token []byte) (y float64, reason string)
 
@@ -40,9 +40,9 @@ type Reader struct {
 	labels []float64   // of the last row
 	number []byte      // scratch of plainNumber
 	wide   *row        // a row already read, but too long for the last block
-	ids    *idFilter   // nil unless the dataset has an Only
+	ids    *idFilter   // nil unless Dataset.Only is set
 	levels *levelNames // nil unless rows have levels
-	part   *PartFilter // nil unless the dataset has a Part
+	part   *TestFilter // nil unless Dataset.Part is set
 	report Report
 	closer []io.Closer
 }
@@ -59,8 +59,8 @@ type parser struct {
 type Request struct {
 	Label Label // converts labels; nil leaves them unread
 	Mode  Mode
-	Lines bool // store in Block.Lines the line, or record, of each row in its file
-	IDs   bool // store in Block.IDs the identifiers, if the files have such a column
+	Lines bool // store in rows.Block.Lines the line, or record, of each row in its file
+	IDs   bool // store in rows.Block.IDs the identifiers, if the files have such a column
 	// Reject, unless nil, is called with the line and the reason for each row that is set
 	// aside, even for rows that the Report does not list.
 	Reject func(line int64, reason string)
@@ -109,7 +109,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 		return err
 	}
 	if r.data.Part != nil && r.part == nil {
-		r.part = &PartFilter{Part: r.data.Part}
+		r.part = &TestFilter{TestSplit: r.data.Part}
 		if len(r.part.Columns) > 0 {
 			return errPart
 		}
@@ -136,7 +136,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	return nil
 }
 
-// Next fills the block with the next rows, at most rows.Rows of its row length,
+// Next fills the block with the next rows, at most rows.PerBlock of its row length,
 // and reports whether there are any. Y holds the labels unless the Reader has no Label.
 func (r *Reader) Next(b *rows.Block) bool {
 	dim := r.data.Schema.Dim
@@ -150,7 +150,7 @@ func (r *Reader) Next(b *rows.Block) bool {
 		b.X = append(b.X, w.x...)
 		r.use(b, 0, *w)
 	}
-	for r.rows != nil && b.N < rows.Rows(b.D) {
+	for r.rows != nil && b.N < rows.PerBlock(b.D) {
 		if !r.add(b) {
 			break
 		}
@@ -165,62 +165,18 @@ func (r *Reader) add(b *rows.Block) bool {
 	if err != nil {
 		return r.stopped(b, from, err)
 	}
-	if r.ids != nil && !r.ids.has(r.extras.ID()) {
-		b.X = b.X[:from]
-		r.report.Passed++
-		return true
+	if r.ids != nil && !r.ids.has(r.extras.ID()) || r.part != nil && !r.part.takes(x[from:]) {
+		return r.refuse(b, from, passed, nil)
 	}
 	if r.part != nil {
-		if !r.part.takes(x[from:]) {
-			b.X = b.X[:from]
-			r.report.Passed++
-			return true
-		}
 		r.part.forward(x[from:])
 	}
-	now := row{line: r.rows.Line(), weight: 1}
-	if r.data.Weighted && r.Describe == nil {
-		var reason string
-		weight := r.extras.Weight()
-		if weight, reason = r.plainNumber(weight); reason == "" {
-			now.weight, reason = rows.ParseWeight(weight)
-		}
-		if reason != "" {
-			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
-		}
-		if now.weight == 0 && r.Mode != KeepPlace {
-			b.X = b.X[:from]
-			r.report.Weightless++
-			if r.Reject != nil {
-				r.Reject(r.first+now.line, NoWeight)
-			}
-			return true
-		}
-	}
-	if r.data.Key != nil && r.Describe == nil {
-		var reason string
-		if now.key, reason = r.data.Key.Of(r.extras.Key); reason != "" {
-			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
-		}
-	}
-	if r.levels != nil {
-		var reason string
-		if now.level, reason = r.levels.name(r.extras.Key); reason != "" {
-			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
-		}
-	}
-	if r.Label != nil {
-		absent, reason := r.label(token)
-		switch {
-		case absent:
-			return r.unlabeled(b, from, now.line, reason)
-		case reason != "":
-			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
-		}
-		now.y = r.labels
+	now, f, reason := r.attributes(token)
+	if f != usable {
+		return r.refuse(b, from, f, &rows.BadRow{Line: now.line, Reason: reason})
 	}
 	r.ids.use()
-	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
+	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.PerBlock(d) {
 		// All earlier rows would be padded to this length.
 		wide := now // so that only such a row is allocated
 		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(now.y)
@@ -233,9 +189,53 @@ func (r *Reader) add(b *rows.Block) bool {
 	return true
 }
 
+// fate says in which count of RowCounts a row is.
+type fate int
+
+const (
+	usable fate = iota
+	unusable
+	unlabeled
+	weightless
+	passed
+)
+
+// attributes returns the line, weight, key, level and labels of the last row. token is the text of the
+// first label. The reason says why the row is not usable.
+func (r *Reader) attributes(token []byte) (now row, f fate, reason string) {
+	now = row{line: r.rows.Line(), weight: 1}
+	if r.data.Weighted && r.Describe == nil {
+		weight := r.extras.Weight()
+		if weight, reason = r.plainNumber(weight); reason == "" {
+			now.weight, reason = rows.ParseWeight(weight)
+		}
+		if reason != "" {
+			return now, unusable, reason
+		}
+		if now.weight == 0 && r.Mode != KeepPlace {
+			return now, weightless, NoWeight
+		}
+	}
+	if r.data.Key != nil && r.Describe == nil {
+		if now.key, reason = r.data.Key.Of(r.extras.Key); reason != "" {
+			return now, unusable, reason
+		}
+	}
+	if r.levels != nil {
+		if now.level, reason = r.levels.name(r.extras.Key); reason != "" {
+			return now, unusable, reason
+		}
+	}
+	if r.Label != nil {
+		f, reason = r.label(token)
+		now.y = r.labels
+	}
+	return now, f, reason
+}
+
 // label converts the labels of the last row, the first of which is token. If one is missing or
 // cannot be used, it returns the reason.
-func (r *Reader) label(token []byte) (absent bool, reason string) {
+func (r *Reader) label(token []byte) (f fate, reason string) {
 	r.labels = r.labels[:0]
 	for i := range max(1, len(r.data.Targets)) {
 		if i > 0 {
@@ -243,18 +243,18 @@ func (r *Reader) label(token []byte) (absent bool, reason string) {
 		}
 		token, reason = r.plainNumber(r.data.Schema.LabelText.clean(token))
 		if reason != "" {
-			return false, r.ofTarget(i, reason)
+			return unusable, r.ofTarget(i, reason)
 		}
 		if token != nil && missing(token) {
-			return true, r.ofTarget(i, NoLabel)
+			return unlabeled, r.ofTarget(i, NoLabel)
 		}
 		y, reason := r.Label(token)
 		if reason != "" {
-			return false, r.ofTarget(i, reason)
+			return unusable, r.ofTarget(i, reason)
 		}
 		r.labels = append(r.labels, y)
 	}
-	return false, ""
+	return usable, ""
 }
 
 // plainNumber returns the text of a label or weight. A number with another decimal separator or with
@@ -282,14 +282,12 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 		r.end()
 		return false
 	case errors.As(err, &bad) && (r.ids != nil || r.part != nil && r.part.Test):
-		b.X = b.X[:from]
-		r.report.Passed++
-		return true
+		return r.refuse(b, from, passed, bad)
 	case errors.As(err, &bad):
 		if r.part != nil {
 			r.part.forward(nil)
 		}
-		return r.bad(b, from, bad)
+		return r.refuse(b, from, unusable, bad)
 	}
 	r.fault(err)
 	return false
@@ -341,7 +339,7 @@ func pad(b *rows.Block, from, d int) {
 	b.D = d
 	if n := b.N * d; n > cap(b.X) {
 		// Grow so that slowly rising lengths do not allocate a block each time.
-		b.X = append(make([]float32, 0, max(n, min(2*n, rows.Rows(d)*d))), b.X...)
+		b.X = append(make([]float32, 0, max(n, min(2*n, rows.PerBlock(d)*d))), b.X...)
 	}
 	b.X = b.X[:b.N*d]
 	copy(b.X[(b.N-1)*d:], b.X[from:from+d])
@@ -352,21 +350,27 @@ func pad(b *rows.Block, from, d int) {
 	}
 }
 
-// unlabeled sets aside a row whose label is missing and reports whether reading continues.
-func (r *Reader) unlabeled(b *rows.Block, from int, line int64, reason string) bool {
+// refuse takes a row out of the block and counts it, and reports whether reading continues.
+func (r *Reader) refuse(b *rows.Block, from int, f fate, bad *rows.BadRow) bool {
 	b.X = b.X[:from]
-	r.report.Unlabeled++
-	r.setAside(b, &rows.BadRow{Line: line, Reason: reason})
-	return true
-}
-
-// bad handles a row that cannot be used and reports whether reading continues.
-func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
-	b.X = b.X[:from]
-	r.report.Bad++
-	r.report.NotNumbers = r.report.NotNumbers || bad.NotNumber
+	switch f {
+	case passed:
+		r.report.Passed++
+		return true
+	case weightless:
+		r.report.Weightless++
+		if r.Reject != nil {
+			r.Reject(r.first+bad.Line, bad.Reason)
+		}
+		return true
+	case unlabeled:
+		r.report.Unlabeled++
+	case unusable:
+		r.report.Bad++
+		r.report.NotNumbers = r.report.NotNumbers || bad.NotNumber
+	}
 	r.setAside(b, bad)
-	if r.Mode == FailFast {
+	if f == unusable && r.Mode == FailFast {
 		r.report.Stopped = true
 		r.end()
 		return false

@@ -29,7 +29,7 @@ type Report struct {
 	End   int64 `json:"end"`   // start of the first record after the shard
 	Lines int64 `json:"lines"` // lines or records between the two
 	RowCounts
-	// Named encodes which ids of Dataset.Only belong to used rows; see Only.Missing.
+	// Named encodes which ids of Dataset.Only belong to used rows; see IDSelection.Missing.
 	Named []byte `json:"named,omitempty"`
 	// NotNumbers reports whether a table that is read as numbers has a field that is not a number.
 	NotNumbers bool `json:"not_numbers,omitempty"`

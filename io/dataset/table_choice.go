@@ -99,7 +99,7 @@ func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 		roles, given []string
 	}{{groups, c.Group}, {levels, c.Levels}} {
 		if len(several.given) > len(several.roles) {
-			return TableLayout{}, fmt.Errorf("table: %d %s columns; the limit is %d", len(several.given), several.roles[0],
+			return TableLayout{}, fmt.Errorf("%d %s columns; the limit is %d", len(several.given), several.roles[0],
 				len(several.roles))
 		}
 		for i, column := range several.given {
@@ -115,7 +115,7 @@ func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
 			return TableLayout{}, err
 		}
 		if what[f] != "" && !(isName(what[f]) && isName(role.name)) {
-			return TableLayout{}, fmt.Errorf("table: column %s is given as both %s and %s", Quote(columns[f]),
+			return TableLayout{}, fmt.Errorf("column %s is given as both %s and %s", Quote(columns[f]),
 				what[f], role.name)
 		}
 		what[f] = role.name
@@ -143,7 +143,7 @@ func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 			case what[f] == "" || what[f] == feature:
 				what[f] = feature
 			case !pattern:
-				return fmt.Errorf("table: column %s is the %s, so it cannot be a feature",
+				return fmt.Errorf("column %s is the %s, so it cannot be a feature",
 					Quote(l.Columns[f]), what[f])
 			}
 		}
@@ -166,13 +166,13 @@ func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 	}
 	switch d := len(l.Features); {
 	case d == 0 && len(c.Drop) > 0:
-		return errors.New("table: no column is left to be a feature")
+		return errors.New("no column is left to be a feature")
 	case d == 0 && len(l.Roles) > 0:
-		return errors.New("table: no column besides the label, the weight, the id and the time")
+		return errors.New("no column besides the label, the weight, the id and the time")
 	case d == 0:
-		return errors.New("table: the label is the only column")
+		return errors.New("the label is the only column")
 	case d > rows.MaxDim:
-		return fmt.Errorf("table: %d feature columns; the limit is %d", d, rows.MaxDim)
+		return fmt.Errorf("%d feature columns; the limit is %d", d, rows.MaxDim)
 	}
 	return nil
 }
@@ -190,14 +190,14 @@ func (c Choice) layLabels(l *TableLayout, p *places) error {
 			case !twice:
 				fields = append(fields, f)
 			case !pattern:
-				return fmt.Errorf("table: column %s is given twice as label", Quote(l.Columns[f]))
+				return fmt.Errorf("column %s is given twice as label", Quote(l.Columns[f]))
 			}
 		}
 	}
 	names := l.names(fields)
 	for i, name := range names {
 		if k := slices.Index(names[:i], name); k >= 0 {
-			return fmt.Errorf("table: columns %d and %d, two of the labels, have the name %s; rename one", fields[k]+1,
+			return fmt.Errorf("columns %d and %d, two of the labels, have the name %s; rename one", fields[k]+1,
 				fields[i]+1, Quote(name))
 		}
 	}
@@ -275,7 +275,7 @@ func (p *places) all(what, given string) (fields []int, pattern bool, err error)
 		}
 	}
 	if len(fields) == 0 {
-		err = fmt.Errorf("table: %s: no column matches %s; have %s", what, Quote(given), NameList(p.columns))
+		err = fmt.Errorf("%s: no column matches %s; have %s", what, Quote(given), NameList(p.columns))
 	}
 	return fields, true, err
 }
@@ -305,7 +305,7 @@ func (p *places) find(what, given string) (int, error) {
 	if f, ok := p.at[given]; ok {
 		if len(p.at) < n {
 			if g := slices.Index(p.columns[f+1:], given); g >= 0 {
-				return 0, fmt.Errorf("table: %s %s: columns %d and %d have that name; give the position", what, Quote(given),
+				return 0, fmt.Errorf("%s %s: columns %d and %d have that name; give the position", what, Quote(given),
 					f+1, f+g+2)
 			}
 		}
@@ -317,18 +317,18 @@ func (p *places) find(what, given string) (int, error) {
 	case err == nil:
 		return f, nil
 	case errors.Is(err, errOutside):
-		return 0, fmt.Errorf("table: %s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", what,
+		return 0, fmt.Errorf("%s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", what,
 			Quote(given), n, n)
 	case !p.named:
 		return 0, fmt.Errorf(
-			"table: %s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what,
+			"%s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what,
 			Quote(given), n)
 	}
 	hint := ""
 	if s := option.NearestName(given, p.columns); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", Quote(s))
 	}
-	return 0, fmt.Errorf("table: %s: no column %s%s; have %s", what, Quote(given), hint, NameList(p.columns))
+	return 0, fmt.Errorf("%s: no column %s%s; have %s", what, Quote(given), hint, NameList(p.columns))
 }
 
 var errOutside = errors.New("position is outside the row")

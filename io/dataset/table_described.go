@@ -105,7 +105,7 @@ func changeLayouts(d *Dataset, to func(t *TableLayout)) {
 func FindColumns(d *Dataset, what string, given []string) (columns []int, err error) {
 	of, ok := d.Schema.Layout.(Tabular)
 	if !ok {
-		return nil, fmt.Errorf("table: %s: %s data have no columns", what, d.Schema.Format)
+		return nil, fmt.Errorf("%s: %s data have no columns", what, d.Schema.Format)
 	}
 	l := of.Table()
 	at := make(map[int]int)
@@ -125,7 +125,7 @@ func FindColumns(d *Dataset, what string, given []string) (columns []int, err er
 			case ok:
 				columns = append(columns, i)
 			case !pattern:
-				return nil, fmt.Errorf("table: %s: column %s is not used", what, Quote(l.Columns[f]))
+				return nil, fmt.Errorf("%s: column %s is not used", what, Quote(l.Columns[f]))
 			}
 		}
 	}

@@ -19,8 +19,8 @@ type FieldSink struct {
 }
 
 // Decoder returns the decoder that stores the values in rows; nil if the Sink is something else.
-func (t *FieldSink) Decoder() *schema.Decoder {
-	switch s := t.Sink.(type) {
+func (s *FieldSink) Decoder() *schema.Decoder {
+	switch s := s.Sink.(type) {
 	case *schema.Decoder:
 		return s
 	case plainDecoder:
@@ -33,57 +33,57 @@ func (t *FieldSink) Decoder() *schema.Decoder {
 const exactInteger = 1 << 53
 
 // Text passes a text, without the spaces around it unless it is an identifier.
-func (t *FieldSink) Text(row []float32, text []byte) (reason string) {
-	if !t.whole {
+func (s *FieldSink) Text(row []float32, text []byte) (reason string) {
+	if !s.whole {
 		text = trim(text)
 	}
-	return t.Sink.Text(row, t.Column, text)
+	return s.Sink.Text(row, s.Column, text)
 }
 
 // Null passes a missing value.
-func (t *FieldSink) Null(row []float32) (reason string) { return t.Sink.Null(row, t.Column) }
+func (s *FieldSink) Null(row []float32) (reason string) { return s.Sink.Null(row, s.Column) }
 
 // Float passes a number.
-func (t *FieldSink) Float(row []float32, v float64) (reason string) {
-	return t.Sink.Float(row, t.Column, v)
+func (s *FieldSink) Float(row []float32, v float64) (reason string) {
+	return s.Sink.Float(row, s.Column, v)
 }
 
 // Float32 passes a number that is stored as float32, as the shortest decimal number that rounds to it.
-func (t *FieldSink) Float32(row []float32, v float32) (reason string) {
+func (s *FieldSink) Float32(row []float32, v float32) (reason string) {
 	wide := float64(v)
 	if wide != math.Trunc(wide) || math.Abs(wide) >= 1<<24 {
 		var text [32]byte
 		wide, _ = strconv.ParseFloat(string(strconv.AppendFloat(text[:0], wide, 'g', -1, 32)), 64)
 	}
-	return t.Sink.Float(row, t.Column, wide)
+	return s.Sink.Float(row, s.Column, wide)
 }
 
 // Int passes an integer: as a number if float64 can hold it exactly, otherwise as text.
-func (t *FieldSink) Int(row []float32, v int64) (reason string) {
+func (s *FieldSink) Int(row []float32, v int64) (reason string) {
 	if -exactInteger <= v && v <= exactInteger {
-		return t.Sink.Float(row, t.Column, float64(v))
+		return s.Sink.Float(row, s.Column, float64(v))
 	}
 	var text [20]byte
-	return t.Sink.Text(row, t.Column, strconv.AppendInt(text[:0], v, 10))
+	return s.Sink.Text(row, s.Column, strconv.AppendInt(text[:0], v, 10))
 }
 
 // Uint passes an integer like Int.
-func (t *FieldSink) Uint(row []float32, v uint64) (reason string) {
+func (s *FieldSink) Uint(row []float32, v uint64) (reason string) {
 	if v <= exactInteger {
-		return t.Sink.Float(row, t.Column, float64(v))
+		return s.Sink.Float(row, s.Column, float64(v))
 	}
 	var text [20]byte
-	return t.Sink.Text(row, t.Column, strconv.AppendUint(text[:0], v, 10))
+	return s.Sink.Text(row, s.Column, strconv.AppendUint(text[:0], v, 10))
 }
 
 var truth = [2][]byte{[]byte("false"), []byte("true")}
 
 // Bool passes true or false as text.
-func (t *FieldSink) Bool(row []float32, v bool) (reason string) {
+func (s *FieldSink) Bool(row []float32, v bool) (reason string) {
 	if v {
-		return t.Sink.Text(row, t.Column, truth[1])
+		return s.Sink.Text(row, s.Column, truth[1])
 	}
-	return t.Sink.Text(row, t.Column, truth[0])
+	return s.Sink.Text(row, s.Column, truth[0])
 }
 
 // trim removes spaces and tabs from both ends, as readers of text do.
@@ -203,13 +203,13 @@ const (
 )
 
 // Time passes a time in UTC as text, in one of the layouts above.
-func (t *FieldSink) Time(row []float32, at time.Time, layout string) (reason string) {
+func (s *FieldSink) Time(row []float32, at time.Time, layout string) (reason string) {
 	var text [48]byte
-	return t.Sink.Text(row, t.Column, at.UTC().AppendFormat(text[:0], layout))
+	return s.Sink.Text(row, s.Column, at.UTC().AppendFormat(text[:0], layout))
 }
 
 // UUID passes an identifier of 16 bytes as text.
-func (t *FieldSink) UUID(row []float32, b []byte) (reason string) {
+func (s *FieldSink) UUID(row []float32, b []byte) (reason string) {
 	text := make([]byte, 0, 36)
 	for i, c := range b {
 		if i == 4 || i == 6 || i == 8 || i == 10 {
@@ -217,7 +217,7 @@ func (t *FieldSink) UUID(row []float32, b []byte) (reason string) {
 		}
 		text = hex.AppendEncode(text, []byte{c})
 	}
-	return t.Sink.Text(row, t.Column, text)
+	return s.Sink.Text(row, s.Column, text)
 }
 
 // Limits of decimal numbers.
@@ -227,7 +227,7 @@ const (
 )
 
 // Decimal passes a decimal number as text: a big-endian integer divided by 10^scale.
-func (t *FieldSink) Decimal(row []float32, b []byte, scale int64) (reason string) {
+func (s *FieldSink) Decimal(row []float32, b []byte, scale int64) (reason string) {
 	if len(b) > maxDecimal || scale < 0 || scale > maxScale {
 		return fmt.Sprintf("is a decimal number of %d bytes and scale %d; at most %d and %d are supported", len(b), scale,
 			maxDecimal, maxScale)
@@ -246,5 +246,5 @@ func (t *FieldSink) Decimal(row []float32, b []byte, scale int64) (reason string
 	if len(b) > 0 && b[0] >= 0x80 {
 		text = append([]byte{'-'}, text...)
 	}
-	return t.Sink.Text(row, t.Column, text)
+	return s.Sink.Text(row, s.Column, text)
 }

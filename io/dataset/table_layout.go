@@ -192,28 +192,28 @@ func (l *TableLayout) Used() map[string]bool {
 func (l *TableLayout) Validate() error {
 	n := len(l.Columns)
 	if n == 0 || n > MaxColumns {
-		return fmt.Errorf("table: layout: %d columns; there must be 1 to %d", n, MaxColumns)
+		return fmt.Errorf("layout: %d columns; there must be 1 to %d", n, MaxColumns)
 	}
 	if l.Path < 0 || l.Path >= n {
-		return fmt.Errorf("table: layout: %d of %d columns in the path", l.Path, n)
+		return fmt.Errorf("layout: %d of %d columns in the path", l.Path, n)
 	}
 	if l.Label < -1 || l.Label >= n {
-		return fmt.Errorf("table: layout: label %d is outside 0 to %d", l.Label, n-1)
+		return fmt.Errorf("layout: label %d is outside 0 to %d", l.Label, n-1)
 	}
 	if len(l.Features) == 0 || len(l.Features) > rows.MaxDim {
-		return fmt.Errorf("table: layout: %d features; there must be 1 to %d", len(l.Features), rows.MaxDim)
+		return fmt.Errorf("layout: %d features; there must be 1 to %d", len(l.Features), rows.MaxDim)
 	}
 	if k := len(l.Targets); k > 0 && (k == 1 || l.Targets[0] != l.Label) {
-		return fmt.Errorf("table: layout: label %d is not the first of %d targets, of which there must be several",
+		return fmt.Errorf("layout: label %d is not the first of %d targets, of which there must be several",
 			l.Label, k)
 	}
 	used := make([]string, n)
 	for _, f := range l.Labels() {
 		switch {
 		case f < 0 || f >= n:
-			return fmt.Errorf("table: layout: label %d is outside 0 to %d", f, n-1)
+			return fmt.Errorf("layout: label %d is outside 0 to %d", f, n-1)
 		case used[f] != "":
-			return fmt.Errorf("table: layout: field %d is two labels", f)
+			return fmt.Errorf("layout: field %d is two labels", f)
 		}
 		used[f] = labelRole
 	}
@@ -221,25 +221,25 @@ func (l *TableLayout) Validate() error {
 		f := l.Roles[role]
 		switch {
 		case !slices.Contains(roles, role):
-			return fmt.Errorf("table: layout: unknown role %.40q", role)
+			return fmt.Errorf("layout: unknown role %.40q", role)
 		case f < 0 || f >= n:
-			return fmt.Errorf("table: layout: %s %d is outside 0 to %d", role, f, n-1)
+			return fmt.Errorf("layout: %s %d is outside 0 to %d", role, f, n-1)
 		case used[f] != "" && !(isName(used[f]) && isName(role)):
-			return fmt.Errorf("table: layout: field %d is both %s and %s", f, used[f], role)
+			return fmt.Errorf("layout: field %d is both %s and %s", f, used[f], role)
 		}
 		used[f] = role
 	}
 	if l.TimeLayout != "" && !slices.Contains(schema.TimeLayoutNames(), l.TimeLayout) {
-		return fmt.Errorf("table: layout: unknown layout of times %.40q", l.TimeLayout)
+		return fmt.Errorf("layout: unknown layout of times %.40q", l.TimeLayout)
 	}
 	for i, f := range l.Features {
 		switch {
 		case f < 0 || f >= n:
-			return fmt.Errorf("table: layout: feature %d is field %d, outside 0 to %d", i, f, n-1)
+			return fmt.Errorf("layout: feature %d is field %d, outside 0 to %d", i, f, n-1)
 		case used[f] == "feature":
-			return fmt.Errorf("table: layout: field %d is used by two features", f)
+			return fmt.Errorf("layout: field %d is used by two features", f)
 		case used[f] != "" && !isName(used[f]):
-			return fmt.Errorf("table: layout: feature %d is the %s, field %d", i, used[f], f)
+			return fmt.Errorf("layout: feature %d is the %s, field %d", i, used[f], f)
 		}
 		used[f] = "feature"
 	}

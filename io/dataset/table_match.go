@@ -67,7 +67,7 @@ func (l *TableLayout) matchPositions(m TableLayout) (TableLayout, error) {
 		others = slices.Sorted(slices.Values(l.Features))
 	}
 	if len(free) != len(others) {
-		return TableLayout{}, fmt.Errorf("table: %d %s of numbers, want %d%s",
+		return TableLayout{}, fmt.Errorf("%d %s of numbers, want %d%s",
 			len(free), Plural(len(free), "column"), len(l.Columns)-len(l.Labels()), l.labelPlace())
 	}
 	at := func(f int) int {
@@ -98,7 +98,7 @@ func (l *TableLayout) matchRoles(m *TableLayout, at func(f int) int) error {
 	}
 	for _, role := range roles {
 		if f, ok := m.Roles[role]; ok && !isName(role) && slices.Contains(m.Features, f) {
-			return fmt.Errorf("table: column %s is the %s here, but a feature of the model", Quote(m.Columns[f]), role)
+			return fmt.Errorf("column %s is the %s here, but a feature of the model", Quote(m.Columns[f]), role)
 		}
 	}
 	return nil
@@ -154,16 +154,16 @@ func (l *TableLayout) matchNames(m TableLayout) (TableLayout, error) {
 			missing = append(missing, name)
 			continue
 		case at == twice || known[name]:
-			return TableLayout{}, fmt.Errorf("table: column %s occurs twice, and the columns are in another order than the "+
+			return TableLayout{}, fmt.Errorf("column %s occurs twice, and the columns are in another order than the "+
 				"model's; rename one", Quote(name))
 		case m.isLabel(at):
-			return TableLayout{}, fmt.Errorf("table: column %s is the label here, but a feature of the model", Quote(name))
+			return TableLayout{}, fmt.Errorf("column %s is the label here, but a feature of the model", Quote(name))
 		}
 		known[name] = true
 		m.Features = append(m.Features, at)
 	}
 	if len(missing) > 0 {
-		return TableLayout{}, fmt.Errorf("table: missing %s %s; have %s", Plural(len(missing), "column"), NameList(missing),
+		return TableLayout{}, fmt.Errorf("missing %s %s; have %s", Plural(len(missing), "column"), NameList(missing),
 			NameList(m.Columns))
 	}
 	if m.Label < 0 {
@@ -172,7 +172,7 @@ func (l *TableLayout) matchNames(m TableLayout) (TableLayout, error) {
 			at, ok := field[name]
 			switch {
 			case ok && at == twice:
-				return TableLayout{}, fmt.Errorf("table: column %s, the label, occurs twice; give its position", Quote(name))
+				return TableLayout{}, fmt.Errorf("column %s, the label, occurs twice; give its position", Quote(name))
 			case ok && !slices.Contains(m.Features, at) && !m.hasRole(at):
 				labels = append(labels, at)
 			}

@@ -19,7 +19,7 @@ type Fields struct {
 	Keys         []*Texts // texts of the columns from which keys are made; nil if they are not read
 
 	columns []string
-	part    *PartFilter // nil if all rows are read
+	part    *TestFilter // nil if all rows are read
 	Path    [][]byte    // values of the last fields, which are in the path of the file
 }
 
@@ -77,7 +77,7 @@ func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 	return f, nil
 }
 
-// Read says which row of a batch is read next, for its Part.
+// Read says which row of a batch is read next, for its TestFilter.
 func (f *Fields) Read(i int) {
 	if f.part != nil {
 		f.part.At = i

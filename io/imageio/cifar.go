@@ -52,7 +52,7 @@ func (l CIFARLayout) labels() (classes []int, read int) {
 	case CIFAR100Fine:
 		return classes100, 1
 	}
-	panic("cifario: unknown layout")
+	panic("imageio: unknown layout")
 }
 
 // recordBytes returns the length of a record in bytes, 3,073 or 3,074.
@@ -65,7 +65,7 @@ func (l CIFARLayout) recordBytes() int {
 func (l CIFARLayout) records(size int64) (int64, error) {
 	n := int64(l.recordBytes())
 	if size < 0 || size%n != 0 {
-		return 0, fmt.Errorf("cifario: %d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, "+
+		return 0, fmt.Errorf("imageio: %d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, "+
 			"or another format?)", size, l, n, size%n)
 	}
 	return size / n, nil
@@ -118,12 +118,12 @@ type CIFARReader struct {
 var _ rows.Reader = (*CIFARReader)(nil)
 
 // NewCIFARReader returns a reader of count records of a decompressed stream positioned at
-// the record first, as layout.extent returns it; first is used in error messages only.
+// the record first, as CIFARLayout.extent returns it; first is used in error messages only.
 // A negative count reads to the end of the stream. A stream that ends before count
 // records, or inside one, is an error.
 func NewCIFARReader(r io.Reader, layout CIFARLayout, first, count int64) *CIFARReader {
 	if first < 0 {
-		panic("cifario: first record is negative")
+		panic("imageio: first record is negative")
 	}
 	layout.labels() // panics on an unknown layout
 	return &CIFARReader{b: bufio.NewReaderSize(r, 64<<10), layout: layout, first: first, left: count}
@@ -174,12 +174,12 @@ func (r *CIFARReader) stop(n int, err error) error {
 	last := r.first + r.done
 	switch {
 	case err != io.EOF:
-		return fmt.Errorf("cifario: record %d: %w", last+1, err)
+		return fmt.Errorf("imageio: record %d: %w", last+1, err)
 	case n > 0:
-		return fmt.Errorf("cifario: record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.recordBytes(),
+		return fmt.Errorf("imageio: record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.recordBytes(),
 			io.ErrUnexpectedEOF)
 	case r.left > 0:
-		return fmt.Errorf("cifario: ends after record %d of %d (truncated?): %w", last, last+r.left, io.ErrUnexpectedEOF)
+		return fmt.Errorf("imageio: ends after record %d of %d (truncated?): %w", last, last+r.left, io.ErrUnexpectedEOF)
 	}
 	return io.EOF
 }
@@ -194,7 +194,7 @@ func init() {
 
 func (l CIFARLayout) format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.Format {
 	return dataset.Format{
-		Name: name, Package: "cifario",
+		Name: name, Package: "imageio",
 		Traits: dataset.Traits{Scale: "255", Faint: true, Image: func(*dataset.Schema) rows.Image {
 			return rows.Image{Height: 32, Width: 32, Channels: 3, Planar: true}
 		}},

@@ -13,7 +13,7 @@ import (
 
 func init() {
 	dataset.Register(dataset.Format{
-		Name: "idx",
+		Name: "idx", Package: "imageio",
 		Traits: dataset.Traits{
 			Scale: "255", Image: image,
 			Unlabeled: "IDX images have their labels in a separate file; name it in label_files",

@@ -209,13 +209,13 @@ func (k *keys) order() []string {
 // ranks is a heap of numbers.
 type ranks []int
 
-func (h ranks) Len() int           { return len(h) }
-func (h ranks) Less(i, j int) bool { return h[i] < h[j] }
-func (h ranks) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *ranks) Push(x any)        { *h = append(*h, x.(int)) }
-func (h *ranks) Pop() any {
-	old := *h
+func (r ranks) Len() int           { return len(r) }
+func (r ranks) Less(i, j int) bool { return r[i] < r[j] }
+func (r ranks) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *ranks) Push(x any)        { *r = append(*r, x.(int)) }
+func (r *ranks) Pop() any {
+	old := *r
 	x := old[len(old)-1]
-	*h = old[:len(old)-1]
+	*r = old[:len(old)-1]
 	return x
 }

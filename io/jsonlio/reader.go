@@ -41,7 +41,7 @@ type listOf struct {
 
 var _ rows.Reader = (*reader)(nil)
 
-// NewReader returns a reader of objects that are not in a file, for an Input of dataset.InMemory. The
+// NewReader returns a reader of objects that are not in a file, for an Input of dataset.Dataset.InMemory. The
 // dataset is one of JSON lines. Unlike an object of a file, each must have all columns that are used,
 // because no other object shows that a key is misspelt.
 func NewReader(objects Source, in *dataset.Input) (rows.Reader, error) {

@@ -79,7 +79,7 @@ func footerSize(end []byte, size int64) (int64, error) {
 	return n, nil
 }
 
-// parseFooter parses the footer, which ends with b, of a file of that size.
+// parseFooter parses the footer, which ends with b, of a file of size bytes.
 func parseFooter(b []byte, size int64) (*footer, error) {
 	var f footer
 	var elements []element
@@ -296,7 +296,7 @@ func (f *footer) memory(used map[string]bool) (most int64) {
 // rowsPerByte limits the rows of a row group, whose values may take almost no space.
 const rowsPerByte = 1 << 16
 
-// check checks the row groups of a file of that size. It drops groups without rows, because some
+// check checks the row groups of a file of size bytes. It drops groups without rows, because some
 // writers place their columns, which nothing reads, outside of the file.
 func (f *footer) check(leaves int, size int64) error {
 	f.groups = slices.DeleteFunc(f.groups, func(g group) bool { return g.rows == 0 })

@@ -55,7 +55,7 @@ func asList(e []element) (leaf element, l *list) {
 	return leaf, l
 }
 
-// isNumber reports whether the elements of lists with that type can be columns.
+// isNumber reports whether the elements of lists of type e can be columns.
 func (e *element) isNumber() bool {
 	switch e.physical {
 	case floats, doubles:

@@ -161,7 +161,7 @@ func (r *reader) fill() error {
 			return io.EOF
 		}
 	}
-	r.at, r.n = 0, int(min(r.left, int64(rows.Rows(r.Width))))
+	r.at, r.n = 0, int(min(r.left, int64(rows.PerBlock(r.Width))))
 	clear(r.bad)
 	r.ResetTexts()
 	if r.batch == nil {

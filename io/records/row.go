@@ -162,11 +162,11 @@ func scalar(t reflect.Type) bool {
 }
 
 // Key returns the key of a row of the type; "" if it has none.
-func (d *Type) Key(row reflect.Value) string {
-	if d.of == rowType {
+func (t *Type) Key(row reflect.Value) string {
+	if t.of == rowType {
 		return row.Field(0).String()
 	}
-	index, ok := d.roles[roleKey]
+	index, ok := t.roles[roleKey]
 	if !ok {
 		return ""
 	}
@@ -189,11 +189,11 @@ func Text(v reflect.Value) string {
 
 // Columns returns the names under which JSON has the label and the weight of rows; "" if they have
 // none. A Row has its label as "label", and no weight.
-func (d *Type) Columns() (label, weight string) { return d.label, d.weight }
+func (t *Type) Columns() (label, weight string) { return t.label, t.weight }
 
 // JSON returns a row as a line of JSON with its columns, its label and its weight. What is missing and
 // numbers that JSON cannot have are null.
-func (d *Type) JSON(row reflect.Value) (line []byte, err error) {
+func (t *Type) JSON(row reflect.Value) (line []byte, err error) {
 	add := func(name string, v reflect.Value) {
 		var value any
 		if v = reflect.Indirect(v); v.IsValid() && !(v.CanFloat() && v.Float()-v.Float() != 0) {
@@ -203,7 +203,7 @@ func (d *Type) JSON(row reflect.Value) (line []byte, err error) {
 		err = errors.Join(err, failed)
 		line = append(append(line, ','), bytes.Trim(data, "{}")...)
 	}
-	if d.of == rowType {
+	if t.of == rowType {
 		r := row.Interface().(Row)
 		for _, name := range slices.Sorted(maps.Keys(r.Numbers)) {
 			add(name, reflect.ValueOf(r.Numbers[name]))
@@ -212,21 +212,21 @@ func (d *Type) JSON(row reflect.Value) (line []byte, err error) {
 			add(name, reflect.ValueOf(r.Texts[name]))
 		}
 		if r.Label != "" {
-			add(d.label, reflect.ValueOf(r.Label))
+			add(t.label, reflect.ValueOf(r.Label))
 		}
 	}
-	for _, name := range d.fields {
-		if f := row.FieldByIndex(d.named[name]); scalar(f.Type()) {
+	for _, name := range t.fields {
+		if f := row.FieldByIndex(t.named[name]); scalar(f.Type()) {
 			add(name, f)
 		}
 	}
-	for _, of := range [][2]string{{roleLabel, d.label}, {roleWeight, d.weight}} {
-		if index, ok := d.roles[of[0]]; ok {
+	for _, of := range [][2]string{{roleLabel, t.label}, {roleWeight, t.weight}} {
+		if index, ok := t.roles[of[0]]; ok {
 			add(of[1], row.FieldByIndex(index))
 		}
 	}
 	if len(line) == 0 {
-		return nil, fmt.Errorf("records: %s has no columns by name", d.of)
+		return nil, fmt.Errorf("records: %s has no columns by name", t.of)
 	}
 	line[0] = '{'
 	return append(line, "}\n"...), err

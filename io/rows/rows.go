@@ -12,7 +12,7 @@ import (
 )
 
 // MaxRows is the largest number of rows in a Block. Products of 8-bit features
-// summed over so many rows stay below 2²⁴, so a block's Gram is exact in
+// summed over MaxRows rows stay below 2²⁴, so a block's Gram is exact in
 // float32 and int32.
 const MaxRows = 1024
 
@@ -26,13 +26,13 @@ const (
 	maxFeatureValues = 16 << 20
 )
 
-// Rows returns how many rows of length d a block holds: MaxRows, or fewer if they would
+// PerBlock returns how many rows of length d a block holds: MaxRows, or fewer if they would
 // take more than 16 MiB, but at least one.
-func Rows(d int) int { return fitting(d, maxBlockValues) }
+func PerBlock(d int) int { return fitting(d, maxBlockValues) }
 
-// OfFeatures returns how many rows of d features a block holds: MaxRows, or fewer if they
+// PerFeatureBlock returns how many rows of d features a block holds: MaxRows, or fewer if they
 // would take more than 64 MiB, but at least one.
-func OfFeatures(d int) int { return fitting(d, maxFeatureValues) }
+func PerFeatureBlock(d int) int { return fitting(d, maxFeatureValues) }
 
 func fitting(d, values int) int { return max(1, min(MaxRows, values/max(d, 1))) }
 
@@ -90,7 +90,7 @@ func (b *Block) Reset(d int) {
 // Reserve allocates all rows of a block after Reset, which avoids the garbage of
 // growing it. Unused pages take no memory.
 func (b *Block) Reserve() {
-	if n := Rows(b.D) * b.D; cap(b.X) < n {
+	if n := PerBlock(b.D) * b.D; cap(b.X) < n {
 		b.X = make([]float32, len(b.X), n)
 	}
 }
@@ -99,7 +99,7 @@ func (b *Block) Reserve() {
 type Reader interface {
 	// Append appends the values of the next row to x and returns the extended slice and
 	// the row's label as written in the file (nil if the data has none; valid until the
-	// next call). Readers that know the row length append exactly that many values; a
+	// next call). Readers that know the row length append exactly this number of values; a
 	// LIBSVM reader of unknown dimension appends as many as the row's largest index.
 	//
 	// The error is io.EOF after the last row; a *BadRow if this row cannot be used,
@@ -227,8 +227,8 @@ func OrderedKey(v float64) uint64 {
 	return b | 1<<63
 }
 
-// OfKey returns the number of an OrderedKey.
-func OfKey(key uint64) float64 {
+// KeyNumber returns the number of an OrderedKey.
+func KeyNumber(key uint64) float64 {
 	if key>>63 == 1 {
 		return math.Float64frombits(key &^ (1 << 63))
 	}

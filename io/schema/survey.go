@@ -53,7 +53,7 @@ type survey struct {
 	cells cells // the numbers among them
 }
 
-// NewSurvey returns an empty Survey of a table with that many columns, at most rows.MaxDim+1.
+// NewSurvey returns an empty Survey of a table with at most rows.MaxDim+1 columns.
 // Codes of missing values that differ only in case count as the first of them.
 func NewSurvey(columns int, rules Rules) *Survey {
 	if columns < 1 || columns > rows.MaxDim+1 {
@@ -127,7 +127,7 @@ func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
 	return ""
 }
 
-// keeps reports whether texts with that hash are levels.
+// keeps reports whether texts with the given hash are levels.
 func (c *survey) keeps(hash uint64) bool { return hash>>(64-c.zeros) == 0 }
 
 // spill adds a text to the tally of a column.
@@ -200,7 +200,7 @@ func (s *Survey) widen(c *survey, zeros uint) {
 	})
 }
 
-// Bytes estimates the bytes of a survey of a similar table with that many times as many fields.
+// Bytes estimates the bytes of a survey of a similar table with times as many fields.
 func (s *Survey) Bytes(times float64) int64 {
 	var weight, used float64
 	for i := range s.columns {

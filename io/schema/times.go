@@ -47,7 +47,7 @@ func TimeLayoutNames() (names []string) {
 	return names
 }
 
-// timeLayoutOf returns the layout with that name, or nil.
+// timeLayoutOf returns the layout called name, or nil.
 func timeLayoutOf(name string) *TimeLayout {
 	i := slices.IndexFunc(TimeLayouts[:], func(l TimeLayout) bool { return l.Name == name })
 	if i < 0 {

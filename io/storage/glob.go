@@ -61,10 +61,10 @@ type globbing struct {
 
 // match finds the names below a directory that the parts of a pattern match. With must
 // it is an error if the directory does not exist.
-func (w *globbing) match(dir string, parts []string, must bool) error {
+func (g *globbing) match(dir string, parts []string, must bool) error {
 	for len(parts) > 1 && !strings.ContainsAny(parts[0], meta) {
 		dir, parts = filepath.Join(dir, parts[0]), parts[1:]
-		if err := w.inside(dir); err != nil {
+		if err := g.inside(dir); err != nil {
 			return err
 		}
 	}
@@ -78,13 +78,13 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 		case err != nil:
 			return fail("stat", name, err)
 		}
-		if err = w.inside(name); err == nil {
-			w.names = append(w.names, name)
+		if err = g.inside(name); err == nil {
+			g.names = append(g.names, name)
 		}
 		return err
 	}
-	if w.root == "" {
-		w.root = filepath.Clean(dir)
+	if g.root == "" {
+		g.root = filepath.Clean(dir)
 	}
 	if strings.Contains(strings.Join(parts, separator), "**") {
 		deep := strings.Join(parts, "/")
@@ -92,14 +92,14 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 		if err != nil {
 			return err
 		}
-		w.matches, w.dotted = matches, dotPart(deep)
+		g.matches, g.dotted = matches, dotPart(deep)
 		var above []fs.FileInfo
 		if fi, err := disk.Now().Stat(filepath.Clean(dir)); err == nil {
 			above = append(above, fi)
 		}
-		return w.below(dir, "", above, must)
+		return g.below(dir, "", above, must)
 	}
-	entries, err := w.entries(dir, must)
+	entries, err := g.entries(dir, must)
 	if err != nil {
 		return err
 	}
@@ -111,19 +111,19 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 		name := filepath.Join(dir, e.Name())
 		if len(rest) == 0 {
 			if e.Type()&fs.ModeSymlink != 0 {
-				err = w.inside(name)
+				err = g.inside(name)
 			}
 			if err == nil {
-				w.names = append(w.names, name)
+				g.names = append(g.names, name)
 			}
-		} else if fi, bad := w.directory(name, e); bad != nil || fi == nil {
+		} else if fi, bad := g.directory(name, e); bad != nil || fi == nil {
 			err = bad
 		} else {
 			// A directory that a wildcard matched must exist; one that the pattern names
 			// below it need not.
-			err = w.match(name, rest, strings.ContainsAny(rest[0], meta))
+			err = g.match(name, rest, strings.ContainsAny(rest[0], meta))
 		}
-		if err = w.bad.fault(name, err); err != nil {
+		if err = g.bad.fault(name, err); err != nil {
 			return err
 		}
 	}
@@ -132,13 +132,13 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 
 // inside returns an error if a listing that tells of bad entries has come to a name that leads out
 // of the directory before the first wildcard, where others may make links.
-func (w *globbing) inside(name string) error {
-	if w.bad == nil || w.root == "" {
+func (g *globbing) inside(name string) error {
+	if g.bad == nil || g.root == "" {
 		return nil
 	}
-	within, err := Within(name, w.root)
+	within, err := Within(name, g.root)
 	if err == nil && !within {
-		err = leadsOut(w.root)
+		err = leadsOut(g.root)
 	}
 	return fail("stat", name, err)
 }
@@ -157,29 +157,29 @@ func (bad teller) fault(name string, err error) error {
 
 // below finds all files below a directory whose path relative to the first one matches.
 // It and the directories above are passed to detect a link back to one of them.
-func (w *globbing) below(dir, path string, above []fs.FileInfo, must bool) error {
-	entries, err := w.entries(dir, must)
+func (g *globbing) below(dir, path string, above []fs.FileInfo, must bool) error {
+	entries, err := g.entries(dir, must)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if hidden(e.Name()) && !w.dotted {
+		if hidden(e.Name()) && !g.dotted {
 			continue
 		}
 		name, rel := filepath.Join(dir, e.Name()), path+e.Name()
-		fi, err := w.directory(name, e)
+		fi, err := g.directory(name, e)
 		switch {
 		case err != nil:
 		case fi == nil:
-			if w.matches(rel) {
-				w.names = append(w.names, name)
+			if g.matches(rel) {
+				g.names = append(g.names, name)
 			}
 		case slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, fi) }):
 			err = fail("list", name, errors.New("is a link to a directory above it, so ** would match without end"))
 		default:
-			err = w.below(name, rel+"/", append(above[:len(above):len(above)], fi), true)
+			err = g.below(name, rel+"/", append(above[:len(above):len(above)], fi), true)
 		}
-		if err = w.bad.fault(name, err); err != nil {
+		if err = g.bad.fault(name, err); err != nil {
 			return err
 		}
 	}
@@ -187,8 +187,8 @@ func (w *globbing) below(dir, path string, above []fs.FileInfo, must bool) error
 }
 
 // entries reads a directory.
-func (w *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
-	if err := w.ctx.Err(); err != nil {
+func (g *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
+	if err := g.ctx.Err(); err != nil {
 		return nil, err
 	}
 	if dir == "" {
@@ -203,12 +203,12 @@ func (w *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
 
 // directory returns the FileInfo of an entry that is a directory or a link to one, and nil
 // for others.
-func (w *globbing) directory(name string, e fs.DirEntry) (fs.FileInfo, error) {
+func (g *globbing) directory(name string, e fs.DirEntry) (fs.FileInfo, error) {
 	if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
 		return nil, nil
 	}
 	if !e.IsDir() {
-		if err := w.inside(name); err != nil {
+		if err := g.inside(name); err != nil {
 			return nil, err
 		}
 	}

@@ -199,23 +199,23 @@ type listed struct {
 }
 
 // check returns the size of the file, or ErrChanged if its version is not the listed one.
-func (r listed) check() (size int64, err error) {
-	fi, err := r.f.Stat()
+func (l listed) check() (size int64, err error) {
+	fi, err := l.f.Stat()
 	if err != nil {
 		return 0, err
 	}
-	if r.version != "" && version(fi) != r.version {
+	if l.version != "" && version(fi) != l.version {
 		return 0, ErrChanged
 	}
 	return fi.Size(), nil
 }
 
-func (r listed) Read(p []byte) (int, error) {
-	n, err := r.f.Read(p)
-	if _, changed := r.check(); changed != nil {
+func (l listed) Read(p []byte) (int, error) {
+	n, err := l.f.Read(p)
+	if _, changed := l.check(); changed != nil {
 		return 0, changed
 	}
 	return n, err
 }
 
-func (r listed) Close() error { return r.f.Close() }
+func (l listed) Close() error { return l.f.Close() }

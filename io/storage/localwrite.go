@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -105,6 +106,9 @@ func mkdir(dir string, private bool) (bool, error) {
 	return private, disk.Now().Sync(filepath.Dir(dir))
 }
 
+// writers are the buffers of files that are written: a new one costs more than a small file.
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 1<<18) }}
+
 // writeNew writes a file that must not exist; durable waits for the disk.
 func writeNew(ctx context.Context, p string, write func(io.Writer) error, durable, private bool) (err error) {
 	f, err := disk.Now().Create(p, private)
@@ -116,13 +120,16 @@ func writeNew(ctx context.Context, p string, write func(io.Writer) error, durabl
 			err = cerr
 		}
 	}()
-	w := bufio.NewWriterSize(cancelled{ctx, f}, 1<<18)
+	w := writers.Get().(*bufio.Writer)
+	w.Reset(cancelled{ctx, f})
 	if err := write(w); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	w.Reset(nil)
+	writers.Put(w)
 	if durable {
 		return f.Sync()
 	}

@@ -45,7 +45,7 @@ type Store interface {
 	// Vacant returns ErrOccupied if the name is taken.
 	Vacant(ctx context.Context, dir string) error
 	Lock(ctx context.Context, name string) (unlock func(), err error)
-	// Create writes a file of that size, -1 if unknown, and replaces an older one. With
+	// Create writes a file of size bytes, -1 if unknown, and replaces an older one. With
 	// wait it returns when the file is on the disk; otherwise that happens later.
 	Create(ctx context.Context, name string, size int64, wait bool, write func(io.Writer) error) error
 	// Swap replaces a small file if its content is old, or makes it if old is nil and it

@@ -132,15 +132,15 @@ type Summer struct {
 // NewSummer returns a Summer of no bytes.
 func NewSummer() *Summer { return &Summer{crc: crc32.New(crc32.MakeTable(crc32.Castagnoli))} }
 
-func (c *Summer) reset() { c.n = 0; c.crc.Reset() }
+func (s *Summer) reset() { s.n = 0; s.crc.Reset() }
 
-func (c *Summer) Write(p []byte) (int, error) {
-	c.n += int64(len(p))
-	return c.crc.Write(p)
+func (s *Summer) Write(p []byte) (int, error) {
+	s.n += int64(len(p))
+	return s.crc.Write(p)
 }
 
 // Sum returns the Sum of all bytes written so far.
-func (c *Summer) Sum() Sum { return Sum{c.n, c.crc.Sum32()} }
+func (s *Summer) Sum() Sum { return Sum{s.n, s.crc.Sum32()} }
 
 func (s Sum) String() string { return fmt.Sprintf("%d bytes, CRC-32C %08x", s.Bytes, s.CRC32C) }
 

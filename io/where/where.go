@@ -25,7 +25,7 @@ type Condition struct {
 	values []value
 }
 
-// node tells whether a part of a condition holds, given the value of each name.
+// node reports whether a part of a condition holds, given the value of each name.
 type node func(value map[string]string) bool
 
 // maxText limits the length of a condition, and so the depth of its parentheses.
@@ -91,7 +91,7 @@ type parser struct {
 
 const operators = "=!<>"
 
-// plain tells whether a character needs no quotes.
+// plain reports whether a character needs no quotes.
 func plain(c byte) bool {
 	return c >= 0x80 || c == '_' || strings.IndexByte(".:+-/@#%*~$", c) >= 0 || '0' <= c && c <= '9' ||
 		'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
@@ -130,7 +130,7 @@ func (p *parser) next() {
 	p.token, p.at = p.text[p.at:end], end
 }
 
-// is tells whether the token is that word or sign, which may be written in capitals.
+// is reports whether the token is the given word or sign, which may be written in capitals.
 func (p *parser) is(word string) bool { return !p.quoted && strings.EqualFold(p.token, word) }
 
 // take reads on if the token is that word.

@@ -74,7 +74,7 @@ func (c *Coder) bytes(n int) []byte {
 	return b
 }
 
-// fixed codes a number of at most most in that many bytes, up to 8, and returns it.
+// fixed codes a number of at most most in size bytes, up to 8, and returns it.
 func (c *Coder) fixed(v, most uint64, size int) uint64 {
 	var number [8]byte
 	if c.reading {

@@ -49,7 +49,7 @@ func RandomLen(s ridge.Shape) int {
 	return s.Dim + width
 }
 
-// Add adds rows to the residues left, as Sum.Add does to a Sum.
+// Add adds rows to the residues left, as ridge.Sum.Add adds them to a sum.
 func (a Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
 	head := ridge.NewPartSum(a.Shape, 0, 1)
 	head.Add(z, y, grid, weights, threads)

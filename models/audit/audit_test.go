@@ -51,7 +51,7 @@ func drawAudited(r *rand.Rand, shape ridge.Shape, n, steps int) *audited {
 	return rows
 }
 
-// add adds the rows from first up to end, as Sum.Add and Audit.Add do.
+// add adds the rows from first up to end, as ridge.Sum.Add and Audit.Add do.
 func (a *audited) add(first, end, threads int,
 	to func(*features.Grid, []float64, linear.Grids, []int64, int)) {
 	z, k, d := features.NewGrid(a.shape.Dim, a.steps), len(a.y)*a.shape.Dim/len(a.z), a.shape.Dim

@@ -41,7 +41,7 @@ import (
 // Options are the options of the learner. Equal options and rows give equal weights.
 type Options struct {
 	loss.Problem
-	// Path has all values of λ that are fitted in the same rounds, including Problem.Lambda.
+	// Path has all values of λ that are fitted in the same rounds, including loss.Problem.Lambda.
 	Path []float64 `json:"path"`
 	// An output has converged if its relative residual ‖r − A w‖/‖r‖ is at most Tolerance·√λ.
 	Tolerance float64 `json:"tolerance"`

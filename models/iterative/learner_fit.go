@@ -171,7 +171,7 @@ func (m *memory) survey(hold bool, byFold []uint64, sample int) {
 		labeled.X = append(append(labeled.X, row...), m.label(i, m.span))
 		hashes = append(hashes, profile.RowHash(seed, row))
 		weights.Add(m.Weight(i))
-		if labeled.N++; labeled.N == rows.Rows(m.in+1) {
+		if labeled.N++; labeled.N == rows.PerBlock(m.in+1) {
 			flush()
 		}
 	}
@@ -208,7 +208,7 @@ func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
 // blocks maps all rows to features. Training rows and held-out rows are in separate blocks, both in their
 // order.
 func (m *memory) blocks() []Block {
-	limit := min(rows.Rows(m.in), rows.OfFeatures(m.dim))
+	limit := min(rows.PerBlock(m.in), rows.PerFeatureBlock(m.dim))
 	var (
 		all   []Block
 		sides [2]Block     // training rows, held-out rows

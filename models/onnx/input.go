@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// rows adds the inputs, and returns rows of Input.Dim float32 numbers, where NaN is a missing value.
+// rows adds the inputs, and returns rows of models.Input.Dim float32 numbers, where NaN is a missing value.
 func (g *Graph) rows(m *models.Model) (string, error) {
 	names, centre := m.Manifest.Input.Columns, m.Centre()
 	if t := m.Table(); t != nil {

@@ -20,7 +20,7 @@ const (
 	mlDomain  = "ai.onnx.ml"
 )
 
-// Type is an element type, with the numbers of TensorProto.DataType.
+// Type is an element type, with the numbers of the enumeration DataType of onnx.proto.
 type Type int32
 
 // Types of inputs and outputs.

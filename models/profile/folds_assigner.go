@@ -247,4 +247,4 @@ func (r *FoldRule) pilot(hash uint64, n int) int {
 }
 
 // Latest returns the time at which the latest fold begins.
-func (r *FoldRule) Latest() float64 { return rows.OfKey(r.Cuts[len(r.Cuts)-1]) }
+func (r *FoldRule) Latest() float64 { return rows.KeyNumber(r.Cuts[len(r.Cuts)-1]) }

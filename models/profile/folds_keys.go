@@ -156,7 +156,7 @@ func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 			continue // many rows have this time
 		}
 		if gap > 0 {
-			from := rows.OrderedKey(rows.OfKey(at) - gap)
+			from := rows.OrderedKey(rows.KeyNumber(at) - gap)
 			if len(r.Cuts) > 0 && from <= r.Cuts[len(r.Cuts)-1] {
 				if i < folds-1 {
 					continue

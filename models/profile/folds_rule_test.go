@@ -102,7 +102,7 @@ func TestFoldsInTimeFollowEachOther(t *testing.T) {
 		first, last := map[int]float64{}, map[int]float64{}
 		held := 0
 		for i, f := range foldsOf(t, rule, b) {
-			at := rows.OfKey(keys[i])
+			at := rows.KeyNumber(keys[i])
 			if lo, ok := first[f]; !ok || at < lo {
 				first[f] = at
 			}
@@ -158,7 +158,7 @@ func TestOwnFoldsAreInTheOrderOfTheirNumbers(t *testing.T) {
 func TestOrderedKeysAreInTheOrderOfNumbers(t *testing.T) {
 	numbers := []float64{-1e300, -2, -1, -1e-300, 0, 1e-300, 1, 2, 1e300}
 	for i, v := range numbers {
-		if rows.OfKey(rows.OrderedKey(v)) != v || i > 0 && rows.OrderedKey(v) <= rows.OrderedKey(numbers[i-1]) {
+		if rows.KeyNumber(rows.OrderedKey(v)) != v || i > 0 && rows.OrderedKey(v) <= rows.OrderedKey(numbers[i-1]) {
 			t.Errorf("key of %g", v)
 		}
 	}

@@ -91,7 +91,7 @@ func (p *solve) mu(y *system, lambda float64) float64 {
 }
 
 // squareUnit returns the unit of squared errors: the square of a step of q, where an indicator goes from
-// code −1 to 1. It is 1 for several targets, whose errors are shares; see system.share.
+// code −1 to 1. It is 1 for several targets, whose errors are shares; see errorFactors.
 func (p *solve) squareUnit() float64 {
 	switch len(p.Grid) {
 	case 0:

@@ -25,7 +25,7 @@ const seedOfFit = 1
 
 // Fit trains on rows in memory, on all cores: it adds up the sums of the features and solves. If several
 // values of λ are given, it takes the one with the least error in cross-validation over five folds. Rows
-// are assigned to folds by content or by Data.Groups. If none is given, it tries AutoLambda. The map must
+// are assigned to folds by content or by the field Groups of d. If none is given, it tries AutoLambda. The map must
 // be features.Gridded. Nil options mean NewTraining().
 //
 // Training on a file of these rows with the same options gives the same weights, byte for byte, unless

@@ -122,7 +122,7 @@ func (s *search) descent() *solver.LambdaDescent {
 }
 
 // startOnSubset returns the index of the value from which to search: the best on a subset of the features. before
-// has the errors there, for LambdaDescent.Before.
+// has the errors there, for solver.LambdaDescent.Before.
 func (s *search) startOnSubset() (start int, before func(value int) []float64) {
 	subset, sums := solver.SubsetOf(s.Shape.Dim), s.subsetSums
 	if s.Rows != nil {
@@ -143,7 +143,7 @@ func (s *search) startOnSubset() (start int, before func(value int) []float64) {
 }
 
 // bestAndErrors returns the index of the best value, and the errors on all folds of at least this value and its
-// neighbours, for LambdaDescent.Before; nil if only one fold is held out.
+// neighbours, for solver.LambdaDescent.Before; nil if only one fold is held out.
 func (p *solve) bestAndErrors() (best int, errs func(value int) []float64, err error) {
 	folds, err := p.loadFolds()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -55,11 +56,7 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 }
 
 func TestThreadsDoNotChangeADescent(t *testing.T) {
-	dim := 200
-	if testing.Short() {
-		dim = 100
-	}
-	s := draw(Shape{Dim: dim, Outputs: 3}, 1500, 3, 3)
+	s := draw(Shape{Dim: campaign.Of(100, 200), Outputs: 3}, 1500, 3, 3)
 	var want []Row
 	for _, level := range blas.Levels() {
 		was := blas.Level()

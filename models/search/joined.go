@@ -23,7 +23,7 @@ type Joined struct {
 	// features that Hats leave.
 	Pair func(out int, seed uint64) features.Recipe
 	Hats *preprocess.Bins // piecewise-linear columns; nil for none
-	// Landmarks replace random features of Kernel, whose recipe becomes Landmarks.Of; nil for random features.
+	// Landmarks replace random features of Kernel, whose recipe becomes their field Of; nil for random features.
 	Landmarks *landmarks.Recipe
 }
 

@@ -46,7 +46,7 @@ type Result struct {
 	// Stopped is true if Enough ended the search.
 	Stopped bool `json:"stopped,omitempty"`
 
-	// Kernel has the chosen width, for rows after Steps and Joined.Metric, which apply to rows of the pilot.
+	// Kernel has the chosen width, for rows after Steps and the Metric of Joined, which apply to rows of the pilot.
 	// Kernel and the fields below are zero if nothing could be tried.
 	Kernel    kernel.Options    `json:"-"`
 	Joined    *Joined           `json:"-"` // the kernel with additional features; nil without

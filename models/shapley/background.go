@@ -70,7 +70,7 @@ func ReadBackground(data []byte, columns []Column) ([]Values, error) {
 }
 
 // background returns the background of training rows with those statistics: for numbers, the values of
-// Statistics.Points with equal probabilities; for categories, the levels with their frequencies; missing
+// s.Points with equal probabilities; for categories, the levels with their frequencies; missing
 // values with theirs.
 func background(s *profile.Statistics, columns []Column) ([]Values, error) {
 	points := s.Points

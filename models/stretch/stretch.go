@@ -19,7 +19,7 @@ import (
 
 // Distances describe how far the learned metric of a model stretches distances along columns. This is not
 // the importance of columns: a long distance may hardly change a prediction, if few rows are that far
-// apart. Importance is the effect on predictions (Model.Explain, bochner inspect --data).
+// apart. Importance is the effect on predictions (models.Model.Explain, bochner inspect --data).
 type Distances struct {
 	// Columns are the columns of the data, the most stretched first. A share is the column's part of the
 	// mean squared distance between two random rows in the metric, without products of columns. Shares sum

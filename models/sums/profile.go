@@ -122,7 +122,7 @@ func (r *Rule) validate() error {
 	return r.Weights.Validate()
 }
 
-// CheckWeight returns the reason why a row cannot have a weight, as in Block.Weights; "" if it can.
+// CheckWeight returns the reason why a row cannot have a weight, as in rows.Block.Weights; "" if it can.
 func (r *Rule) CheckWeight(w float64) string {
 	switch g := r.Weights; {
 	case g == nil && w != r.Weight:

@@ -342,7 +342,7 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 	}
 }
 
-// killedAt starts a run of a job and kills it before a request is served, as in Rules.Hold.
+// killedAt starts a run of a job and kills it before a request is served, as gcstest.Rules.Hold does.
 func (s *objects) killedAt(t *testing.T, c *chore, request string) {
 	t.Helper()
 	s.rules(t, gcstest.Rules{Hold: request})

@@ -36,14 +36,14 @@ type Runner interface {
 type About struct {
 	Name    string // value of Engine.Runner
 	Readers int    // default number of parallel readers
-	// InProcess tells that the workers are goroutines of this process.
+	// InProcess is true if the workers are goroutines of this process.
 	InProcess bool
-	// Serial tells that one goroutine processes reader after reader. Linear algebra then uses all cores,
+	// Serial is true if one goroutine processes reader after reader. Linear algebra then uses all cores,
 	// and more than one reader is useless.
 	Serial bool
-	// Spread tells that readers are shuffled to the workers: see transforms.Scan.
-	Spread bool
-	// Machines tells that the runner starts machines for each job. They cannot read files of this machine.
+	// Reshuffle is transforms.Scan.Reshuffle.
+	Reshuffle bool
+	// Machines is true if the runner starts machines for each job. They cannot read files of this machine.
 	Machines bool
 }
 

@@ -133,7 +133,7 @@ func (p *Plan) solution(o training.Options, f spec.Facts, d *dataset.Dataset) so
 }
 
 // solveSeconds returns ridge.Work, plus the second factorisation that scaled intervals take
-// (Results.FirstSketch) unless the mean leverage of the rows is small. It is below the number of features
+// (ridge.Results.FirstSketch) unless the mean leverage of the rows is small. It is below the number of features
 // divided by the number of rows.
 func solveSeconds(shape ridge.Shape, rows int64, folds, lambdas int, first, scaled bool) float64 {
 	s := ridge.Work(shape, rows, folds, lambdas, first)

@@ -43,7 +43,7 @@ type cluster struct {
 
 func (*cluster) About() engine.About {
 	return engine.About{Name: "simulated", Readers: 8,
-		Spread: true}
+		Reshuffle: true}
 }
 func (*cluster) Validate(engine.Engine) error               { return nil }
 func (*cluster) Ready(context.Context, engine.Engine) error { return nil }
@@ -58,7 +58,7 @@ func (c *cluster) Run(ctx context.Context, _ engine.Engine, p *beam.Pipeline) er
 		switch n := float64(m.Committed); {
 		case m.Name() == transforms.BytesRead.String():
 			c.bytes += n
-		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "gram.foldFn":
+		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "gram.sumsFn":
 			c.folded += n
 		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "epochs.roundFn":
 			c.learned += n

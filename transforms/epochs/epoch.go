@@ -112,17 +112,17 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 	known := true
 	for i := range parts {
 		parts[i] = &partition{
-			epoch: e, number: h.First + i, beside: h.Count, before: e.cached.part(e.name, h.First+i),
-			todo: make(chan *batch, 1), back: make(chan *batch, 4),
+			epoch: e, index: h.First + i, concurrent: h.Count, cached: e.cached.part(e.name, h.First+i),
+			filled: make(chan *batch, 1), free: make(chan *batch, 4),
 		}
-		known = known && complete(parts[i].before)
+		known = known && complete(parts[i].cached)
 	}
 	var wg sync.WaitGroup
 	for _, p := range parts {
 		wg.Go(func() {
 			if err := transforms.Guard(func() error { return p.run(ctx, known) }); err != nil {
 				cancel(err)
-				for range p.todo { // drain the channel, so that the reader does not block
+				for range p.filled { // drain the channel, so that the reader does not block
 				}
 			}
 		})
@@ -133,7 +133,7 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 		}
 	}
 	for _, p := range parts {
-		close(p.todo)
+		close(p.filled)
 	}
 	wg.Wait()
 	switch cause := context.Cause(ctx); cause {
@@ -144,7 +144,7 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 		return epochReport{}, cause
 	}
 	for _, p := range parts {
-		out.Parts = append(out.Parts, partitionRows{p.number, p.rows})
+		out.Parts = append(out.Parts, partitionRows{p.index, p.rows})
 	}
 	return out, nil
 }
@@ -175,7 +175,7 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment,
 					}
 				}
 				encoder.Block(b, hashes)
-				limit := min(rows.Rows(b.D), rows.OfFeatures(out))
+				limit := min(rows.PerBlock(b.D), rows.PerFeatureBlock(out))
 				for i := range b.N {
 					held := k > 0 && hashes[i]%k == 0
 					var hash uint64

@@ -14,16 +14,16 @@ import (
 
 // partition is one partition in one round.
 type partition struct {
-	epoch   *epoch
-	number  int
-	beside  int           // number of partitions that run at the same time, including this one
-	before  []cachedBlock // blocks that an earlier round has cached
-	blocks  []cachedBlock // blocks that this round caches
-	filling [2]*batch     // training rows, and held-out rows
-	counted [2]int        // batches sent
-	todo    chan *batch
-	back    chan *batch // batches to reuse
-	rows    int64
+	epoch      *epoch
+	index      int
+	concurrent int           // number of partitions that run at the same time, including this one
+	cached     []cachedBlock // blocks that an earlier round has cached
+	blocks     []cachedBlock // blocks that this round caches
+	filling    [2]*batch     // training rows, and held-out rows
+	counted    [2]int        // batches sent
+	filled     chan *batch
+	free       chan *batch // batches to reuse
+	rows       int64
 }
 
 // batch holds rows on their way to a partition.
@@ -71,7 +71,7 @@ func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, ha
 func (p *partition) batch(d int) *batch {
 	b := new(batch)
 	select {
-	case b = <-p.back:
+	case b = <-p.free:
 	default:
 	}
 	b.rows.Reset(d)
@@ -89,7 +89,7 @@ func (p *partition) send(ctx context.Context, side int) error {
 	b.heldOut, b.index = side == 1, p.counted[side]
 	p.counted[side]++
 	select {
-	case p.todo <- b:
+	case p.filled <- b:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -99,16 +99,16 @@ func (p *partition) send(ctx context.Context, side int) error {
 // run gives the worker its blocks: the cached ones if known is true, otherwise those that arrive.
 func (p *partition) run(ctx context.Context, known bool) error {
 	e := p.epoch
-	carried, err := e.carried(p.number)
+	carried, err := e.carried(p.index)
 	if err != nil {
 		return err
 	}
-	worker, err := e.round.Worker(p.number, carried)
+	worker, err := e.round.Worker(p.index, carried)
 	if err != nil {
 		return err
 	}
 	if t, ok := worker.(iterative.Threaded); ok {
-		t.Threads(max(1, cap(e.slots)/p.beside))
+		t.Threads(max(1, cap(e.slots)/p.concurrent))
 	}
 	if e.round.Reads() {
 		if known {
@@ -124,12 +124,12 @@ func (p *partition) run(ctx context.Context, known bool) error {
 	if err != nil {
 		return err
 	}
-	return e.store(p.number, partial, carried)
+	return e.store(p.index, partial, carried)
 }
 
 func (p *partition) replay(ctx context.Context, worker iterative.Worker) error {
 	_, out := p.epoch.m.Dims()
-	for _, b := range p.before {
+	for _, b := range p.cached {
 		p.rows += int64(b.n)
 		err := p.epoch.inSlot(func(*slot) error {
 			return p.learn(worker, iterative.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Weights: b.weights, HeldOut: b.heldOut,
@@ -148,14 +148,14 @@ func (p *partition) replay(ctx context.Context, worker iterative.Worker) error {
 
 func (p *partition) follow(ctx context.Context, worker iterative.Worker) error {
 	e, whole := p.epoch, false
-	defer func() { e.cached.put(e.name, p.number, p.blocks, whole && p.before == nil) }()
-	for b := range p.todo {
+	defer func() { e.cached.put(e.name, p.index, p.blocks, whole && p.cached == nil) }()
+	for b := range p.filled {
 		p.rows += int64(b.rows.N)
 		if err := e.inSlot(func(s *slot) error { return p.fold(worker, b, s) }); err != nil {
 			return err
 		}
 		select {
-		case p.back <- b:
+		case p.free <- b:
 		default:
 		}
 	}
@@ -183,8 +183,8 @@ func (p *partition) fold(worker iterative.Worker, b *batch, s *slot) error {
 	block := iterative.Block{N: n, D: out, Y: y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index}
 	at := len(p.blocks)
 	p.blocks = append(p.blocks, cachedBlock{n: n, heldOut: b.heldOut, index: b.index})
-	if at < len(p.before) && p.before[at].phi != nil {
-		block.Phi = p.before[at].phi
+	if at < len(p.cached) && p.cached[at].phi != nil {
+		block.Phi = p.cached[at].phi
 		return p.learn(worker, block)
 	}
 	x := b.rows.X
@@ -200,7 +200,7 @@ func (p *partition) fold(worker iterative.Worker, b *batch, s *slot) error {
 	}
 	stop := e.reader.Clock(transforms.MapTime)
 	bytes := 4*int64(n)*int64(out+1) + 8*int64(len(b.weights))
-	if e.pass.Augment == nil && p.before == nil && e.cached.reserve(e.name, bytes, e.cacheBytes) {
+	if e.pass.Augment == nil && p.cached == nil && e.cached.reserve(e.name, bytes, e.cacheBytes) {
 		k := &p.blocks[at]
 		k.phi, k.y = blas.Make[float32](n*out), append([]float32(nil), y...)
 		k.weights = append([]float64(nil), b.weights...)

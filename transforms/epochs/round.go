@@ -64,8 +64,8 @@ type roundFn struct {
 }
 
 func (f *roundFn) ProcessElement(ctx context.Context, reader int, emit func([]byte)) error {
-	return transforms.RunReader(ctx, f.Fn, reader, nil, func(l *transforms.Reader, p *Pass) error {
-		all, err := f.run(ctx, l, p)
+	return transforms.RunReader(ctx, f.Fn, reader, func(r *transforms.Reader, p *Pass) error {
+		all, err := f.run(ctx, r, p)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (f *roundFn) ProcessElement(ctx context.Context, reader int, emit func([]by
 }
 
 // run processes the rows of the reader.
-func (f *roundFn) run(ctx context.Context, l *transforms.Reader, p *Pass) (epochReport, error) {
+func (f *roundFn) run(ctx context.Context, r *transforms.Reader, p *Pass) (epochReport, error) {
 	shared := transforms.Shared(f.Worker, newMemory)
 	round, err := shared.open(ctx, p, f.Scan.Pass, f.Round)
 	if err != nil {
@@ -95,7 +95,7 @@ func (f *roundFn) run(ctx context.Context, l *transforms.Reader, p *Pass) (epoch
 		}
 	}
 	e := &epoch{
-		pass: p, reader: l, round: round, number: f.Round, m: m, augmented: augmented,
+		pass: p, reader: r, round: round, number: f.Round, m: m, augmented: augmented,
 		cached: &shared.cached, name: p.featuresName(), cacheBytes: f.CacheBytes,
 		slots: newSlots(max(1, f.Scan.Threads)),
 		carried: func(partition int) ([]byte, error) {
@@ -117,7 +117,7 @@ func (f *roundFn) run(ctx context.Context, l *transforms.Reader, p *Pass) (epoch
 	}
 	var mine []dataset.Assignment
 	for _, i := range dataset.Balance(len(p.Assignments), f.Scan.Readers,
-		func(i int) int64 { return p.assignmentBytes(p.Assignments[i]) })[l.Number] {
+		func(i int) int64 { return p.assignmentBytes(p.Assignments[i]) })[r.Number] {
 		mine = append(mine, p.Assignments[i])
 	}
 	return e.run(ctx, mine)

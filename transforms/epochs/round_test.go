@@ -157,13 +157,13 @@ func csvTable(t *testing.T, n, files int) string {
 	return dir
 }
 
-// lastState returns the state after n rounds, in jobs of so many. Three readers and
-// more are spread.
+// lastState returns the state after n rounds, in pipelines of at most job rounds each.
+// Three and more readers are reshuffled.
 func lastState(t *testing.T, pass, runner string, n, job int, readers, threads int, keep int64) string {
 	t.Helper()
 	for first := 0; first < n; first += job {
 		p, s := beam.NewPipelineWithRoot()
-		Rounds(s, transforms.Scan{Pass: pass, Readers: readers, Threads: threads, Spread: readers > 2}, first,
+		Rounds(s, transforms.Scan{Pass: pass, Readers: readers, Threads: threads, Reshuffle: readers > 2}, first,
 			min(job, n-first), keep)
 		if _, err := prismtest.Runners[runner](context.Background(), p); err != nil {
 			t.Fatal(err)

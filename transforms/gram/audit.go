@@ -61,8 +61,8 @@ func (a *Audited) Code(c *wire.Coder) {
 
 // beginAudit returns the sum of one reader of an Audit. It uses a Summer whose folds audit instead
 // of summing.
-func beginAudit(_ context.Context, l *transforms.Reader, p *Audit) (transforms.Summing, error) {
-	s, err := NewSummer(l, &p.Pass)
+func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.Summing, error) {
+	s, err := NewSummer(r, &p.Pass)
 	if err != nil {
 		return transforms.Summing{}, err
 	}
@@ -78,10 +78,10 @@ func beginAudit(_ context.Context, l *transforms.Reader, p *Audit) (transforms.S
 		}
 		some := new(Audited)
 		for _, of := range s.sets() {
-			some.Copies = append(some.Copies, of.apart.Rows())
+			some.Copies = append(some.Copies, of.copies.Rows())
 		}
 		sum.Merge(some)
-		s.countApart()
+		s.startCopyCounts()
 		return nil
 	}}, nil
 }

@@ -158,7 +158,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 				b.Weights = append(b.Weights, content.Weight)
 			}
 			c.encoder.Row(b.X[len(b.X)-in:], g.hash)
-			if b.N++; b.N == rows.Rows(in) {
+			if b.N++; b.N == rows.PerBlock(in) {
 				if err := flush(); err != nil {
 					return err
 				}

@@ -24,16 +24,16 @@ func attempt(b *testing.B, p *Pass, uri string, checkpoint, shard, lost time.Dur
 	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Readers: 1, Threads: 1, Checkpoint: checkpoint}}
 	f.Setup()
 	defer f.Teardown()
-	l := transforms.NewReader(f, 0)
-	s, err := newReaderSums(l, p, filepath.Dir(uri))
+	reader := transforms.NewReader(f, 0)
+	s, err := newReaderSums(reader, p, filepath.Dir(uri))
 	if err != nil {
 		b.Fatal(err)
 	}
-	l.Saver = s
+	reader.Saver = s
 	gone := errors.New("the worker is lost")
 	begun := time.Now()
 	var begins time.Time // the shard
-	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, block *rows.Block) error {
+	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, block *rows.Block) error {
 		begins = time.Now()
 		left := lost - time.Since(begun)
 		if lost > 0 && left < shard {

@@ -43,12 +43,12 @@ func (h *holding) Create(name string, private bool) (disk.File, error) {
 func TestPrismSplitsAReader(t *testing.T) {
 	lines := table(2000, false)
 	for _, stripes := range []int{1, 2} {
-		want, undisturbed := fold(t, passOf(t, lines, 1, false), 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1})
+		want, undisturbed := sumParts(t, passOf(t, lines, 1, false), 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		split := false
 		for attempt := 0; attempt < 200 && !split; attempt++ {
 			h := &holding{FS: disk.Now(), split: make(chan struct{}), most: 3 * time.Second}
 			restore := disk.Swap(h)
-			got, st := fold(t, passOf(t, lines, 1, false), 9_000, "prism",
+			got, st := sumParts(t, passOf(t, lines, 1, false), 9_000, "prism",
 				transforms.Scan{Readers: 1, Threads: 1, Stripes: stripes, Split: true, Checkpoint: -1})
 			restore()
 			if !bytes.Equal(got, want) {

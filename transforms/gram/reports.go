@@ -87,7 +87,7 @@ type byLevel struct {
 
 // levelRows are the rows of a level since the last report.
 type levelRows struct {
-	rowsApart
+	perSet
 	rows    int64
 	classes []int64
 }
@@ -172,7 +172,7 @@ func (l *byLevel) copies() (reports []LevelReport) {
 		return nil
 	}
 	for i := range l.rows {
-		if a := l.rows[i].apart; a != nil {
+		if a := l.rows[i].copies; a != nil {
 			if all := a.Rows(); len(all) > 0 {
 				reports = append(reports, LevelReport{Level: i, Copies: profile.AppendFrequentRows(nil, all)})
 			}

@@ -25,7 +25,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 		return p
 	}
 	p := pass()
-	index, st := fold(t, p, 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1})
+	index, st := sumParts(t, p, 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	want := readState(t, st.Reports)
 	if n := bytes.Count(want, []byte("\n")); n < 5 || n != len(p.Shards) || !bytes.Contains(want, []byte("contents")) ||
 		!bytes.Contains(want, []byte("nonsense")) {
@@ -33,7 +33,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 	}
 	for _, stripes := range []int{2, 4, 12} {
 		same := *p
-		got, st := fold(t, &same, 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1, Stripes: stripes})
+		got, st := sumParts(t, &same, 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1, Stripes: stripes})
 		if !bytes.Equal(got, index) {
 			t.Errorf("%d stripes: other sums", stripes)
 		}

@@ -17,17 +17,17 @@ import (
 // some rows of one fold. The order of rows and files does not matter, because ridge.JoinRows puts them into an
 // order of its own. A reader writes a file as soon as it is full, so it holds at most one file of each fold.
 
-// fullFiles stores the rows that fill files.
-func (s *readerSums) fullFiles(ctx context.Context) error {
-	full := func(rows *ridge.GridRows) int { return rows.N() / s.fileRows * s.fileRows }
+// storeFullFiles stores the rows that fill files.
+func (s *readerSums) storeFullFiles(ctx context.Context) error {
+	full := func(rows *ridge.GridRows) int { return rows.N() / s.rowsPerFile * s.rowsPerFile }
 	parts, err := s.storeSome(ctx, partName, full)
 	if err != nil {
 		return err
 	}
-	s.full = append(s.full, parts...)
+	s.fullFiles = append(s.fullFiles, parts...)
 	for _, f := range s.folds {
-		if f != nil && full(f.carried) > 0 {
-			f.carried.Drop(full(f.carried))
+		if f != nil && full(f.gridRows) > 0 {
+			f.gridRows.Drop(full(f.gridRows))
 		}
 	}
 	return nil
@@ -36,13 +36,13 @@ func (s *readerSums) fullFiles(ctx context.Context) error {
 // storeRows stores the rows of all folds that are in no file yet, in files whose names begin with
 // name. It returns the files of all rows, and the new files only.
 func (s *readerSums) storeRows(ctx context.Context, name string) (all, rest []stored, err error) {
-	if err := s.fullFiles(ctx); err != nil {
+	if err := s.storeFullFiles(ctx); err != nil {
 		return nil, nil, err
 	}
 	if rest, err = s.storeSome(ctx, name, (*ridge.GridRows).N); err != nil {
 		return nil, nil, err
 	}
-	return slices.Concat(s.full, rest), rest, nil
+	return slices.Concat(s.fullFiles, rest), rest, nil
 }
 
 // storeSome stores the first count rows of each fold.
@@ -54,9 +54,9 @@ func (s *readerSums) storeSome(ctx context.Context, name string,
 		if f == nil {
 			continue
 		}
-		n := count(f.carried)
-		for first := 0; first < n; first += s.fileRows {
-			files = append(files, file{fold, first, min(first+s.fileRows, n)})
+		n := count(f.gridRows)
+		for first := 0; first < n; first += s.rowsPerFile {
+			files = append(files, file{fold, first, min(first+s.rowsPerFile, n)})
 		}
 	}
 	parts = make([]stored, len(files))
@@ -65,7 +65,7 @@ func (s *readerSums) storeSome(ctx context.Context, name string,
 	for i, f := range files {
 		g.Go(func() error {
 			return transforms.Guard(func() (err error) {
-				parts[i], err = storeFile(ctx, s.dir, name, f.fold, withChecksum(s.folds[f.fold].carried.Encode(f.first, f.end), 0))
+				parts[i], err = storeFile(ctx, s.dir, name, f.fold, withChecksum(s.folds[f.fold].gridRows.Encode(f.first, f.end), 0))
 				parts[i].Rows = true
 				return err
 			})
@@ -88,7 +88,7 @@ func (s *readerSums) setRows(ctx context.Context, parts []stored) error {
 		}); err != nil { // check now, because otherwise only the solve would find the damage
 			return err
 		}
-		s.full = append(s.full, part)
+		s.fullFiles = append(s.fullFiles, part)
 	}
 	sets, err := readRows(ctx, s.dir, rest, len(s.folds), s.shape, s.reader.Scan.Threads)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *readerSums) setRows(ctx context.Context, parts []stored) error {
 	}
 	for i, f := range s.folds {
 		if f != nil {
-			f.carried = ridge.JoinRows(sets[i])
+			f.gridRows = ridge.JoinRows(sets[i])
 		}
 	}
 	return nil

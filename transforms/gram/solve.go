@@ -209,7 +209,7 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 	return score.CheckCalibration(sum.ClassCounts(), names)
 }
 
-// floor returns the λ that is equivalent to rounding the features of m to the grid of the fold. All copies
+// floor returns the λ that is equivalent to rounding the features of m to the grid of the pass. All copies
 // of a row are rounded in the same way. For m frequent rows, rounded features give a kernel with
 // D·Step²/12 added to its diagonal, in directions that have 1/m of the rows each. Weights could use these
 // directions to distinguish the rows, but the features of a prediction are not rounded.

@@ -77,7 +77,7 @@ func TestReadersCutALargeFile(t *testing.T) {
 	}
 	uri := storePass(t, p)
 	sc := transforms.Scan{Pass: uri, Readers: readers, Threads: 1}
-	f := &foldFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: filepath.Dir(uri)}
+	f := &sumsFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: filepath.Dir(uri)}
 	f.Setup()
 	defer f.Teardown()
 

@@ -31,13 +31,13 @@ func (s *splitAt) TryClaim(pos any) bool {
 
 // splitFold returns the DoFn for a pass with one reader that may be split, and a checkpoint after
 // every shard.
-func splitFold(uri string) *foldFn {
+func splitFold(uri string) *sumsFn {
 	sc := transforms.Scan{Pass: uri, Readers: 1, Threads: 1, Checkpoint: -1, Split: true}
-	return &foldFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: filepath.Dir(uri)}
+	return &sumsFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: filepath.Dir(uri)}
 }
 
 // piece runs the reader on the range of the tracker.
-func (f *foldFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]stored, reports []Report) {
+func (f *sumsFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]stored, reports []Report) {
 	t.Helper()
 	f.Setup()
 	defer f.Teardown()
@@ -158,7 +158,7 @@ func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
 	p := passOf(t, table(2000, false), 1, false)
 	p.Shards = p.Data.Shards(9_000)
 	uri := storePass(t, p)
-	var f *foldFn
+	var f *sumsFn
 	run := func(stripes int) map[int]stored {
 		f = splitFold(uri)
 		f.Scan.Stripes = stripes

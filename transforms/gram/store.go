@@ -187,7 +187,7 @@ func addTo(dst []float64, part []byte) error {
 }
 
 // addAll adds the parts of runs to numbers, several runs at a time, without allocating decoded
-// parts. to(key) returns the numbers to which the part with that key is added.
+// parts. to(key) returns the numbers to which the part with this key is added.
 func addAll(ctx context.Context, dir string, runs []stored, threads int, to func(key int) []float64) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, threads))
@@ -201,7 +201,7 @@ func addAll(ctx context.Context, dir string, runs []stored, threads int, to func
 	return g.Wait()
 }
 
-// loadPart returns the numbers of the part with that key. The runs are in the order of their keys.
+// loadPart returns the numbers of the part with the given key. The runs are in the order of their keys.
 func loadPart(ctx context.Context, dir string, runs []stored, key int) (values []float64, err error) {
 	i := sort.Search(len(runs), func(i int) bool { return runs[i].end() > key })
 	st := runs[i]

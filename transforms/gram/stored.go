@@ -74,7 +74,7 @@ type SumsWriter struct {
 	lines [][]byte
 }
 
-// NewSumsWriter returns a writer of sums of that many folds for the State.
+// NewSumsWriter returns a writer of sums of the given number of folds for the State.
 func NewSumsWriter(st State, folds int, shape ridge.Shape) *SumsWriter {
 	runs := runsOf(shape, ridge.Stripe{End: folds * ridge.NumParts(shape)})
 	return &SumsWriter{runs, st, make([][]byte, len(runs))}

@@ -13,7 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// SpecOf returns the Spec of a pass that sums rows by a recipe with that many classes. It has no values of λ.
+// SpecOf returns the Spec of a pass that sums rows by a recipe, for labels of the given number of classes. It
+// has no values of λ.
 func SpecOf(r *sums.Recipe, classes int) Spec {
 	return Spec{
 		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,
@@ -24,44 +25,45 @@ func SpecOf(r *sums.Recipe, classes int) Spec {
 // Summer sums rows from any source: call NewSummer, then Add, then Parts. The Pass must not have
 // Pass.Copies. A Summer is not safe for concurrent use.
 type Summer struct {
-	pass     *Pass
-	shape    ridge.Shape
-	stripe   ridge.Stripe
-	folds    []*foldSum // level by level; nil for a fold without a part in the stripe
-	assigner *profile.Assigner
-	encoder  *preprocess.TargetEncoder
-	levels   *byLevel // nil if all rows are summed together
-	all      rowsApart
-	hashes   []uint64
-	rest     []int
-	split    rows.Block
-	lists    bool // list the hashes of the rows
+	pass          *Pass
+	shape         ridge.Shape
+	stripe        ridge.Stripe
+	folds         []*foldSum // level by level; nil for a fold without a part in the stripe
+	assigner      *profile.Assigner
+	encoder       *preprocess.TargetEncoder
+	levels        *byLevel // nil if all rows are summed together
+	all           perSet
+	hashes        []uint64
+	listsContents bool // list the hashes of the rows
+
+	notFrequent []int      // scratch: indices of the rows of a block that are not counted separately
+	restBlock   rows.Block // scratch: these rows
 }
 
-// rowsApart holds what is collected about rows besides their sums.
-type rowsApart struct {
-	apart    *profile.CopyCounter // nil if no rows are counted separately
+// perSet holds what is collected about the rows of a set of folds, in addition to their sums.
+type perSet struct {
+	copies   *profile.CopyCounter // nil if no rows are counted separately
 	contents []byte               // see TakeContents
 }
 
 // NewSummer returns a Summer without rows, for one stripe of the sums of a reader.
-func NewSummer(l *transforms.Reader, p *Pass) (*Summer, error) {
-	m, err := l.Worker.Gridded(p.Spec.Recipe)
+func NewSummer(r *transforms.Reader, p *Pass) (*Summer, error) {
+	m, err := r.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {
 		return nil, err
 	}
-	s := &Summer{pass: p, assigner: p.Assigner(), lists: p.Spec.Contents && l.Stripe == 0}
+	s := &Summer{pass: p, assigner: p.Assigner(), listsContents: p.Spec.Contents && r.Stripe == 0}
 	if s.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
 	}
 	_, dim := m.Dims()
 	s.shape = p.Shape(dim)
 	shape, grid := s.shape, features.NewGrid(dim, p.Spec.Steps)
-	cut := ridge.CutStripes(shape, p.Spec.Sums(), l.Scan.Stripes)
-	if len(cut) != max(1, l.Scan.Stripes) || p.Spec.Rows && len(cut) > p.Spec.Folds {
-		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", l.Scan.Stripes, len(cut))
+	cut := ridge.CutStripes(shape, p.Spec.Sums(), r.Scan.Stripes)
+	if len(cut) != max(1, r.Scan.Stripes) || p.Spec.Rows && len(cut) > p.Spec.Folds {
+		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", r.Scan.Stripes, len(cut))
 	}
-	s.stripe = cut[l.Stripe]
+	s.stripe = cut[r.Stripe]
 	if len(cut) > 1 {
 		runtime.GC() // free the sums of an earlier stripe before this one is allocated
 	}
@@ -70,41 +72,41 @@ func NewSummer(l *transforms.Reader, p *Pass) (*Summer, error) {
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
 		case p.Spec.Random != nil:
-			f = newFoldSum(l, p, m, nil, grid) // see beginAudit
+			f = newFoldSum(r, p, m, nil, grid) // see beginAudit
 		case p.Spec.Rows:
-			f = newFoldSum(l, p, m, nil, grid)
-			f.carried, f.counts = ridge.NewGridRows(shape), true
+			f = newFoldSum(r, p, m, nil, grid)
+			f.gridRows, f.counts = ridge.NewGridRows(shape), true
 		default:
-			f = newFoldSum(l, p, m, ridge.NewPartSum(shape, first, end), grid)
+			f = newFoldSum(r, p, m, ridge.NewPartSum(shape, first, end), grid)
 			f.counts = first == 0
 		}
 		s.folds = append(s.folds, f)
 	}
 	if len(p.Spec.Levels) > 0 {
-		s.levels = newByLevel(p, l.Stripe == 0)
+		s.levels = newByLevel(p, r.Stripe == 0)
 	}
-	s.countApart()
+	s.startCopyCounts()
 	return s, nil
 }
 
-// countApart starts counting frequent rows separately, from 0, if the pass says so.
-func (s *Summer) countApart() {
+// startCopyCounts starts counting frequent rows separately, from 0, if the pass says so.
+func (s *Summer) startCopyCounts() {
 	f := s.pass.Spec.Frequent
 	if f == nil {
 		return
 	}
 	for _, of := range s.sets() {
-		of.apart = profile.NewCopyCounter(f, s.pass.Seed, s.pass.Target.Labels())
+		of.copies = profile.NewCopyCounter(f, s.pass.Seed, s.pass.Target.Labels())
 	}
 }
 
-// sets returns the rowsApart of each set of folds.
-func (s *Summer) sets() (all []*rowsApart) {
+// sets returns the perSet of each set of folds.
+func (s *Summer) sets() (all []*perSet) {
 	if s.levels == nil {
-		return []*rowsApart{&s.all}
+		return []*perSet{&s.all}
 	}
 	for i := range s.levels.rows {
-		all = append(all, &s.levels.rows[i].rowsApart)
+		all = append(all, &s.levels.rows[i].perSet)
 	}
 	return all
 }
@@ -118,22 +120,22 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
 		return s.addTo(0, &s.all, at, b)
 	}
 	return s.levels.each(b, func(level int, of *levelRows, b *rows.Block) error {
-		return s.addTo(level*s.pass.Spec.Folds, &of.rowsApart, at, b)
+		return s.addTo(level*s.pass.Spec.Folds, &of.perSet, at, b)
 	})
 }
 
 // addTo adds rows of a shard to the set of folds that begins with fold first.
-func (s *Summer) addTo(first int, of *rowsApart, at profile.FoldPlace, b *rows.Block) (err error) {
-	if s.lists {
+func (s *Summer) addTo(first int, of *perSet, at profile.FoldPlace, b *rows.Block) (err error) {
+	if s.listsContents {
 		of.contents = s.assigner.AppendRowHashes(of.contents, b)
 	}
-	if len(s.folds) == 1 && s.encoder == nil && of.apart == nil {
+	if len(s.folds) == 1 && s.encoder == nil && of.copies == nil {
 		s.folds[0].rows.Add(b, 0, b.N)
 		return nil
 	}
-	if of.apart != nil {
-		s.hashes, s.rest = of.apart.Hashes(s.hashes[:0], s.rest[:0], b)
-		b = selectRows(&s.split, b, s.rest)
+	if of.copies != nil {
+		s.hashes, s.notFrequent = of.copies.Hashes(s.hashes[:0], s.notFrequent[:0], b)
+		b = selectRows(&s.restBlock, b, s.notFrequent)
 	} else if s.hashes, err = s.assigner.Hashes(s.hashes[:0], at, b); err != nil {
 		return err
 	}
@@ -186,8 +188,8 @@ func (s *Summer) Parts(emit func(key int, values []float64)) (copies []profile.F
 	s.flush()
 	s.each(emit)
 	s.folds = nil
-	if s.all.apart == nil {
+	if s.all.copies == nil {
 		return nil
 	}
-	return s.all.apart.Rows()
+	return s.all.copies.Rows()
 }

@@ -61,7 +61,7 @@ type Prediction struct {
 	Scores []float32
 	// Probabilities has one number for each of models.Model.Outputs; nil if the model has none.
 	Probabilities []float32
-	// Model is the digest of the model: Manifest.SHA256.
+	// Model is the digest of the model: models.Manifest.SHA256.
 	Model string
 }
 

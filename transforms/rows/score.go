@@ -23,7 +23,7 @@ func init() {
 
 // Score says how well a model predicts the rows of a window. Every row counts once.
 type Score struct {
-	Model string // digest of the model: Manifest.SHA256
+	Model string // digest of the model: models.Manifest.SHA256
 	Rows  int64
 	// Error is the share of rows whose class is wrong, 0 to 1. Classes that the model does not know are
 	// wrong. It is nil for a regression.

@@ -177,7 +177,7 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 	if err := b.add(key, row, at); err != nil {
 		return err
 	}
-	if len(b.items) < block.Rows(b.recipe.Input.Dim) {
+	if len(b.items) < block.PerBlock(b.recipe.Input.Dim) {
 		return nil
 	}
 	return b.read(emit)
@@ -208,7 +208,7 @@ func (b *summing) read(emit func(summed)) error {
 	if len(b.items) == 0 {
 		return nil
 	}
-	l, used := b.reader, len(b.items)
+	r, used := b.reader, len(b.items)
 	for i := range b.items {
 		b.windowOf(i).count.Read++
 	}
@@ -217,16 +217,16 @@ func (b *summing) read(emit func(summed)) error {
 		b.windowOf(i).count.Rejected++
 		used--
 	}
-	stop := l.Clock(transforms.ReadTime)
+	stop := r.Clock(transforms.ReadTime)
 	err := b.records.Read(&b.block, b.items, reject)
 	stop()
 	if err != nil {
 		return transforms.NewFault(transforms.DataFault, err)
 	}
 	b.check(&b.block, reject)
-	l.Add(transforms.RowsRead, int64(len(b.items)))
-	l.Add(transforms.RowsUsed, int64(used))
-	l.Add(transforms.RowsSetAside, int64(len(b.items)-used))
+	r.Add(transforms.RowsRead, int64(len(b.items)))
+	r.Add(transforms.RowsUsed, int64(used))
+	r.Add(transforms.RowsSetAside, int64(len(b.items)-used))
 	for i, line := range b.block.Lines {
 		if err := b.give(b.windowOf(int(line)-1), i); err != nil {
 			return err
@@ -266,13 +266,13 @@ func (b *summing) give(w *windowed, i int) error {
 		to.Weights = append(to.Weights, from.Weights[i])
 	}
 	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
-	if to.N%block.Rows(to.D) > 0 || w.sums == nil && len(b.open) >= b.most {
+	if to.N%block.PerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.most {
 		return nil
 	}
 	return b.sum(w, nil)
 }
 
-// bytesOf returns the size in bytes of waiting rows with that many values, labels and weights.
+// bytesOf returns the size in bytes of waiting rows, given how many values, labels and weights they have.
 func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
 
 // sum adds the waiting rows of a window to its sums. It closes another window if too many are open.
@@ -293,7 +293,7 @@ func (b *summing) sum(w *windowed, emit func(summed)) error {
 	}
 	b.open = append(b.open, w)
 	r, k := &w.rows, len(w.rows.Y)/max(w.rows.N, 1)
-	for i, step := 0, block.Rows(r.D); i < r.N; i += step {
+	for i, step := 0, block.PerBlock(r.D); i < r.N; i += step {
 		end := min(i+step, r.N)
 		some := &block.Block{N: end - i, D: r.D, X: r.X[i*r.D : end*r.D], Y: r.Y[i*k : end*k]}
 		if len(r.Weights) > 0 {
@@ -304,7 +304,7 @@ func (b *summing) sum(w *windowed, emit func(summed)) error {
 		}
 	}
 	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))
-	if r.N > block.Rows(r.D) {
+	if r.N > block.PerBlock(r.D) {
 		*r = block.Block{} // an open window needs less memory for waiting rows
 	}
 	r.Reset(b.recipe.Input.Dim)

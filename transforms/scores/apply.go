@@ -43,9 +43,9 @@ type applier struct {
 	reader *transforms.Reader
 }
 
-func newApplier(l *transforms.Reader, m *models.Model) *applier {
-	apply := func(phi, x []float32, n int) []float32 { return l.Apply(m.Map, phi, x, n) }
-	return &applier{models.Applier{Model: m, Map: apply}, l}
+func newApplier(r *transforms.Reader, m *models.Model) *applier {
+	apply := func(phi, x []float32, n int) []float32 { return r.Apply(m.Map, phi, x, n) }
+	return &applier{models.Applier{Model: m, Map: apply}, r}
 }
 
 // apply returns the model's output for a block's rows, until the next call.
@@ -67,13 +67,13 @@ func (a *applier) ahead(n int) {
 }
 
 // applier returns an applier of the model, which is loaded once per job and process.
-func (m Model) applier(ctx context.Context, l *transforms.Reader) (*applier, error) {
-	return m.applierFrom(ctx, l, &transforms.Shared(l.Worker, newLoaded).Cache)
+func (m Model) applier(ctx context.Context, r *transforms.Reader) (*applier, error) {
+	return m.applierFrom(ctx, r, &transforms.Shared(r.Worker, newLoaded).Cache)
 }
 
 // applierFrom is applier with the cache of models. The checksum detects a model that was
 // replaced.
-func (m Model) applierFrom(ctx context.Context, l *transforms.Reader,
+func (m Model) applierFrom(ctx context.Context, r *transforms.Reader,
 	cache *transforms.Cache[*models.Model]) (*applier, error) {
 	model, err := cache.Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
 	if err != nil {
@@ -83,7 +83,7 @@ func (m Model) applierFrom(ctx context.Context, l *transforms.Reader,
 		return nil, transforms.NewFault(transforms.ModelFault,
 			fmt.Errorf("scores: model %s was replaced while it was in use; start again", m.Dir))
 	}
-	a := newApplier(l, model)
+	a := newApplier(r, model)
 	a.Threshold = m.Threshold
 	return a, nil
 }

@@ -101,7 +101,7 @@ type covering struct {
 	both  []float64
 }
 
-// newCovering returns counts for that many columns; nil if the model lacks the usual level.
+// newCovering returns counts for the columns, given their number; nil if the model lacks the usual level.
 func newCovering(a *applier, columns int) (*covering, []score.Coverage) {
 	level, err := Certainty{Interval: models.UsualLevel}.open(a)
 	if err != nil {

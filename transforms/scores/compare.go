@@ -71,18 +71,18 @@ func (c *Compared) Code(w *wire.Coder) {
 // MaxCompared is the largest number of columns of Compare.Slices.
 const MaxCompared = 255
 
-func beginCompare(ctx context.Context, l *transforms.Reader, p *Compare) (transforms.Summing, error) {
-	cache := &transforms.Shared(l.Worker, newCompared).Cache
-	champion, err := p.Champion.applierFrom(ctx, l, cache)
+func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transforms.Summing, error) {
+	cache := &transforms.Shared(r.Worker, newCompared).Cache
+	champion, err := p.Champion.applierFrom(ctx, r, cache)
 	if err != nil {
 		return transforms.Summing{}, err
 	}
-	challenger, err := p.Challenger.applierFrom(ctx, l, cache)
+	challenger, err := p.Challenger.applierFrom(ctx, r, cache)
 	if err != nil {
 		return transforms.Summing{}, err
 	}
 	for _, s := range p.Slices {
-		l.Request.IDs = l.Request.IDs || s.Value < 0
+		r.Request.IDs = r.Request.IDs || s.Value < 0
 	}
 	sum := &Compared{Sum: *paired.NewSum(p.Grid != nil, p.Metrics...)}
 	for range p.Slices {

@@ -44,9 +44,9 @@ type heldRows struct {
 	hashes  []uint64  // hashes of the contents, divided by the number of folds
 }
 
-func (h HeldOut) scorer(ctx context.Context, l *transforms.Reader, p *transforms.Pass) (*heldOutScorer, error) {
-	model, err := transforms.Shared(l.Worker, newLoaded).Get(l.Scan.Pass, func() (*models.Model, error) {
-		m, err := l.Worker.Map(h.Recipe)
+func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms.Pass) (*heldOutScorer, error) {
+	model, err := transforms.Shared(r.Worker, newLoaded).Get(r.Scan.Pass, func() (*models.Model, error) {
+		m, err := r.Worker.Map(h.Recipe)
 		if err != nil {
 			return nil, err
 		}
@@ -57,13 +57,13 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Reader, p *transforms
 	if err != nil {
 		return nil, err
 	}
-	return &heldOutScorer{applier: newApplier(l, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
+	return &heldOutScorer{applier: newApplier(r, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
 // summing returns how to add the held-out rows of a reader to sum. add may change the rows.
-func (h HeldOut) summing(ctx context.Context, l *transforms.Reader, p *transforms.Pass, sum wire.Coded,
+func (h HeldOut) summing(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
 	add func(*heldRows) error) (transforms.Summing, error) {
-	s, err := h.scorer(ctx, l, p)
+	s, err := h.scorer(ctx, r, p)
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
@@ -111,9 +111,9 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 	return transforms.Sum(s.Scope("scores.Calibration"), sc, "calibration")
 }
 
-func beginCalibration(ctx context.Context, l *transforms.Reader, p *Calibration) (transforms.Summing, error) {
+func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.Summing, error) {
 	counts := score.NewCalibrationCounts(p.Outputs)
-	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(r *heldRows) error {
+	return p.HeldOut.summing(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		return counts.Add(finiteRows(r.scores, r.y, r.repeats))
 	})
 }
@@ -152,10 +152,10 @@ func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PC
 	return transforms.Sum(s.Scope("scores.Threshold"), sc, "threshold")
 }
 
-func beginThreshold(ctx context.Context, l *transforms.Reader, p *Threshold) (transforms.Summing, error) {
+func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.Summing, error) {
 	counts := score.NewHalves()
 	var probabilities []float32
-	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(r *heldRows) error {
+	return p.HeldOut.summing(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		if p.Probabilities != nil {
 			probabilities = append(probabilities[:0], r.scores...)
 			p.Probabilities.Apply(probabilities, r.scores, len(r.y), 2)

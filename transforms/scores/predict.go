@@ -61,13 +61,13 @@ func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollectio
 type predictFn struct{ transforms.Splittable }
 
 func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader int, emit func([]byte)) error {
-	return transforms.RunReader(ctx, f.Fn, reader, rt, func(l *transforms.Reader, p *Predict) error {
-		l.Request.Lines, l.Request.IDs = p.Lines, p.ID != ""
-		a, err := p.Model.applier(ctx, l)
+	return transforms.RunSplitReader(ctx, f.Fn, reader, rt, func(r *transforms.Reader, p *Predict) error {
+		r.Request.Lines, r.Request.IDs = p.Lines, p.ID != ""
+		a, err := p.Model.applier(ctx, r)
 		if err != nil {
 			return err
 		}
-		return transforms.WriteShards(ctx, l, &p.Pass, p.Out,
+		return transforms.WriteShards(ctx, r, &p.Pass, p.Out,
 			func(s dataset.Shard, source *dataset.Source, files *transforms.ShardFiles) (transforms.Written, error) {
 				return p.write(a, s, source, files)
 			}, emit)

@@ -42,13 +42,13 @@ func (p *Score) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("scores.Score"), sc, kind)
 }
 
-func beginScore(ctx context.Context, l *transforms.Reader, p *Score) (transforms.Summing, error) {
-	a, err := p.Model.applier(ctx, l)
+func beginScore(ctx context.Context, r *transforms.Reader, p *Score) (transforms.Summing, error) {
+	a, err := p.Model.applier(ctx, r)
 	if err != nil {
 		return transforms.Summing{}, err
 	}
 	for _, s := range p.Slices {
-		l.Request.IDs = l.Request.IDs || s.Value < 0
+		r.Request.IDs = r.Request.IDs || s.Value < 0
 	}
 	if p.Classifies {
 		return a.scoreClasses(p), nil

@@ -65,7 +65,7 @@ func (s *Slice) text(b *rows.Block, i int) string {
 	return otherText
 }
 
-// identified returns the value of a row with that identifier.
+// identified returns the value of the row with identifier id.
 func (s *Slice) identified(id string) string {
 	if s.Layout == "" {
 		return id

@@ -32,7 +32,7 @@ func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 // Profiled is the result of a profile pass, a function of the rows alone.
 type Profiled struct {
 	Profile  profile.Sum
-	Distinct profile.DistinctRows // rows, under Pass.Seed
+	Distinct profile.DistinctRows // rows, under transforms.Pass.Seed
 	Keys     profile.FoldKeys     // of rows
 	Levels   profile.LevelCounts  // of rows
 }

@@ -93,9 +93,9 @@ func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("survey.Columns"), sc, "columns")
 }
 
-func beginColumns(_ context.Context, l *transforms.Reader, p *Columns) (transforms.Summing, error) {
+func beginColumns(_ context.Context, r *transforms.Reader, p *Columns) (transforms.Summing, error) {
 	sum := schema.NewSurvey(p.Columns, p.Rules)
-	l.Request.Describe = sum // no other goroutine uses the sum until all records are read
+	r.Request.Describe = sum // no other goroutine uses the sum until all records are read
 	return transforms.Summing{Sum: sum, Add: func(profile.FoldPlace, *rows.Block) error { return nil }}, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whole tells whether tests are to run as a whole, which make test-long asks for.
+// Whole reports whether tests are to run as a whole, which make test-long asks for.
 func Whole() bool { return os.Getenv("BOCHNER_LONG") != "" }
 
 // Of returns the size of a test: short, or whole if tests run as a whole.
@@ -18,7 +18,7 @@ func Of(short, whole int) int {
 	return short
 }
 
-// Chosen tells whether a test is to run that make test leaves to make test-long: tests run as a
+// Chosen reports whether a test is to run that make test leaves to make test-long: tests run as a
 // whole, or -run names some.
 func Chosen() bool { return Whole() || flag.Lookup("test.run").Value.String() != "" }
 

@@ -48,7 +48,7 @@ func (f *Fault) Calls() int {
 	return f.calls
 }
 
-// Hit returns the call that was At, or "" if there were not so many.
+// Hit returns the call that was At, or "" if there were fewer.
 func (f *Fault) Hit() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -121,7 +121,7 @@ func (t *Turns) Start(name string, run func(d *Driver)) *Driver {
 	return d
 }
 
-// Gone tells whether the driver was killed.
+// Gone reports whether the driver was killed.
 func (d *Driver) Gone() bool { return d.gone }
 
 // Aside calls do, which has no turns, in a goroutine of the driver.

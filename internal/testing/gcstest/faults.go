@@ -86,7 +86,7 @@ func (f *Faults) Set(rules Rules) {
 	f.gate = make(chan struct{})
 }
 
-// hold waits while the rules hold a request back, and tells whether its client still waits, too.
+// hold waits while the rules hold a request back, and reports whether its client still waits, too.
 func (f *Faults) hold(kind, name string, r *http.Request) bool {
 	for {
 		f.mu.Lock()

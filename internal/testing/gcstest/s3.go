@@ -266,7 +266,7 @@ func (s *S3) inParts(w http.ResponseWriter, r *http.Request, q request, body []b
 	}
 }
 
-// etagOf returns the version of an object with that content.
+// etagOf returns the version of an object with the given content.
 func etagOf(content []byte) string {
 	sum := md5.Sum(content)
 	return `"` + hex.EncodeToString(sum[:]) + `"`

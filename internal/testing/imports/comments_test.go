@@ -11,11 +11,27 @@ import (
 	"testing"
 )
 
+// parsed returns the Go files of this module by their paths, with comments.
+func parsed(t *testing.T) (*token.FileSet, map[string]*ast.File) {
+	t.Helper()
+	files, all := token.NewFileSet(), map[string]*ast.File{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		all[path], err = parser.ParseFile(files, path, nil, parser.ParseComments)
+		return err
+	})
+	if err != nil || len(all) < 1000 {
+		t.Fatalf("%d files: %v", len(all), err)
+	}
+	return files, all
+}
+
 // TestDocCommentsBeginWithTheName checks that the doc comment of a function or type begins with its
 // name, after an article at most, so that a comment does not keep a name that was changed.
 func TestDocCommentsBeginWithTheName(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
-	files := token.NewFileSet()
+	files, all := parsed(t)
 	check := func(doc *ast.CommentGroup, name string) {
 		words := strings.Fields(doc.Text())
 		if len(words) > 1 && slices.Contains([]string{"A", "An", "The"}, words[0]) {
@@ -25,13 +41,9 @@ func TestDocCommentsBeginWithTheName(t *testing.T) {
 			t.Errorf("%s: the comment of %s begins with %q", files.Position(doc.Pos()), name, words[0])
 		}
 	}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		f, err := parser.ParseFile(files, path, nil, parser.ParseComments)
-		if err != nil {
-			return err
+	for path, f := range all {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
 		}
 		for _, d := range f.Decls {
 			switch d := d.(type) {
@@ -47,9 +59,5 @@ func TestDocCommentsBeginWithTheName(t *testing.T) {
 				}
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -92,7 +92,7 @@ func WantError(t *testing.T, what string, err error, code int, words ...string) 
 	}
 }
 
-// Classifier is the manifest of a classifier with that many classes.
+// Classifier is the manifest of a classifier with k classes.
 func Classifier(k int, probabilities bool) *models.Manifest {
 	m := &models.Manifest{Task: models.Classification, Outputs: k,
 		Targets: models.Targets{Vocabulary: schema.NewVocabulary([]string{"a", "b"})}}
@@ -132,7 +132,7 @@ func IsRefusal(t testing.TB, stdout, stderr string, words ...string) {
 		}
 	}
 	for _, noise := range []string{
-		"panic", "goroutine ", ".go:", "beam", "bundle", "bochner-fault", "%!", "\t", "csvio: ", "dataset: ", "idxio: ",
+		"panic", "goroutine ", ".go:", "beam", "bundle", "bochner-fault", "%!", "\t", "csvio: ", "dataset: ", "imageio: ",
 		"jsonlio: ", "models: models", "pipelines: ", "storage: ",
 	} {
 		if strings.Contains(stderr, noise) {

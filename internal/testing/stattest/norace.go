@@ -2,5 +2,5 @@
 
 package stattest
 
-// Racing tells that the race detector watches; pools then forget on purpose.
+// Racing reports whether the race detector watches; pools then forget on purpose.
 const Racing = false

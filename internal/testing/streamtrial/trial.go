@@ -178,7 +178,7 @@ func rows(file, n int, labelled bool) []byte {
 	return b.Bytes()
 }
 
-// event happens once that many files are written.
+// event happens once the given number of files is written.
 type event struct {
 	at int
 	do func(context.Context) error
@@ -263,7 +263,7 @@ func (t *Trial) reload(ctx context.Context, model string) error {
 	return t.until(ctx, model, func(l line) bool { return t.digests[l.Model] == model && t.used(model, from) })
 }
 
-// used tells whether one of the files from the given one on has predictions of a model.
+// used reports whether one of the files from the given one on has predictions of a model.
 func (t *Trial) used(model string, from int) bool {
 	for i := from; i < t.written; i++ {
 		text, err := os.ReadFile(t.path("out", name(i)+suffix))
@@ -351,7 +351,7 @@ func (t *Trial) manager(ctx context.Context) error {
 	return nil
 }
 
-// allOut tells whether every file that is written has predictions, but the bad one.
+// allOut reports whether every file that is written has predictions, but the bad one.
 func (t *Trial) allOut() bool {
 	want := t.written
 	if t.bad >= 0 && t.bad < want {

@@ -125,75 +125,75 @@ type metadata struct {
 	err error
 }
 
-func (r *metadata) byte() byte {
-	if len(r.b) == 0 {
-		r.err = errPart
+func (m *metadata) byte() byte {
+	if len(m.b) == 0 {
+		m.err = errPart
 		return 0
 	}
-	c := r.b[0]
-	r.b = r.b[1:]
+	c := m.b[0]
+	m.b = m.b[1:]
 	return c
 }
 
-func (r *metadata) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
+func (m *metadata) uvarint() uint64 {
+	v, n := binary.Uvarint(m.b)
 	if n <= 0 {
-		r.err, r.b = errPart, nil
+		m.err, m.b = errPart, nil
 		return 0
 	}
-	r.b = r.b[n:]
+	m.b = m.b[n:]
 	return v
 }
 
 // fields reads the fields of a struct that is nested in depth others.
-func (r *metadata) fields(depth int) fields {
+func (m *metadata) fields(depth int) fields {
 	f := fields{}
 	if depth > 8 {
-		r.err = errPart
+		m.err = errPart
 	}
-	for id := 0; r.err == nil; {
-		c := r.byte()
+	for id := 0; m.err == nil; {
+		c := m.byte()
 		if c == 0 {
 			break
 		}
 		if c>>4 == 0 {
-			r.err = errPart // a thrift writes short numbers of fields alone
+			m.err = errPart // a thrift writes short numbers of fields alone
 		}
 		id += int(c >> 4)
-		f[id] = r.value(c&15, depth)
+		f[id] = m.value(c&15, depth)
 	}
 	return f
 }
 
-func (r *metadata) value(kind byte, depth int) any {
+func (m *metadata) value(kind byte, depth int) any {
 	switch kind {
 	case thriftFalse:
 		return nil
 	case thriftByte:
-		return int64(r.byte())
+		return int64(m.byte())
 	case thriftI32, thriftI64:
-		v := r.uvarint()
+		v := m.uvarint()
 		return int64(v>>1) ^ -int64(v&1)
 	case thriftBinary:
-		n := r.uvarint()
-		if n > uint64(len(r.b)) {
-			r.err = errPart
+		n := m.uvarint()
+		if n > uint64(len(m.b)) {
+			m.err = errPart
 			return nil
 		}
-		text := r.b[:n]
-		r.b = r.b[n:]
+		text := m.b[:n]
+		m.b = m.b[n:]
 		return text
 	case thriftStruct:
-		return r.fields(depth + 1)
+		return m.fields(depth + 1)
 	case thriftList:
-		c := r.byte()
+		c := m.byte()
 		n := uint64(c >> 4)
 		if n == 15 {
-			n = r.uvarint()
+			n = m.uvarint()
 		}
 		var structs []fields
-		for range min(n, uint64(len(r.b))) {
-			if v := r.value(c&15, depth+1); r.err != nil {
+		for range min(n, uint64(len(m.b))) {
+			if v := m.value(c&15, depth+1); m.err != nil {
 				break
 			} else if f, is := v.(fields); is {
 				structs = append(structs, f)
@@ -201,6 +201,6 @@ func (r *metadata) value(kind byte, depth int) any {
 		}
 		return structs
 	}
-	r.err = errPart
+	m.err = errPart
 	return nil
 }

@@ -165,7 +165,7 @@ func (s sleeps) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // heldUp holds two publishers up before the given request of each, counted from 1,
-// and tells whether they come to it.
+// and reports whether they come to it.
 func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool) {
 	t.Helper()
 	s := server(t)

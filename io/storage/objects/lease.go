@@ -119,7 +119,7 @@ func (l *Lease) write(ctx context.Context, cond Condition) error {
 	return l.put(ctx, cond, l.owner, l.unlike(l.owner))
 }
 
-// put writes a version with that owner, "" for none, and content.
+// put writes a version with the owner, "" for none, and the content.
 func (l *Lease) put(ctx context.Context, cond Condition, owner string, content storage.File) error {
 	for {
 		a, err := l.store.putFile(ctx, l.object, cond, map[string]string{OwnerKey: owner}, content)

@@ -61,7 +61,7 @@ type Client interface {
 	// Open is as in storage.Scheme.
 	Open(ctx context.Context, o storage.Object, off, n int64) (r io.ReadCloser, size int64, err error)
 	Head(ctx context.Context, o Name) (*Attrs, error)
-	// Put writes an object, whole or not at all, of that size, -1 if unknown. It recognises its own write by the
+	// Put writes an object of size bytes, -1 if unknown, whole or not at all. It recognises its own write by the
 	// mark WriterKey in the metadata, and makes one if there is none.
 	Put(ctx context.Context, o Name, cond Condition, metadata map[string]string, size int64,
 		write func(io.Writer) error) (*Attrs, error)
@@ -107,21 +107,21 @@ type Store struct {
 // Name names an object or a directory.
 type Name struct{ Scheme, Bucket, Name string }
 
-func (o Name) String() string { return o.Scheme + "://" + o.Bucket + "/" + o.Name }
+func (n Name) String() string { return n.Scheme + "://" + n.Bucket + "/" + n.Name }
 
 // below returns the prefix of the names of all entries of a directory.
-func (o Name) below() string {
-	if o.Name == "" {
+func (n Name) below() string {
+	if n.Name == "" {
 		return ""
 	}
-	return o.Name + "/"
+	return n.Name + "/"
 }
 
 // Join returns the name of an entry of a directory.
-func (o Name) Join(name string) Name { return o.in(o.below() + name) }
+func (n Name) Join(name string) Name { return n.in(n.below() + name) }
 
 // in returns the name of another object of the bucket.
-func (o Name) in(name string) Name { return Name{o.Scheme, o.Bucket, name} }
+func (n Name) in(name string) Name { return Name{n.Scheme, n.Bucket, name} }
 
 // Parse splits a name into bucket and object. The characters # and ? mean themselves.
 func Parse(name string) (Name, error) {

@@ -215,7 +215,7 @@ type credentials struct{ id, secret, token string }
 // signed are the headers that signatures cover, in addition to Amazon's own.
 var signed = []string{"if-match", "if-none-match", "range"}
 
-// sign adds the signature of a request with that body (AWS Signature Version 4,
+// sign adds the signature of a request with the given body (AWS Signature Version 4,
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
 func (c credentials) sign(r *http.Request, body []byte, region string, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")

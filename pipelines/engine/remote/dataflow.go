@@ -38,7 +38,7 @@ func init() { engine.Register(dataflow{}) }
 type dataflow struct{}
 
 func (dataflow) About() engine.About {
-	return engine.About{Name: engine.Dataflow, Readers: readers, Machines: true, Spread: true}
+	return engine.About{Name: engine.Dataflow, Readers: readers, Machines: true, Reshuffle: true}
 }
 
 // Validate refuses flags with which Dataflow could not run a job, or with which the driver could

@@ -28,7 +28,7 @@ func init() {
 type jobServer struct{ name string }
 
 func (r jobServer) About() engine.About {
-	return engine.About{Name: r.name, Readers: readers, Spread: r.name == engine.Flink}
+	return engine.About{Name: r.name, Readers: readers, Reshuffle: r.name == engine.Flink}
 }
 
 func (r jobServer) Validate(engine.Engine) error { return nil }

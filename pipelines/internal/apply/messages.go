@@ -75,7 +75,7 @@ func (o StreamOptions) checkMessages() error {
 	case o.MaxAge != 0:
 		return exit.Usage("--max_age is for files; messages that a subscription keeps too long are removed by its own " +
 			"setting: leave out --max_age")
-	case (about.Spread || about.Machines) && o.Job.Engine.Runner != engine.Dataflow:
+	case (about.Reshuffle || about.Machines) && o.Job.Engine.Runner != engine.Dataflow:
 		return exit.Usage("--runner %s does not read messages by itself; use --runner dataflow, or direct: "+
 			"several such processes can share a subscription", o.Job.Engine.Runner)
 	}

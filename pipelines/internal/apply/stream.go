@@ -56,7 +56,7 @@ func PredictStream(ctx context.Context, o StreamOptions) (last *StreamRound, err
 		return nil, err
 	}
 	defer func() { err = s.end(ctx, err) }()
-	if about := s.engine.About(); about.Spread || about.Machines {
+	if about := s.engine.About(); about.Reshuffle || about.Machines {
 		return nil, s.unbounded(ctx)
 	}
 	return s.loop(ctx)

@@ -32,8 +32,8 @@ type ForgetOptions struct {
 	parts.Parts `group:"Model and output"`
 	// Data has the rows with their labels, as in the training data.
 	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
-	// IDs is a file with one id on each line. Only rows of Data with one of these ids in the column
-	// Data.ID, or in the model's id column, are forgotten. "" means all rows. See dataset.ReadIDs.
+	// IDs is a file with one id on each line. Only rows of Data with one of these ids in its id
+	// column, or in the model's id column, are forgotten. "" means all rows. See dataset.ReadIDs.
 	IDs string `flag:"ids,common" group:"Data" placeholder:"FILE" help:"File with the ids of rows to forget, one on each line, or - for standard input: only these rows of --data are forgotten. Ids are compared byte for byte with the text in the files. The list takes about three times its size in memory."`
 	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory of the model without the rows, to create."`
 	// SaveSums is a directory to create with the sums without the rows; "" for none.

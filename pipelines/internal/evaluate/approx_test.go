@@ -76,7 +76,7 @@ func (c counting) Prepare() func(x, z []float32) float64 {
 	return c.Unit.Kernel
 }
 
-// Preparing and scaling once gives the same bits as Recipe.Kernel.
+// Preparing and scaling once gives the same bits as the method Kernel of the recipe.
 func TestKernelsArePreparedOnce(t *testing.T) {
 	const n, d = 9, 4
 	x := sampleOf(n, d)

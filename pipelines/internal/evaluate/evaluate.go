@@ -80,7 +80,7 @@ type ScoredRows struct {
 	// TrainingRows counts the used rows that are known to be training rows.
 	TrainingRows int64 `json:"training_rows,omitempty"`
 	// Weights is set if rows have weights. Rates and means are then weighted, counts are of rows, and intervals
-	// are for Weights.Effective rows.
+	// are for models.RowWeights.Effective rows.
 	Weights *models.RowWeights `json:"weights,omitempty"`
 }
 

@@ -29,7 +29,7 @@ type trainingSpec struct{ prepare.Spec }
 // and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
 // whole, and with times the latest rows. Rows reads the data to find columns, groups and times; the
 // training run does not use these results.
-func Rows(ctx context.Context, training prepare.Spec, share float64) (part *dataset.Part, text string, err error) {
+func Rows(ctx context.Context, training prepare.Spec, share float64) (part *dataset.TestSplit, text string, err error) {
 	o := trainingSpec{training}
 	if o.Split.Fold != "" {
 		return nil, "", exit.Usage("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
@@ -51,7 +51,7 @@ func Rows(ctx context.Context, training prepare.Spec, share float64) (part *data
 	if err := prepare.CheckLabeled(d); err != nil {
 		return nil, "", err
 	}
-	part = &dataset.Part{Share: share, Seed: o.Seed ^ partSalt}
+	part = &dataset.TestSplit{Share: share, Seed: o.Seed ^ partSalt}
 	by := o.Split.By()
 	if by == "" && !d.Schema.Traits().Columns {
 		return part, "by content", nil
@@ -90,8 +90,8 @@ func (o trainingSpec) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 }
 
 // byKey holds out whole groups, or the latest times.
-func (o trainingSpec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.Part) (_ *dataset.Part, text string,
-	err error) {
+func (o trainingSpec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.TestSplit) (_ *dataset.TestSplit,
+	text string, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
 		&transforms.Labeling{Open: o.Task != string(models.Regression)})
 	if err != nil {
@@ -101,9 +101,9 @@ func (o trainingSpec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset,
 	columns := strings.Join(d.Key.Columns, ", ")
 	if o.Split.By() == profile.ByTime {
 		part.From, err = p.Keys.Since(part.Share)
-		from := fmt.Sprintf("%g", rows.OfKey(part.From))
+		from := fmt.Sprintf("%g", rows.KeyNumber(part.From))
 		if d.Key.Layout != "" {
-			from = schema.TimeText(rows.OfKey(part.From))
+			from = schema.TimeText(rows.KeyNumber(part.From))
 		}
 		text = fmt.Sprintf("the latest, by %s, from %s on", columns, from)
 	} else {

@@ -204,7 +204,7 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 	sc := transforms.Scan{
 		Pass: uri, Readers: max(1, min(j.Engine.Readers, len(p.Common().Shards))), Stripes: p.Common().Stripes,
 		Threads:      j.Engine.Threads,
-		SolveThreads: j.Engine.SolveThreads, Spread: about.Spread, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
+		SolveThreads: j.Engine.SolveThreads, Reshuffle: about.Reshuffle, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}
 	if err == nil && j.Opts.Resume {
 		var rows int64

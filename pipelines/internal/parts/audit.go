@@ -28,7 +28,7 @@ import (
 type AuditOptions struct {
 	Parts
 	Model          string          // directory or alias; "" for none
-	Data           dataset.Options // rows to compare with; Data.Data is empty for none
+	Data           dataset.Options // rows to compare with; none if its Data is empty
 	MaxBadFraction float64
 	Job            job.Options
 }

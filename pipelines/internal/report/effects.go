@@ -52,7 +52,7 @@ const (
 )
 
 // EffectsOf measures the effects of columns on the scores of a model. x has n rows of the model's
-// inputs, row-major, as for Applier.Scores. The rows must be in random order, because only the
+// inputs, row-major, as for models.Applier.Scores. The rows must be in random order, because only the
 // first ones are used. The result does not depend on threads.
 func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int) (*EffectsReport, error) {
 	columns := m.Columns()

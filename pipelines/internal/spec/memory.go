@@ -33,7 +33,7 @@ type Facts struct {
 	Weighted   bool // rows have weights
 	LevelFacts
 	Components int   // number of components of an embedding; 0 for none
-	Reading    int64 // bytes of a reader besides its blocks: see dataset.Memory
+	Reading    int64 // bytes of a reader besides its blocks: see dataset.Dataset.Memory
 	// Stored is the folding of sums that are stored for a recipe; nil otherwise.
 	Stored *Folding
 }
@@ -67,11 +67,11 @@ func (f *Facts) atMostRows(limit int64) int64 {
 }
 
 // blockBytes returns the size in bytes of a block of rows of d numbers.
-func (f *Facts) blockBytes(d int) int64 { return 4 * int64(d) * f.atMostRows(int64(rows.Rows(d))) }
+func (f *Facts) blockBytes(d int) int64 { return 4 * int64(d) * f.atMostRows(int64(rows.PerBlock(d))) }
 
 // blockRows returns the number of rows in a block of features.
 func (f *Facts) blockRows() int64 {
-	return f.atMostRows(int64(min(rows.OfFeatures(f.Features), rows.Rows(f.Dim))))
+	return f.atMostRows(int64(min(rows.PerFeatureBlock(f.Features), rows.PerBlock(f.Dim))))
 }
 
 // featureBlockBytes returns the size in bytes of a block of features.
@@ -88,7 +88,7 @@ type Memory struct {
 	// Stripes is the number of stripes into which sums are split. Each takes a pass over the rows. It is 1 unless
 	// sums are too large.
 	Stripes int `json:"stripes,omitempty"`
-	// Least is the least Engine.WorkerBytes that suffices, if the given one does not; otherwise 0.
+	// Least is the least engine.Engine.WorkerBytes that suffices, if the given one does not; otherwise 0.
 	Least int64 `json:"bytes_worker_least,omitempty"`
 	// Row is the memory of all readers for each row. It is included above if the number of rows is known.
 	Row int64 `json:"bytes_row"`
@@ -148,7 +148,7 @@ func (o Options) terms(f Facts) terms {
 	t.content = int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(t.sampled))
 	switch {
 	case f.Levels > 0: // there is a block between encoding and scaling, too
-		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rows.Rows(f.Dim)))
+		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rows.PerBlock(f.Dim)))
 		t.standing += 2 * job.PartialBytes * int64(f.Scaled)
 	case f.Prepared:
 		t.scratch = f.blockBytes(f.Scaled)
@@ -234,7 +234,7 @@ func readerLimit(e engine.Engine, readers int, solve int64) int64 {
 	return most / int64(max(1, readers))
 }
 
-// workerBytesForReader returns the least Engine.WorkerBytes with which readerLimit is at least bytes.
+// workerBytesForReader returns the least engine.Engine.WorkerBytes with which readerLimit is at least bytes.
 func workerBytesForReader(e engine.Engine, readers int, bytes int64) int64 {
 	if e.InProcess() {
 		bytes *= int64(max(1, readers))
@@ -249,7 +249,7 @@ func peakOf(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held 
 
 // mappedRow returns the length of rows as the feature map takes them.
 func (f *Facts) mappedRow(size kernel.Size) int {
-	if size.Gathers && f.Short > 0 {
+	if size.TakesShort && f.Short > 0 {
 		return f.Short
 	}
 	return f.Scaled

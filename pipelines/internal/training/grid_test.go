@@ -46,7 +46,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}},
-			Learner: &ridge.Training{Grid: features.Bits(c.grid)},
+			Learner: &ridge.Training{Grid: features.Bits(c.grid)}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
 		var log strings.Builder

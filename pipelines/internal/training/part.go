@@ -35,7 +35,7 @@ type SummedLevel struct {
 	Members  []sums.Member
 	Classes  []int64               // rows of each class; nil without classes
 	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed
-	Contents [][]byte              // hashes of rows, as Report.Contents has them
+	Contents [][]byte              // hashes of rows, as gram.Report.Contents has them
 }
 
 // byLevel sets s.Levels from the reports.

@@ -26,7 +26,7 @@ type summing struct {
 	fineUpTo  float64             // products of features up to which 16 bits are used at once
 	grid      *profile.WeightGrid // of weights of rows and classes; nil if all are 1
 	rows      int64               // in the sums, where rows with whole weights count as repeated rows
-	total     int64               // bound on the sum of weights, see ridge.Size
+	total     int64               // bound on the sum of weights, see ridge.WeightedRows
 	onlyFirst bool                // only the first fold is held out
 	allChoose bool                // all folds choose λ, although onlyFirst is true
 }

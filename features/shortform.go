@@ -4,51 +4,55 @@ import (
 	"slices"
 )
 
-// Compact is a short form of rows whose last columns are mostly zeros, such as one-hot encoded categories.
+// ShortForm is a short form of rows whose last columns are mostly zeros, such as one-hot encoded categories.
 // A row in the short form is the first Dense numbers of the whole row, and then Groups indices of the other
 // columns that are not zero, ascending: index i says that column Dense+i is Hot[i]. A number that is not an
-// index stands for none.
-type Compact struct {
+// index stands for none. With Dense = 1 and Hot all 1, the short form of
+//
+//	(0.3, 0, 0, 1, 0, 1, 0)  is  (0.3, 2, 4)
+//
+// with indices into the columns after the first.
+type ShortForm struct {
 	Dense, Groups int
 	Hot           []float32
 }
 
 // Row returns the lengths of a row in the short form and of a whole row.
-func (c *Compact) Row() (short, whole int) { return c.Dense + c.Groups, c.Dense + len(c.Hot) }
+func (s *ShortForm) Row() (short, whole int) { return s.Dense + s.Groups, s.Dense + len(s.Hot) }
 
-// Within reports whether no number of Hot is beyond reach (see Reach). Then rows in the short form show
+// Within reports whether no number of Hot is beyond limit (see AngleLimit). Then rows in the short form show
 // whether an angle can overflow.
-func (c *Compact) Within(reach float32) bool {
-	return !slices.ContainsFunc(c.Hot, func(v float32) bool { return !(v <= reach && v >= -reach) })
+func (s *ShortForm) Within(limit float32) bool {
+	return !slices.ContainsFunc(s.Hot, func(v float32) bool { return !(v <= limit && v >= -limit) })
 }
 
-// Worth reports whether products with rows in the short form are faster. With 4 columns in a group both
+// Faster reports whether products with rows in the short form are faster. With 4 columns in a group both
 // take the same time (package blas, BenchmarkHot). The results have the same bits.
-func (c *Compact) Worth() bool { return len(c.Hot) >= 8*c.Groups }
+func (s *ShortForm) Faster() bool { return len(s.Hot) >= 8*s.Groups }
 
 // expand stores in dst the whole rows of the n rows of x in the short form.
-func (c *Compact) expand(dst, x []float32, n int) {
-	short, whole := c.Row()
+func (s *ShortForm) expand(dst, x []float32, n int) {
+	short, whole := s.Row()
 	clear(dst[:n*whole])
 	for i := range n {
 		row, to := x[i*short:(i+1)*short], dst[i*whole:(i+1)*whole]
-		copy(to, row[:c.Dense])
-		for _, v := range row[c.Dense:] {
-			if v >= 0 && v < float32(len(c.Hot)) {
+		copy(to, row[:s.Dense])
+		for _, v := range row[s.Dense:] {
+			if v >= 0 && v < float32(len(s.Hot)) {
 				if k := int(v); float32(k) == v {
-					to[c.Dense+k] = c.Hot[k]
+					to[s.Dense+k] = s.Hot[k]
 				}
 			}
 		}
 	}
 }
 
-// Compacting is implemented by maps whose rows have a short form.
-type Compacting interface {
+// ShortFormMap is implemented by maps whose rows have a short form.
+type ShortFormMap interface {
 	Map
-	// Compact returns the map to the short form of the same rows, and a description of the form; nil if
+	// ShortForm returns the map to the short form of the same rows, and a description of the form; nil if
 	// there is none.
-	Compact() (Map, *Compact)
+	ShortForm() (Map, *ShortForm)
 }
 
 // Columnwise is implemented by maps that may map each column independently of the others.
@@ -59,12 +63,12 @@ type Columnwise interface {
 	Part(first, n int) Map
 }
 
-// Gathering is implemented by recipes that may have a map that takes rows in the short form.
-type Gathering interface {
+// ShortFormRecipe is implemented by recipes that may have a map that takes rows in the short form.
+type ShortFormRecipe interface {
 	Recipe
-	// Gather draws the map that takes rows in the short form of c. Its features are the same, bit for bit,
+	// NewShort draws the map that takes rows in the short form of c. Its features are the same, bit for bit,
 	// except for the signs of zeros. It returns nil if the recipe has no such map.
-	Gather(c *Compact) (Map, error)
+	NewShort(c *ShortForm) (Map, error)
 }
 
 // ShortRow returns the length of rows in the short form after the steps of a chain; 0 if they have none or
@@ -86,21 +90,21 @@ func ShortRow(steps []Recipe) (int, error) {
 
 // shorten returns maps that pass rows in the short form between them, and a description of the form after
 // the last; nil if that is impossible or not worth it.
-func shorten(maps []Map) (short []Map, c *Compact) {
+func shorten(maps []Map) (short []Map, c *ShortForm) {
 	if len(maps) == 0 {
 		return nil, nil
 	}
-	start, ok := maps[0].(Compacting)
+	start, ok := maps[0].(ShortFormMap)
 	if !ok {
 		return nil, nil
 	}
-	m, c := start.Compact()
-	if c == nil || !c.Worth() {
+	m, c := start.ShortForm()
+	if c == nil || !c.Faster() {
 		return nil, nil
 	}
 	short = []Map{m}
 	for _, m := range maps[1:] {
-		if m, c = partly(m, c); c == nil {
+		if m, c = shortStep(m, c); c == nil {
 			return nil, nil
 		}
 		short = append(short, m)
@@ -108,10 +112,10 @@ func shorten(maps []Map) (short []Map, c *Compact) {
 	return short, c
 }
 
-// gathered returns maps for a chain that passes rows in the short form between its steps, given the maps of
+// shortChain returns maps for a chain that passes rows in the short form between its steps, given the maps of
 // all steps but the last. They are nil if that is impossible or not worth it.
-func gathered(first []Map, last Recipe) (short []Map, gather Map, err error) {
-	g, ok := last.(Gathering)
+func shortChain(first []Map, last Recipe) (short []Map, gathered Map, err error) {
+	g, ok := last.(ShortFormRecipe)
 	if !ok {
 		return nil, nil, nil
 	}
@@ -119,15 +123,15 @@ func gathered(first []Map, last Recipe) (short []Map, gather Map, err error) {
 	if c == nil {
 		return nil, nil, nil
 	}
-	if gather, err = g.Gather(c); err != nil || gather == nil {
+	if gathered, err = g.NewShort(c); err != nil || gathered == nil {
 		return nil, nil, err
 	}
-	return short, gather, nil
+	return short, gathered, nil
 }
 
-// partly returns the map that does to rows in the short form c what m does to whole rows, and the form of
+// shortStep returns the map that does to rows in the short form c what m does to whole rows, and the form of
 // its output. It returns nil unless m maps column by column and the zeros to zeros.
-func partly(m Map, c *Compact) (Map, *Compact) {
+func shortStep(m Map, c *ShortForm) (Map, *ShortForm) {
 	by, ok := m.(Columnwise)
 	if !ok {
 		return nil, nil
@@ -136,7 +140,8 @@ func partly(m Map, c *Compact) (Map, *Compact) {
 	if hot == nil {
 		return nil, nil
 	}
-	zeros, to := make([]float32, len(c.Hot)), &Compact{Dense: c.Dense, Groups: c.Groups, Hot: make([]float32, len(c.Hot))}
+	zeros := make([]float32, len(c.Hot))
+	to := &ShortForm{Dense: c.Dense, Groups: c.Groups, Hot: make([]float32, len(c.Hot))}
 	hot.Apply(to.Hot, zeros, 1)
 	if slices.ContainsFunc(to.Hot, func(v float32) bool { return v != 0 }) {
 		return nil, nil

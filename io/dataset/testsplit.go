@@ -13,10 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Part chooses the rows of a dataset that are held out for a test, or all others. Readers skip the
+// TestSplit chooses the rows of a dataset that are held out for a test, or all others. Readers skip the
 // rest, so nothing that is computed from the rows depends on it. Rows with equal Columns are in the
 // same part. A row that cannot be read is never in the test.
-type Part struct {
+type TestSplit struct {
 	Test  bool    `json:"test,omitempty"` // choose the held-out rows, not the others
 	Share float64 `json:"share"`          // share of rows to hold out by hash, from 0 to 1
 	Seed  uint64  `json:"seed"`
@@ -31,13 +31,13 @@ type Part struct {
 }
 
 // Other returns the part with all rows that p does not choose.
-func (p Part) Other() *Part {
+func (p TestSplit) Other() *TestSplit {
 	p.Test = !p.Test
 	return &p
 }
 
 // holds reports whether a row is held out. sum is the sum of the hashes of its fields, or its key.
-func (p *Part) holds(sum uint64) bool {
+func (p *TestSplit) holds(sum uint64) bool {
 	switch {
 	case p.Key != nil && p.From > 0:
 		return sum >= p.From
@@ -57,31 +57,31 @@ func hashPair(a, b uint64) uint64 {
 	return xxhash.Sum64(buffer[:])
 }
 
-// PartFilter decides which rows of a shard are in a Part, one row after another or a batch at a
+// TestFilter decides which rows of a shard are in a TestSplit, one row after another or a batch at a
 // time. Its Taps see the fields of the rows on their way to the sinks of the format.
-type PartFilter struct {
-	*Part
+type TestFilter struct {
+	*TestSplit
 	At int // index in the batch of the last row
 
 	taps     []*Tap   // of all fields that have one
-	decisive []*Tap   // of the fields in Part.Columns, in this order
+	decisive []*Tap   // of the fields in TestSplit.Columns, in this order
 	sums     []uint64 // sum of the hashes of the fields, for each row of the batch
 }
 
 // partFilter creates the filter of the input's rows; nil if all rows are read.
-func (in *Input) partFilter() *PartFilter {
+func (in *Input) partFilter() *TestFilter {
 	p := in.Data.Part
 	if p == nil {
 		return nil
 	}
-	in.reader.part = &PartFilter{Part: p, decisive: make([]*Tap, len(p.Columns))}
+	in.reader.part = &TestFilter{TestSplit: p, decisive: make([]*Tap, len(p.Columns))}
 	return in.reader.part
 }
 
-// Taps returns a PartFilter and, for each of the columns of a record, its Tap, or nil if the column
+// Taps returns a TestFilter and, for each of the columns of a record, its Tap, or nil if the column
 // needs none. All are nil if all rows are read. sinks, unless nil, holds the sinks that describe the
 // fields; they get only the rows of the part.
-func (in *Input) Taps(columns []string, sinks []FieldSink) (*PartFilter, []*Tap, error) {
+func (in *Input) Taps(columns []string, sinks []FieldSink) (*TestFilter, []*Tap, error) {
 	p := in.partFilter()
 	if p == nil {
 		return nil, nil, nil
@@ -130,47 +130,47 @@ func (f *Fields) tap(in *Input, describes bool) error {
 }
 
 // Reset forgets the fields of the last batch.
-func (p *PartFilter) Reset() {
-	if p == nil {
+func (f *TestFilter) Reset() {
+	if f == nil {
 		return
 	}
-	p.At, p.sums = 0, p.sums[:0]
-	for _, t := range p.taps {
+	f.At, f.sums = 0, f.sums[:0]
+	for _, t := range f.taps {
 		t.reset()
 	}
 }
 
 // takes reports whether the last row, whose values are x, is in the part.
-func (p *PartFilter) takes(x []float32) bool {
+func (f *TestFilter) takes(x []float32) bool {
 	sum := uint64(0)
 	switch {
-	case len(p.Columns) == 0:
-		sum = rows.Hash(p.Seed, x)
-	case p.Key != nil:
-		key, reason := p.Key.Of(func(i int) []byte { return trim(p.decisive[i].text(p.At)) })
+	case len(f.Columns) == 0:
+		sum = rows.Hash(f.Seed, x)
+	case f.Key != nil:
+		key, reason := f.Key.Of(func(i int) []byte { return trim(f.decisive[i].text(f.At)) })
 		if reason != "" {
-			return !p.Test // the reader of the other rows sets this one aside
+			return !f.Test // the reader of the other rows sets this one aside
 		}
 		sum = key
-	case p.At < len(p.sums):
-		sum = p.sums[p.At]
+	case f.At < len(f.sums):
+		sum = f.sums[f.At]
 	}
-	return p.holds(sum) == p.Test
+	return f.holds(sum) == f.Test
 }
 
 // forward passes the fields of the last row, which the Taps held back, to their sinks.
-func (p *PartFilter) forward(row []float32) {
-	for _, t := range p.taps {
+func (f *TestFilter) forward(row []float32) {
+	for _, t := range f.taps {
 		if t.next.Sink != nil {
-			t.forward(row, p.At)
+			t.forward(row, f.At)
 		}
 	}
 }
 
 // Tap is a Sink in front of another one. It adds the hash of each field to the sum of its row, or stores the field.
 type Tap struct {
-	part    *PartFilter
-	column  int       // index in Part.Columns; −1 if the field does not decide
+	part    *TestFilter
+	column  int       // index in TestSplit.Columns; −1 if the field does not decide
 	keeps   bool      // store texts, for keys
 	next    FieldSink // gets the fields of rows in the part later
 	through FieldSink // gets every field at once, if next has no Sink

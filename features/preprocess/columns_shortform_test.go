@@ -74,8 +74,8 @@ func kernels(t *testing.T, d int) map[string]features.Recipe {
 	}
 }
 
-// Gathering rows of weights gives the features of the whole rows, bit for bit.
-func TestGatheredFeaturesMatchWholeRows(t *testing.T) {
+// Rows in the short form have the features of the whole rows, bit for bit.
+func TestShortFormFeaturesMatchWholeRows(t *testing.T) {
 	const n = 150
 	for _, levels := range []int{3, 40} {
 		x := wideRows(rand.New(rand.NewPCG(1, uint64(levels))), n, levels)
@@ -149,7 +149,7 @@ func TestShortFormStandsForTheRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, c := m.(features.Compacting).Compact()
+	short, c := m.(features.ShortFormMap).ShortForm()
 	if c.Dense != 4 || c.Groups != 2 || len(c.Hot) != 3*levels+1 {
 		t.Fatalf("%d numbers, %d groups, %d hot", c.Dense, c.Groups, len(c.Hot))
 	}

@@ -32,7 +32,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*foldFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*sumsFn)(nil)))
 }
 
 // Pass is a pass over the data that computes the sums for a solve.
@@ -102,32 +102,33 @@ type Listing struct {
 
 // Sums reads all rows of a Pass once, maps them to features, and stores the ridge sums of all folds
 // of each reader, part by part, in the directory of the State. It returns the stored parts
-// (KV<int, []byte>, keyed by partKey; each a line of JSON), and a JSON Report for each shard.
+// (KV<int, []byte>, keyed by fold·ridge.NumParts + part; each a line of JSON), and a JSON Report for each shard.
 //
-// If there are several stripes (Scan.Stripes), each element of a reader sums only the parts of one ridge.Stripe.
+// If there are several stripes (transforms.Scan.Stripes), each element of a reader sums only the parts of one
+// ridge.Stripe.
 //
 // The sums themselves do not pass through the runner: a reader has D²/2 numbers for each
 // fold, and a runner would copy, encode and hold them several times.
 func Sums(s beam.Scope, sc transforms.Scan, st State) (parts, reports beam.PCollection) {
 	s = s.Scope("gram.Sums")
-	return sc.Apply2(s, &foldFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: st.Dir})
+	return sc.Apply2(s, &sumsFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: st.Dir})
 }
 
-type foldFn struct {
+type sumsFn struct {
 	transforms.Splittable
 	Dir string // where the parts are stored
 }
 
-func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte),
+func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte),
 	report func([]byte)) error {
-	return transforms.RunReader(ctx, f.Fn, element, rt, func(l *transforms.Reader, p *Pass) error {
-		sums, err := newReaderSums(l, p, f.Dir)
+	return transforms.RunSplitReader(ctx, f.Fn, element, rt, func(r *transforms.Reader, p *Pass) error {
+		sums, err := newReaderSums(r, p, f.Dir)
 		if err != nil {
 			return err
 		}
-		l.Saver, l.Request.Lines = sums, p.Spec.Positions
+		r.Saver, r.Request.Lines = sums, p.Spec.Positions
 		add := func(at profile.FoldPlace, b *rows.Block) error { return sums.add(ctx, at, b) }
-		if err := l.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
+		if err := r.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err
 		}
 		return sums.finish(ctx, emit, report)

@@ -24,7 +24,7 @@ type readerRun struct {
 	lines   [][]byte
 	reports []string
 	read    int // rows
-	held    int // the most rows of a fold that were carried
+	held    int // the most rows of a fold that were in memory
 }
 
 // runReader runs the only reader of a pass, with a checkpoint after every shard. It fails when stop
@@ -41,25 +41,25 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Readers: 1, Stripes: stripes, Threads: 2, Checkpoint: -1}}
 	f.Setup()
 	defer f.Teardown()
-	l := transforms.NewReader(f, stripe)
-	s, err := newReaderSums(l, p, filepath.Dir(uri))
+	reader := transforms.NewReader(f, stripe)
+	s, err := newReaderSums(reader, p, filepath.Dir(uri))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Saver = s
+	reader.Saver = s
 	if some > 0 {
-		s.fileRows = some
+		s.rowsPerFile = some
 	}
 	shards := 0
-	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, b *rows.Block) error {
+	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, b *rows.Block) error {
 		if stop > 0 && shards == stop {
 			return errors.New("lost")
 		}
 		r.read += b.N
 		err := s.add(ctx, at, b)
 		for _, f := range s.folds {
-			if f != nil && f.carried != nil {
-				r.held = max(r.held, f.carried.N())
+			if f != nil && f.gridRows != nil {
+				r.held = max(r.held, f.gridRows.N())
 			}
 		}
 		return err
@@ -110,10 +110,10 @@ func (r readerRun) equals(t *testing.T, want readerRun) {
 // reading each time. Its sums equal the sums of an undisturbed reader, bit for bit.
 func TestALostReaderRepeatsOneShard(t *testing.T) {
 	const n = 3000
-	for _, apart := range []bool{false, true} {
+	for _, countsCopies := range []bool{false, true} {
 		p := passOf(t, table(n, false), 1, false)
 		p.Shards = p.Data.Shards(9_000)
-		if apart {
+		if countsCopies {
 			p.Spec.Frequent = &profile.Frequency{}
 			p.Spec.Contents = true
 		}
@@ -149,7 +149,7 @@ func TestALostReaderRepeatsOneShard(t *testing.T) {
 			if len(last.reports) != len(p.Shards) {
 				t.Errorf("%d reports of %d shards", len(last.reports), len(p.Shards))
 			}
-			checkReports(t, last, apart)
+			checkReports(t, last, countsCopies)
 			saved, err := filepath.Glob(filepath.Join(filepath.Dir(uri), "saved-*"))
 			if err != nil {
 				t.Fatal(err)

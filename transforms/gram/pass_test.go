@@ -78,9 +78,9 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 	return p
 }
 
-// fold runs the pass and returns the merged parts, one after the other, and where they are; their
+// sumParts runs the pass and returns the merged parts, one after the other, and where they are; their
 // checksums, and the State.
-func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.Scan) ([]byte, State) {
+func sumParts(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.Scan) ([]byte, State) {
 	t.Helper()
 	ctx, dir := context.Background(), t.TempDir()
 	p.Shards = p.Data.Shards(shardBytes)
@@ -125,7 +125,7 @@ func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []stored {
 func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 	for _, regression := range []bool{false, true} {
 		lines := table(3000, regression)
-		want, st := fold(t, passOf(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
+		want, st := sumParts(t, passOf(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		fit, weights := readFile(t, st.Fit), readFile(t, st.Weights)
 		shuffled := append([]string(nil), lines...)
 		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled),
@@ -143,21 +143,21 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 			{"many files", lines, 17, 1 << 30, "direct", transforms.Scan{Readers: 1, Threads: 1}},
 			{"readers", lines, 3, 9_000, "direct", transforms.Scan{Readers: 5, Threads: 1}},
 			{"prism", lines, 3, 9_000, "prism", transforms.Scan{Readers: 3, Threads: 2}},
-			{"spread", lines, 3, 9_000, "direct", transforms.Scan{Readers: 4, Threads: 1, Spread: true}},
-			{"spread on prism", lines, 3, 9_000, "prism", transforms.Scan{Readers: 4, Threads: 1, Spread: true}},
+			{"reshuffled", lines, 3, 9_000, "direct", transforms.Scan{Readers: 4, Threads: 1, Reshuffle: true}},
+			{"reshuffled on prism", lines, 3, 9_000, "prism", transforms.Scan{Readers: 4, Threads: 1, Reshuffle: true}},
 			{"split on prism", lines, 3, 9_000, "prism",
-				transforms.Scan{Readers: 2, Threads: 1, Spread: true, Split: true, Checkpoint: -1}},
+				transforms.Scan{Readers: 2, Threads: 1, Reshuffle: true, Split: true, Checkpoint: -1}},
 			{"stripes of folds", lines, 3, 9_000, "direct", transforms.Scan{Readers: 2, Threads: 1, Stripes: 3}},
 			{"stripes in folds", lines, 3, 9_000, "direct", transforms.Scan{Readers: 1, Threads: 2, Stripes: 12}},
 			{"stripes on prism", lines, 3, 9_000, "prism", transforms.Scan{Readers: 2, Threads: 1, Stripes: 8}},
-			{"stripes that are spread", lines, 3, 9_000, "prism",
-				transforms.Scan{Readers: 2, Threads: 1, Stripes: 4, Spread: true, Split: true, Checkpoint: -1}},
+			{"reshuffled stripes", lines, 3, 9_000, "prism",
+				transforms.Scan{Readers: 2, Threads: 1, Stripes: 4, Reshuffle: true, Split: true, Checkpoint: -1}},
 			{"order", shuffled, 2, 5_000, "prism", transforms.Scan{Readers: 2, Threads: 1}},
 		} {
 			if !campaign.Whole() && (i%2 == 0) == regression { // each way once
 				continue
 			}
-			got, st := fold(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)
+			got, st := sumParts(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s: other sums", c.name)
 			}
@@ -165,7 +165,7 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 				t.Errorf("%s: other weights", c.name)
 			}
 		}
-		other, _ := fold(t, passOf(t, lines[1:], 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
+		other, _ := sumParts(t, passOf(t, lines[1:], 1, regression), 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		if bytes.Equal(other, want) {
 			t.Error("a row less gives the same sums: the comparison sees nothing")
 		}
@@ -186,7 +186,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 	const n = 2000
 	lines := table(n, false)
 	p := passOf(t, lines, 4, false)
-	_, st := fold(t, p, 7000, "direct", transforms.Scan{Readers: 1, Threads: 1})
+	_, st := sumParts(t, p, 7000, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	shape := p.Shape(64)
 	runs := readRuns(t, st, 4, shape)
 	want := make([]float64, 4)
@@ -212,7 +212,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(1000, false), 1, false)
-	_, st := fold(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
+	_, st := sumParts(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	uri, err := transforms.Store(ctx, st.Dir, p, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(200, false), 1, false)
-	_, st := fold(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
+	_, st := sumParts(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
 	runs, n := readRuns(t, st, 4, p.Shape(64)), 4*ridge.NumParts(p.Shape(64))
 	index, err := storage.ReadState(ctx, st.Sum, 1<<30)
 	if err != nil {

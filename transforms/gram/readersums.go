@@ -26,38 +26,38 @@ type readerSums struct {
 	reports   []Report
 	firstOpen int // index of the first report since the last checkpoint
 	checkpoints
-	complete []stored // runs with all rows of the reader; nil until these are stored
-	full     []stored // if rows are stored instead of sums: full files, which all later checkpoints share
-	fileRows int      // number of rows in a full file
+	final       []stored // runs with all rows of the reader; nil until these are stored
+	fullFiles   []stored // if rows are stored instead of sums: full files, which all later checkpoints share
+	rowsPerFile int      // number of rows in a full file
 }
 
 // checkpoints are the parts that a reader has stored.
 type checkpoints struct {
 	attempt string // names the files of checkpoints, with their number
 	saves   int
-	// before and saved are the parts of the last two checkpoints that this reader stored.
-	before, saved []stored
+	// previousSave and lastSave are the parts of the last two checkpoints that this reader stored.
+	previousSave, lastSave []stored
 }
 
-func newReaderSums(l *transforms.Reader, p *Pass, dir string) (*readerSums, error) {
-	s, err := NewSummer(l, p)
+func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, error) {
+	s, err := NewSummer(r, p)
 	if err != nil {
 		return nil, err
 	}
-	return &readerSums{Summer: s, reader: l, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
-		fileRows: ridge.GridRowsOfPart(s.shape)}, nil
+	return &readerSums{Summer: s, reader: r, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
+		rowsPerFile: ridge.GridRowsOfPart(s.shape)}, nil
 }
 
 // add adds a block of rows.
 func (s *readerSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block) error {
-	if s.lists {
+	if s.listsContents {
 		s.lines = append(s.lines, b.Lines...)
 	}
 	if err := s.Summer.add(at, b); err != nil || !s.pass.Spec.Rows {
 		return err
 	}
 	defer s.reader.Clock(transforms.StoreTime)()
-	return s.fullFiles(ctx)
+	return s.storeFullFiles(ctx)
 }
 
 // done takes the report of a shard after its last row.
@@ -75,8 +75,8 @@ func (s *readerSums) flush() {
 	if s.firstOpen < len(s.reports) {
 		r := &s.reports[s.firstOpen]
 		r.Saturated = saturated
-		if s.all.apart != nil && s.reader.Stripe == 0 {
-			r.Copies = profile.AppendFrequentRows(nil, s.all.apart.Rows())
+		if s.all.copies != nil && s.reader.Stripe == 0 {
+			r.Copies = profile.AppendFrequentRows(nil, s.all.copies.Rows())
 		}
 		r.Levels = append(r.Levels, s.levels.copies()...)
 	}
@@ -86,7 +86,7 @@ func (s *readerSums) flush() {
 // begin starts to collect for the reports after a checkpoint.
 func (s *readerSums) begin() {
 	s.firstOpen = len(s.reports)
-	s.countApart()
+	s.startCopyCounts()
 }
 
 // store stores all parts in one file, or rows in several files. The names begin with name. It
@@ -110,8 +110,8 @@ type savedSums struct {
 func (s *readerSums) Save(ctx context.Context, last bool) ([]byte, error) {
 	// The last checkpoint is complete, so the one before it is no longer needed. Files of other
 	// attempts stay: these attempts may still use them.
-	s.remove(ctx, s.before)
-	s.before = nil
+	s.remove(ctx, s.previousSave)
+	s.previousSave = nil
 	s.flush()
 	name := partName
 	if !last {
@@ -123,9 +123,9 @@ func (s *readerSums) Save(ctx context.Context, last bool) ([]byte, error) {
 		return nil, err
 	}
 	if last {
-		s.complete = parts
+		s.final = parts
 	} else {
-		s.before, s.saved = s.saved, own
+		s.previousSave, s.lastSave = s.lastSave, own
 	}
 	return json.Marshal(savedSums{parts, s.reports})
 }
@@ -164,11 +164,11 @@ func (s *readerSums) Restore(ctx context.Context, state []byte) ([]dataset.Repor
 // clear removes all rows from the sums.
 func (s *readerSums) clear() {
 	for _, f := range s.folds {
-		if f != nil && f.carried != nil {
-			f.carried = ridge.NewGridRows(s.shape)
+		if f != nil && f.gridRows != nil {
+			f.gridRows = ridge.NewGridRows(s.shape)
 		}
 	}
-	s.full = nil
+	s.fullFiles = nil
 	if !s.pass.Spec.Rows {
 		s.each(func(_ int, values []float64) { clear(values) })
 	}
@@ -194,15 +194,15 @@ func (s *readerSums) load(ctx context.Context, parts []stored) error {
 
 // finish stores the sums, unless the last checkpoint has, and emits the parts and the reports.
 func (s *readerSums) finish(ctx context.Context, emit func(int, []byte), report func([]byte)) (err error) {
-	if s.complete == nil {
+	if s.final == nil {
 		s.flush()
-		if s.complete, _, err = s.store(ctx, partName); err != nil {
+		if s.final, _, err = s.store(ctx, partName); err != nil {
 			return err
 		}
 	} else {
-		s.remove(ctx, append(s.before, s.saved...)) // a checkpoint of all rows is complete
+		s.remove(ctx, append(s.previousSave, s.lastSave...)) // a checkpoint of all rows is complete
 	}
-	for _, p := range s.complete {
+	for _, p := range s.final {
 		line, err := json.Marshal(p)
 		if err != nil {
 			return err
@@ -219,14 +219,14 @@ func (s *readerSums) finish(ctx context.Context, emit func(int, []byte), report 
 	return nil
 }
 
-// selectRows returns the rows of b with the indices in rest: b itself if these are all rows, otherwise to.
-func selectRows(to, b *rows.Block, rest []int) *rows.Block {
-	if len(rest) == b.N {
+// selectRows returns the rows of b with these indices: b itself if these are all rows, otherwise to.
+func selectRows(to, b *rows.Block, indices []int) *rows.Block {
+	if len(indices) == b.N {
 		return b
 	}
 	to.Reset(b.D)
 	k := len(b.Y) / b.N
-	for _, i := range rest {
+	for _, i := range indices {
 		to.X, to.Y = append(to.X, b.Row(i)...), append(to.Y, b.Y[i*k:(i+1)*k]...)
 		if len(b.Weights) > 0 {
 			to.Weights = append(to.Weights, b.Weights[i])
@@ -246,11 +246,11 @@ type foldSum struct {
 	pass   *Pass
 	m      features.Gridded
 
-	sum     *ridge.Sum
-	carried *ridge.GridRows // used instead of the sum if rows are stored
-	audit   *audit.Audit    // used instead of the sum in an Audit
-	left    []uint64        // this fold's part of Audited.Left
-	labels  []int32         // scratch
+	sum      *ridge.Sum
+	gridRows *ridge.GridRows // used instead of the sum if rows are stored
+	audit    *audit.Audit    // used instead of the sum in an Audit
+	left     []uint64        // this fold's part of Audited.Left
+	labels   []int32         // scratch
 
 	rows  profile.WeightCollector
 	bytes *features.Grid // scratch that all folds of a Summer share
@@ -259,9 +259,9 @@ type foldSum struct {
 	saturated int64
 }
 
-func newFoldSum(l *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
+func newFoldSum(r *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
 	f := &foldSum{
-		reader: l, pass: p, m: m,
+		reader: r, pass: p, m: m,
 		sum:   sum,
 		bytes: grid,
 	}
@@ -283,9 +283,9 @@ func (f *foldSum) add(b *rows.Block, weights []int64) {
 		return
 	}
 	defer f.reader.Clock(transforms.FoldTime)()
-	if f.carried != nil {
+	if f.gridRows != nil {
 		f.labels = ridge.Labels(f.labels[:0], b.N, b.Y, f.pass.grid())
-		f.carried.Add(f.bytes, f.labels, weights, f.reader.Scan.Threads)
+		f.gridRows.Add(f.bytes, f.labels, weights, f.reader.Scan.Threads)
 		return
 	}
 	f.sum.Add(f.bytes, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
