@@ -19,12 +19,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // AlignOptions says which features to learn, and from which labelled data.
 type AlignOptions struct {
-	prepare.Spec `omit:"Split,Room"` // Kernel is learned or harmonic
-	Learned      tuning.GameOptions  `group:"Learned features"`
+	options.Spec `omit:"Split,Room"` // Kernel is learned or harmonic
+	Learned      options.Game        `group:"Learned features"`
 	Out          string              `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create; it must not exist."`
 	// Folds is the number of folds of the rows. The first fold is not used, so that Train can report
 	// held-out errors on it; 0 is spec.DefaultFolds, 1 learns from all rows.
@@ -33,7 +34,7 @@ type AlignOptions struct {
 }
 
 // GameOptions is the part of AlignOptions that says how features are learned from labels.
-type GameOptions = tuning.GameOptions
+type GameOptions = options.Game
 
 // LearnedFeatures is the part of AlignResult that does not depend on times and paths.
 type LearnedFeatures = prepare.Learned
@@ -62,7 +63,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 		}
 		o.Kernel = &learned.Options{Width: k.Width, Gamma: k.Gamma, Features: k.Features, Form: k.Form}
 	}
-	o.Learned = o.Learned.WithDefaults()
+	o.Learned = tuning.GameDefaults(o.Learned)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -96,8 +97,8 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 }
 
 // training returns the options of a training run that learns these features.
-func (o AlignOptions) training() TrainOptions {
-	return TrainOptions{Spec: o.Spec, Learned: o.Learned}
+func (o AlignOptions) training() spec.Options {
+	return spec.Options{Train: TrainOptions{Spec: o.Spec, Learned: o.Learned}}
 }
 
 func (o AlignOptions) validate() error {
@@ -116,13 +117,13 @@ func (o AlignOptions) validate() error {
 	if err := report.ValidPicture(o.Curve); err != nil {
 		return err
 	}
-	if err := o.training().Base().Validate(); err != nil {
+	if err := prepare.Validate(o.training().Base()); err != nil {
 		return err
 	}
-	if err := o.Learned.Validate(f); err != nil {
+	if err := tuning.ValidateGame(o.Learned, f); err != nil {
 		return err
 	}
-	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
+	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
 }
 
 // WriteTo prints the result for people.

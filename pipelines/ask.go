@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // AskOptions says which question to answer, and from which sums.
-type AskOptions = ask.Options
+type AskOptions = options.Ask
 
 // Answer is the answer to a question: R² and errors of models of some parts of the data on others.
 type Answer = ask.Answer

@@ -13,9 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // What a Go program has as its log stays, and hears nothing of our jobs.
@@ -34,9 +32,9 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 	train := func(verbose bool) {
 		t.Helper()
 		_, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Spec: prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1,
-				Job: job.Options{Engine: engine.Engine{Verbose: verbose}}},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
+			Spec: options.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1,
+				Job: options.Job{Engine: engine.Engine{Verbose: verbose}}},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{1e-6}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -12,15 +12,15 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 func TestBoundsAccompanyMeasurements(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
 	compare := func(k kernel.Options, all bool) (*evaluate.KernelResult, error) {
-		return evaluate.CompareKernel(jobtest.Ctx, evaluate.KernelOptions{
-			Spec: prepare.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64,
+		return evaluate.CompareKernel(jobtest.Ctx, options.Compare{
+			Spec: options.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64,
 				1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
 		})
 	}
@@ -67,7 +67,7 @@ func TestBoundsAccompanyMeasurements(t *testing.T) {
 		}
 	}
 	if _, err := evaluate.CompareKernel(jobtest.Ctx,
-		evaluate.KernelOptions{Spec: prepare.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
+		options.Compare{Spec: options.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
 		t.Error(err)
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // CompareOptions says which kernel to compare with its features, and on which rows.
-type CompareOptions = evaluate.KernelOptions
+type CompareOptions = options.Compare
 
 // CompareResult says how well features approximate their kernel.
 type CompareResult = evaluate.KernelResult

@@ -16,8 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // mixedTable has columns of several types, gaps, three classes and weights.
@@ -54,7 +53,7 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 	}
 	options := func(name string, lines []string, drop ...string) TrainOptions {
 		return TrainOptions{
-			Spec: prepare.Spec{
+			Spec: options.Spec{
 				Data: dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", strings.Join(lines, ""))}, Label: label,
 					Drop: append(drop, "w")},
 				Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
@@ -160,7 +159,7 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	want, _ := json.Marshal(r)
 	for _, shard := range []int64{700, 5000} {
 		cut, err := compare(CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"site", "w"},
-			Job: job.Options{ShardBytes: shard}})
+			Job: options.Job{ShardBytes: shard}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +246,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	jobtest.WantError(t, "bad rows", err, exit.CodeData, "bad.csv:8:4", "--max_bad_fraction 0")
 	for _, shard := range []int64{0, 900} {
 		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data,
-			MaxBadFraction: 0.1, Job: job.Options{ShardBytes: shard}})
+			MaxBadFraction: 0.1, Job: options.Job{ShardBytes: shard}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +260,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	}
 	// A column of the challenger alone that cannot be read.
 	alone := filepath.Join(dir, "alone")
-	o := TrainOptions{Spec: prepare.Spec{Data: dataset.Options{Data: []string{filepath.Join(dir, "champion.csv")},
+	o := TrainOptions{Spec: options.Spec{Data: dataset.Options{Data: []string{filepath.Join(dir, "champion.csv")},
 		Label: "y", Columns: []string{"a", "c"}}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1}, Model: alone}
 	only := o
 	only.Data.Columns, only.Model = []string{"a"}, filepath.Join(dir, "only")

@@ -17,8 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // binary returns n rows of four binary numbers with a label of two classes, the
@@ -115,7 +114,7 @@ func TestRegressionOnTenLevels(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, y))
 	}
 	best := 1 - noise/(squares-sum*sum/n)
-	o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128},
+	o := TrainOptions{Spec: options.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128},
 		Seed: 1}}
 	o.Lambda.Path = []float64{1e-6, 1e-4, 1e-2, 1}
 	result, e := evaluated(t, lines, o)
@@ -144,7 +143,7 @@ func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, level[k]+0.27*r.NormFloat64()))
 	}
 	for _, grid := range []string{"auto", "8"} {
-		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1},
+		o := TrainOptions{Spec: options.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1},
 			Learner: &ridge.Training{Grid: features.Bits(grid)}}
 		result, e := evaluated(t, lines, o)
 		for _, row := range result.Path {
@@ -178,7 +177,7 @@ func TestDistinctRowsAreNotCounted(t *testing.T) {
 // sentence.
 func TestFewRowsAndFolds(t *testing.T) {
 	twice := func(s *iterative.Shared) { s.Rounds = 2 }
-	for name, options := range map[string]iterative.Options{
+	for name, learner := range map[string]iterative.Options{
 		"ridge": nil, "sgd": jobtest.Iterative("sgd", twice), "svm": jobtest.Iterative("svm", twice),
 	} {
 		for _, kinds := range []int{1, 2, 20} {
@@ -189,7 +188,7 @@ func TestFewRowsAndFolds(t *testing.T) {
 						lines = append(lines, fmt.Sprintf("%d,%d,%d\n", i%kinds, i%kinds, i%2))
 					}
 					o := fixed(1)
-					o.Learner, o.Calibrate, o.Lambda = options, method, training.LambdaOptions{Path: []float64{1e-3, 1e-1}, Folds: 5}
+					o.Learner, o.Calibrate, o.Lambda = learner, method, options.Lambda{Path: []float64{1e-3, 1e-1}, Folds: 5}
 					dir := t.TempDir()
 					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 					o.Model = filepath.Join(dir, "model")

@@ -13,8 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // changed returns the lines of a table with the fields of each row changed.
@@ -33,7 +32,7 @@ func changed(lines []string, change func(i int, f []string)) string {
 func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 	dir := t.TempDir()
 	o := TrainOptions{
-		Spec: prepare.Spec{
+		Spec: options.Spec{
 			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(mixedTable(1, 3000), ""))},
 				Label: "y", Drop: []string{"target", "w"}},
 			Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
@@ -44,12 +43,12 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := mixedTable(2, 2000)
-	predict := func(name, text string, bound float64, j job.Options) (*PredictResult, error) {
+	predict := func(name, text string, bound float64, j options.Job) (*PredictResult, error) {
 		p := PredictOptions{Model: o.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", text)}},
 			Out: filepath.Join(dir, name), MaxDrift: bound, Job: j}
 		return Predict(jobtest.Ctx, p)
 	}
-	r, err := predict("same", strings.Join(lines, ""), 0.01, job.Options{})
+	r, err := predict("same", strings.Join(lines, ""), 0.01, options.Job{})
 	if err != nil || r.Drift == nil || len(r.Drift.Columns) > 0 || r.Drift.Compared != 4 || r.Drift.Rows != 2000 ||
 		r.Drift.Reference != 3000 || r.Drift.Schema != nil {
 		t.Fatalf("%+v, %v", r, err)
@@ -70,7 +69,7 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		}},
 		{"level", "site", "other levels", func(_ int, f []string) { f[2] = strings.ToUpper(f[2]) }},
 	} {
-		r, err := predict(c.name, changed(lines, c.change), 0, job.Options{})
+		r, err := predict(c.name, changed(lines, c.change), 0, options.Job{})
 		if err != nil || len(r.Drift.Columns) != 1 || r.Drift.Columns[0].Name != c.column ||
 			!strings.Contains(r.Drift.Columns[0].Detail, c.words) {
 			t.Errorf("%s: %+v, %v", c.name, r.Drift, err)
@@ -96,7 +95,7 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 			t.Errorf("%s: %s", c.name, data)
 		}
 		// The figures do not depend on the cut.
-		cut, err := predict(c.name+"-cut", changed(lines, c.change), 0, job.Options{ShardBytes: 3000})
+		cut, err := predict(c.name+"-cut", changed(lines, c.change), 0, options.Job{ShardBytes: 3000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +106,7 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		}
 		// With a bound nothing is written, and nothing is left.
 		refused := c.name + "-refused"
-		_, err = predict(refused, changed(lines, c.change), 0.1, job.Options{})
+		_, err = predict(refused, changed(lines, c.change), 0.1, options.Job{})
 		jobtest.WantError(t, c.name, err, exit.CodeGate, "gate not passed: "+c.column+": ", "above 0.1")
 		left, err := filepath.Glob(filepath.Join(dir, "*"+refused+"*"))
 		if err != nil || len(left) != 1 { // the data
@@ -127,12 +126,12 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		f := strings.Split(line, ",")
 		extra[i] = strings.Join([]string{f[3], f[0], f[1], f[2], "x" + f[4]}, ",")
 	}
-	r, err = predict("columns", strings.Join(extra, "\n")+"\n", 0.01, job.Options{})
+	r, err = predict("columns", strings.Join(extra, "\n")+"\n", 0.01, options.Job{})
 	if err != nil || r.Drift.Schema == nil ||
 		!strings.Contains(jobtest.Text(t, r),
 			"drift        new columns xw; columns that are gone: w, target; columns in another order") {
 		t.Errorf("%+v, %v\n%s", r, err, jobtest.Text(t, r))
 	}
-	_, err = predict("bound", strings.Join(lines, ""), 2, job.Options{})
+	_, err = predict("bound", strings.Join(lines, ""), 2, options.Job{})
 	jobtest.WantError(t, "a bound above 1", err, exit.CodeUsage, "--max_drift must be between 0 and 1")
 }

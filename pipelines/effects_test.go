@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Whatever kernel and learner: the columns with effects are those that the labels depend on, and neither the order of
@@ -57,7 +57,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 			if family == "learned" {
 				o.Kernel = &learned.Options{Features: 60}
 			}
-			o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: tuning.LKRF{Proposals: 20000}, Rate: 3}
+			o.Learned = options.Game{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: options.LKRF{Proposals: 20000}, Rate: 3}
 			if family == "lkrf" {
 				o.Learned.By = "lkrf"
 			}

@@ -16,12 +16,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // EmbedOptions says which data to embed, and how.
 type EmbedOptions struct {
-	prepare.Spec `omit:"Split,Room"`
+	options.Spec `omit:"Split,Room"`
 	pca.Training `group:"Learner"`
 	Model        string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	Picture      string `flag:"picture,common" group:"Model and output" placeholder:"FILE" help:"File for a plot of a sample of the rows along the first two components, .png or .svg."`
@@ -47,13 +49,13 @@ type EmbedResult struct {
 // sums the features' second moments. Labels are used for the plot only.
 func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error) {
 	o.Components = cmp.Or(o.Components, pca.DefaultComponents)
-	if err := o.LoadKernel(ctx); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return nil, err
 	}
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	t, err := training.Begin(ctx, TrainOptions{Spec: o.Spec, Model: o.Model}, o.Model, o.checkLabels)
+	t, err := training.Begin(ctx, spec.Options{Train: TrainOptions{Spec: o.Spec, Model: o.Model}}, o.Model, o.checkLabels)
 	if err != nil {
 		return nil, err
 	}
@@ -102,10 +104,10 @@ func (o EmbedOptions) validate() error {
 	if o.Picture != "" && o.Components < 2 {
 		return exit.Usage("--picture needs 2 components or more (have %d)", o.Components)
 	}
-	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
-	return o.Spec.Validate()
+	return prepare.Validate(o.Spec)
 }
 
 // checkLabels returns an error if a plot is asked for and the data has no labels to colour it.

@@ -22,8 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // levelRows are rows of a number and of a category with so many levels, each of which has a share
@@ -48,7 +47,7 @@ func levelRows(n, levels int, lowest float64, seed uint64) []string {
 
 // encodedBy returns options that encode categories so.
 func encodedBy(o TrainOptions, e preprocess.Encoding) TrainOptions {
-	o.Spec = prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: preprocess.ColumnOptions{Encode: e},
+	o.Spec = options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: preprocess.ColumnOptions{Encode: e},
 		Seed: 3}
 	o.Spec.Types.MaxLevels = 100_000
 	return o
@@ -242,6 +241,6 @@ func TestTargetStatisticsNeedATraining(t *testing.T) {
 	jobtest.WantError(t, "featurize", err, exit.CodeUsage, "--encode target learns from labels")
 	spec.Kernel = &learned.Options{Features: 8}
 	_, err = trainPlain(jobtest.Ctx, TrainOptions{Spec: spec, Model: filepath.Join(dir, "m"),
-		Lambda: training.LambdaOptions{Path: []float64{1}}})
+		Lambda: options.Lambda{Path: []float64{1}}})
 	jobtest.WantError(t, "learned", err, exit.CodeUsage, "--encode target cannot be used with --kernel learned")
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/pages"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // EvaluateOptions says which model to evaluate on which data.
-type EvaluateOptions = evaluate.EvaluateOptions
+type EvaluateOptions = options.Evaluate
 
 // EvaluateResult has the scores of a model.
 type EvaluateResult = evaluate.EvaluateResult
@@ -34,7 +35,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (*EvaluateResult, error) {
 }
 
 // ReportOptions says which model to report on.
-type ReportOptions = pages.ReportOptions
+type ReportOptions = options.Report
 
 // ReportResult says where a report is.
 type ReportResult = pages.ReportResult
@@ -46,7 +47,7 @@ func Report(ctx context.Context, o ReportOptions) (*ReportResult, error) {
 }
 
 // CompareModelsOptions says which models to compare on which data.
-type CompareModelsOptions = evaluate.CompareModelsOptions
+type CompareModelsOptions = options.CompareModels
 
 // ModelComparison compares two models on the same rows.
 type ModelComparison = evaluate.ModelComparison
@@ -64,7 +65,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (*ModelCompariso
 }
 
 // TwoSampleOptions says which two tables to compare, and in which features.
-type TwoSampleOptions = twosample.Options
+type TwoSampleOptions = options.TwoSample
 
 // TwoSampleResult has the p-value of the test and the distances by column.
 type TwoSampleResult = twosample.Result
@@ -77,7 +78,7 @@ func TwoSample(ctx context.Context, o TwoSampleOptions) (*TwoSampleResult, error
 }
 
 // VerifyOptions says which model to verify, and on which data it was trained.
-type VerifyOptions = evaluate.VerifyOptions
+type VerifyOptions = options.Verify
 
 // VerifyResult has the values that were recorded when the model was trained, and the same values
 // recomputed from the data.

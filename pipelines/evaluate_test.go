@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // relabelled returns the lines of a table, every row of a class of which the map has
@@ -177,7 +177,7 @@ func TestFractionsOfBadRows(t *testing.T) {
 		jobtest.WantError(t, "predict", err, exit.CodeUsage, "--max_bad_fraction")
 		_, err = InspectData(jobtest.Ctx, InspectOptions{MaxBadFraction: f})
 		jobtest.WantError(t, "inspect", err, exit.CodeUsage, "--max_bad_fraction")
-		_, err = trainPlain(jobtest.Ctx, TrainOptions{Model: "m", Spec: prepare.Spec{MaxBadFraction: f}})
+		_, err = trainPlain(jobtest.Ctx, TrainOptions{Model: "m", Spec: options.Spec{MaxBadFraction: f}})
 		jobtest.WantError(t, "train", err, exit.CodeUsage, "--max_bad_fraction")
 	}
 	if prepare.Mode(0) != dataset.FailFast || prepare.Mode(0.1) != dataset.SkipRow {
@@ -206,8 +206,8 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 	clean := dataset.Options{Data: []string{jobtest.Write(t, dir, "clean.csv", lines(false))}, Label: "y"}
 	for _, loss := range []string{"epsilon_insensitive", "huber"} {
 		for _, name := range []string{"svm", "sgd"} {
-			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1},
-				Lambda: training.LambdaOptions{Path: []float64{1e-4}}}
+			o := TrainOptions{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1},
+				Lambda: options.Lambda{Path: []float64{1e-4}}}
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
 			o.Model = filepath.Join(dir, loss+name)
 			o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Loss, s.Rounds = loss, 30 })

@@ -13,8 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // exactRidge is kernel ridge regression with an intercept that is not penalised,
@@ -118,11 +117,11 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 	}
 	distance := func(dim int, seed uint64) float64 {
 		_, m := trainedModel(t, lines, TrainOptions{
-			Spec: prepare.Spec{
+			Spec: options.Spec{
 				Task: "regression", Scale: []string{"none"}, Seed: seed,
 				Kernel: &fourier.GaussianOptions{Width: kernel.Width(width), Features: dim},
 			},
-			Lambda: training.LambdaOptions{Path: []float64{lambda}},
+			Lambda: options.Lambda{Path: []float64{lambda}},
 		})
 		var ss float64
 		for i, row := range test {

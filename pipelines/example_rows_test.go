@@ -18,8 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
@@ -72,9 +71,9 @@ func Example_rows() {
 		panic(err)
 	}
 	if _, err := pipelines.Train(ctx, pipelines.TrainOptions{
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
-		Lambda: training.LambdaOptions{Path: []float64{1e-4}},
+		Lambda: options.Lambda{Path: []float64{1e-4}},
 		Model:  model, Search: "none",
 	}); err != nil {
 		panic(err)

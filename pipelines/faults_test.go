@@ -24,16 +24,13 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // faultJob is a job that runs on a file system in memory, in a directory of its own.
 type faultJob struct {
 	name, out string
-	run       func(root string, o job.Options) error
+	run       func(root string, o options.Job) error
 	want      map[string]string // what it makes, with root for the name of the directory
 	applied   map[string]string // the model that jobs of models take
 	data      []byte
@@ -70,7 +67,7 @@ func (j *faultJob) prepared(root string) *disktest.Mem {
 func (j *faultJob) on(f disk.FS, root string, resume bool, log *strings.Builder) error {
 	restore := disk.Swap(f)
 	defer restore()
-	o := job.Options{Resume: resume, Engine: engine.Engine{Threads: 1}, ShardBytes: 700}
+	o := options.Job{Resume: resume, Engine: engine.Engine{Threads: 1}, ShardBytes: 700}
 	if log != nil {
 		o.Log = log
 	}
@@ -96,11 +93,11 @@ func faultJobs(t *testing.T) []*faultJob {
 	data := func(root string) dataset.Options {
 		return dataset.Options{Data: []string{root + "/data.csv"}, Label: "y"}
 	}
-	train := func(change func(*TrainOptions)) func(string, job.Options) error {
-		return func(root string, o job.Options) error {
+	train := func(change func(*TrainOptions)) func(string, options.Job) error {
+		return func(root string, o options.Job) error {
 			opts := TrainOptions{
-				Spec:  prepare.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o},
-				Model: root + "/model", Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: 2},
+				Spec:  options.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o},
+				Model: root + "/model", Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: 2},
 			}
 			if change != nil {
 				change(&opts)
@@ -114,30 +111,30 @@ func faultJobs(t *testing.T) []*faultJob {
 		{name: "ridge with a checkpoint after every shard", out: "model",
 			run: train(func(o *TrainOptions) { o.Job.Engine.Checkpoint = -1 })},
 		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
-			o.Lambda = training.LambdaOptions{Path: []float64{1e-2}, Folds: 1}
+			o.Lambda = options.Lambda{Path: []float64{1e-2}, Folds: 1}
 			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}}
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 4}
-			o.Learned = tuning.GameOptions{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: iterative.Running{Partitions: 2}}
+			o.Learned = options.Game{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: iterative.Running{Partitions: 2}}
 			o.Learner = nil // the rounds of svm are the job before
 		})},
-		{name: "predict", out: "out", run: func(root string, o job.Options) error {
+		{name: "predict", out: "out", run: func(root string, o options.Job) error {
 			_, err := Predict(jobtest.Ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out",
 				Job: o})
 			return err
 		}},
-		{name: "featurize", out: "out", run: func(root string, o job.Options) error {
+		{name: "featurize", out: "out", run: func(root string, o options.Job) error {
 			_, err := Featurize(jobtest.Ctx, FeaturizeOptions{Model: root + "/applied",
-				Spec: prepare.Spec{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
+				Spec: options.Spec{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
 			return err
 		}},
-		{name: "sum", out: "out", run: func(root string, o job.Options) error {
+		{name: "sum", out: "out", run: func(root string, o options.Job) error {
 			_, err := Sum(jobtest.Ctx, SumOptions{Recipe: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
 			return err
 		}},
-		{name: "embed", out: "model", run: func(root string, o job.Options) error {
-			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root),
+		{name: "embed", out: "model", run: func(root string, o options.Job) error {
+			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: options.Spec{Data: data(root),
 				Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Training: pca.Training{Components: 2},
 				Model: root + "/model"})
 			return err

@@ -20,8 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // forgetting returns the options to forget rows of users u0 to u59 in a directory: those with the ids.
@@ -33,8 +32,8 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 	}
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y",
 		Roles: dataset.Roles{ID: "user"}}
-	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
-		Spec: prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
+	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+		Spec: options.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	if err == nil {
 		_, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: data, Out: dir + "/sums"})
 	}

@@ -16,8 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // foldOf returns the fold of a row among k, by its hash under the seed with the salt "fold". Models
@@ -62,9 +61,9 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 400, 1)
 	for _, grid := range []string{"8", "16"} {
 		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits(grid)},
-			Spec: prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
+			Spec: options.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
 				Seed: seed},
-			Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
+			Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: folds},
 		}
 		together, _ := trainedModel(t, lines, o)
 		for i, row := range together.Path {
@@ -82,7 +81,7 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 					t.Fatalf("fold %d has %d rows", f, len(held))
 				}
 				alone := o
-				alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
+				alone.Lambda = options.Lambda{Path: lambdas(together)[i : i+1]}
 				_, m := trainedModel(t, train, alone)
 				squares += squaredErrors(t, m, held)
 			}
@@ -138,8 +137,8 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {
 		lines := jobtest.Made(t, set, 300, 1)
 		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits8},
-			Spec:   prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
-			Lambda: training.LambdaOptions{Path: []float64{1e-8, 1e-2}, Folds: folds},
+			Spec:   options.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
+			Lambda: options.Lambda{Path: []float64{1e-8, 1e-2}, Folds: folds},
 		}
 		together, _ := trainedModel(t, lines, o)
 		train, held := []string{lines[0]}, []string(nil)
@@ -153,7 +152,7 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 		var errors int64
 		for i, row := range together.Path {
 			alone := o
-			alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
+			alone.Lambda = options.Lambda{Path: lambdas(together)[i : i+1]}
 			_, m := trainedModel(t, train, alone)
 			wrong, mse := scored(t, m, held)
 			if row.HeldOutRows != int64(len(held)) || row.HeldOutErrors != wrong ||

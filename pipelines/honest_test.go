@@ -23,10 +23,8 @@ import (
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // coins are rows of standard normal numbers whose labels a coin has tossed: nothing
@@ -50,14 +48,14 @@ func coins(n, d int, seed uint64) []string {
 }
 
 // honestKernels are all kernels, small.
-func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
+func honestKernels(t *testing.T, d int) map[string]options.Spec {
 	t.Helper()
 	parsed, err := skeleton.Parse(fmt.Appendf(nil,
 		"columns: %d\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n", d))
 	if err != nil {
 		t.Fatal(err)
 	}
-	kernels := map[string]prepare.Spec{
+	kernels := map[string]options.Spec{
 		"skeleton": {Kernel: &skeleton.Options{Skeleton: parsed, Features: 128}, Scale: []string{"minmax"}, Seed: 3},
 	}
 	for name, k := range map[string]kernel.Options{
@@ -68,33 +66,33 @@ func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
 		"learned": &learned.Options{Features: 300}, "harmonic": &learned.HarmonicOptions{Features: 200},
 		"lkrf": &learned.Options{Features: 100},
 	} {
-		kernels[name] = prepare.Spec{Kernel: k, Seed: 3}
+		kernels[name] = options.Spec{Kernel: k, Seed: 3}
 	}
-	kernels["searched"] = prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 3}
+	kernels["searched"] = options.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 3}
 	return kernels
 }
 
 // honestLearners are the learners with what judges by rows held out.
 var honestLearners = map[string]TrainOptions{
 	"ridge":        {},
-	"ridge, platt": {PredictionOptions: PredictionOptions{Calibrate: "platt"}},
-	"ridge, one λ": {PredictionOptions: PredictionOptions{Calibrate: "platt"}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
-	"ridge, folds": {Lambda: training.LambdaOptions{Path: []float64{1e-3}, Folds: 3}},
+	"ridge, platt": {Prediction: PredictionOptions{Calibrate: "platt"}},
+	"ridge, one λ": {Prediction: PredictionOptions{Calibrate: "platt"}, Lambda: options.Lambda{Path: []float64{1e-4}}},
+	"ridge, folds": {Lambda: options.Lambda{Path: []float64{1e-3}, Folds: 3}},
 	"svm": {Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}},
-		Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+		Lambda: options.Lambda{Path: []float64{1e-3, 1e-5}}},
 	"svm, patience": {
 		Learner: &svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "logistic"},
 			Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
-		Lambda: training.LambdaOptions{Path: []float64{1e-4}}, PredictionOptions: PredictionOptions{Calibrate: "platt"},
+		Lambda: options.Lambda{Path: []float64{1e-4}}, Prediction: PredictionOptions{Calibrate: "platt"},
 	},
 	"sgd": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4}}},
-		Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+		Lambda: options.Lambda{Path: []float64{1e-3, 1e-5}}},
 	"sgd, patience": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
-		Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
+		Lambda: options.Lambda{Path: []float64{1e-4}}},
 	"sgd, platt": {
 		Learner: &sgd.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "hinge"},
-			Stop: iterative.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}},
-		PredictionOptions: PredictionOptions{Calibrate: "platt"},
+			Stop: iterative.Stop{Rounds: 3}}}, Lambda: options.Lambda{Path: []float64{1e-4, 1e-5}},
+		Prediction: PredictionOptions{Calibrate: "platt"},
 	},
 }
 
@@ -119,12 +117,12 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				o.Spec = maps
-				o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: tuning.LKRF{Proposals: 20000}, Rate: 3}
+				o.Learned = options.Game{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: options.LKRF{Proposals: 20000}, Rate: 3}
 				if family == "lkrf" {
 					o.Learned.By = "lkrf"
 				}
 				if family == "searched" {
-					o.Search, o.Kernels = tuning.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
+					o.Search, o.Kernels = options.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
 				}
 				n := 500
 				if o.Calibrate != "" {
@@ -205,8 +203,8 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))},
 		Label: "y"}
-	maps := prepare.Spec{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
-	search := tuning.GameOptions{Chains: 20, Steps: 10, Rate: 3}
+	maps := options.Spec{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
+	search := options.Game{Chains: 20, Steps: 10, Rate: 3}
 	align := func(out string, folds int) *AlignResult {
 		t.Helper()
 		r, err := Align(jobtest.Ctx, AlignOptions{Spec: maps, Learned: search, Out: filepath.Join(dir, out), Folds: folds})

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // InspectOptions says which data to describe.
-type InspectOptions = apply.InspectOptions
+type InspectOptions = options.Inspect
 
 // DataReport describes data.
 type DataReport = apply.DataReport

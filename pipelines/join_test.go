@@ -10,9 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Predictions tell the line of each row, whatever the file has between rows.
@@ -21,9 +19,9 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
-		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+		Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +37,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 				Model: model, Data: dataset.Options{Data: []string{data}}, Out: out,
 				Content:        PredictContent{Format: format, Lines: lines},
 				MaxBadFraction: 0.5,
-				Job:            job.Options{ShardBytes: 12, Log: &log},
+				Job:            options.Job{ShardBytes: 12, Log: &log},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -81,9 +79,9 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 	for i, files := range [][]string{{one, two}, {two, one}} {
 		model := filepath.Join(dir, "model"+string(rune('0'+i)))
 		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Spec: prepare.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16},
+			Spec: options.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16},
 				Seed: 1},
-			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+			Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 		}); err != nil {
 			t.Fatal(err)
 		}

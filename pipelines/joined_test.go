@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // joinedOptions has the options of a Gaussian kernel in a diagonal metric, next to bins of the first
@@ -109,7 +109,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		Out: filepath.Join(dir, "predicted")}); err != nil {
 		t.Error(err)
 	}
-	spec := prepare.Spec{Data: data}
+	spec := options.Spec{Data: data}
 	if f, err := Featurize(jobtest.Ctx, FeaturizeOptions{Spec: spec, Model: model,
 		Out: filepath.Join(dir, "features")}); err != nil || f.Features != 256+8 || f.Rows.Used != 500 {
 		t.Errorf("features %+v: %v", f, err)

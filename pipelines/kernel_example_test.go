@@ -10,15 +10,14 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // moons makes a table of two classes, and the spec of sinc features for it.
-func moons(ctx context.Context, dir string) (prepare.Spec, error) {
+func moons(ctx context.Context, dir string) (options.Spec, error) {
 	name := filepath.Join(dir, "moons.csv")
 	_, err := pipelines.Generate(ctx, pipelines.GenerateOptions{Set: "moons", Rows: 400, Seed: 1, Noise: -1, Out: name})
-	return prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+	return options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
 		Kernel: &sincOptions{Features: 256, Width: 0.4}, Seed: 1}, err
 }
 
@@ -37,7 +36,7 @@ func ExampleTrain_kernelOfAnotherPackage() {
 	}
 	model := filepath.Join(dir, "model")
 	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Spec: spec, Model: model,
-		Lambda: training.LambdaOptions{Path: []float64{1e-4}}})
+		Lambda: options.Lambda{Path: []float64{1e-4}}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,9 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // manyFiles is a bucket of many small tables, and a model to apply to them.
@@ -62,9 +60,9 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 	train := jobtest.Write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	m.model = filepath.Join(t.TempDir(), "model")
 	_, err := trainPlain(t.Context(), TrainOptions{
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
-		Model: m.model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+		Model: m.model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +99,7 @@ func (m *manyFiles) before(kind, name string) {
 func (m *manyFiles) predict(ctx context.Context, resume bool) error {
 	_, err := Predict(ctx, PredictOptions{
 		Model: m.model, Data: dataset.Options{Data: []string{"gs://" + gcstest.Bucket + "/part-*.csv"}}, Out: m.out,
-		Job: job.Options{Resume: resume},
+		Job: options.Job{Resume: resume},
 	})
 	return err
 }
@@ -191,9 +189,9 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := trainPlain(t.Context(), TrainOptions{
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
-		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+		Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +200,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	data := []string{jobtest.Write(t, dir, "bad.csv", bad), jobtest.Write(t, dir, "torn.csv", torn)}
 	r, err := Predict(t.Context(), PredictOptions{
 		Model: model, Data: dataset.Options{Data: data}, Out: filepath.Join(dir,
-			"out"), MaxBadFraction: 0.5, Job: job.Options{ShardBytes: 100},
+			"out"), MaxBadFraction: 0.5, Job: options.Job{ShardBytes: 100},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // A learner of another package is trained like the learners of this module: its options are
@@ -28,7 +28,7 @@ func ExampleTrain_learnerOfAnotherPackage() {
 	model := filepath.Join(dir, "model")
 	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{
 		Spec: spec, Model: model, Learner: &descentOptions{iterative.Defaults(),
-			1}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}}, Search: "none",
+			1}, Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}}, Search: "none",
 	})
 	if err != nil {
 		log.Fatal(err)

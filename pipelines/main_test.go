@@ -11,9 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 func TestMain(m *testing.M) {
@@ -24,7 +22,7 @@ func TestMain(m *testing.M) {
 // trainPlain trains without a search unless the options name one: it would take most of the time of
 // most tests.
 func trainPlain(ctx context.Context, o TrainOptions) (*TrainResult, error) {
-	o.Search = cmp.Or(o.Search, tuning.NoSearch)
+	o.Search = cmp.Or(o.Search, options.NoSearch)
 	return Train(ctx, o)
 }
 
@@ -44,8 +42,8 @@ func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := TrainOptions{
-			Spec:  prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
-			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-6}},
+			Spec:  options.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
+			Model: model, Lambda: options.Lambda{Path: []float64{1e-6}},
 		}
 		if _, err := trainPlain(t.Context(), o); err != nil {
 			t.Fatal(err)

@@ -140,7 +140,7 @@ func (b *messaging) whole() {
 func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
 	b := newMessaging(t, 8)
 	csv := "id,a,b\nx,1,2\ny,0.5,-1\n"
-	o := b.o.PredictOptions
+	o := b.o.Predict
 	o.Data.Data, o.Out, o.Scores = []string{jobtest.Write(t, b.path("in"), "f.csv", csv)}, b.path("batch"), true
 	if _, err := Predict(t.Context(), o); err != nil {
 		t.Fatal(err)

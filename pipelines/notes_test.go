@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
@@ -54,7 +54,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 		}
 		lines = append(lines, fmt.Sprintf("%.4f,%.4f\n", x, y))
 	}
-	o := TrainOptions{Spec: prepare.Spec{Kernel: new(linear.Options)}}
+	o := TrainOptions{Spec: options.Spec{Kernel: new(linear.Options)}}
 	result, m := trainedModel(t, lines, o)
 	if !slices.ContainsFunc(result.Notes, func(note string) bool {
 		return strings.HasPrefix(note, "held-out rows: ") &&

@@ -14,8 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // scoredTwice trains on lines, scores and predicts others, and returns what evaluation says
@@ -80,8 +79,8 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 			return rows
 		}
 		result, truth, predicted := scoredTwice(t, written(draw(500)), written(draw(300)), TrainOptions{
-			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64},
-				Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}},
+			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64},
+				Seed: 1}, Lambda: options.Lambda{Path: []float64{1e-4}},
 		})
 		var mae, mean, squares float64
 		n := float64(len(truth))
@@ -126,11 +125,11 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 		dir := t.TempDir()
 		model := filepath.Join(dir, "model")
 		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Spec: prepare.Spec{
+			Spec: options.Spec{
 				Data:   dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: 128, Width: 1}, Seed: 1,
 			},
-			Lambda: training.LambdaOptions{Path: []float64{1e-6}}, Model: model,
+			Lambda: options.Lambda{Path: []float64{1e-6}}, Model: model,
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // PredictOptions says which model to apply to which data.
-type PredictOptions = apply.PredictOptions
+type PredictOptions = options.Predict
 
 // PredictContent has the options of what is written for each row, and in which format.
-type PredictContent = apply.Content
+type PredictContent = options.Content
 
 // PredictResult describes the predictions.
 type PredictResult = apply.PredictResult
@@ -29,7 +31,7 @@ func Predict(ctx context.Context, o PredictOptions) (*PredictResult, error) {
 }
 
 // ExplainOptions says which prediction to explain.
-type ExplainOptions = apply.ExplainOptions
+type ExplainOptions = options.Explain
 
 // ExplainResult explains the prediction for a row.
 type ExplainResult = apply.ExplainResult
@@ -43,13 +45,13 @@ func Explain(ctx context.Context, o ExplainOptions) (*ExplainResult, error) {
 func PredictFormats() []string { return apply.PredictFormats() }
 
 // StreamOptions says which model to apply to files as they appear.
-type StreamOptions = apply.StreamOptions
+type StreamOptions = options.Stream
 
 // StreamRound describes what a stream has done in one round of files, and in total.
-type StreamRound = apply.StreamRound
+type StreamRound = results.StreamRound
 
 // StreamCounts has the numbers of files and rows that a stream has processed.
-type StreamCounts = apply.StreamCounts
+type StreamCounts = results.StreamCounts
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
 // no files are left. The end of the context is not an error: the stream finishes its current file.
@@ -58,7 +60,7 @@ func PredictStream(ctx context.Context, o StreamOptions) (*StreamRound, error) {
 }
 
 // FeaturizeOptions says which features to write, and for which data.
-type FeaturizeOptions = apply.FeaturizeOptions
+type FeaturizeOptions = options.Featurize
 
 // FeaturizeResult describes the written features.
 type FeaturizeResult = apply.FeaturizeResult

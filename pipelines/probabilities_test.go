@@ -21,14 +21,13 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // fixed is a training whose features do not depend on which rows there are.
 func fixed(seed uint64) TrainOptions {
-	return TrainOptions{Spec: prepare.Spec{Scale: []string{"none"},
+	return TrainOptions{Spec: options.Spec{Scale: []string{"none"},
 		Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed}}
 }
 
@@ -66,14 +65,14 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 			train = append(train, line)
 		}
 	}
-	path := training.LambdaOptions{Path: []float64{1e-4, 1e-2}}
-	one := training.LambdaOptions{Path: []float64{1e-3}}
+	path := options.Lambda{Path: []float64{1e-4, 1e-2}}
+	one := options.Lambda{Path: []float64{1e-3}}
 	for name, c := range map[string]struct {
-		lambda training.LambdaOptions
+		lambda options.Lambda
 		method string
 	}{
 		"one lambda, platt": {one, score.Platt}, "one lambda, isotonic": {one, score.Isotonic},
-		"folds that were asked for": {training.LambdaOptions{Path: one.Path, Folds: 5}, score.Platt}, "path": {path,
+		"folds that were asked for": {options.Lambda{Path: one.Path, Folds: 5}, score.Platt}, "path": {path,
 			score.Platt},
 	} {
 		o := fixed(seed)
@@ -92,7 +91,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
-	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path,
+	o.Lambda, o.Learner = options.Lambda{Path: one.Path,
 		Folds: spec.DefaultFolds}, &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3},
 		Running: iterative.Running{Partitions: 2}}, Bias: 1}
 	_, scoring := trainedModel(t, lines, o)
@@ -203,9 +202,9 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := TrainOptions{Spec: prepare.Spec{Scale: []string{"none"},
+			o := TrainOptions{Spec: options.Spec{Scale: []string{"none"},
 				Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1}, Learner: c.learner,
-				PredictionOptions: PredictionOptions{Calibrate: c.calibrate}}
+				Prediction: PredictionOptions{Calibrate: c.calibrate}}
 			o.Lambda.Path = []float64{1e-4}
 			_, m := trainedModel(t, lines(3000, 1), o)
 			scores, class := scoresOf(t, m, test)

@@ -24,8 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -76,7 +75,7 @@ func (k *programKind) train(t *testing.T, seed uint64) {
 	root, m := newRoot(), disktest.New()
 	defer disk.Swap(m)()
 	m.Put(root+"/data.csv", []byte(k.header+"\n"+strings.Join(k.rows, "\n")+"\n"))
-	o := TrainOptions{Spec: prepare.Spec{Data: dataset.Options{Data: []string{root + "/data.csv"}, Label: "y"},
+	o := TrainOptions{Spec: options.Spec{Data: dataset.Options{Data: []string{root + "/data.csv"}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 12}, Seed: 1}, Model: root + "/recipe", Lambda: lambdaOf(1e-3)}
 	o.Lambda.Folds = 3
 	if k.options != nil {
@@ -206,8 +205,8 @@ func (w *world) files(rows []string) dataset.Options {
 }
 
 // do runs a job with options that change no bytes. It may be killed and resumed.
-func (w *world) do(what string, run func(job.Options) error) error {
-	var o job.Options
+func (w *world) do(what string, run func(options.Job) error) error {
+	var o options.Job
 	o.Engine.Threads = 1
 	if w.r == nil {
 		return run(o)
@@ -301,7 +300,7 @@ func (w *world) sameModel(dir string, rows []string, failed error) error {
 func (w *world) sum(rows []string) (*pile, error) {
 	p := &pile{dir: w.path("sums"), rows: rows}
 	data := w.files(rows)
-	err := w.do(fmt.Sprintf("sum of %d rows in %d files", len(rows), len(data.Data)), func(o job.Options) error {
+	err := w.do(fmt.Sprintf("sum of %d rows in %d files", len(rows), len(data.Data)), func(o options.Job) error {
 		_, err := Sum(jobtest.Ctx, SumOptions{Recipe: w.root + "/recipe", Data: data, Out: p.dir, Job: o})
 		return err
 	})
@@ -367,7 +366,7 @@ func (w *world) addAll(piles ...*pile) error {
 }
 
 func (w *world) combine(what string, of Parts, to *pile) error {
-	err := w.do(what, func(o job.Options) error {
+	err := w.do(what, func(o options.Job) error {
 		_, err := AddSums(jobtest.Ctx, FitOptions{Parts: of, SaveSums: to.dir, Job: o})
 		return err
 	})
@@ -402,7 +401,7 @@ func (w *world) subtract() error {
 // fitTo fits a model to a pile; it is "" if the rows are refused.
 func (w *world) fitTo(p *pile) (model string, err error) {
 	model = w.path("model")
-	failed := w.do("fit", func(o job.Options) error {
+	failed := w.do("fit", func(o options.Job) error {
 		_, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{p.dir}}, Model: model, Job: o})
 		return err
 	})
@@ -435,7 +434,7 @@ func (w *world) forget() error {
 	n := 1 + w.r.IntN(len(rows)-1)
 	rest := &pile{dir: w.path("less"), rows: rows[n:], parts: p.parts, forgot: true}
 	gone, out := w.files(rows[:n]), w.path("model")
-	failed := w.do(fmt.Sprintf("forget %d", n), func(o job.Options) error {
+	failed := w.do(fmt.Sprintf("forget %d", n), func(o options.Job) error {
 		_, err := Forget(jobtest.Ctx, ForgetOptions{Model: model, Parts: Parts{Sums: []string{p.dir}}, Data: gone, Out: out,
 			SaveSums: rest.dir, Job: o})
 		return err
@@ -455,8 +454,8 @@ func (w *world) train() error {
 
 func (w *world) trainOn(rows []string) error {
 	model, data := w.path("model"), w.files(rows)
-	failed := w.do("train", func(o job.Options) error {
-		_, err := Train(jobtest.Ctx, TrainOptions{Spec: prepare.Spec{Data: data, Job: o}, Recipe: w.root + "/recipe",
+	failed := w.do("train", func(o options.Job) error {
+		_, err := Train(jobtest.Ctx, TrainOptions{Spec: options.Spec{Data: data, Job: o}, Recipe: w.root + "/recipe",
 			Model: model})
 		return err
 	})
@@ -470,7 +469,7 @@ func (w *world) audit() error {
 		return nil
 	}
 	data := w.files(p.rows)
-	return w.do("audit", func(o job.Options) error {
+	return w.do("audit", func(o options.Job) error {
 		o.Resume = false // it keeps nothing
 		_, err := Audit(jobtest.Ctx, AuditOptions{Parts: Parts{Sums: []string{p.dir}}, Data: data, Job: o})
 		return err

@@ -10,11 +10,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // RetrainOptions says what to retrain, and when a new model becomes champion.
 type RetrainOptions struct {
-	days.RetrainOptions
+	options.Partition
 	// Train has the options of the training runs, except for the data and the model.
 	Train TrainOptions `group:"" omit:"Recipe,Model,Intervals"`
 	// Gate has conditions on the scores of the new model, such as accuracy>=0.95, separated by commas.
@@ -25,7 +27,7 @@ type RetrainOptions struct {
 
 // PartitionOptions is the part of RetrainOptions that says which partitions of the data to train and
 // compare on, and which sums to keep.
-type PartitionOptions = days.RetrainOptions
+type PartitionOptions = options.Partition
 
 // RetrainReport says what Retrain did, and why.
 type RetrainReport = days.RetrainReport
@@ -43,12 +45,13 @@ func Retrain(ctx context.Context, o RetrainOptions) (*RetrainReport, error) {
 	if err := checkRetrainable(o.Train); err != nil {
 		return nil, err
 	}
-	if _, rounds := o.Train.Rounds(); rounds && o.Window.Auto {
+	train := spec.Options{Train: o.Train}
+	if _, rounds := train.Rounds(); rounds && o.Window.Auto {
 		return nil, exit.Usage("--window auto chooses by the sums of days, which the learner %s does not have; "+
-			"give a number of days, such as --window 90d, or train with ridge", o.Train.LearnerName())
+			"give a number of days, such as --window 90d, or train with ridge", train.LearnerName())
 	}
 	o.Program, o.Train.Data.Ignore = engine.Version(), days.DayColumns(o.Data)
-	report, err := days.Retrain(ctx, o.RetrainOptions, &retrainJobs{o})
+	report, err := days.Retrain(ctx, o.Partition, &retrainJobs{o})
 	if kept, ok := errors.AsType[*exit.ResumableError](err); ok {
 		kept.Same = true // see buildJob
 	}
@@ -65,7 +68,7 @@ func checkRetrainable(t TrainOptions) error {
 		return exit.Usage("--label %s: models of several targets cannot be compared, so none would replace the "+
 			"first; retrain one model for each target", t.Data.Label)
 	}
-	if _, rounds := t.Rounds(); rounds {
+	if _, rounds := (spec.Options{Train: t}).Rounds(); rounds {
 		return nil // it is trained on rows every night
 	}
 	for _, x := range []struct {

@@ -14,8 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // What models that are fitted to sums cannot have is refused on the first night, whose model could.
@@ -25,7 +24,7 @@ func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 		"--calibrate": func(o *TrainOptions) { o.Calibrate = "isotonic" },
 		"--threshold": func(o *TrainOptions) { o.Threshold = "f1" },
 		"--label":     func(o *TrainOptions) { o.Data.Label = "a,b" },
-		"--select":    func(o *TrainOptions) { o.Lambda.Select = spec.SelectLogLoss },
+		"--select":    func(o *TrainOptions) { o.Lambda.Select = options.SelectLogLoss },
 	} {
 		n := newNights(fortnight, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 		n.o.Day = dayName(2)
@@ -153,7 +152,7 @@ func modelsIn(t *testing.T, dir string) (names []string) {
 func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
-	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = tuning.AutoSearch, spec.LambdaOptions{}, "",
+	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = options.AutoSearch, options.Lambda{}, "",
 		"not worse by 99% at 50%"
 	n.arrive(t, 1)
 	for day := 2; day <= 3; day++ {

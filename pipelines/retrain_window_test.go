@@ -17,8 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -119,7 +118,7 @@ func (n *nights) sameByItself(t *testing.T, day int, r *days.RetrainReport) {
 	for _, copied := range []string{"auto", "fixed"} {
 		o := n.o
 		if o.Models = strings.TrimSuffix(n.o.Models, "models") + copied + fmt.Sprint(day); copied == "fixed" {
-			o.Window = spec.Window{Days: r.Window.Days}
+			o.Window = options.Window{Days: r.Window.Days}
 		}
 		own, err := Retrain(jobtest.Ctx, o)
 		if own == nil || own.Outcome != r.Outcome {
@@ -162,7 +161,7 @@ func (n *nights) errorsOf(t *testing.T, day int, of string, windows map[int]floa
 			places = append(places, path.Dir(l.Parts[0].Sums)+"/"+dayName(d)+"-*")
 		}
 		model := fmt.Sprint(dir, "/", window)
-		if _, err := days.Fit(jobtest.Ctx, days.FitOptions{Parts: parts.Parts{Sums: places}, Model: model}); err != nil {
+		if _, err := days.Fit(jobtest.Ctx, options.Fit{Parts: options.Parts{Sums: places}, Model: model}); err != nil {
 			t.Fatal(err)
 		}
 		windows[window] += n.errorOn(t, day, model)

@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -31,14 +32,14 @@ type retrainJobs struct{ o RetrainOptions }
 
 // buildJob returns the options of a job that creates a directory. The job continues the work of an
 // earlier run that was stopped.
-func (n *retrainJobs) buildJob() job.Options {
+func (n *retrainJobs) buildJob() options.Job {
 	j := n.o.Train.Job
 	j.Work, j.Resume = "", true
 	return j
 }
 
 // scoreJob returns the options of a job that only scores and creates no directory.
-func (n *retrainJobs) scoreJob() job.Options {
+func (n *retrainJobs) scoreJob() options.Job {
 	j := n.o.Train.Job
 	j.Work, j.Resume = "", false
 	if j.Engine.About().Machines {
@@ -48,16 +49,16 @@ func (n *retrainJobs) scoreJob() job.Options {
 }
 
 func (n *retrainJobs) Train(ctx context.Context, model string, files []string) error {
-	t := n.o.Train
+	t := spec.Options{Train: n.o.Train}
 	t.Model, t.Job, t.Data.Data = model, n.buildJob(), files
 	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
-		t.Lambda.Select = cmp.Or(t.Lambda.Select, spec.SelectMSE) // as fits to sums do
+		t.Lambda.Select = cmp.Or(t.Lambda.Select, options.SelectMSE) // as fits to sums do
 		if !t.Calibrates() {
 			t.Calibrate = "none" // as the models of later nights
 		}
 	}
 	t.Accept = func(m *models.Manifest) error { return errors.Join(n.checkGate(m), n.checkPairedGate(m)) }
-	_, err := Train(ctx, t)
+	_, err := Train(ctx, t.Train)
 	return err
 }
 
@@ -106,7 +107,8 @@ func (n *retrainJobs) Accept(ctx context.Context, champion string) error {
 	if err != nil {
 		return err
 	}
-	if _, rounds := n.o.Train.Rounds(); !rounds { // the champion may lack probabilities that a new model will have
+	// The champion may lack probabilities that a new model will have.
+	if _, rounds := (spec.Options{Train: n.o.Train}).Rounds(); !rounds {
 		like := *m
 		if n.o.Train.Calibrate == score.Platt && m.Task == models.Classification {
 			like.Probabilities = new(models.Probabilities)
@@ -185,7 +187,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 		if m.Task == models.Embedding {
 			d.Label, d.LabelText = "", dataset.LabelText{}
 		}
-		r, err := days.Sum(ctx, days.SumOptions{
+		r, err := days.Sum(ctx, options.Sum{
 			Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.buildJob(),
 		})
 		if err != nil {
@@ -205,7 +207,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	return s, read, nil
 }
 
-func (n *retrainJobs) Drift(ctx context.Context, from string, o parts.Parts) (*days.Drift, error) {
+func (n *retrainJobs) Drift(ctx context.Context, from string, o options.Parts) (*days.Drift, error) {
 	f, err := days.FeatureDrift(ctx, []string{from}, o, n.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err
@@ -215,15 +217,15 @@ func (n *retrainJobs) Drift(ctx context.Context, from string, o parts.Parts) (*d
 
 func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string,
 	known map[string][]float64) (*ask.ChosenWindow, error) {
-	terms, err := parts.Parts{Sums: sums}.Open(ctx)
+	terms, err := parts.Open(ctx, options.Parts{Sums: sums})
 	if err != nil {
 		return nil, err
 	}
-	return ask.ChooseWindow(ctx, ask.Options{Threads: n.o.Train.Job.Engine.WithDefaults().Threads, Seed: 1,
+	return ask.ChooseWindow(ctx, options.Ask{Threads: n.o.Train.Job.Engine.WithDefaults().Threads, Seed: 1,
 		Known: known, Log: n.o.Train.Job.Log}, terms)
 }
 
-func (n *retrainJobs) Fit(ctx context.Context, _ string, o days.FitOptions) error {
+func (n *retrainJobs) Fit(ctx context.Context, _ string, o options.Fit) error {
 	o.Reporting = n.o.Train.Reporting
 	o.Job = n.buildJob()
 	if o.Model != "" {

@@ -18,10 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 )
 
@@ -30,11 +28,11 @@ func searching(t *testing.T, lines []string) TrainOptions {
 	t.Helper()
 	dir := t.TempDir()
 	return TrainOptions{
-		Spec: prepare.Spec{
+		Spec: options.Spec{
 			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"},
 			Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256},
 		},
-		Model: filepath.Join(dir, "model"), Search: tuning.AutoSearch,
+		Model: filepath.Join(dir, "model"), Search: options.AutoSearch,
 		Kernels: []kernel.Options{&fourier.GaussianOptions{Features: 256}, &fourier.LaplaceOptions{Features: 256}},
 	}
 }
@@ -75,7 +73,7 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 		return *e.Targets.R2
 	}
 	plain := o
-	plain.Search, plain.Kernels, plain.Model = tuning.NoSearch, nil, o.Model+"-plain"
+	plain.Search, plain.Kernels, plain.Model = options.NoSearch, nil, o.Model+"-plain"
 	if _, err := Train(jobtest.Ctx, plain); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +100,7 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 		return content
 	}
 	o := searching(t, lines)
-	o.Job = job.Options{Engine: engine.Engine{Threads: 1}}
+	o.Job = options.Job{Engine: engine.Engine{Threads: 1}}
 	want := files(o)
 	p := searching(t, lines)
 	dir := t.TempDir()
@@ -110,7 +108,7 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 		jobtest.Write(t, dir, "b.csv", lines[0]+strings.Join(lines[100:], "")), jobtest.Write(t, dir, "a.csv",
 			lines[0]+strings.Join(lines[1:100], "")),
 	}
-	p.Job = job.Options{Engine: engine.Engine{Threads: 3}, ShardBytes: 1000}
+	p.Job = options.Job{Engine: engine.Engine{Threads: 3}, ShardBytes: 1000}
 	if got := files(p); got != want {
 		t.Error("cut otherwise, the rows give another model")
 	}
@@ -122,7 +120,7 @@ func TestSetFlagsAreNotSearched(t *testing.T) {
 	for name, set := range map[string]func(o *TrainOptions){
 		"width":  func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Width: 2}, nil },
 		"gamma":  func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Gamma: 2}, nil },
-		"search": func(o *TrainOptions) { o.Search = tuning.NoSearch },
+		"search": func(o *TrainOptions) { o.Search = options.NoSearch },
 	} {
 		o := searching(t, lines)
 		set(&o)
@@ -247,7 +245,7 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 		{"long rows", "more than 3,072 numbers", wide, func(o *TrainOptions) { o.Data.Label = "" }},
 	} {
 		var weights [2]string
-		for i, search := range []string{tuning.AutoSearch, tuning.NoSearch} {
+		for i, search := range []string{options.AutoSearch, options.NoSearch} {
 			o := searching(t, c.lines)
 			o.Search, o.Lambda.Path = search, []float64{1e-4, 1e-2}
 			c.set(&o)
@@ -324,10 +322,10 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") ||
-		r.Select != spec.SelectLogLoss {
+		r.Select != options.SelectLogLoss {
 		t.Errorf("search %+v, lambda by %q, notes %q", r.Search, r.Select, r.Notes)
 	}
-	o.Search, o.Model = tuning.NoSearch, o.Model+"-plain"
+	o.Search, o.Model = options.NoSearch, o.Model+"-plain"
 	if r, err = Train(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // What a job says of its work is its own, whatever the process has done before: on one
@@ -22,9 +22,9 @@ func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Spec: prepare.Spec{Data: dataset.Options{Data: []string{data}, Label: "y"},
+			Spec: options.Spec{Data: dataset.Options{Data: []string{data}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{1e-6}},
 		})
 		if err != nil {
 			t.Fatal(err)

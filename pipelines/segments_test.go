@@ -17,8 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // stores writes rows of so many stores, from few rows to many, that have a curve in common and one of their own, and
@@ -76,7 +75,7 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 		at := func(name string) string { return filepath.Join(dir, name) }
 		rows, truth := stores(t, dir, seed, n, 30, most)
 		data := dataset.Options{Data: []string{at("rows.csv")}, Label: "y"}
-		o := TrainOptions{Model: at("recipe"), Spec: prepare.Spec{Data: data, Seed: 1,
+		o := TrainOptions{Model: at("recipe"), Spec: options.Spec{Data: data, Seed: 1,
 			Kernel: &fourier.GaussianOptions{Features: 96}}}
 		o.Encode.Encode = preprocess.Means
 		_, err := trainPlain(jobtest.Ctx, o)
@@ -84,7 +83,7 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: data, By: []string{"store"}, Out: at("sums")})
 		}
 		if err == nil {
-			_, err = Fit(jobtest.Ctx, FitOptions{Parts: parts.Parts{Sums: []string{at("sums")}}, Model: at("each"), Each: "store"})
+			_, err = Fit(jobtest.Ctx, FitOptions{Parts: options.Parts{Sums: []string{at("sums")}}, Model: at("each"), Each: "store"})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +93,7 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 		own := 0.0
 		for s := range n {
 			model := at(fmt.Sprintf("own-%d", s))
-			if _, err = Fit(jobtest.Ctx, FitOptions{Parts: parts.Parts{Sums: []string{at("sums")},
+			if _, err = Fit(jobtest.Ctx, FitOptions{Parts: options.Parts{Sums: []string{at("sums")},
 				Where: fmt.Sprintf("store=s%02d", s)}, Model: model}); err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +133,7 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	stores(t, dir, 1, 3, 40, 60)
 	data := dataset.Options{Data: []string{at("rows.csv")}, Label: "y"}
-	o := TrainOptions{Model: at("recipe"), Spec: prepare.Spec{Data: data, Seed: 1,
+	o := TrainOptions{Model: at("recipe"), Spec: options.Spec{Data: data, Seed: 1,
 		Kernel: &fourier.GaussianOptions{Features: 12}}}
 	_, err := trainPlain(jobtest.Ctx, o)
 	for out, by := range map[string][]string{"by": {"store"}, "plain": nil} {
@@ -153,7 +152,7 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 		{"by", "x", "", "is not by that column"},
 		{"by", "store", "platt", "--each cannot be used with --calibrate"},
 	} {
-		_, err := Fit(jobtest.Ctx, FitOptions{Parts: parts.Parts{Sums: []string{at(bad.sums)}}, Model: at("m"), Each: bad.each,
+		_, err := Fit(jobtest.Ctx, FitOptions{Parts: options.Parts{Sums: []string{at(bad.sums)}}, Model: at("m"), Each: bad.each,
 			Calibrate: bad.calibrate})
 		if err == nil || !strings.Contains(err.Error(), bad.want) || exit.Code(err) == exit.CodeFailed {
 			t.Errorf("%+v: %v", bad, err)

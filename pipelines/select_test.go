@@ -15,14 +15,14 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // The λ with the least error, or log loss, on the held-out rows is chosen. The weights and the
 // calibration equal the results of a training run with only this λ.
 func TestSelectChoosesByHeldOutRows(t *testing.T) {
 	board, signs := selected(t, "checkerboard"), selected(t, "interactions")
-	if board[spec.SelectMSE] == board[spec.SelectLogLoss] || signs[spec.SelectMSE] == signs[spec.SelectError] {
+	if board[options.SelectMSE] == board[options.SelectLogLoss] || signs[options.SelectMSE] == signs[options.SelectError] {
 		t.Errorf("all choose the same, so nothing was tested: %v, %v", board, signs)
 	}
 }
@@ -35,7 +35,7 @@ func selected(t *testing.T, set string) map[string]float64 {
 		strings.Join(jobtest.Made(t, set, 400, 3), ""))}, Label: "y"}
 	path := []float64{1e-6, 1e-4, 1e-2, 1, 10}
 	chosen := map[string]float64{}
-	for _, by := range []string{spec.SelectMSE, spec.SelectError, spec.SelectLogLoss} {
+	for _, by := range []string{options.SelectMSE, options.SelectError, options.SelectLogLoss} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select, o.Calibrate = data, filepath.Join(dir, by), path, by, score.Platt
 		r, err := trainPlain(jobtest.Ctx, o)
@@ -44,9 +44,9 @@ func selected(t *testing.T, set string) map[string]float64 {
 		}
 		of := func(row ridge.Row) float64 {
 			switch by {
-			case spec.SelectError:
+			case options.SelectError:
 				return float64(row.HeldOutErrors)
-			case spec.SelectLogLoss:
+			case options.SelectLogLoss:
 				return row.HeldOutLogLoss
 			}
 			return row.MSE
@@ -58,9 +58,9 @@ func selected(t *testing.T, set string) map[string]float64 {
 			best.HeldOutLogLoss == 0 {
 			t.Errorf("%s: lambda %g, want %g: %+v", by, r.Lambda, best.Lambda, r.Path)
 		}
-		if want := map[string]string{spec.SelectMSE: "by the held-out MSE of 5 folds",
-			spec.SelectError:   "by the error of held-out rows, one in 5",
-			spec.SelectLogLoss: "by the log loss of held-out rows, one in 5"}[by]; !strings.Contains(jobtest.Text(t, r), want) {
+		if want := map[string]string{options.SelectMSE: "by the held-out MSE of 5 folds",
+			options.SelectError:   "by the error of held-out rows, one in 5",
+			options.SelectLogLoss: "by the log loss of held-out rows, one in 5"}[by]; !strings.Contains(jobtest.Text(t, r), want) {
 			t.Errorf("%s: no %q in\n%s", by, want, jobtest.Text(t, r))
 		}
 		chosen[by] = r.Lambda

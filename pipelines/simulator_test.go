@@ -26,9 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -177,7 +175,7 @@ func (s *simulation) problem(format string, args ...any) {
 
 // tasks returns what drivers do.
 func (s *simulation) tasks() (all []task) {
-	o := job.Options{Resume: true}
+	o := options.Job{Resume: true}
 	o.Engine.Threads = 1
 	at := func(format string, args ...any) string { return simRoot + "/" + fmt.Sprintf(format, args...) }
 	var summed []string
@@ -468,7 +466,7 @@ func newBasis(t *testing.T) *basis {
 	m := disktest.New()
 	defer disk.Swap(m)()
 	m.Put(kept(1), []byte(dailyCSV(1, 1)))
-	o := TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{
+	o := TrainOptions{Search: options.NoSearch, Spec: options.Spec{
 		Data: dataset.Options{Data: []string{kept(1)}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1},
 		Model: simRoot + "/basis", Lambda: lambdaOf(1e-4)}
 	if _, err := Train(jobtest.Ctx, o); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Whatever a search puts beside a kernel has a size with it. Sizes that leave the kernel no features are not tried.
@@ -27,7 +27,7 @@ func TestASizeIsChosenForFoundFeatures(t *testing.T) {
 		return y
 	}
 	bumps := func(x []float64) float64 { return 2*math.Sin(15*x[0])*math.Cos(15*x[1]) + x[2]*x[3] + x[4] }
-	sizes := map[string]tuning.SizeOptions{"worth": {Worth: 0.5}, "time": {Time: 24 * time.Hour}}
+	sizes := map[string]options.Size{"worth": {Worth: 0.5}, "time": {Time: 24 * time.Hour}}
 	for name, c := range map[string]struct {
 		columns, first int
 		of             func(x []float64) float64
@@ -57,7 +57,7 @@ func TestASizeIsChosenForFoundFeatures(t *testing.T) {
 			if size != c.short && !campaign.Whole() {
 				continue
 			}
-			train := TrainOptions{Model: filepath.Join(dir, size), Search: tuning.AutoSearch, Size: o}
+			train := TrainOptions{Model: filepath.Join(dir, size), Search: options.AutoSearch, Size: o}
 			train.Data, train.Seed = data, 1
 			train.Kernel = &fourier.GaussianOptions{Features: 2048}
 			train.Kernels = []kernel.Options{train.Kernel}

@@ -19,8 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // sized writes rows of two numbers with a target that is smooth, which few features fit, or rough,
@@ -66,14 +65,14 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 	for _, c := range []struct {
 		rows           int
 		rough, classes bool
-		size           tuning.SizeOptions
+		size           options.Size
 		least, most    int
 	}{
-		{600, false, false, tuning.SizeOptions{Worth: 0.001}, 512, 512},
-		{600, false, true, tuning.SizeOptions{Worth: 0.001}, 512, 512},
-		{3000, true, false, tuning.SizeOptions{Worth: 0.001}, 1024, 1024},
-		{600, false, false, tuning.SizeOptions{Time: time.Nanosecond}, 512, 512},
-		{3000, true, false, tuning.SizeOptions{Time: 24 * time.Hour}, 1024, 1024},
+		{600, false, false, options.Size{Worth: 0.001}, 512, 512},
+		{600, false, true, options.Size{Worth: 0.001}, 512, 512},
+		{3000, true, false, options.Size{Worth: 0.001}, 1024, 1024},
+		{600, false, false, options.Size{Time: time.Nanosecond}, 512, 512},
+		{3000, true, false, options.Size{Time: 24 * time.Hour}, 1024, 1024},
 	} {
 		dir := t.TempDir()
 		o := TrainOptions{Model: filepath.Join(dir, "chosen"), Search: "none", Size: c.size}
@@ -100,7 +99,7 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 				t.Errorf("%+v: no %q in\n%s", c, want, text)
 			}
 		}
-		o.Size = tuning.SizeOptions{}
+		o.Size = options.Size{}
 		o.Model = filepath.Join(dir, "given")
 		o.Kernel = &fourier.GaussianOptions{Features: r.Size.Features, Width: kernel.Width(width)}
 		given, err := Train(jobtest.Ctx, o)
@@ -123,7 +122,7 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 // The time limit of a job also limits the rounds of an iterative learner.
 func TestTimeIsForRoundsToo(t *testing.T) {
 	o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none",
-		Size: tuning.SizeOptions{Time: time.Nanosecond}}
+		Size: options.Size{Time: time.Nanosecond}}
 	o.Data, o.Seed = sized(t, 200, false, true), 1
 	o.Kernel = &fourier.GaussianOptions{Features: 32, Width: 1}
 	o.Lambda.Path = []float64{1e-3}
@@ -153,20 +152,20 @@ func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
 		}
 		return l.New()
 	}
-	for want, change := range map[string]func(*training.Options){
-		"--worth needs held-out errors": func(o *training.Options) {
+	for want, change := range map[string]func(*options.Train){
+		"--worth needs held-out errors": func(o *options.Train) {
 			o.Size.Worth, o.Lambda.Path = 0.001,
 				[]float64{1}
 		},
-		"--worth compares trainings by exact sums": func(o *training.Options) { o.Size.Worth, o.Learner = 0.001, of("sgd") },
-		"worth must be at least 0 and below 1":     func(o *training.Options) { o.Size.Worth = 2 },
-		"time must be 0":                           func(o *training.Options) { o.Size.Time = -1 },
-		"--time and --max_time": func(o *training.Options) {
+		"--worth compares trainings by exact sums": func(o *options.Train) { o.Size.Worth, o.Learner = 0.001, of("sgd") },
+		"worth must be at least 0 and below 1":     func(o *options.Train) { o.Size.Worth = 2 },
+		"time must be 0":                           func(o *options.Train) { o.Size.Time = -1 },
+		"--time and --max_time": func(o *options.Train) {
 			o.Size.Time, o.Learner = 1,
 				of("sgd")
-			o.Iterative().Common().Time = 1
+			o.Learner.(iterative.Iterative).Common().Time = 1
 		},
-		"which --kernel linear does not have": func(o *training.Options) {
+		"which --kernel linear does not have": func(o *options.Train) {
 			o.Size.Time, o.Kernel = 1,
 				&linears.Options{}
 		},

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // A table with a category, a boolean, a number with few values, a column that is not used, and
@@ -41,7 +41,7 @@ func TestSlicesByTypedColumns(t *testing.T) {
 	}
 	evaluate := func(shard int64, columns ...string) (*EvaluateResult, error) {
 		return Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data, Label: "y"},
-			Slices: columns, Job: job.Options{ShardBytes: shard}})
+			Slices: columns, Job: options.Job{ShardBytes: shard}})
 	}
 	r, err := evaluate(3000, "site", "open", "level", "batch")
 	if err != nil {

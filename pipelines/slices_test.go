@@ -18,8 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Fit of ridge, svm and sgd is the job without the files: the same rows and options give
@@ -89,8 +88,8 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 		{"sgd, targets", "sgd", 1, []float64{1e-4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
-				Lambda: training.LambdaOptions{Path: c.lambda}}
+			o := TrainOptions{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
+				Lambda: options.Lambda{Path: c.lambda}}
 			o.Data = dataset.Options{Data: files[c.file : c.file+1], Label: "-1"}
 			o.Model = filepath.Join(t.TempDir(), "model")
 			if c.learner != "ridge" {

@@ -19,9 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // patients returns rows in groups. The rows of a group are nearly equal and share a label, which is a coin flip.
@@ -80,13 +78,13 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					o.Spec = maps
-					o.Learned = tuning.GameOptions{Chains: 40, Steps: 15, Harmonics: 1500, Rate: 3,
-						LKRF: tuning.LKRF{Proposals: 20000}}
+					o.Learned = options.Game{Chains: 40, Steps: 15, Harmonics: 1500, Rate: 3,
+						LKRF: options.LKRF{Proposals: 20000}}
 					if family == "lkrf" {
 						o.Learned.By = "lkrf"
 					}
 					if family == "searched" {
-						o.Search, o.Kernels = tuning.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
+						o.Search, o.Kernels = options.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
 					}
 					if o.Calibrate != "" && o.Lambda.Path == nil {
 						o.Lambda.Path = []float64{1e-6, 1e-4} // λ of features that could memorise rows
@@ -97,7 +95,7 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 					o.Model = filepath.Join(dir, "model")
 					set(&o)
 					if o.Search == "" {
-						o.Search = tuning.NoSearch
+						o.Search = options.NoSearch
 					}
 					if _, err := Train(jobtest.Ctx, o); err != nil {
 						t.Fatal(err)
@@ -153,10 +151,10 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	campaign.Long(t)
 	lines := coins(400, 5, 4)
 	twice := slices.Concat(lines, lines[1:])
-	for _, search := range []string{tuning.NoSearch, tuning.AutoSearch} {
+	for _, search := range []string{options.NoSearch, options.AutoSearch} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
-			o := TrainOptions{Search: search, Spec: prepare.Spec{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
+			o := TrainOptions{Search: search, Spec: options.Spec{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
 			o.Kernels = []kernel.Options{o.Kernel, &fourier.LaplaceOptions{Features: 256}}
 			_, m := trainedModel(t, table, o)
 			learner := m.Manifest.Learner
@@ -178,8 +176,8 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 	for name, set := range splits {
 		dir := t.TempDir()
 		path := func(name string) string { return filepath.Join(dir, name) }
-		o := TrainOptions{Search: tuning.NoSearch,
-			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+		o := TrainOptions{Search: options.NoSearch,
+			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = path("recipe")
 		set(&o)
@@ -247,7 +245,7 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		{`no column "patients"`, exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patients"} }},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{Seed: 1}, Lambda: training.LambdaOptions{}}
+		o := TrainOptions{Search: options.NoSearch, Spec: options.Spec{Seed: 1}, Lambda: options.Lambda{}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		c.set(&o)
@@ -267,11 +265,11 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 		}
 	}
 	for name, set := range map[string]func(*TrainOptions){
-		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.Counts, tuning.NoSearch },
+		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.Counts, options.NoSearch },
 		"found": func(o *TrainOptions) {},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+		o := TrainOptions{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "rows.csv", strings.Join(rows, ""))}, Label: "y"}
 		o.Split.Group = []string{"id"}
 		o.Types.Categorical = []string{"key"}
@@ -294,8 +292,8 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
 	train := func(name string, seed uint64, set func(*TrainOptions)) string {
-		o := TrainOptions{Search: tuning.NoSearch,
-			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
+		o := TrainOptions{Search: options.NoSearch,
+			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
 		o.Data = dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 		o.Model = filepath.Join(dir, name)
 		set(&o)

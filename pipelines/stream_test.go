@@ -23,9 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -48,9 +46,9 @@ func newBrook(t *testing.T, features ...int) *brook {
 	for _, d := range features {
 		dir := filepath.Join(b.dir, "models", fmt.Sprint("m", d))
 		_, err := trainPlain(t.Context(), TrainOptions{
-			Spec: prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
+			Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
 				Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
-			Model: dir, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+			Model: dir, Lambda: options.Lambda{Path: []float64{1e-3}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -63,9 +61,9 @@ func newBrook(t *testing.T, features ...int) *brook {
 	}
 	b.promote(fmt.Sprint("m", features[0]))
 	b.o = StreamOptions{
-		PredictOptions: PredictOptions{
+		Predict: PredictOptions{
 			Model: b.path("models@champion"), Data: dataset.Options{Data: []string{b.path("in/*.csv")}}, Out: b.path("out"),
-			Content: PredictContent{Digest: true}, MaxBadFraction: 1, Job: job.Options{Log: &b.log},
+			Content: PredictContent{Digest: true}, MaxBadFraction: 1, Job: options.Job{Log: &b.log},
 		},
 		Poll: time.Millisecond, PerRound: 2, UntilIdle: true,
 	}
@@ -139,7 +137,7 @@ func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
 	for i := range 3 {
 		name := fmt.Sprintf("f%d.csv", i)
-		o := b.o.PredictOptions
+		o := b.o.Predict
 		o.Data.Data, o.Out = []string{b.path("in/" + name)}, b.path(fmt.Sprint("batch", i))
 		if _, err := Predict(t.Context(), o); err != nil {
 			t.Fatal(err)

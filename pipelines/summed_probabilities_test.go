@@ -12,8 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // biased returns rows of which three in four are of one class, whatever their columns.
@@ -42,9 +41,9 @@ func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 		}
 		train := func(model string, of dataset.Options) {
 			t.Helper()
-			if _, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.NoSearch, Model: path(model),
-				PredictionOptions: PredictionOptions{Calibrate: score.Platt},
-				Spec:              prepare.Spec{Data: of, Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}); err != nil {
+			if _, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: path(model),
+				Prediction: PredictionOptions{Calibrate: score.Platt},
+				Spec:       options.Spec{Data: of, Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -108,9 +107,9 @@ func TestLaterClassesHaveProbabilitiesFromSums(t *testing.T) {
 		}
 		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", text)}, Label: "l"}
 	}
-	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.NoSearch, Model: dir + "/recipe",
-		PredictionOptions: PredictionOptions{Calibrate: score.Platt},
-		Lambda:            lambdaOf(1e-3), Spec: prepare.Spec{Data: file("ab", "ab", 300), Kernel: &fourier.GaussianOptions{Features: 32},
+	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe",
+		Prediction: PredictionOptions{Calibrate: score.Platt},
+		Lambda:     lambdaOf(1e-3), Spec: options.Spec{Data: file("ab", "ab", 300), Kernel: &fourier.GaussianOptions{Features: 32},
 			Seed: 1}})
 	for name, of := range map[string]dataset.Options{"one": file("one", "abc", 300), "two": file("two", "d", 1)} {
 		if err == nil {

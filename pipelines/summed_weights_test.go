@@ -8,8 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Sums of a part whose rows all have the same weight go together with the sums of other parts: they add up to the
@@ -31,8 +30,8 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 			Roles: dataset.Roles{Weight: "w"}}
 	}
 	all := data("all", equal+mixed)
-	_, err := Train(jobtest.Ctx, TrainOptions{Search: tuning.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
-		Spec: prepare.Spec{Data: all, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
+	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+		Spec: options.Spec{Data: all, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	for name, of := range map[string]dataset.Options{"sum-equal": data("equal", equal), "sum-mixed": data("mixed", mixed),
 		"sum-all": all} {
 		if err == nil {

@@ -5,10 +5,11 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // SumOptions says which rows to sum, and by the recipe of which model.
-type SumOptions = days.SumOptions
+type SumOptions = options.Sum
 
 // SumResult describes a directory of sums.
 type SumResult = days.SumResult
@@ -17,10 +18,10 @@ type SumResult = days.SumResult
 func Sum(ctx context.Context, o SumOptions) (*SumResult, error) { return days.Sum(ctx, o) }
 
 // Parts names directories of sums to add and to subtract.
-type Parts = parts.Parts
+type Parts = options.Parts
 
 // FitOptions says which sums to fit a model to.
-type FitOptions = days.FitOptions
+type FitOptions = options.Fit
 
 // Fit fits a model to sums and publishes its directory, as training on their rows with
 // TrainOptions.Recipe does.
@@ -30,7 +31,7 @@ func Fit(ctx context.Context, o FitOptions) (*TrainResult, error) { return days.
 func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) { return days.AddSums(ctx, o) }
 
 // ForgetOptions says which model forgets which rows.
-type ForgetOptions = days.ForgetOptions
+type ForgetOptions = options.Forget
 
 // ForgetResult describes a model that has forgotten rows.
 type ForgetResult = days.ForgetResult
@@ -52,7 +53,7 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResu
 }
 
 // AuditOptions says which sums to check against which rows, and which model against the sums.
-type AuditOptions = parts.AuditOptions
+type AuditOptions = options.Audit
 
 // AuditResult says whether the sums belong to the rows, and the model to the sums.
 type AuditResult = parts.AuditResult
@@ -61,7 +62,7 @@ type AuditResult = parts.AuditResult
 func Audit(ctx context.Context, o AuditOptions) (*AuditResult, error) { return parts.Audit(ctx, o) }
 
 // PruneOptions says which directories of sums to remove.
-type PruneOptions = days.PruneOptions
+type PruneOptions = options.Prune
 
 // PruneResult lists the removed directories.
 type PruneResult = days.PruneResult

@@ -5,10 +5,11 @@
 //
 // Most jobs are implemented in packages under pipelines/internal: training, days (Sum, Fit, Forget, Retrain),
 // apply (Predict, Featurize, InspectData), evaluate, parts, ask and serve. This package has aliases for their
-// options and results. FitStored and TrainRows are not jobs but transforms, for pipelines of other programs.
+// options, which are structs of package options, and for their results. FitStored and TrainRows are not jobs but
+// transforms, for pipelines of other programs.
 //
 // A job runs in the process that calls it. Only Serve listens on a port, unless a runner needs one.
-// A job prints only to job.Options.Log, never ends the process, and leaves the program's loggers
+// A job prints only to options.Job.Log, never ends the process, and leaves the program's loggers
 // alone, except that Beam's log lines about the job are dropped unless engine.Engine.Verbose is
 // set. The runners universal, flink and dataflow start the program again as a worker: such a
 // program calls flag.Parse and then beam.Init at the beginning of main.
@@ -20,26 +21,25 @@ import (
 	_ "github.com/bochner-ml/bochner/io/storage/s3"           // s3://
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // universal, flink and dataflow
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // TrainOptions says what model to train, and on which data.
-type TrainOptions = training.Options
+type TrainOptions = options.Train
 
 // Spec is the part of TrainOptions that says which data to read, how rows become features, and what the
 // labels are.
-type Spec = prepare.Spec
+type Spec = options.Spec
 
 // LambdaOptions are the part of TrainOptions that says how λ is chosen.
-type LambdaOptions = training.LambdaOptions
+type LambdaOptions = options.Lambda
 
 // PredictionOptions are the TrainOptions for probabilities, the threshold between two classes, and intervals.
-type PredictionOptions = training.PredictionOptions
+type PredictionOptions = options.Prediction
 
 // NoSearch is the value of TrainOptions.Search that turns the search for features off.
-const NoSearch = tuning.NoSearch
+const NoSearch = options.NoSearch
 
 // TrainResult describes the trained model.
 type TrainResult = training.Result

@@ -10,6 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
 // TestOptions says on which rows a model is evaluated after its training: the rows of files, or a
@@ -41,13 +43,13 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 	}
 	result := &TrainTestResult{Test: &TestResult{Share: t.Share}}
 	if t.Share > 0 {
-		if err := o.WithDefaults().Validate(); err != nil {
+		if err := (spec.Options{Train: o}).WithDefaults().Validate(); err != nil {
 			return nil, err
 		}
-		if err := o.Job.CheckVacant(ctx, o.Model); err != nil {
+		if err := job.CheckVacant(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
-		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, o.Base(), t.Share); err != nil {
+		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).Base(), t.Share); err != nil {
 			return nil, err
 		}
 		test.Part = o.Data.Part.Other()

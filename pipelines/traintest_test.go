@@ -16,7 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // visits are rows of a table with texts, missing values, copies, and labels that are the same in each group.
@@ -40,7 +41,7 @@ func visits(n, groups int, seed uint64) []string {
 }
 
 func tested(file, model string) TrainOptions {
-	o := TrainOptions{Spec: prepare.Spec{Data: dataset.Options{Data: []string{file}, Label: "y"},
+	o := TrainOptions{Spec: options.Spec{Data: dataset.Options{Data: []string{file}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: NoSearch}
 	return o
 }
@@ -57,7 +58,7 @@ var _ schema.Sink = nothing{}
 // heldOut returns the lines of the rows that a training with these options holds out.
 func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
 	t.Helper()
-	part, _, err := holdout.Rows(t.Context(), o.Base(), share)
+	part, _, err := holdout.Rows(t.Context(), (spec.Options{Train: o}).Base(), share)
 	if err != nil {
 		t.Fatal(err)
 	}

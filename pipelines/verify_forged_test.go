@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // forge writes a copy of a model with an edited manifest and a new checksum. It returns an error if
@@ -100,7 +100,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		*data = bytes.Replace(b.Bytes(), []byte(old), []byte(new), 1)
 	}
 	within := func(s *features.Sealed, old, new string) { replace(&s.JSON, old, new) }
-	options := func(old, new string) edit {
+	setting := func(old, new string) edit {
 		return func(m *models.Manifest) { replace(&m.Learner.Log.Options, old, new) }
 	}
 	both := func(edits ...edit) edit {
@@ -113,12 +113,12 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	lambda := func(m *models.Manifest) { m.Learner.Lambda = 0 }
 	always := map[string]edit{
 		"lambda":                lambda,
-		"lambda of the options": options(`"lambda":0.001`, `"lambda":0.01`),
+		"lambda of the options": setting(`"lambda":0.001`, `"lambda":0.01`),
 		"lambda everywhere": both(func(m *models.Manifest) { m.Learner.Lambda = 0.01 },
-			options(`"lambda":0.001`, `"lambda":0.01`)),
-		"bias":                options(`"bias":1`, `"bias":2`),
-		"no intercept":        options(`"bias":1`, `"bias":0`),
-		"seed of the options": options(`"seed":"3"`, `"seed":"4"`),
+			setting(`"lambda":0.001`, `"lambda":0.01`)),
+		"bias":                setting(`"bias":1`, `"bias":2`),
+		"no intercept":        setting(`"bias":1`, `"bias":0`),
+		"seed of the options": setting(`"seed":"3"`, `"seed":"4"`),
 		"objective":           func(m *models.Manifest) { m.Learner.Log.Objective *= 1.001 },
 		"objective and dual":  func(m *models.Manifest) { m.Learner.Log.Objective *= 0.9; *m.Learner.Log.Dual *= 0.9 },
 		"dual":                func(m *models.Manifest) { *m.Learner.Log.Dual *= 1.001 },
@@ -163,7 +163,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		"counts of classes": func(m *models.Manifest) { m.Profile.ClassCounts[0]--; m.Profile.ClassCounts[1]++ },
 		"loss":              func(m *models.Manifest) { m.Learner.Log.Loss = "logistic" },
 		"loss everywhere": both(func(m *models.Manifest) { m.Learner.Log.Loss = "logistic" },
-			options(`"loss":"hinge"`, `"loss":"logistic"`)),
+			setting(`"loss":"hinge"`, `"loss":"logistic"`)),
 		"probabilities": func(m *models.Manifest) { m.Probabilities = &models.Probabilities{Kind: models.Logistic} },
 	}
 	merge := func(more ...map[string]edit) map[string]edit {
@@ -191,7 +191,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 			o.Learner.(*svm.Training).Weights = []string{"1=3"}
 			o.Calibrate = score.Platt
 		}, merge(classes, map[string]edit{
-			"weights": options(`"weights":[1,3]`, `"weights":[1,1]`),
+			"weights": setting(`"weights":[1,3]`, `"weights":[1,1]`),
 		})},
 		"numbers": {numbers, func(o *TrainOptions) { o.Scale = []string{"standard"} }, merge(map[string]edit{
 			"range of the targets": func(m *models.Manifest) { m.TargetGrid[0].High++ },
@@ -199,7 +199,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		})},
 		"learned": {data, func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 8}
-			o.Learned = tuning.GameOptions{Chains: 8, Steps: 4, Take: 4}
+			o.Learned = options.Game{Chains: 8, Steps: 4, Take: 4}
 		}, map[string]edit{
 			"no frequencies": func(m *models.Manifest) {
 				m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == "frequencies.safetensors" })

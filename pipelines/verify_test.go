@@ -21,8 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // chance returns lines of classes that their numbers say nothing about, most of them
@@ -79,7 +78,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		"huber":              {numbers, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "huber" }},
 		"learned features": {moons, false, func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 8}
-			o.Learned = tuning.GameOptions{Chains: 8, Steps: 4, Take: 4}
+			o.Learned = options.Game{Chains: 8, Steps: 4, Take: 4}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +185,7 @@ func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	o := fixed(1)
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
-	o.Model, o.Lambda = filepath.Join(dir, "model"), training.LambdaOptions{Path: []float64{1e-3}, Folds: 1}
+	o.Model, o.Lambda = filepath.Join(dir, "model"), options.Lambda{Path: []float64{1e-3}, Folds: 1}
 	o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Patience: 2}}, Bias: 1}
 	_, err := trainPlain(jobtest.Ctx, o)
 	jobtest.WantError(t, "patience", err, exit.CodeUsage, "--patience needs held-out rows")

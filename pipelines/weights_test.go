@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // weightedTable has rows of two numbers, a weight and a class or, with targets, a number. Weights
@@ -55,12 +55,12 @@ func weightedOptions(t *testing.T, lines []string, weight string) TrainOptions {
 	dir := t.TempDir()
 	name := jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))
 	return TrainOptions{
-		Spec: prepare.Spec{
+		Spec: options.Spec{
 			Data:   dataset.Options{Data: []string{name}, Label: "y", Roles: dataset.Roles{Weight: weight}},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
 		},
-		PredictionOptions: PredictionOptions{Calibrate: "none"}, // curves of probabilities trust rows, not weights
-		Model:             filepath.Join(dir, "model"),
+		Prediction: PredictionOptions{Calibrate: "none"}, // curves of probabilities trust rows, not weights
+		Model:      filepath.Join(dir, "model"),
 	}
 }
 

@@ -26,11 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -133,9 +129,9 @@ func (s bucketStops) stop(call int, run func(ctx context.Context)) bool {
 func newNights(c calendar, s stops, models, data, disk string) *nights {
 	n := &nights{calendar: c, root: data, disk: disk, reg: registry.Registry{Dir: models}, stops: s}
 	n.o = RetrainOptions{
-		RetrainOptions: days.RetrainOptions{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
-			Window: spec.Window{Days: c.window}, Author: days.Author{By: "test"}},
-		Train: TrainOptions{Search: tuning.NoSearch, Spec: prepare.Spec{
+		Partition: options.Partition{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
+			Window: options.Window{Days: c.window}, Author: options.Author{By: "test"}},
+		Train: TrainOptions{Search: options.NoSearch, Spec: options.Spec{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},
 		Gate: "accuracy>=0.8", PairedGate: "not worse by 10% at 80%",
@@ -448,15 +444,15 @@ func (n *nights) story(t *testing.T) {
 // yearDrift is beyond what a year of slow drift reaches, and far below a column in other units.
 const yearDrift = 0.2
 
-func lambdaOf(v float64) training.LambdaOptions { return training.LambdaOptions{Path: []float64{v}} }
+func lambdaOf(v float64) options.Lambda { return options.Lambda{Path: []float64{v}} }
 
 // fromScratch trains by the recipe of a model on files that are summed at once.
 func fromScratch(t *testing.T, recipe string, files []string, dir string) {
 	t.Helper()
-	_, err := days.Sum(jobtest.Ctx, days.SumOptions{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"},
+	_, err := days.Sum(jobtest.Ctx, options.Sum{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"},
 		Out: dir + "/sums"})
 	if err == nil {
-		_, err = days.Fit(jobtest.Ctx, days.FitOptions{Parts: parts.Parts{Sums: []string{dir + "/sums"}},
+		_, err = days.Fit(jobtest.Ctx, options.Fit{Parts: options.Parts{Sums: []string{dir + "/sums"}},
 			Model: dir + "/model"})
 	}
 	if err != nil {

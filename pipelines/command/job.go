@@ -21,7 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine/remote"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -40,7 +40,7 @@ type LogFlags struct {
 	LogFormat string `flag:"log_format" group:"Job" values:"text,json" default:"text" help:"Progress, notes and errors on standard error as text, or as JSON: an object with time, level and msg for each line. Errors in flags are always text."`
 }
 
-// jobFlags are the flags of every command that runs pipelines, besides the flags of job.Options.
+// jobFlags are the flags of every command that runs pipelines, besides the flags of options.Job.
 type jobFlags struct {
 	LogFlags
 	Config string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
@@ -55,23 +55,23 @@ func jobLog(cmd *cobra.Command) io.Writer {
 }
 
 // newCommand returns the command that help/NAME.txt describes. Its flags are the options in more,
-// the flags of the struct that options points to, and, if the struct holds a job.Options, the flags
-// of jobs.
-func newCommand(name string, options any, run runFunc, more ...*option.Option) *cobra.Command {
+// the flags of the struct that o points to, and, if the struct holds an options.Job, the flags of
+// jobs.
+func newCommand(name string, o any, run runFunc, more ...*option.Option) *cobra.Command {
 	cmd := commandFromText(name)
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	data, opts := findField[dataset.Options](options), findField[job.Options](options)
+	data, opts := findField[dataset.Options](o), findField[options.Job](o)
 	if data != nil {
 		data.Formats = dataset.NewOptions()
 	}
-	addOptions(cmd, append(more, option.List(options)...))
+	addOptions(cmd, append(more, option.List(o)...))
 	if fs.Lookup("data") != nil {
 		cmd.Args = dataFiles
 	}
 	addOptions(cmd, option.List(new(printFlags)))
 	var flags jobFlags
-	logs := cmp.Or(findField[LogFlags](options), &flags.LogFlags)
+	logs := cmp.Or(findField[LogFlags](o), &flags.LogFlags)
 	if opts != nil || name == "serve" { // serve has a log and may have a --config file, too
 		addOptions(cmd, option.List(&flags))
 	}
@@ -103,7 +103,7 @@ func newCommand(name string, options any, run runFunc, more ...*option.Option) *
 }
 
 // startJob runs the job and prints its result, or writes a Dataflow template that runs it.
-func startJob(cmd *cobra.Command, args []string, data *dataset.Options, opts *job.Options, run runFunc) error {
+func startJob(cmd *cobra.Command, args []string, data *dataset.Options, opts *options.Job, run runFunc) error {
 	if remote.FromTemplate() {
 		return remote.Template(cmd.Context(), templateArgs(cmd, args))
 	}

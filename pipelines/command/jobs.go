@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 	"github.com/spf13/cobra"
 )
@@ -50,7 +50,7 @@ func embedCommand() *cobra.Command {
 			return nil, err
 		}
 		if o.Plan {
-			return plan.Embedding(cmd.Context(), training.Options{Spec: o.Spec, Model: o.Model}, o.Training)
+			return plan.Embedding(cmd.Context(), options.Train{Spec: o.Spec, Model: o.Model}, o.Training)
 		}
 		return pipelines.Embed(cmd.Context(), o.EmbedOptions)
 	}, kernels.flags()...)

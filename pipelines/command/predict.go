@@ -36,7 +36,7 @@ func predictCommand() *cobra.Command {
 		if err := refuse(cmd, only, "is for --stream"); err != nil {
 			return nil, err
 		}
-		batch := o.PredictOptions // a copy: o.Out is the value of the flag
+		batch := o.Predict // a copy: o.Out is the value of the flag
 		if err := checkOutFormat(cmd, o.Out, o.Format); err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 )
@@ -135,13 +136,11 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, er
 		return o, err
 	}
 	o.Kernels = f.searchKernels(cmd.Flags().Changed("kernel"))
-	if o.Learner, err = f.learners.chosen(o.LearnsFeatures()); err != nil {
-		return o, err
+	whole := spec.Options{Train: o}
+	if whole.Learner, err = f.learners.chosen(whole.LearnsFeatures()); err == nil && !cmd.Flags().Changed("features") {
+		whole, err = whole.UpTo(tuning.MostFeatures)
 	}
-	if !cmd.Flags().Changed("features") {
-		return o.UpTo(tuning.MostFeatures)
-	}
-	return o, nil
+	return whole.Train, err
 }
 
 // fixedByRecipe refuses flags whose values the recipe determines: all except the flags of sum and

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -113,7 +112,7 @@ type solution struct {
 }
 
 // solution returns how the training o is solved by its learner.
-func (p *Plan) solution(o training.Options, f spec.Facts, d *dataset.Dataset) solution {
+func (p *Plan) solution(o spec.Options, f spec.Facts, d *dataset.Dataset) solution {
 	s, own := solution{shards: p.Shards}, len(d.Shards(job.ShardBytes)) // the shards of rounds
 	if o.Iterative() != nil {
 		all := o

@@ -11,10 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // aPlan is one of n rows of d numbers in CSV on Dataflow, in gigabytes of memory.
@@ -111,7 +110,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 
 func TestPlansForClustersListFlags(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := options.Train{Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
 	if p := plan(t, o); p.Cluster != nil || strings.Contains(jobtest.Text(t, p), "cluster") {
 		t.Errorf("machines for the direct runner: %+v", p.Cluster)
 	}
@@ -143,9 +142,9 @@ func TestPlansForClustersListFlags(t *testing.T) {
 	}
 }
 
-// large returns the plan of a billion rows of 100 numbers, with the memory of the training run o.
-func large(o training.Options, features int) (*Plan, solution) {
-	o = o.WithDefaults()
+// large returns the plan of a billion rows of 100 numbers, with the memory of the training run given.
+func large(given options.Train, features int) (*Plan, solution) {
+	o := spec.Options{Train: given}.WithDefaults()
 	p := aPlan(1e9, 100, features, 0, 0)
 	p.Outputs = 2
 	f := spec.Facts{Rows: p.Rows, RowFacts: spec.RowFacts{Dim: p.Columns, Scaled: p.Columns, Values: 100},
@@ -160,7 +159,7 @@ func large(o training.Options, features int) (*Plan, solution) {
 // would otherwise have idle CPUs.
 func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 	for _, features := range []int{20_000, 32_768, 65_536} {
-		_, s := large(training.Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: features}}}, features)
+		_, s := large(options.Train{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: features}}}, features)
 		e := engine.Engine{Runner: engine.Dataflow}
 		c := s.cheapest(e)
 		least := 1e9 * float64(features) * float64(features+1) / 2 / c.Rates.Gram / 3600
@@ -193,7 +192,7 @@ func TestReadersOfMuchMemoryHaveThreads(t *testing.T) {
 // Readers store their sums, merge them and solve from them in the work directory, which takes no
 // more than 200 objects a second.
 func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
-	p, s := large(training.Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
+	p, s := large(options.Train{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
 	c := s.cheapest(engine.Engine{Runner: engine.Dataflow, Readers: 400, Threads: 1})
 	p.Cluster, p.Memory, p.Readers = c, c.memory, c.Readers
 	once := 5 * float64(p.shape().Bytes()) / 100e6
@@ -215,14 +214,14 @@ func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 // Readers without a partition have no rows: they add to the cost and not to the speed.
 func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := options.Train{Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
 	o.Job.Engine.Runner, o.Job.Engine.Readers, o.Job.Engine.Threads, o.Lambda.Path = engine.Dataflow, 400, 1, []float64{1e-4}
 	of := func(name string, partitions int) (*Plan, *Cluster) {
 		o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Partitions = 100, partitions })
 		p := plan(t, o)
 		p.Rows, p.Bytes = 1e9, 900e9
 		s := solution{shards: partitions, needs: func(engine.Engine) (spec.Memory, work) {
-			return p.Memory, p.work(p.Memory, o.Iterative(), false)
+			return p.Memory, p.work(p.Memory, (spec.Options{Train: o}).Iterative(), false)
 		}}
 		return p, s.cheapest(o.Job.Engine)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // FitPlan is an estimate of what a fit to sums will need, by the manifests of the sums.
@@ -47,7 +48,7 @@ type FitPlanModel struct {
 const addRate = 125e6
 
 // Fit plans a fit to sums. It reads only the manifests of the sums.
-func Fit(ctx context.Context, o days.FitOptions) (*FitPlan, error) {
+func Fit(ctx context.Context, o options.Fit) (*FitPlan, error) {
 	f, err := days.FactsOf(ctx, o)
 	if err != nil {
 		return nil, err

@@ -10,10 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // A training holds as many sums as its plan says, or carries the rows where the plan does.
@@ -28,26 +27,26 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		features int
-		set      func(*training.Options)
+		set      func(*options.Train)
 		want     string
 	}{
-		{"folds", 64, func(*training.Options) {}, "5 sums of "},
-		{"one lambda", 64, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
-		{"probabilities", 64, func(o *training.Options) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
+		{"folds", 64, func(*options.Train) {}, "5 sums of "},
+		{"one lambda", 64, func(o *options.Train) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
+		{"probabilities", 64, func(o *options.Train) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
 			"2 sums of "},
-		{"labels in encodings", 64, func(o *training.Options) { o.Encode.Encode = preprocess.Means }, "2 sums of "},
-		{"a search", 64, func(o *training.Options) { o.Search, o.Data.Drop = tuning.AutoSearch, []string{"c"} },
+		{"labels in encodings", 64, func(o *options.Train) { o.Encode.Encode = preprocess.Means }, "2 sums of "},
+		{"a search", 64, func(o *options.Train) { o.Search, o.Data.Drop = options.AutoSearch, []string{"c"} },
 			"2 sums of "},
-		{"few rows", 1024, func(*training.Options) {}, " of features, "},
-		{"few rows, one lambda", 1024, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
-		{"few rows, a search", 2048, func(o *training.Options) { o.Search, o.Data.Drop = tuning.AutoSearch, []string{"c"} },
+		{"few rows", 1024, func(*options.Train) {}, " of features, "},
+		{"few rows, one lambda", 1024, func(o *options.Train) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
+		{"few rows, a search", 2048, func(o *options.Train) { o.Search, o.Data.Drop = options.AutoSearch, []string{"c"} },
 			" of features, "},
-		{"few rows and probabilities", 1024, func(o *training.Options) {
+		{"few rows and probabilities", 1024, func(o *options.Train) {
 			o.Lambda.Path, o.Calibrate = []float64{1e-3},
 				"platt"
 		}, "2 sums of "},
 	} {
-		o := training.Options{Search: tuning.NoSearch, Spec: prepare.Spec{
+		o := options.Train{Search: options.NoSearch, Spec: options.Spec{
 			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
 		}}
 		c.set(&o)

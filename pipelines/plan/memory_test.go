@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // What is stored is of the readers that the plan itself advises.
@@ -22,7 +21,7 @@ func TestThePlannedSumsAreOfThePlansReaders(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := training.Options{}
+	o := options.Train{}
 	o.Data.Data, o.Data.Label = []string{name}, "y"
 	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Readers = 1000, engine.Dataflow, 3
 	// Of few rows, the rows are stored in place of sums: whatever the readers, each once.
@@ -56,8 +55,8 @@ func TestPlansHaveNoLevelsOfMeasurements(t *testing.T) {
 			}
 			fmt.Fprintln(&b)
 		}
-		o := training.Options{}
-		o.Search, o.Data.Label = tuning.AutoSearch, "y"
+		o := options.Train{}
+		o.Search, o.Data.Label = options.AutoSearch, "y"
 		o.Data.Data = []string{jobtest.Write(t, t.TempDir(), "d.csv", b.String())}
 		o.Kernel = &fourier.GaussianOptions{Features: 256}
 		return plan(t, o).Peak
@@ -76,7 +75,7 @@ func TestPlansReckonWithTheDataThemselves(t *testing.T) {
 		lines.WriteString(strings.Repeat("x", i%150))
 		lines.WriteString(" 1:1 4000:2\n")
 	}
-	o := training.Options{}
+	o := options.Train{}
 	o.Data.Data = []string{jobtest.Write(t, dir, "d.svm", lines.String())}
 	p := plan(t, o)
 	if p.Columns != 4000 || p.Outputs != 150 || !p.Whole || p.Seen != 300 {

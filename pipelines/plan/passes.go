@@ -11,12 +11,12 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // passes lists the passes of a job over the data.
-func (p *Plan) passes(o training.Options, d *dataset.Dataset, seen *preview) {
+func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 	p.Learner = o.LearnerName()
 	switch l := o.Iterative(); {
 	case p.Components > 0:
@@ -55,8 +55,8 @@ func (p *Plan) passes(o training.Options, d *dataset.Dataset, seen *preview) {
 
 // measures reports whether intervals take a pass. They do not with ridge, which measures them while it scores
 // held-out rows, unless the curves of classes take a pass.
-func (p *Plan) measures(o training.Options) bool {
-	if o.Intervals == spec.NoIntervals || o.Parts() == 0 || p.Components > 0 {
+func (p *Plan) measures(o spec.Options) bool {
+	if o.Intervals == options.NoIntervals || o.Parts() == 0 || p.Components > 0 {
 		return false
 	}
 	l := o.Iterative()
@@ -71,7 +71,7 @@ func (p *Plan) measures(o training.Options) bool {
 }
 
 // calibration describes how probabilities are computed, "" if scores are not calibrated.
-func calibration(o training.Options, seen *preview) string {
+func calibration(o spec.Options, seen *preview) string {
 	if calibrates, _ := o.Calibration(seen.Outputs, seen.Features); !calibrates || seen.Regression {
 		return ""
 	}
@@ -87,7 +87,7 @@ func (p *Plan) scan(purpose string) {
 }
 
 // sums plans a fit in one pass.
-func (p *Plan) sums(o training.Options) {
+func (p *Plan) sums(o spec.Options) {
 	lambda, folds := o.Values(1)
 	p.Lambdas, p.Folds = len(lambda), folds
 	p.scan("one to profile it")
@@ -98,7 +98,7 @@ func (p *Plan) sums(o training.Options) {
 }
 
 // iterative plans the fit of an iterative learner.
-func (p *Plan) iterative(o training.Options) {
+func (p *Plan) iterative(o spec.Options) {
 	lambda, folds := o.Values(max(p.Rows, 1))
 	l := o.Iterative()
 	r := l.Common()
@@ -124,15 +124,15 @@ func (p *Plan) iterative(o training.Options) {
 }
 
 // learning adds the passes of feature learning: one to sample rows, and the passes of the game.
-func (p *Plan) learning(o training.Options, dim int) {
+func (p *Plan) learning(o spec.Options, dim int) {
 	a := o.Learned
 	p.scan("one for the sample of feature learning")
-	n := a.SampleRows(p.Rows, dim)
-	frequencies := a.Plays(o.LearnedKernel())
+	n := tuning.SampleRows(a, p.Rows, dim)
+	frequencies := tuning.Plays(a, o.LearnedKernel())
 	if frequencies == 0 {
 		return
 	}
-	game := a.Game(1, 1, frequencies, o.Seed)
+	game := tuning.GameOf(a, 1, 1, frequencies, o.Seed)
 	p.Game = (game.Frequencies + game.Take - 1) / game.Take
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
 	p.players, p.plays = a.Partitions, 1+tuning.ReadsOfAGame*p.Game

@@ -16,8 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Memory has upper bounds on the memory of a training run, in bytes.
@@ -108,19 +107,21 @@ type planNotes struct {
 }
 
 // Training plans a training run. It reads up to 64 MB of the files, so Plan.Whole is true for smaller data.
-func Training(ctx context.Context, o training.Options) (*Plan, error) { return planJob(ctx, o, 0) }
+func Training(ctx context.Context, o options.Train) (*Plan, error) {
+	return planJob(ctx, spec.Options{Train: o}, 0)
+}
 
 // Embedding plans an embedding in the same way. It uses the options that both jobs have.
-func Embedding(ctx context.Context, o training.Options, t pca.Training) (*Plan, error) {
+func Embedding(ctx context.Context, o options.Train, t pca.Training) (*Plan, error) {
 	o.Learner = &ridge.Training{Grid: t.Grid}
-	o.Lambda = training.LambdaOptions{Path: []float64{1}} // a single sum
-	o.Search = tuning.NoSearch                            // a search needs labels
-	return planJob(ctx, o, cmp.Or(t.Components, pca.DefaultComponents))
+	o.Lambda = options.Lambda{Path: []float64{1}} // a single sum
+	o.Search = options.NoSearch                   // a search needs labels
+	return planJob(ctx, spec.Options{Train: o}, cmp.Or(t.Components, pca.DefaultComponents))
 }
 
 // planJob plans a training run, or an embedding if components is not 0.
-func planJob(ctx context.Context, o training.Options, components int) (*Plan, error) {
-	if err := o.LoadKernel(ctx); err != nil {
+func planJob(ctx context.Context, o spec.Options, components int) (*Plan, error) {
+	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return nil, err
 	}
 	o = o.WithDefaults()
@@ -136,7 +137,7 @@ func planJob(ctx context.Context, o training.Options, components int) (*Plan, er
 	unsearched := seen.decideSearch(&o, d)
 	engine := o.Job.Engine.WithDefaults()
 	p := &Plan{
-		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)),
+		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(job.Shards(o.Job, d)),
 			Rows: seen.Rows, Exact: seen.exact, Columns: seen.Dim},
 		PlanModel: PlanModel{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs,
 			Regression: seen.Regression, Components: components},
@@ -145,14 +146,14 @@ func planJob(ctx context.Context, o training.Options, components int) (*Plan, er
 		Refused:      tooWide(o, seen),
 	}
 	p.Readers = max(1, min(engine.Readers, p.Shards))
-	p.scaled = o.Intervals != spec.PlainIntervals && o.Intervals != spec.NoIntervals && components == 0
+	p.scaled = o.Intervals != options.PlainIntervals && o.Intervals != options.NoIntervals && components == 0
 	p.passes(o, d, seen)
 	p.resources(o, d, seen)
 	return p, nil
 }
 
 // open opens the files of a plan, after checks that need no rows.
-func open(ctx context.Context, o training.Options, components int) (*dataset.Dataset, error) {
+func open(ctx context.Context, o spec.Options, components int) (*dataset.Dataset, error) {
 	here := o
 	if o.Job.Engine.About().Machines {
 		here.Job.Engine.Runner, here.Job.Engine.Readers = "", 0 // a plan needs neither project nor bucket
@@ -161,7 +162,7 @@ func open(ctx context.Context, o training.Options, components int) (*dataset.Dat
 	if err := here.Validate(); err != nil {
 		return nil, err
 	}
-	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
+	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -180,13 +181,13 @@ func open(ctx context.Context, o training.Options, components int) (*dataset.Dat
 }
 
 // resources adds memory, machines and files to a plan whose passes are known.
-func (p *Plan) resources(o training.Options, d *dataset.Dataset, seen *preview) {
+func (p *Plan) resources(o spec.Options, d *dataset.Dataset, seen *preview) {
 	engine := o.Job.Engine.WithDefaults()
 	p.sumsHeld = o.Planned(seen.Facts).Folds
 	if engine.InProcess() {
 		p.Memory = o.Memory(seen.Facts, engine, p.Readers)
 		var err error
-		if p.memoryNote, err = p.Memory.CheckMachine(o); err != nil {
+		if p.memoryNote, err = o.CheckMachine(p.Memory); err != nil {
 			p.memoryNote = err.Error() // a plan reports this, so it is no error
 		}
 	} else {
@@ -251,7 +252,7 @@ func (p *Plan) objects() int64 {
 
 // tooWide returns why the map cannot be drawn, if its frequencies take too much memory, with advice; "" if it
 // can.
-func tooWide(o training.Options, seen *preview) string {
+func tooWide(o spec.Options, seen *preview) string {
 	size := o.Kernel.Size(seen.Scaled)
 	if size.Most == 0 || size.Map <= size.Most {
 		return ""

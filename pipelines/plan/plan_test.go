@@ -19,15 +19,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // plans for Dataflow
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-func plan(t *testing.T, o training.Options) *Plan {
+func plan(t *testing.T, o options.Train) *Plan {
 	t.Helper()
 	o.Model = t.TempDir() + "/model"
-	o.Search = cmp.Or(o.Search, tuning.NoSearch)
+	o.Search = cmp.Or(o.Search, options.NoSearch)
 	p, err := Training(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
@@ -38,9 +37,9 @@ func plan(t *testing.T, o training.Options) *Plan {
 func planned(t *testing.T, lines int, features int) *Plan {
 	text := strings.Join(jobtest.Made(t, "moons", int64(lines), 1), "")
 	name := jobtest.Write(t, t.TempDir(), "d.csv", text)
-	return plan(t, training.Options{Spec: prepare.Spec{
+	return plan(t, options.Train{Spec: options.Spec{
 		Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features},
-	}, PredictionOptions: training.PredictionOptions{Calibrate: "none"}}) // otherwise rows of scores are kept, up to so many
+	}, Prediction: options.Prediction{Calibrate: "none"}}) // otherwise rows of scores are kept, up to so many
 }
 
 func TestPlansMatchTraining(t *testing.T) {
@@ -70,11 +69,11 @@ func TestPlansMatchTraining(t *testing.T) {
 // A search reads the rows once more, and its memory is in the plan.
 func TestPlansListTheSearch(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 9000, 1), ""))
-	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+	o := options.Train{Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 64}}}
 	o.Lambda.Path = []float64{1e-3}
 	none := plan(t, o)
-	o.Search = tuning.AutoSearch
+	o.Search = options.AutoSearch
 	with := plan(t, o)
 	// The sum and the system of 2,048 features.
 	if least := int64(2048 * 2048 * 8); with.Peak < none.Peak+least || with.Passes != none.Passes+1 ||
@@ -88,8 +87,8 @@ func TestPlansListTheSearch(t *testing.T) {
 	if set := plan(t, o); set.Searched != 0 || set.Unsearched != "" || set.Peak != none.Peak {
 		t.Errorf("with a width %+v, without a search %+v", set, none)
 	}
-	few := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(),
-		"few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: tuning.AutoSearch}
+	few := options.Train{Spec: options.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(),
+		"few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: options.AutoSearch}
 	if p := plan(t, few); p.Searched != 0 ||
 		!strings.Contains(jobtest.Text(t, p), "features that are not searched: there are fewer than 40 rows") {
 		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))
@@ -98,7 +97,7 @@ func TestPlansListTheSearch(t *testing.T) {
 
 func TestPlansOfCalibrationsHaveTwoPassesMore(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+	o := options.Train{Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 512}}}
 	o.Lambda.Path = []float64{1e-3}
 	without := plan(t, o)
@@ -119,11 +118,11 @@ func TestPlansOfCalibrationsHaveTwoPassesMore(t *testing.T) {
 // the classes. The training itself plays as many rounds as the plan says.
 func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 200, 1), ""))
-	o := training.Options{
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+	o := options.Train{
+		Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
 			Kernel: &learned.Options{Features: 50}},
-		Lambda:  training.LambdaOptions{Path: []float64{1e-4}},
-		Learned: tuning.GameOptions{Take: 10, Chains: 100, Steps: 5, Sample: 150},
+		Lambda:  options.Lambda{Path: []float64{1e-4}},
+		Learned: options.Game{Take: 10, Chains: 100, Steps: 5, Sample: 150},
 	}
 	p := plan(t, o) // 25 frequencies
 	if p.Game != 3 || p.Passes != 2+1+1+2*3 || p.Jobs != 2+1+4 {
@@ -181,7 +180,7 @@ func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 }
 
 func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
-	o := training.Options{Spec: prepare.Spec{
+	o := options.Train{Spec: options.Spec{
 		Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")},
 			Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
 		Kernel: &fourier.GaussianOptions{Features: 64},
@@ -197,18 +196,18 @@ func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
 
 func TestPlansRefuseLikeTraining(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", "a,y\n1,2\n")
-	_, err := Training(jobtest.Ctx, training.Options{Model: "m"})
+	_, err := Training(jobtest.Ctx, options.Train{Model: "m"})
 	jobtest.WantError(t, "no data", err, exit.CodeUsage, "--data")
-	_, err = Training(jobtest.Ctx, training.Options{Model: "m",
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}}}})
+	_, err = Training(jobtest.Ctx, options.Train{Model: "m",
+		Spec: options.Spec{Data: dataset.Options{Data: []string{name}}}})
 	jobtest.WantError(t, "no label", err, exit.CodeUsage, "--label")
-	_, err = Training(jobtest.Ctx, training.Options{Model: "m",
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+	_, err = Training(jobtest.Ctx, options.Train{Model: "m",
+		Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 1 << 20}}})
 	jobtest.WantError(t, "too many features", err, exit.CodeUsage, "features")
 	named := jobtest.Write(t, t.TempDir(), "d.csv", identified)
-	_, err = Training(jobtest.Ctx, training.Options{Model: "m",
-		Spec: prepare.Spec{Data: dataset.Options{Data: []string{named}, Label: "name"}}})
+	_, err = Training(jobtest.Ctx, options.Train{Model: "m",
+		Spec: options.Spec{Data: dataset.Options{Data: []string{named}, Label: "name"}}})
 	jobtest.WantError(t, "identifiers as labels", err, exit.CodeData, "each of the 200 rows has a label of its own")
 }
 
@@ -224,7 +223,7 @@ var identified = func() string {
 // What is left when columns are dropped may be plain numbers.
 func TestPlansOfTablesWithIdentifiers(t *testing.T) {
 	p := plan(t,
-		training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d.csv",
+		options.Train{Spec: options.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d.csv",
 			identified)}, Label: "y"}}})
 	if p.Rows != 200 || p.Columns != 2 || !p.Exact {
 		t.Errorf("%+v", p)
@@ -233,7 +232,7 @@ func TestPlansOfTablesWithIdentifiers(t *testing.T) {
 
 func TestPlansOnRealFiles(t *testing.T) {
 	dir := realdata.Path(t, "mnist")
-	p := plan(t, training.Options{Spec: prepare.Spec{Data: dataset.Options{
+	p := plan(t, options.Train{Spec: options.Spec{Data: dataset.Options{
 		Data:    []string{dir + "/train-images*"},
 		Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{dir + "/train-labels*"}}},
 	}}})

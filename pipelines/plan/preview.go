@@ -11,10 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Limits of the preview: bytes of the stored files, in whole shards, and values in rows, including zeros.
@@ -32,9 +33,9 @@ type preview struct {
 }
 
 // readPreview reads some of the rows, or all if there are few. It ignores labels for an embedding.
-func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*preview, error) {
+func readPreview(ctx context.Context, o spec.Options, d *dataset.Dataset, components int) (*preview, error) {
 	g := &preview{whole: true}
-	if o.Types.Given() && d.Schema.Table == nil {
+	if prepare.TypesGiven(o.Types) && d.Schema.Table == nil {
 		var err error
 		if g.Surveyed, err = describe(ctx, o, d); err != nil {
 			return nil, err
@@ -54,7 +55,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	var b rows.Block
 	var hashes []uint64
 	seen := profile.New(profile.Options{})
-	for _, shard := range o.Job.Shards(d) {
+	for _, shard := range job.Shards(o.Job, d) {
 		if stored >= previewBytes || values >= previewValues {
 			g.whole = false
 			break
@@ -121,7 +122,7 @@ func countNonzero(values []float32) (n int64) {
 }
 
 // estimate estimates values of all rows from the rows that were read, which have nonzero numbers that are not 0.
-func (g *preview) estimate(ctx context.Context, o training.Options, d *dataset.Dataset, nonzero int64) (err error) {
+func (g *preview) estimate(ctx context.Context, o spec.Options, d *dataset.Dataset, nonzero int64) (err error) {
 	g.Values = float64(g.Dim)
 	if g.Grows && g.read > 0 {
 		g.Values = float64(nonzero) / float64(g.read)
@@ -153,7 +154,7 @@ func (g *preview) searched() (rows int64, length int) {
 
 // decideSearch adapts the options to the search for features. If the options ask for a search but there will be
 // none, it returns the reason, otherwise "".
-func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearched string) {
+func (g *preview) decideSearch(o *spec.Options, d *dataset.Dataset) (unsearched string) {
 	if !o.Searching() {
 		return ""
 	}
@@ -167,7 +168,7 @@ func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearc
 		preprocess.NeedsTargets(d.Schema.Table, o.Encode))
 	switch {
 	case unsearched != "":
-		o.Search = tuning.NoSearch
+		o.Search = options.NoSearch
 		if undo != nil {
 			undo()
 			g.encoded(*o, d.Schema.Table)
@@ -179,7 +180,7 @@ func (g *preview) decideSearch(o *training.Options, d *dataset.Dataset) (unsearc
 }
 
 // encoded sets the facts that follow from the encodings of a table.
-func (g *preview) encoded(o training.Options, t *schema.Table) {
+func (g *preview) encoded(o spec.Options, t *schema.Table) {
 	g.Scaled, g.Short, g.Levels = preprocess.ColumnBounds(t, o.Encode, g.Outputs)
 	g.Summed = preprocess.SummedLevels(t, o.Encode)
 	if slices.Contains(o.Scale, "unit") {
@@ -189,12 +190,12 @@ func (g *preview) encoded(o training.Options, t *schema.Table) {
 
 // describe finds the types of columns from some of the rows. It returns the memory in bytes of a survey of all
 // rows.
-func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surveyed int64, err error) {
-	found, _, err := o.Types.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
+func describe(ctx context.Context, o spec.Options, d *dataset.Dataset) (surveyed int64, err error) {
+	found, _, err := prepare.DescribeBy(o.Types, d, func(rules schema.Rules) (*schema.Survey, error) {
 		s := schema.NewSurvey(len(dataset.DescribedBy(d)), rules)
 		var stored, all int64
 		var b rows.Block
-		for _, shard := range o.Job.Shards(d) {
+		for _, shard := range job.Shards(o.Job, d) {
 			all += d.Bytes(shard)
 			if stored >= previewBytes {
 				continue
@@ -215,7 +216,7 @@ func describe(ctx context.Context, o training.Options, d *dataset.Dataset) (surv
 }
 
 // target decides on the task from the labels in the preview.
-func (g *preview) target(o training.Options, d *dataset.Dataset, seen schema.LabelSummary) error {
+func (g *preview) target(o spec.Options, d *dataset.Dataset, seen schema.LabelSummary) error {
 	g.Outputs = 1
 	if g.Components > 0 {
 		return nil

@@ -22,8 +22,9 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -99,14 +100,14 @@ var simulations = []struct {
 	features int
 	lambda   []float64
 	rounds   iterative.Running
-	set      func(*training.Options)
+	set      func(*options.Train)
 }{
 	{"ridge", "", 64, nil, iterative.Running{}, nil},
 	{"ridge, one lambda", "", 64, []float64{1e-3}, iterative.Running{}, nil},
 	{"ridge, probabilities", "", 64, []float64{1e-3}, iterative.Running{},
-		func(o *training.Options) { o.Calibrate = "platt" }},
+		func(o *options.Train) { o.Calibrate = "platt" }},
 	{"ridge, stripes", "", 256, []float64{1e-2, 1e-3}, iterative.Running{},
-		func(o *training.Options) { o.Job.Engine.WorkerBytes = job.ProgramBytes + job.SlackBytes + 4<<20 }},
+		func(o *options.Train) { o.Job.Engine.WorkerBytes = job.ProgramBytes + job.SlackBytes + 4<<20 }},
 	{"ridge, few rows", "", 1024, []float64{1e-2, 1e-3}, iterative.Running{}, nil},
 	{"sgd", "sgd", 64, []float64{1e-3}, iterative.Running{}, nil},
 	{"sgd, rounds in one job", "sgd", 64, []float64{1e-3}, iterative.Running{PerJob: 3}, nil},
@@ -136,7 +137,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 				continue // the largest is enough
 			}
 			name := fmt.Sprintf("%s, %d readers", c.name, readers)
-			o := training.Options{Model: "gs://bucket/" + strings.ReplaceAll(name, " ", "-"), Search: tuning.NoSearch}
+			o := options.Train{Model: "gs://bucket/" + strings.ReplaceAll(name, " ", "-"), Search: options.NoSearch}
 			o.Data.Data, o.Data.Label = []string{dir + "/*.csv"}, "y"
 			o.Job.Engine.Runner, o.Job.Engine.Readers = "simulated", readers
 			o.Kernel, o.Lambda.Path = &fourier.GaussianOptions{Features: c.features}, c.lambda
@@ -172,7 +173,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 			}
 			near("objects deleted", float64(p.Objects), float64(simulated.deleted))
 			if c.rounds.PerJob == 0 { // else rounds of one pipeline share a counter of the direct runner
-				planned := p.work(p.Memory, o.Spread(files).Iterative(), false)
+				planned := p.work(p.Memory, (spec.Options{Train: o}).Spread(files).Iterative(), false)
 				did := planned // models/svm counts its steps
 				did.pipelines, did.read = simulated.pipelines, simulated.bytes
 				width := float64(c.features)

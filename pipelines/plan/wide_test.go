@@ -8,8 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 func TestAPlanSaysThatLevelsNeedTooManyFrequencies(t *testing.T) {
@@ -20,7 +19,7 @@ func TestAPlanSaysThatLevelsNeedTooManyFrequencies(t *testing.T) {
 	}
 	name := jobtest.Write(t, t.TempDir(), "d.csv", text.String())
 	of := func(draw fourier.Draw, features int) *Plan {
-		return plan(t, training.Options{Spec: prepare.Spec{
+		return plan(t, options.Train{Spec: options.Spec{
 			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features,
 				Draw: draw, Form: fourier.Offset},
 		}})

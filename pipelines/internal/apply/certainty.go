@@ -9,11 +9,12 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // needCertainty returns an error if the options ask for intervals or novelty that the model does not have.
-func (o PredictOptions) needCertainty(m *models.Manifest) error {
+func needCertainty(o options.Predict, m *models.Manifest) error {
 	c := scores.Certainty{Interval: o.Interval, Novelty: o.Novelty}
 	if err := NeedCertainty(c, m, "--", "the model "+o.Model); err != nil {
 		return exit.Usage("%w", err)

@@ -15,17 +15,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
-
-// ExplainOptions says which prediction to explain.
-type ExplainOptions struct {
-	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
-	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
-	Row   int64           `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Number of the row to explain: 1 is the first, without the header."`
-	Log   io.Writer
-}
 
 // ExplainResult explains the prediction for a row.
 type ExplainResult struct {
@@ -36,7 +29,7 @@ type ExplainResult struct {
 }
 
 // Explain explains the prediction for a row of the data.
-func Explain(ctx context.Context, o ExplainOptions) (*ExplainResult, error) {
+func Explain(ctx context.Context, o options.Explain) (*ExplainResult, error) {
 	if o.Row < 1 {
 		return nil, exit.Usage("--row is %d; rows count from 1", o.Row)
 	}

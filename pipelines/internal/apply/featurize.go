@@ -18,16 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
-
-// FeaturizeOptions says which features to write, and for which data.
-type FeaturizeOptions struct {
-	prepare.Spec `omit:"Split,Room"`
-	Model        string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion; its features are written instead of features by the flags."`
-	Out          string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the features; it must not exist."`
-	Format       string `flag:"out_format,common" group:"Model and output" default:"npy" placeholder:"NAME" help:"Format of the features: {values}."`
-}
 
 // FeaturizeResult describes the written features.
 type FeaturizeResult struct {
@@ -45,8 +38,8 @@ type FeaturizeResult struct {
 
 // Featurize writes the features of all rows for other programs: float32 arrays in files of at most 64 MiB, in
 // the order of the rows, with the labels if the data has any.
-func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult, err error) {
-	if err := o.LoadKernel(ctx); err != nil {
+func Featurize(ctx context.Context, o options.Featurize) (result *FeaturizeResult, err error) {
+	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return nil, err
 	}
 	o.Format = cmp.Or(o.Format, "npy")
@@ -59,17 +52,17 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
 		return nil, err
 	}
-	if err := o.Spec.Validate(); err != nil {
+	if err := prepare.Validate(o.Spec); err != nil {
 		return nil, err
 	}
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := o.Job.CheckVacant(ctx, o.Out); err != nil {
+	if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
 	var manifest *models.Manifest
@@ -77,7 +70,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if o.Model != "" {
 		manifest, d, err = OpenForModel(ctx, o.Model, o.Data, o.Job.Log)
 	} else {
-		d, err = o.Types.Open(ctx, o.Data, o.Job.Log)
+		d, err = prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	}
 	if err != nil {
 		return nil, err
@@ -115,13 +108,13 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	j.Progress.Phase("writing features", 0)
 	err = j.PublishShards(ctx, pass, "features", &pass.Out, func(written []transforms.Written, dir string) error {
 		j.Progress.Done()
-		return o.publish(ctx, j, d, result, written, dir)
+		return publishFeatures(ctx, o, j, d, result, written, dir)
 	})
 	return result, err
 }
 
-// publish creates the directory of features and completes the result.
-func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, result *FeaturizeResult,
+// publishFeatures creates the directory of features and completes the result.
+func publishFeatures(ctx context.Context, o options.Featurize, j *job.Job, d *dataset.Dataset, result *FeaturizeResult,
 	written []transforms.Written, dir string) (err error) {
 	if result.Rows, err = job.Count(d, job.ReportsOf(written), o.MaxBadFraction); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -114,7 +115,7 @@ func (f *oneFile) write(w io.Writer, join func(io.Writer) error) error {
 }
 
 // checkJoin refuses options with which predictions cannot be written as one file.
-func (o PredictOptions) checkJoin() error {
+func checkJoin(o options.Predict) error {
 	switch {
 	case o.Out != "":
 		return exit.Usage("pipelines: predictions go to a directory or to a writer, not both")
@@ -131,10 +132,10 @@ func (o PredictOptions) checkJoin() error {
 	return nil
 }
 
-// join makes all predictions and then writes them as one file: to o.Join, with one header, or to the file
-// o.Out.
-func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column,
-	threshold *Threshold, moved *driftCheck) (*PredictResult, error) {
+// joinPredictions makes all predictions and then writes them as one file: to o.Join, with one header, or to the
+// file o.Out.
+func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *oneFile, pass *scores.Predict,
+	columns []export.Column, threshold *Threshold, moved *driftCheck) (*PredictResult, error) {
 	var parts []export.Part
 	result := &PredictResult{Out: o.Out, Threshold: threshold}
 	err := j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
@@ -164,7 +165,7 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 	}
 	j.Progress.Done()
 	result.SetAside = result.Rows.Listed
-	o.noteBlank(j, result.Rows)
+	noteBlank(o, j, result.Rows)
 	if o.Join != nil {
 		return result, export.Join(contextWriter{ctx, o.Join}, o.Format, columns, parts)
 	}
@@ -174,7 +175,7 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 		}
 	}
 	return result, storage.Create(ctx, o.Out, func(w io.Writer) error {
-		return o.file.write(w, func(w io.Writer) error { return export.Join(w, o.Format, columns, parts) })
+		return file.write(w, func(w io.Writer) error { return export.Join(w, o.Format, columns, parts) })
 	})
 }
 

@@ -15,20 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
-
-// InspectOptions says which data to describe.
-type InspectOptions struct {
-	Data           dataset.Options `group:"Data"`
-	Types          prepare.Types   `group:"Columns of tables"`
-	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-	// WriteSchema is the schema file to create, for formats with columns; "" for none.
-	WriteSchema string      `flag:"write_schema,common" group:"Columns of tables" placeholder:"FILE" help:"File to create with the role, type and levels of each column, for --schema."`
-	Job         job.Options `group:"Job"`
-	// Whole has InspectEffects also measure partial dependence and drift, for a report.
-	Whole bool
-}
 
 // DataReport describes data.
 type DataReport struct {
@@ -65,14 +54,14 @@ type ColumnReport struct {
 }
 
 // InspectData reads all rows once and describes them. It writes nothing except WriteSchema.
-func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err error) {
+func InspectData(ctx context.Context, o options.Inspect) (report *DataReport, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Validate(o.Data, ""); err != nil {
+	if err := job.Validate(o.Job, o.Data, ""); err != nil {
 		return nil, err
 	}
-	if err := o.Types.Validate(); err != nil {
+	if err := prepare.ValidateTypes(o.Types); err != nil {
 		return nil, err
 	}
 	if o.WriteSchema != "" {
@@ -80,11 +69,11 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 			return nil, err
 		}
 	}
-	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
+	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Types.Check(d); err != nil {
+	if err := prepare.CheckTypes(o.Types, d); err != nil {
 		return nil, err
 	}
 	if o.WriteSchema != "" && !d.Schema.Traits().Columns {
@@ -124,8 +113,8 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 
 // describe finds the types of the columns, writes the schema file, and has rows of the data use these types.
 func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Dataset,
-	o InspectOptions) (doubts []schema.Note, err error) {
-	found, doubts, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
+	o options.Inspect) (doubts []schema.Note, err error) {
+	found, doubts, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}

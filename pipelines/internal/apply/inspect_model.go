@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -34,7 +35,7 @@ type ModelReport struct {
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects has the effects of columns on predictions; nil without data.
 	Effects *report.EffectsReport `json:"effects,omitempty"`
-	// Dependences and Drift are set with InspectOptions.Whole. If there are no effects, NoEffects is then the
+	// Dependences and Drift are set with options.Inspect.Whole. If there are no effects, NoEffects is then the
 	// reason.
 	Dependences []report.Dependence `json:"-"`
 	Drift       *sums.DriftReport   `json:"-"`
@@ -132,14 +133,14 @@ func clip(s string, most int) string {
 
 // InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
 // no labels, and ignores weights of rows.
-func InspectEffects(ctx context.Context, model string, o InspectOptions) (result *ModelReport, err error) {
+func InspectEffects(ctx context.Context, model string, o options.Inspect) (result *ModelReport, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
 	if model, err = job.FindModel(ctx, model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
 		return nil, err
 	}
 	_, d, err := OpenForModel(ctx, model, o.Data, o.Job.Log)

@@ -13,25 +13,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// MessageOptions says how a stream receives messages.
-type MessageOptions struct {
-	Outstanding   int      `flag:"outstanding" default:"1000" help:"With --stream of messages: largest number of messages that are received and not yet acknowledged, within 64 MiB in all; the service holds the others back."`
-	IDAttribute   string   `flag:"id_attribute" help:"With --stream of messages: attribute that identifies a message and names its outputs; the default, also for messages without the attribute, is the identifier that the service gives."`
-	TimeAttribute string   `flag:"time_attribute" help:"With --stream of messages: attribute with the time of a message, from which latencies count, in RFC 3339 or as milliseconds since 1970; the default is the time of publication."`
-	Columns       []string `flag:"message_columns" placeholder:"COLUMNS" list:"commas" help:"With --stream of messages: names of the columns of messages in CSV without a header, separated by commas."`
-	Copy          []string `flag:"copy_attributes" list:"commas" help:"With --stream of messages: attributes to copy to each row of predictions, separated by commas, each to a column with its name; message_id is the identifier of the message."`
-}
-
-func (o MessageOptions) settings() messages.Settings {
+func messageSettings(o options.Messages) messages.Settings {
 	return messages.Settings{Outstanding: o.Outstanding, IDAttribute: o.IDAttribute, TimeAttribute: o.TimeAttribute}
 }
 
 // checkMessages refuses options that do not suit the source of the stream, messages or files.
-func (o StreamOptions) checkMessages() error {
+func checkMessages(o options.Stream) error {
 	source, received := "", 0
 	for _, name := range o.Data.Data {
 		if messages.Is(name) {
@@ -94,10 +86,10 @@ func checkName(flag, name string, sink bool) error {
 }
 
 // receives reports whether the stream reads messages.
-func (o StreamOptions) receives() bool { return len(o.Data.Data) == 1 && messages.Is(o.Data.Data[0]) }
+func receives(o options.Stream) bool { return len(o.Data.Data) == 1 && messages.Is(o.Data.Data[0]) }
 
 // validPlaces refuses directories that the job cannot use.
-func (o StreamOptions) validPlaces() error {
+func validPlaces(o options.Stream) error {
 	var places []job.Place
 	for _, p := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
 		if !messages.Is(p.Name) {
@@ -108,10 +100,10 @@ func (o StreamOptions) validPlaces() error {
 		return o.Job.Engine.Validate()
 	}
 	data := o.Data
-	if o.receives() {
+	if receives(o) {
 		data.Data = nil
 	}
-	return o.Job.Validate(data, places[0].Name, places...)
+	return job.Validate(o.Job, data, places[0].Name, places...)
 }
 
 // absolute returns the name of a place that every process can use.
@@ -152,7 +144,7 @@ func (s *streaming) receiveUnbounded(ctx context.Context) error {
 	}
 	var bad error
 	err = s.engine.Run(ctx, func(scope beam.Scope) {
-		_, bad = s.files.Receive(scope, name, s.o.Messages.settings(), s.engine.Threads)
+		_, bad = s.files.Receive(scope, name, messageSettings(s.o.Messages), s.engine.Threads)
 	})
 	if bad != nil {
 		return bad
@@ -202,7 +194,7 @@ func (s *streaming) receive(ctx context.Context) (_ *messageFeed, err error) {
 			return nil, err
 		}
 	}
-	f.source, err = service.Receive(ctx, name, s.o.Messages.settings())
+	f.source, err = service.Receive(ctx, name, messageSettings(s.o.Messages))
 	return f, err
 }
 

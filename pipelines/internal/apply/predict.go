@@ -19,45 +19,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
-
-// PredictOptions says which model to apply, and to which data.
-type PredictOptions struct {
-	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
-	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
-	Out   string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the predictions, which must not exist; a file, if the name ends in .csv, .jsonl (also with .gz) or .parquet; or - for standard output."`
-	// Join gets the predictions as one file, once all of them are made, if Out is "". Workers must be in this
-	// process, and the format must have lines.
-	Join    io.Writer
-	Content `group:"Model and output"`
-
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-	// MaxDrift is the largest allowed lower bound on the distance of a column from the training rows
-	// (sums.ColumnDrift.AtLeast), from 0 to 1; 0 for no bound. If a bound is larger, nothing is published.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, 0 to 1, that a column may have moved since training; 0 means no bound. If the lower 95% bound of a distance is larger, nothing is written and the exit code is 4."`
-
-	Job job.Options `group:"Job"`
-
-	file *oneFile // format of Out; nil if it is a directory
-}
-
-// Content has the options of what is written for each row, and in which format.
-type Content struct {
-	Format string `flag:"out_format,common" default:"csv" placeholder:"NAME" help:"Format of the predictions: {values}."`
-	Scores bool   `flag:"scores,common" help:"Also write the score of every output."`
-	Lines  bool   `flag:"lines,common" help:"Also write the line on which each row starts, to join predictions to files with blank lines, comments or multi-line records. Each file is then read by a single reader."`
-
-	Threshold *float64 `flag:"threshold,common" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
-
-	Probabilities bool `flag:"probabilities,common" help:"Also write the probability of every class. The prediction is the most probable class; the larger score breaks ties. A model that was trained with one --lambda, with --calibrate none or on sums has no probabilities, unless --calibrate asked for them."`
-	Explain       bool `flag:"explain,common" help:"Also write the mean prediction (base) and the effect of every column. They sum to the prediction; for a classifier to the score of the predicted class, and for two classes to half the difference between the scores of the positive class and the other."`
-	// Interval is the coverage of intervals or sets, above 0 and below 1; 0 for none.
-	Interval float64 `flag:"interval,common" placeholder:"LEVEL" help:"Also write an interval with this coverage, such as 0.9, for numbers (prediction_low, prediction_high; for each of several targets by itself), or a prediction set of classes (set). Both come from errors on rows that training held out, so the coverage holds for rows like the training rows."`
-	Novelty  bool    `flag:"novelty,common" help:"Also write how far each row is from the training rows (novelty): its leverage, divided by the mean leverage of the training rows, so 1 is typical. For models of learner ridge."`
-	Digest   bool    `flag:"model_digest" help:"Also write the digest of the model, the sha256 of its manifest, in each row."`
-}
 
 // PredictResult describes the predictions.
 type PredictResult struct {
@@ -78,9 +43,9 @@ const PredictManifest = "manifest.json"
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one line per row, in
 // the order of the rows. With o.Join it writes them to that writer instead.
-func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err error) {
+func Predict(ctx context.Context, o options.Predict) (result *PredictResult, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
-	if err := o.check(ctx); err != nil {
+	if err := checkPredict(ctx, &o); err != nil {
 		return nil, err
 	}
 	manifest, d, err := OpenForModel(ctx, o.Model, o.Data, o.Job.Log)
@@ -94,7 +59,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 			return nil, err
 		}
 	}
-	if err := o.needCertainty(manifest); err != nil {
+	if err := needCertainty(o, manifest); err != nil {
 		return nil, err
 	}
 	threshold, err := ThresholdOf(o.Threshold, o.Model, manifest)
@@ -135,32 +100,37 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	}
 	defer func() { err = j.Close(ctx, err) }()
 	j.Progress.Phase("predicting", 0)
-	if o.Join != nil || o.file != nil {
-		return o.join(ctx, j, pass, columns, threshold, moved)
+	file, err := fileOf(o.Out)
+	if err != nil {
+		return nil, err
+	}
+	if o.Join != nil || file != nil {
+		return joinPredictions(ctx, o, j, file, pass, columns, threshold, moved)
 	}
 	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
 		j.Progress.Done()
-		result, err = o.publish(ctx, j, d, manifest, threshold, moved, written, dir)
+		result, err = publishPredictions(ctx, o, j, d, manifest, threshold, moved, written, dir)
 		return err
 	})
 	return result, err
 }
 
-// check refuses options that cannot be used together. It finds the model, and sets Format if Out is a file.
-func (o *PredictOptions) check(ctx context.Context) (err error) {
+// checkPredict refuses options that cannot be used together. It finds the model, and sets Format if Out is a file.
+func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 	switch {
 	case o.Join != nil:
-		if err := o.checkJoin(); err != nil {
+		if err := checkJoin(*o); err != nil {
 			return err
 		}
 	case o.Out == "":
 		return exit.Usage("--out is missing: name the directory or the file to create, such as predictions.csv")
 	default:
-		if o.file, err = fileOf(o.Out); err != nil {
+		file, err := fileOf(o.Out)
+		if err != nil {
 			return err
 		}
-		if o.file != nil {
-			o.Format = o.file.format
+		if file != nil {
+			o.Format = file.format
 		}
 	}
 	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.ValidFraction(o.MaxBadFraction)); err != nil {
@@ -169,19 +139,20 @@ func (o *PredictOptions) check(ctx context.Context) (err error) {
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return err
 	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
 	if o.Join != nil {
 		return nil
 	}
-	return o.Job.CheckVacant(ctx, o.Out)
+	return job.CheckVacant(ctx, o.Job, o.Out)
 }
 
-// publish creates the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest,
-	threshold *Threshold, moved *driftCheck, written []transforms.Written, dir string) (*PredictResult, error) {
+// publishPredictions creates the directory of predictions.
+func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *dataset.Dataset,
+	manifest *models.Manifest, threshold *Threshold, moved *driftCheck, written []transforms.Written,
+	dir string) (*PredictResult, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
@@ -204,12 +175,12 @@ func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Data
 		return nil, err
 	}
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
-	o.noteBlank(j, counts)
+	noteBlank(o, j, counts)
 	return result, j.Publish(ctx, o.Out, files)
 }
 
 // noteBlank notes that blank lines and repeated headers have no predictions.
-func (o PredictOptions) noteBlank(j *job.Job, counts job.Counts) {
+func noteBlank(o options.Predict, j *job.Job, counts job.Counts) {
 	what, n := "blank line", counts.Blank+counts.Headers
 	if counts.Headers > 0 {
 		what = "blank line or repeated header"

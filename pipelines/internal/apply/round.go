@@ -2,58 +2,33 @@ package apply
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"math"
 	"time"
 
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// StreamRound has the results of one round of files or messages, and totals since the stream began.
-type StreamRound struct {
-	StreamCounts
-	Backlog       int          `json:"backlog"` // number of files without predictions, including those in Waiting
-	Waiting       int          `json:"waiting"` // number of entries that cannot be read, such as broken links
-	Old           int          `json:"old,omitempty"`
-	Seconds       float64      `json:"seconds"`
-	RowsPerSecond float64      `json:"rows_per_second"`
-	Model         string       `json:"model"` // digest of the model in use
-	Reloads       int64        `json:"reloads"`
-	ReloadError   string       `json:"reload_error,omitempty"` // why the model of this name is not the one in use
-	Total         StreamCounts `json:"total"`
-	Ended         bool         `json:"ended,omitempty"`
-
-	unit string // file or message
-}
-
-// StreamCounts counts files and rows. In a stream of messages, files are messages.
-type StreamCounts struct {
-	Files    int64 `json:"files"`     // with predictions
-	BadFiles int64 `json:"bad_files"` // with a dead letter instead
-	Retried  int64 `json:"retried"`   // to be tried again
-	Rows     int64 `json:"rows"`      // with a prediction
-	SetAside int64 `json:"set_aside"` // without a prediction
-	Changed  int64 `json:"changed"`   // files that were changed after their predictions
-	// P50 and P99 are quantiles of the time in seconds from the last write to a file until its predictions were
-	// complete. They are up to a tenth too large, and 0 without files.
-	P50 float64 `json:"latency_p50"`
-	P99 float64 `json:"latency_p99"`
-
+// tally counts files and rows, and their latencies.
+type tally struct {
+	results.StreamCounts
 	latencies latencies
 	known     int // files that an earlier stream had done
 }
 
-// finish sets the fields that are known after a round, which began at begun.
-func (r *StreamRound) finish(s *streaming, begun time.Time) {
+// counts returns the counts with the quantiles of the latencies.
+func (c *tally) counts() results.StreamCounts {
+	c.P50, c.P99 = c.latencies.quantile(0.5), c.latencies.quantile(0.99)
+	return c.StreamCounts
+}
+
+// finish sets the fields of r that are known after a round, which began at begun and has the counts c.
+func (s *streaming) finish(r *results.StreamRound, c *tally, begun time.Time) {
+	r.StreamCounts, r.Total = c.counts(), s.total.counts()
 	if r.Ended {
-		r.StreamCounts = s.total
+		r.StreamCounts = r.Total
 	}
-	r.P50, r.P99 = r.latencies.quantile(0.5), r.latencies.quantile(0.99)
-	r.Total = s.total
-	r.Total.P50, r.Total.P99 = s.total.latencies.quantile(0.5), s.total.latencies.quantile(0.99)
 	r.Seconds = time.Since(begun).Seconds()
 	r.RowsPerSecond = float64(r.Rows) / math.Max(r.Seconds, 1e-9)
 	r.Model = s.model.Model(context.Background()).Manifest.SHA256
@@ -63,7 +38,7 @@ func (r *StreamRound) finish(s *streaming, begun time.Time) {
 	}
 }
 
-func (c *StreamCounts) add(f scores.FileResult) {
+func (c *tally) add(f scores.FileResult) {
 	switch {
 	case f.Known:
 		c.known++
@@ -109,39 +84,4 @@ func (l *latencies) quantile(q float64) float64 {
 		}
 	}
 	return 0
-}
-
-// String describes the round in one line.
-func (r StreamRound) String() string {
-	c := r.StreamCounts
-	text := fmt.Sprintf("%s, %s", report.Counted(int(c.Files), r.unit), report.Counted(int(c.Rows), "row"))
-	if c.SetAside > 0 {
-		text += fmt.Sprintf(", %s set aside", report.Groups(c.SetAside))
-	}
-	if c.BadFiles > 0 {
-		text += ", " + report.Counted(int(c.BadFiles), "bad "+r.unit)
-	}
-	if c.Retried > 0 {
-		text += fmt.Sprintf(", %s tried again", report.Groups(c.Retried))
-	}
-	if c.Changed > 0 {
-		text += fmt.Sprintf(", %s changed after it was done", report.Counted(int(c.Changed), r.unit))
-	}
-	text += fmt.Sprintf("; backlog %d", r.Backlog)
-	if r.Waiting > 0 {
-		text += fmt.Sprintf(" (%d cannot be read yet)", r.Waiting)
-	}
-	text += fmt.Sprintf("; %s rows/s; latency p50 %.3g s, p99 %.3g s; model %.8s", report.Groups(int64(r.RowsPerSecond)),
-		r.P50, r.P99, r.Model)
-	if r.Reloads > 0 {
-		text += fmt.Sprintf(", reloaded %d times", r.Reloads)
-	}
-	return text
-}
-
-// WriteTo prints the totals for people.
-func (r *StreamRound) WriteTo(w io.Writer) (int64, error) {
-	n, err := fmt.Fprintf(w, "stopped      after %v\npredictions  %s\n",
-		(time.Duration(r.Seconds * float64(time.Second))).Round(time.Second/10), r)
-	return int64(n), err
 }

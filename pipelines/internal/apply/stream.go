@@ -18,40 +18,19 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
-
-// StreamOptions says which model to apply to files as they appear, or to messages. For messages, Data is one
-// subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
-// messages.
-type StreamOptions struct {
-	// PredictOptions has the options of a batch, except that Model is looked up again while the stream runs, Out
-	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
-	PredictOptions
-
-	Dead   string        `flag:"dead_letters" group:"Streams" placeholder:"PATH" help:"With --stream: directory for the files that say what has no predictions and why; for messages it can be a topic. The default is --out with -dead added."`
-	Reload time.Duration `flag:"reload" group:"Streams" default:"1m" help:"With --stream: how often --model is looked up; a new model replaces the old one between two files or messages. 0 is never."`
-	Poll   time.Duration `flag:"poll" group:"Streams" default:"5s" help:"With --stream: how often the files are listed."`
-	Settle time.Duration `flag:"settle" group:"Streams" default:"10s" help:"With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// and s3:// are whole when they appear."`
-	MaxAge time.Duration `flag:"max_age" group:"Streams" help:"With --stream: files that were written longer ago are not read; 0 for all."`
-	// PerRound is the largest number of files in a round, at least 1. Between rounds the stream looks up the model
-	// and lists files.
-	PerRound  int            `flag:"files_per_round" group:"Streams" default:"64" help:"With --stream: largest number of files or messages that are taken at a time; others wait."`
-	UntilIdle bool           `flag:"until_idle" group:"Streams" help:"With --stream: stop when no file is left, or no message has come for --settle."`
-	Messages  MessageOptions `group:"Streams"`
-
-	// Each, unless nil, is called after every round that had files.
-	Each func(StreamRound) error
-}
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle, no files
 // are left. The end of the context is not an error: the stream finishes its current file.
 //
 // Each file has one file of predictions with a name that follows from its own. Bad files and files with bad
 // rows also have a dead letter. A stream that was killed continues where it stopped when it is started again.
-func PredictStream(ctx context.Context, o StreamOptions) (last *StreamRound, err error) {
-	s, err := o.begin(ctx)
+func PredictStream(ctx context.Context, o options.Stream) (last *results.StreamRound, err error) {
+	s, err := beginStream(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +43,7 @@ func PredictStream(ctx context.Context, o StreamOptions) (last *StreamRound, err
 
 // streaming is a running stream.
 type streaming struct {
-	o      StreamOptions
+	o      options.Stream
 	files  *scores.Files
 	engine engine.Engine
 	claim  *storage.Claim // on Out, so that a second stream fails at its start
@@ -73,22 +52,22 @@ type streaming struct {
 	worker *transforms.Worker
 
 	began          time.Time
-	total          StreamCounts
+	total          tally
 	runs           int    // number of pipelines
 	lastRetryNote  string // last note on retries
 	lastReloadNote string // last note on why a model was not replaced
 }
 
-// begin checks the options and opens the model.
-func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
+// beginStream checks the options and opens the model.
+func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
-	if err := o.validate(); err != nil {
+	if err := validateStream(o); err != nil {
 		return nil, err
 	}
 	if o.Dead == "" {
 		o.Dead = strings.TrimRight(o.Out, "/") + "-dead"
 	}
-	if err := o.validPlaces(); err != nil {
+	if err := validPlaces(o); err != nil {
 		return nil, err
 	}
 	s := &streaming{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
@@ -101,8 +80,8 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if !o.receives() {
-		if err := o.checkDisjoint(out, dead); err != nil {
+	if !receives(o) {
+		if err := checkDisjoint(o, out, dead); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +105,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 			return nil, err
 		}
 	}
-	if err := o.needCertainty(manifest); err != nil {
+	if err := needCertainty(o.Predict, manifest); err != nil {
 		return nil, err
 	}
 	var threshold *float32 // nil to use the threshold of each model
@@ -156,8 +135,8 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	return s, err
 }
 
-// validate refuses options that a stream cannot have.
-func (o StreamOptions) validate() error {
+// validateStream refuses options that a stream cannot have.
+func validateStream(o options.Stream) error {
 	switch {
 	case o.Join != nil || o.MaxDrift != 0:
 		return exit.Usage(
@@ -182,11 +161,11 @@ func (o StreamOptions) validate() error {
 	if err := o.Data.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
 	}
-	return o.checkMessages()
+	return checkMessages(o)
 }
 
 // checkDisjoint refuses directories in which the stream would find its own files.
-func (o StreamOptions) checkDisjoint(dirs ...string) error {
+func checkDisjoint(o options.Stream, dirs ...string) error {
 	for _, pattern := range o.Data.Data {
 		abs, err := storage.Abs(pattern)
 		if err != nil {
@@ -240,7 +219,7 @@ func (s *streaming) unbounded(ctx context.Context) error {
 	s.note("one pipeline on %s predicts %ss as they appear; its counters are on the pages of the runner",
 		s.engine.Runner, s.unit())
 	var err error
-	if s.o.receives() {
+	if receives(s.o) {
 		err = s.receiveUnbounded(ctx)
 	} else {
 		err = s.engine.Run(ctx, func(scope beam.Scope) { s.files.Arrive(scope, w, s.engine.Threads) })
@@ -258,7 +237,7 @@ const maxFailedRounds = 10
 
 // feed returns the source of the stream's tasks.
 func (s *streaming) feed(ctx context.Context) (feed, error) {
-	if s.o.receives() {
+	if receives(s.o) {
 		return s.receive(ctx)
 	}
 	return fileFeed{&storage.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
@@ -266,22 +245,23 @@ func (s *streaming) feed(ctx context.Context) (feed, error) {
 
 // unit returns the noun for a task: file or message.
 func (s *streaming) unit() string {
-	if s.o.receives() {
+	if receives(s.o) {
 		return "message"
 	}
 	return "file"
 }
 
 // loop runs bounded pipelines over the tasks of the feed.
-func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
+func (s *streaming) loop(ctx context.Context) (_ *results.StreamRound, err error) {
 	feed, err := s.feed(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, feed.close()) }()
 	failed, tidy := 0, false
-	last := StreamRound{unit: s.unit()}
-	var told StreamRound // last argument of Each
+	last := results.StreamRound{Unit: s.unit()}
+	var told results.StreamRound // last argument of Each
+	var counts tally
 	for {
 		begun := time.Now()
 		found, err := feed.next(ctx, s.o.PerRound)
@@ -294,10 +274,12 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 			for _, note := range f.Notes {
 				s.note("%s", note)
 			}
-			last = StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old, unit: s.unit()}
-			last.Changed = int64(f.Changed)
-			s.total.Changed += last.Changed
-			err = s.round(ctx, feed, found.tasks, &last)
+			last = results.StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old,
+				Unit: s.unit()}
+			counts = tally{}
+			counts.Changed = int64(f.Changed)
+			s.total.Changed += counts.Changed
+			err = s.round(ctx, feed, found.tasks, &last, &counts)
 		}
 		switch code := exit.Code(err); {
 		case err == nil:
@@ -308,13 +290,13 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 		default:
 			return nil, err
 		}
-		last.finish(s, begun)
+		s.finish(&last, &counts, begun)
 		if why := last.ReloadError; why != s.lastReloadNote {
 			if s.lastReloadNote = why; why != "" {
 				s.note("the model %.8s stays in use: %s", last.Model, why)
 			}
 		}
-		news := len(found.tasks) > last.known
+		news := len(found.tasks) > counts.known
 		if err == nil {
 			news = news || last.Changed > 0 || last.Waiting != told.Waiting || last.Backlog == 0 && told.Backlog > 0
 		}
@@ -327,7 +309,7 @@ func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
 		idle := err == nil && len(found.tasks) == 0 && found.unsettled == 0
 		if ctx.Err() != nil || s.o.UntilIdle && idle {
 			last.Ended = true
-			last.finish(s, s.began)
+			s.finish(&last, &counts, s.began)
 			return &last, nil
 		}
 		if err == nil && last.Retried == 0 && (found.waited || found.backlog > 0 || s.o.UntilIdle && found.unsettled == 0) {
@@ -350,13 +332,14 @@ func (s *streaming) retry(why string) {
 
 // round processes files. In this process each file has its own pipeline, so that the stream can stop after any
 // of them. On other runners all files share a pipeline, and messages always do.
-func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival, r *StreamRound) error {
+func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival, r *results.StreamRound,
+	c *tally) error {
 	each := len(tasks)
-	if s.engine.About().Serial && !s.o.receives() {
+	if s.engine.About().Serial && !receives(s.o) {
 		each = 1
 	}
 	for at := 0; at < len(tasks); at += each {
-		if ctx.Err() != nil && !s.o.receives() {
+		if ctx.Err() != nil && !receives(s.o) {
 			r.Backlog += len(tasks) - at
 			return nil
 		}
@@ -369,12 +352,12 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 			for _, f := range tasks[at:] {
 				feed.requeue(f.Path)
 			}
-			r.Retried += int64(len(tasks) - at)
+			c.Retried += int64(len(tasks) - at)
 			s.total.Retried += int64(len(tasks) - at)
 			return err
 		}
 		for _, f := range results {
-			if f.Changed && r.Changed < 5 { // further ones are only counted
+			if f.Changed && c.Changed < 5 { // further ones are only counted
 				s.note("%s", storage.ChangedNote(f.Path))
 			}
 			if f.Retry != "" {
@@ -384,7 +367,7 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 			if f.Bad != "" {
 				s.note("no predictions for %s: %s", f.Path, f.Bad)
 			}
-			r.add(f)
+			c.add(f)
 			s.total.add(f)
 		}
 	}

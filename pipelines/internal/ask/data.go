@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -40,7 +41,7 @@ type running struct {
 
 // data has the sums that a question is about. After the first error nothing more is computed.
 type data struct {
-	Options
+	options.Ask
 	ctx      context.Context // of the question
 	err      error           // the first
 	total    *parts.Total
@@ -70,8 +71,8 @@ const (
 )
 
 // open selects the sums of the terms and loads them.
-func open(ctx context.Context, o Options, terms []parts.Term) (*data, error) {
-	d := &data{Options: o, ctx: ctx, last: -1, slots: map[int]*running{},
+func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error) {
+	d := &data{Ask: o, ctx: ctx, last: -1, slots: map[int]*running{},
 		progress: report.NewProgress(o.Log, func() int64 { return 0 })}
 	d.Threads = cmp.Or(d.Threads, runtime.GOMAXPROCS(0))
 	if err := d.selectParts(terms); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
 // Score says how good predictions are.
@@ -164,7 +165,7 @@ func (d *data) values(train *ridge.Sum) []float64 {
 		l.Path, l.C = rule.Lambda, rule.C
 	}
 	mass, _ := rule.Weigh(slices.Clone(train.Part(0)), nil, d.units.Grid != nil)
-	values, _ := l.Values(mass)
+	values, _ := spec.LambdaValues(l, mass)
 	if l.Auto() && rule.Steps > features.ByteSteps && rule.Frequent == nil { // copies of a row have equal rounding errors
 		values = append(values, ridge.SmallerLambda()...)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -17,45 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
-
-// RetrainOptions says which data to retrain on, and for which day.
-type RetrainOptions struct {
-	Models string      `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
-	Sums   string      `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
-	Data   string      // pattern of the files of a day, see ParsePattern
-	Where  string      `flag:"where" group:"Data" placeholder:"CONDITION" help:"Use only files of --data whose name=value directories meet this condition, such as 'country in (DE, FR) and dt!=2026-11-09'."`
-	Day    string      `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
-	Window spec.Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of days every night by the errors on earlier days; auto up to 365d sets the largest number. The default is all."`
-	// HeldOut is the pattern of a fixed set of labelled rows on which models are compared; "" is the
-	// newest partition that neither model was trained on.
-	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows, outside all partitions, to compare models on. The default is the newest partition that neither model has seen."`
-	// MaxDrift is the largest drift of a partition from the rows of the recipe, in a column or in the
-	// features of the model. Partitions beyond it are left out. 0 means no bound.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest drift of a partition from the rows of the recipe (without one: from most other partitions). Partitions beyond it are not trained on. 0 means no bound."`
-	// Redraw is the drift of all rows from the rows of the recipe beyond which a new recipe is drawn;
-	// 0 means never.
-	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Draw a new recipe if all rows have drifted further than this from its rows; 0 means never."`
-	// KeepSums says which sums are kept. Sums of present partitions, and of champion, challenger and
-	// previous champion, are always kept.
-	KeepSums spec.KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and all of the last 400 days)."`
-	// Settings has all other settings that the models depend on. It is hashed into their names.
-	Settings string
-
-	Author
-	Log io.Writer        // notes; nil discards them
-	Now func() time.Time // nil is time.Now
-}
-
-// Author describes who retrains, for the history.
-type Author struct {
-	Program string // version
-	Command string
-	By      string `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
-}
 
 // Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or absent.
 type Jobs interface {
@@ -79,9 +42,9 @@ type Jobs interface {
 	Sum(ctx context.Context, recipe string, files []string, out string) (s *Summed, read bool, err error)
 	// Fit adds and subtracts sums and fits a model to them. It creates o.SaveSums, with the sums of
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
-	Fit(ctx context.Context, recipe string, o FitOptions) error
+	Fit(ctx context.Context, recipe string, o options.Fit) error
 	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
-	Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error)
+	Drift(ctx context.Context, from string, o options.Parts) (*Drift, error)
 	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each. known
 	// has errors that an earlier night computed; ChooseWindow replaces its content.
 	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
@@ -108,8 +71,8 @@ type Drift struct {
 
 // Retrain makes and judges the model of a day. If it promotes no model, the error is an
 // *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is complete.
-func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, error) {
-	if err := o.validate(); err != nil {
+func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*RetrainReport, error) {
+	if err := validateRetrain(&o); err != nil {
 		return nil, err
 	}
 	pattern, err := ParsePattern(o.Data, o.Where)
@@ -117,7 +80,7 @@ func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, 
 		return nil, err
 	}
 	n := &night{
-		RetrainOptions: o, Jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
+		Partition: o, Jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
 		report: &RetrainReport{Day: o.Day, Models: o.Models, ReportedWork: ReportedWork{Steps: map[string]float64{}}},
 	}
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
@@ -150,7 +113,7 @@ func Retrain(ctx context.Context, o RetrainOptions, jobs Jobs) (*RetrainReport, 
 	return n.report, n.report.err()
 }
 
-func (o *RetrainOptions) validate() error {
+func validateRetrain(o *options.Partition) error {
 	if _, err := ParseDay(o.Day); err != nil {
 		return err
 	}
@@ -179,7 +142,7 @@ func (o *RetrainOptions) validate() error {
 
 // night is the state of a run of Retrain.
 type night struct {
-	RetrainOptions
+	options.Partition
 	Jobs
 	registry registry.Registry
 	pattern  *Pattern

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -120,7 +120,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 		if n.MaxDrift > 0 && n.index.Drawn {
 			if x.Drift == nil {
 				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums),
-					parts.Parts{Sums: []string{n.index.place(p.name())}}); err != nil {
+					options.Parts{Sums: []string{n.index.place(p.name())}}); err != nil {
 					return nil, err
 				}
 			}
@@ -165,7 +165,7 @@ func (n *night) sumDrawn(ctx context.Context, recipe string, from []Partition) e
 	if n.index.Drawn {
 		return nil
 	}
-	f := FitOptions{SaveSums: n.index.place(drawnSums)}
+	f := options.Fit{SaveSums: n.index.place(drawnSums)}
 	contents := map[string]bool{}
 	for _, p := range from {
 		if x := n.index.Parts[p.name()]; x != nil && !contents[x.Content] {
@@ -296,7 +296,7 @@ func (n *night) refuse(ctx context.Context, why string) error {
 }
 
 // fit fits a model to the sums of partitions, and judges it.
-func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, judge *judgeRows, f FitOptions) error {
+func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, judge *judgeRows, f options.Fit) error {
 	model := n.Day + "-" + key(train, "fit", id, judge.name, n.Settings)
 	n.report.setParts(train, judge)
 	sums := map[string]string{}

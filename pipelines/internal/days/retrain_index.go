@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // indexFile is the file of an index in the directory of the sums of a recipe.
@@ -34,7 +35,7 @@ type index struct {
 	// Drawn reports that drawnSums exists.
 	Drawn bool `json:"drawn,omitempty"`
 	Probe bool `json:"probe,omitempty"` // the recipe comes from a probe
-	// Errors are the errors by which the last window was chosen: see ask.Options.Known.
+	// Errors are the errors by which the last window was chosen: see options.Ask.Known.
 	Errors map[string][]float64 `json:"errors,omitempty"`
 	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
 	// there were sums before any directory was recorded.
@@ -102,7 +103,7 @@ func (x *index) total(names []string) string { return x.place("total-" + key(nil
 
 // plan returns options that compute the total of partitions: from the stored total, or from the
 // sums of all partitions if that is less work.
-func (x *index) plan(parts []Partition) (f FitOptions) {
+func (x *index) plan(parts []Partition) (f options.Fit) {
 	of := sumNames(parts)
 	f.SaveSums = x.total(of)
 	var add, without []string
@@ -127,7 +128,7 @@ func (x *index) plan(parts []Partition) (f FitOptions) {
 }
 
 // planFromParts is plan without the stored total.
-func (x *index) planFromParts(parts []Partition) (f FitOptions) {
+func (x *index) planFromParts(parts []Partition) (f options.Fit) {
 	of := sumNames(parts)
 	f.SaveSums = x.total(of)
 	for _, name := range of {

@@ -29,8 +29,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -231,7 +230,7 @@ func summed(ctx context.Context, dir string) (*Summed, error) {
 	return p, err
 }
 
-func shopTotal(ctx context.Context, o parts.Parts) (multiset, error) {
+func shopTotal(ctx context.Context, o options.Parts) (multiset, error) {
 	rows := multiset{}
 	for i, list := range [][]string{o.Sums, o.Without} {
 		for _, dir := range list {
@@ -247,7 +246,7 @@ func shopTotal(ctx context.Context, o parts.Parts) (multiset, error) {
 	return rows, nil
 }
 
-func (j *rowJobs) Fit(ctx context.Context, recipe string, o FitOptions) error {
+func (j *rowJobs) Fit(ctx context.Context, recipe string, o options.Fit) error {
 	rows, err := shopTotal(ctx, o.Parts)
 	if o.Model == "" && err == nil {
 		return store(ctx, o.SaveSums, rows)
@@ -273,7 +272,7 @@ func (j *rowJobs) Fit(ctx context.Context, recipe string, o FitOptions) error {
 }
 
 // Drift is the share of rows that begin with an x.
-func (j *rowJobs) Drift(ctx context.Context, from string, o parts.Parts) (*Drift, error) {
+func (j *rowJobs) Drift(ctx context.Context, from string, o options.Parts) (*Drift, error) {
 	rows, err := shopTotal(ctx, o)
 	n := 0
 	for row := range rows {
@@ -336,7 +335,7 @@ func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files 
 
 // shop is a place with data.
 type shop struct {
-	o    RetrainOptions
+	o    options.Partition
 	jobs *rowJobs
 	mem  *disktest.Mem
 }
@@ -344,7 +343,7 @@ type shop struct {
 func newShop(t testing.TB) *shop {
 	s := &shop{jobs: new(rowJobs), mem: disktest.New()}
 	t.Cleanup(disk.Swap(s.mem))
-	s.o = RetrainOptions{Models: "/shop/models", Data: "/shop/data/dt=YYYY-MM-DD/*", Author: Author{Program: "test", By: "tester"},
+	s.o = options.Partition{Models: "/shop/models", Data: "/shop/data/dt=YYYY-MM-DD/*", Author: options.Author{Program: "test", By: "tester"},
 		Now: func() time.Time { return time.Unix(1.7e9, 0) }}
 	s.mem.Put("/shop/data/readme", nil)
 	return s
@@ -728,15 +727,15 @@ func TestOfTwoRunsOneIsTold(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	s := newShop(t)
-	for want, change := range map[string]func(*RetrainOptions){
-		"is not a day":                     func(o *RetrainOptions) { o.Day = "yesterday" },
-		"no directory of models":           func(o *RetrainOptions) { o.Models = "" },
-		"different directories":            func(o *RetrainOptions) { o.Sums = o.Models + "/sums" },
-		"a window of -1":                   func(o *RetrainOptions) { o.Window.Days = -1 },
-		"bounds of drift":                  func(o *RetrainOptions) { o.MaxDrift = -1 },
-		"contain DD once (has it 0 times)": func(o *RetrainOptions) { o.Data = "data/YYYY/MM" },
-		"write it as 2026-11-20":           func(o *RetrainOptions) { o.Day = "20.11.2026" },
-		"must be in different di":          func(o *RetrainOptions) { o.Sums = "/shop" },
+	for want, change := range map[string]func(*options.Partition){
+		"is not a day":                     func(o *options.Partition) { o.Day = "yesterday" },
+		"no directory of models":           func(o *options.Partition) { o.Models = "" },
+		"different directories":            func(o *options.Partition) { o.Sums = o.Models + "/sums" },
+		"a window of -1":                   func(o *options.Partition) { o.Window.Days = -1 },
+		"bounds of drift":                  func(o *options.Partition) { o.MaxDrift = -1 },
+		"contain DD once (has it 0 times)": func(o *options.Partition) { o.Data = "data/YYYY/MM" },
+		"write it as 2026-11-20":           func(o *options.Partition) { o.Day = "20.11.2026" },
+		"must be in different di":          func(o *options.Partition) { o.Sums = "/shop" },
 	} {
 		o := s.o
 		o.Day = date(1)
@@ -752,8 +751,8 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
-	s := &shop{jobs: new(rowJobs), o: RetrainOptions{Models: "gs://bucket/models",
-		Data: "gs://bucket/data/dt=YYYY-MM-DD/*", Author: Author{Program: "test", By: "tester"}, MaxDrift: 0.5}}
+	s := &shop{jobs: new(rowJobs), o: options.Partition{Models: "gs://bucket/models",
+		Data: "gs://bucket/data/dt=YYYY-MM-DD/*", Author: options.Author{Program: "test", By: "tester"}, MaxDrift: 0.5}}
 	server.Faults.Set(gcstest.Rules{Share: 0.1, Seed: 9})
 	put := func(day int, rows string) { server.Fill("data/"+dt(day)+"/a.csv", []byte(rows)) }
 	put(1, "a1 b1")
@@ -822,7 +821,7 @@ func TestDataIsNotReplacedUnnoticed(t *testing.T) {
 // on them.
 func TestADayThatCannotJudgeIsRefused(t *testing.T) {
 	s := newShop(t)
-	s.o.Window = spec.Window{Days: 3}
+	s.o.Window = options.Window{Days: 3}
 	s.put(1, "a b")
 	s.put(2, "c d")
 	s.night(t, 2, Promoted)

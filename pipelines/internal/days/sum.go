@@ -20,27 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
-
-// SumOptions says which rows to sum, and by which recipe.
-type SumOptions struct {
-	Recipe string          `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of the model whose recipe is used, or an alias such as DIR@champion."`
-	Data   dataset.Options `group:"Data" omit:"Columns,Drop,ID,Time"`
-	Out    string          `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create."`
-
-	// By has the columns whose values divide the rows into levels. They may be features. Each level
-	// has its own sums, except that levels of fewer than MinRows rows are pooled.
-	By      []string `flag:"by,common" group:"Data" list:"commas" placeholder:"COLUMNS" help:"Columns that divide the rows into levels, such as country: the directory has sums of each level, for fit --where 'country=DE'. They may be features, too."`
-	MinRows int64    `flag:"min_rows" group:"Data" placeholder:"ROWS" help:"With --by, pool values with fewer rows than this into one sum. A condition can choose all pooled values or none."`
-
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-	// MaxDrift is the largest distance, from 0 to 1, of a column, the labels or the share of repeated
-	// rows from the rows of the recipe; 0 for no bound. If the lower 95% bound of a distance is
-	// larger, nothing is written and the error is an *exit.GateError.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column, the labels or the share of repeated rows may have moved from the rows of the recipe; 0 for no bound. If the lower 95% bound of a distance is larger, nothing is written and the exit code is 4."`
-
-	Job job.Options `group:"Job"`
-}
 
 // SumResult describes a directory of sums.
 type SumResult struct {
@@ -58,12 +39,12 @@ type SumResult struct {
 
 // Sum sums rows by the recipe of a model in two passes, a profile and the sums, and publishes a directory of
 // sums. An existing directory with the sums of the same files by the same recipe is left as it is.
-func Sum(ctx context.Context, o SumOptions) (*SumResult, error) {
-	r, _, err := o.sum(ctx, nil)
+func Sum(ctx context.Context, o options.Sum) (*SumResult, error) {
+	r, _, err := sumRows(ctx, o, nil)
 	return r, err
 }
 
-func (o SumOptions) validate() error {
+func validateSum(o options.Sum) error {
 	switch {
 	case o.Recipe == "":
 		return exit.Usage("no recipe: name the directory of a model with --recipe")
@@ -79,27 +60,28 @@ func (o SumOptions) validate() error {
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {
 		return exit.Usage("--min_rows pools the levels of --by, and is not negative")
 	}
-	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "recipe", Name: o.Recipe})
+	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+		job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
-// sum implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.
-func (o SumOptions) sum(ctx context.Context, recipe *sums.Recipe) (result *SumResult, rows []row, err error) {
+// sumRows implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.
+func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *SumResult, rows []row, err error) {
 	o.Data.Levels = o.By
 	again := training.ByRecipe{Recipe: recipe, Data: o.Data, MinRows: o.MinRows, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: true}
 	again.Positions = recipe != nil
 	if recipe == nil {
-		if err := o.validate(); err != nil {
+		if err := validateSum(o); err != nil {
 			return nil, nil, err
 		}
 		if again.Recipe, err = training.ReadRecipe(ctx, o.Recipe, o.Job.Log); err != nil {
 			return nil, nil, err
 		}
 	}
-	leaf, files, err := o.leaf(ctx, again.Recipe)
+	leaf, files, err := leafOf(ctx, o, again.Recipe)
 	if err != nil {
 		return nil, nil, err
 	}
-	if found, err := o.existing(ctx, again.Recipe, leaf); err != nil {
+	if found, err := existingSum(ctx, o, again.Recipe, leaf); err != nil {
 		return nil, nil, err
 	} else if found != nil {
 		return found, nil, checkDrift(o.MaxDrift, found.Drift)
@@ -180,9 +162,9 @@ func (r *SumResult) describe(p *sums.Part, recipe *sums.Recipe) {
 	}
 }
 
-// leaf describes the files of the data, and returns the listed files.
-func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []dataset.File, error) {
-	d, err := prepare.OpenByRecipe(ctx, job.Options{}, o.Data, r)
+// leafOf describes the files of the data, and returns the listed files.
+func leafOf(ctx context.Context, o options.Sum, r *sums.Recipe) (sums.Leaf, []dataset.File, error) {
+	d, err := prepare.OpenByRecipe(ctx, options.Job{}, o.Data, r)
 	if err != nil {
 		return sums.Leaf{}, nil, err
 	}
@@ -198,8 +180,8 @@ func (o SumOptions) leaf(ctx context.Context, r *sums.Recipe) (sums.Leaf, []data
 	return sums.NewLeaf(name, r.Digest, label, o.Data.Weight, files), d.Files, nil
 }
 
-// existing returns the result of an existing directory with sums of the same rows; nil if none.
-func (o SumOptions) existing(ctx context.Context, r *sums.Recipe, leaf sums.Leaf) (*SumResult, error) {
+// existingSum returns the result of an existing directory with sums of the same rows; nil if none.
+func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.Leaf) (*SumResult, error) {
 	if o.Job.Resume {
 		return nil, nil // the job continues, and publishing compares its result with the directory
 	}

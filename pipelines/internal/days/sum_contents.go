@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -110,7 +111,7 @@ func (k contentKey) contents(rows []row) []string {
 
 // listedRows returns the number of row hashes that are read to compute the total, either to store them with it
 // or to check subtracted rows. It is 0 if there are too many, or if a term has no list.
-func (o FitOptions) listedRows(t *parts.Total) (rows int64) {
+func listedRows(o options.Fit, t *parts.Total) (rows int64) {
 	needed := o.SaveSums != ""
 	for _, d := range t.Terms {
 		if d.Part.Contents == nil {

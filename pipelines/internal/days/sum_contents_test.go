@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Rows are listed only where that is needed and possible, so that the lists have a bound however many sums are added.
@@ -34,7 +35,7 @@ func TestListsOfRowsHaveABound(t *testing.T) {
 		{"too many are added, although few are left", "out",
 			[]parts.Term{of(1, most, true), of(1, most, true), of(-1, most, true)}, 0},
 	} {
-		if got := (FitOptions{SaveSums: c.save}).listedRows(&parts.Total{Terms: c.terms}); got != c.want {
+		if got := listedRows((options.Fit{SaveSums: c.save}), &parts.Total{Terms: c.terms}); got != c.want {
 			t.Errorf("%s: %d rows are listed, want %d", c.name, got, c.want)
 		}
 	}

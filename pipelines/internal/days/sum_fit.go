@@ -20,41 +20,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/segments"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
-
-// FitOptions says which sums to fit a model to, and how.
-type FitOptions struct {
-	parts.Parts `group:"Model and output"`
-	// Lambda says how λ is chosen; the recipe has the defaults. The recipe determines the folds.
-	Lambda training.LambdaOptions `group:"Learner" omit:"Folds"`
-	// Calibrate is score.Platt for probabilities, which needs a recipe with shapes of curves; none or
-	// "" for no probabilities.
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt" help:"Probabilities from scores: none, or platt, a sigmoid per class. Its shape comes from the recipe (train --calibrate platt), its midpoint and slope from the sums of the first fold."`
-	// Each is a column of the model by which the sums are divided, to fit weights for each of its
-	// values; "" for none.
-	Each  string `flag:"each,common" group:"Learner" placeholder:"COLUMN" help:"Column whose values have weights of their own, shrunk toward the weights of all rows by as much as is best on held-out folds. The sums must be divided by this column (sum --by), and it must be an input of the model."`
-	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
-	// SaveSums is a directory to create with the total of the sums, so that a later fit reads one
-	// directory instead of many; "" for none. If it exists, it must have the same sums.
-	SaveSums string `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create with all of the sums in one, for later fits."`
-	parent   string // name of the model with the recipe, for the lineage; "" if unknown
-	// MaxDrift is the largest distance, from 0 to 1, of added sums: of a column, the labels or the
-	// share of repeated rows from the rows of the recipe, and of the features from all other sums. 0
-	// means no bound. If the lower 95% bound of a distance is larger, nothing is written and the error
-	// is an *exit.GateError that names the directory.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance allowed, from 0 to 1, of the columns and labels of a directory of sums from the rows of the recipe, and of its features from the other directories; 0 turns the check off. If the lower 95% bound of a distance is larger, nothing is written, the exit code is 4, and the message names the directory."`
-	spec.Reporting
-	Job job.Options `group:"Job"`
-}
 
 // Fit adds and subtracts sums of one recipe, fits a model to them, and publishes its directory. The model has
 // the same bytes as one that is trained with the recipe on the rows of the sums. While Fit adds, it holds one
 // part of the sums per thread; the sums of all folds are in the work directory.
-func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error) {
-	if err := o.validate(); err != nil {
+func Fit(ctx context.Context, o options.Fit) (result *training.Result, err error) {
+	if err := validateFit(o); err != nil {
 		return nil, err
 	}
-	terms, err := o.Open(ctx)
+	terms, err := parts.Open(ctx, o.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -70,25 +46,25 @@ func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error)
 			return nil, err
 		}
 	}
-	_, result, err = o.run(ctx, terms, nil)
+	_, result, err = fitTerms(ctx, o, "", terms, nil)
 	return result, err
 }
 
 // AddSums adds and subtracts sums of one recipe, and publishes a directory with the result. If all
 // subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
-func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) {
+func AddSums(ctx context.Context, o options.Fit) (*SumResult, error) {
 	if o.SaveSums == "" {
 		return nil, exit.Usage("no directory for the sums: name one with --out")
 	}
 	o.Model = ""
-	if err := o.validate(); err != nil {
+	if err := validateFit(o); err != nil {
 		return nil, err
 	}
-	terms, err := o.Open(ctx)
+	terms, err := parts.Open(ctx, o.Parts)
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := o.run(ctx, terms, nil)
+	p, _, err := fitTerms(ctx, o, "", terms, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -97,17 +73,17 @@ func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) {
 	return result, nil
 }
 
-func (o FitOptions) validate() error {
-	if err := o.checkChoices(); err != nil {
+func validateFit(o options.Fit) error {
+	if err := checkChoices(o); err != nil {
 		return err
 	}
-	return o.Job.Validate(dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
+	return job.Validate(o.Job, dataset.Options{}, outputOf(o), job.Place{Flag: "model", Name: outputOf(o)})
 }
 
 // checkChoices returns an error for invalid options, among them those that need the scores of rows: sums only
 // give squared errors.
-func (o FitOptions) checkChoices() error {
-	if err := o.Lambda.Validate(); err != nil {
+func checkChoices(o options.Fit) error {
+	if err := spec.ValidateLambda(o.Lambda); err != nil {
 		return err
 	}
 	switch l := o.Lambda; {
@@ -117,39 +93,40 @@ func (o FitOptions) checkChoices() error {
 		return exit.Usage("--model and --save_sums name the same directory, %s; name two", o.Model)
 	case o.Each != "" && o.Calibrate == score.Platt:
 		return exit.Usage("--each cannot be used with --calibrate: the scores of segments have other curves")
-	case l.Select != "" && l.Select != spec.SelectMSE:
+	case l.Select != "" && l.Select != options.SelectMSE:
 		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all "+
 			"folds, by which --select mse chooses; train on the rows for it", l.Select)
 	}
 	return prepare.ValidDrift(o.MaxDrift)
 }
 
-// out returns the directory that the job creates.
-func (o FitOptions) out() string {
+// outputOf returns the directory that the job creates.
+func outputOf(o options.Fit) string {
 	if o.Model != "" {
 		return o.Model
 	}
 	return o.SaveSums
 }
 
-// run adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
-// forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows.
-func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []string) (p *sums.Part, result *training.Result,
-	err error) {
+// fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
+// forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows. parent is the name of the
+// model with the recipe, for the lineage; "" if unknown.
+func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.Term,
+	forgotten []string) (p *sums.Part, result *training.Result, err error) {
 	all, err := parts.Add(ctx, terms)
 	if err != nil {
 		return nil, nil, err
 	}
 	all.Forgotten = append(all.Forgotten, forgotten...)
-	again := training.ByRecipe{Recipe: all.Recipe, Parent: o.parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
+	again := training.ByRecipe{Recipe: all.Recipe, Parent: parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
 		Reporting: o.Reporting, Job: o.Job}
-	t, err := again.BeginAdded(ctx, o.out(), all.Added)
+	t, err := again.BeginAdded(ctx, outputOf(o), all.Added)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	if o.Model != "" {
-		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, o.listedRows(all), t.Engine.Threads)
+		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, listedRows(o, all), t.Engine.Threads)
 		if o.Each != "" {
 			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Engine.Threads))
 		}
@@ -158,7 +135,7 @@ func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []str
 		}
 	}
 	t.Lineage = all.Lineage()
-	p, fit, err := o.fit(ctx, t, all)
+	p, fit, err := fitTotal(ctx, o, t, all)
 	if err != nil || o.Model == "" {
 		return p, nil, err
 	}
@@ -169,9 +146,9 @@ func (o FitOptions) run(ctx context.Context, terms []parts.Term, forgotten []str
 	return p, result, err
 }
 
-// fit adds up the sums and, if there is a model to create, solves for its weights.
-func (o FitOptions) fit(ctx context.Context, t *training.RecipeJob, all *parts.Total) (p *sums.Part, fit *training.Fit,
-	err error) {
+// fitTotal adds up the sums and, if there is a model to create, solves for its weights.
+func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
+	all *parts.Total) (p *sums.Part, fit *training.Fit, err error) {
 	var (
 		summed *training.Summed
 		files  []storage.File
@@ -183,7 +160,7 @@ func (o FitOptions) fit(ctx context.Context, t *training.RecipeJob, all *parts.T
 		for _, d := range all.Terms {
 			digest += d.Part.Sums + map[bool]string{true: "+", false: "-"}[d.Sign > 0]
 		}
-		listed := o.listedRows(all)
+		listed := listedRows(o, all)
 		if listed > 0 {
 			if rows, err = all.Contents(ctx, listed); err != nil {
 				return err
@@ -229,14 +206,14 @@ func (o FitOptions) fit(ctx context.Context, t *training.RecipeJob, all *parts.T
 	if err != nil || o.SaveSums == "" {
 		return p, fit, err
 	}
-	return p, fit, t.Timed(ctx, "add", func(ctx context.Context) error { return o.save(ctx, t, all, p, files) })
+	return p, fit, t.Timed(ctx, "add", func(ctx context.Context) error { return saveSums(ctx, o, t, all, p, files) })
 }
 
 // partBytes is the approximate size of a part of sums in memory, with its encoded form.
 const partBytes = 3 * ridge.MaxPartBytes
 
-// save publishes the sums.
-func (o FitOptions) save(ctx context.Context, t *training.RecipeJob, all *parts.Total, p *sums.Part,
+// saveSums publishes the sums.
+func saveSums(ctx context.Context, o options.Fit, t *training.RecipeJob, all *parts.Total, p *sums.Part,
 	files []storage.File) error {
 	files, err := p.Files(all.Recipe, files)
 	if err != nil {
@@ -270,11 +247,11 @@ type Facts struct {
 }
 
 // FactsOf reads the manifests of the sums that a fit adds and subtracts, and checks that it can.
-func FactsOf(ctx context.Context, o FitOptions) (*Facts, error) {
-	if err := o.checkChoices(); err != nil {
+func FactsOf(ctx context.Context, o options.Fit) (*Facts, error) {
+	if err := checkChoices(o); err != nil {
 		return nil, err
 	}
-	terms, err := o.Open(ctx)
+	terms, err := parts.Open(ctx, o.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +261,7 @@ func FactsOf(ctx context.Context, o FitOptions) (*Facts, error) {
 	}
 	f := &Facts{
 		Recipe: all.Recipe, Directories: len(terms), Parts: len(all.Leaves),
-		Classes: all.ClassCount(), Rows: all.Added.Rows.Used, Listed: o.listedRows(all),
+		Classes: all.ClassCount(), Rows: all.Added.Rows.Used, Listed: listedRows(o, all),
 	}
 	for _, d := range terms {
 		f.Bytes += d.Bytes()

@@ -23,26 +23,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
-
-// ForgetOptions says which model forgets which rows.
-type ForgetOptions struct {
-	Model       string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
-	parts.Parts `group:"Model and output"`
-	// Data has the rows with their labels, as in the training data.
-	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
-	// IDs is a file with one id on each line. Only rows of Data with one of these ids in its id
-	// column, or in the model's id column, are forgotten. "" means all rows. See dataset.ReadIDs.
-	IDs string `flag:"ids,common" group:"Data" placeholder:"FILE" help:"File with the ids of rows to forget, one on each line, or - for standard input: only these rows of --data are forgotten. Ids are compared byte for byte with the text in the files. The list takes about three times its size in memory."`
-	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory of the model without the rows, to create."`
-	// SaveSums is a directory to create with the sums without the rows; "" for none.
-	SaveSums       string  `flag:"save_sums" group:"Model and output" placeholder:"DIR" help:"Directory to create for the sums without the forgotten rows."`
-	Certificate    string  `flag:"certificate" group:"Model and output" placeholder:"FILE" help:"File that says what was forgotten, and proves it: forget creates it, and verify checks it."`
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-
-	Job job.Options `group:"Job"`
-}
 
 // Certificate records that a model was fitted without certain rows. VerifyForgotten recomputes all
 // of it from the sums and the rows.
@@ -119,18 +102,18 @@ type ForgetResult struct {
 // Forget subtracts rows from the sums that a model was fitted to, and fits a model to the rest.
 // That model has the same bytes as one that was trained with the same recipe without these rows.
 // Rows that are not in the sums are refused: see sums.RowHashes.
-func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
+func Forget(ctx context.Context, o options.Forget) (*ForgetResult, error) {
 	if o.Out == "" {
 		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
 	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
+	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := o.Job.CheckVacant(ctx, o.Out); err != nil {
+	if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
-	result, err := o.forget(ctx)
+	result, err := forgetRows(ctx, o)
 	if err != nil || o.Certificate == "" {
 		return result, err
 	}
@@ -142,7 +125,7 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 	return result, exit.AfterPublish(o.Out, storage.WriteFile(ctx, o.Certificate, data))
 }
 
-func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err error) {
+func forgetRows(ctx context.Context, o options.Forget) (result *ForgetResult, err error) {
 	if o.Model == "" {
 		return nil, exit.Usage("no model: name its directory with --model")
 	}
@@ -160,7 +143,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 		return nil, exit.Usage("%s has weights for each %s, which forget does not fit; sum the data again without the rows, "+
 			"and use fit --each %s", o.Model, s.Column, s.Column)
 	}
-	r, err := o.begin(ctx, o.Model)
+	r, err := beginReading(ctx, o, o.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +154,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, Remains: remains,
 	}
 	c.ModelBefore, c.WeightsBefore = before.SHA256, weightsOf(before)
-	if c.SumsBefore, err = o.sumsDigest(ctx, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"),
+	if c.SumsBefore, err = sumsDigest(ctx, o, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"),
 		r.job); err != nil {
 		return nil, err
 	}
@@ -188,9 +171,9 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 				"model and the sums", report.Groups(used))
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
-	fit := FitOptions{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums,
-		parent: parent, Job: o.Job}
-	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), r.subtracted), []string{c.SumsOfRows})
+	fit := options.Fit{Lambda: lambda, Calibrate: calibrationOf(before, recipe), Model: o.Out, SaveSums: o.SaveSums,
+		Job: o.Job}
+	p, fitted, err := fitTerms(ctx, fit, parent, append(slices.Clone(terms), r.subtracted), []string{c.SumsOfRows})
 	if err != nil {
 		return nil, err
 	}
@@ -203,12 +186,12 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
 }
 
-// ids reads the list of ids. It returns nil if there is none.
-func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.IDs, error) {
+// readIDs reads the list of ids. It returns nil if there is none.
+func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*dataset.IDs, error) {
 	if o.IDs == "" {
 		return nil, nil
 	}
-	d, err := prepare.OpenByRecipe(ctx, job.Options{}, o.Data, recipe)
+	d, err := prepare.OpenByRecipe(ctx, options.Job{}, o.Data, recipe)
 	if err != nil {
 		return nil, err
 	}
@@ -228,9 +211,9 @@ func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.I
 	return l, nil
 }
 
-// terms opens the sums and checks that their recipe is the model's.
-func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Recipe) ([]parts.Term, error) {
-	terms, err := o.Open(ctx)
+// termsOf opens the sums and checks that their recipe is the model's.
+func termsOf(ctx context.Context, o options.Forget, model string, recipe *sums.Recipe) ([]parts.Term, error) {
+	terms, err := parts.Open(ctx, o.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -243,13 +226,13 @@ func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Rec
 
 // reading has the inputs of Forget and VerifyForgotten.
 type reading struct {
-	ForgetOptions
+	options.Forget
 	recipe    *sums.Recipe
 	terms     []parts.Term
 	ids       *dataset.IDs // nil if all rows are forgotten, and after sum has used them
 	listedIDs int          // ids in the list
 	scratch   *job.Job     // temporary directory for the sums of the rows and the original model
-	job       job.Options  // of jobs within this one
+	job       options.Job  // of jobs within this one
 
 	// Set by sum: the sums of the rows, as a term to subtract; the rows; and results of contentKeyOf.
 	subtracted parts.Term
@@ -258,17 +241,17 @@ type reading struct {
 	why        string
 }
 
-// begin opens the sums, the recipe of a model and the list of ids.
-func (o ForgetOptions) begin(ctx context.Context, model string) (r *reading, err error) {
-	r = &reading{ForgetOptions: o, job: o.Job}
+// beginReading opens the sums, the recipe of a model and the list of ids.
+func beginReading(ctx context.Context, o options.Forget, model string) (r *reading, err error) {
+	r = &reading{Forget: o, job: o.Job}
 	r.job.Work, r.job.Resume, r.Model = "", false, model
 	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
 		return nil, err
 	}
-	if r.terms, err = o.terms(ctx, model, r.recipe); err != nil {
+	if r.terms, err = termsOf(ctx, o, model, r.recipe); err != nil {
 		return nil, err
 	}
-	if r.ids, err = o.ids(ctx, r.recipe); err != nil {
+	if r.ids, err = readIDs(ctx, o, r.recipe); err != nil {
 		return nil, err
 	}
 	if r.ids != nil {
@@ -288,8 +271,8 @@ func (r *reading) sum(ctx context.Context) (err error) {
 	}
 	r.ids = nil // frees the memory of the list
 	out := storage.Join(dir, "rows")
-	o := SumOptions{Recipe: r.Model, Data: r.Data, Out: out, MaxBadFraction: r.MaxBadFraction, Job: r.job}
-	if _, r.rows, err = o.sum(ctx, r.recipe); err != nil {
+	o := options.Sum{Recipe: r.Model, Data: r.Data, Out: out, MaxBadFraction: r.MaxBadFraction, Job: r.job}
+	if _, r.rows, err = sumRows(ctx, o, r.recipe); err != nil {
 		return err
 	}
 	r.subtracted.Sign, r.Data.Only = -1, nil
@@ -314,12 +297,12 @@ func weightsOf(m *models.Manifest) string {
 }
 
 // sumsDigest returns the digest of the sums of the terms. It refuses a model that was not fitted to them.
-func (o ForgetOptions) sumsDigest(ctx context.Context, terms []parts.Term, lambda training.LambdaOptions, m *models.Manifest,
-	out string, options job.Options) (string, error) {
+func sumsDigest(ctx context.Context, o options.Forget, terms []parts.Term, lambda options.Lambda, m *models.Manifest,
+	out string, j options.Job) (string, error) {
 	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
 		return m.Fingerprint, nil
 	}
-	fit := FitOptions{Lambda: lambda, Model: out, Job: options}
+	fit := options.Fit{Lambda: lambda, Model: out, Job: j}
 	if m.Rows.Used > 0 {
 		if used := usedBy(terms); used != m.Rows.Used {
 			return "", exit.Refuse(
@@ -327,7 +310,7 @@ func (o ForgetOptions) sumsDigest(ctx context.Context, terms []parts.Term, lambd
 					"others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
 		}
 	}
-	p, _, err := fit.run(ctx, terms, nil)
+	p, _, err := fitTerms(ctx, fit, "", terms, nil)
 	if err != nil {
 		return "", err
 	}
@@ -354,7 +337,7 @@ func usedBy(terms []parts.Term) (rows int64) {
 }
 
 // lambdaOf returns the options by which λ of a model was chosen.
-func lambdaOf(m *models.Manifest, r *sums.Recipe) training.LambdaOptions {
+func lambdaOf(m *models.Manifest, r *sums.Recipe) options.Lambda {
 	tried := slices.Clone(m.Learner.RuledOut)
 	for _, row := range m.Learner.Table {
 		tried = append(tried, row.Lambda)
@@ -368,13 +351,13 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) training.LambdaOptions {
 	switch auto := ridge.AutoLambda(); {
 	case r.Rule.C > 0 && len(tried) == 1, r.Rule.C == 0 && len(r.Rule.Lambda) == 0 &&
 		all(auto), len(tried) == len(r.Rule.Lambda) && all(r.Rule.Lambda):
-		return training.LambdaOptions{} // the recipe's
+		return options.Lambda{} // the recipe's
 	}
 	slices.Sort(tried)
-	return training.LambdaOptions{Path: tried}
+	return options.Lambda{Path: tried}
 }
 
-// calibrationOf returns the FitOptions.Calibrate that gives a model the probabilities of m; "" for none.
+// calibrationOf returns the options.Fit.Calibrate that gives a model the probabilities of m; "" for none.
 func calibrationOf(m *models.Manifest, r *sums.Recipe) string {
 	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
 		return p.Kind
@@ -392,11 +375,11 @@ type VerifyForgottenResult struct {
 // VerifyForgotten recomputes a certificate from the rows and the original sums. o.Model is the
 // model without the rows, and o.Certificate the file. If the certificate does not hold, the error
 // is an *exit.GateError and the result is complete.
-func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgottenResult, err error) {
+func VerifyForgotten(ctx context.Context, o options.Forget) (result *VerifyForgottenResult, err error) {
 	if o.Model == "" {
 		return nil, exit.Usage("no model: name the directory of the model without the rows with --model")
 	}
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	c, err := ReadCertificate(ctx, o.Certificate)
@@ -411,13 +394,13 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	if err != nil {
 		return nil, err
 	}
-	r, err := o.begin(ctx, model)
+	r, err := beginReading(ctx, o, model)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = r.scratch.Close(ctx, err) }()
-	first := FitOptions{SaveSums: storage.Join(r.scratch.Work.Dir, "before"), Job: r.job}
-	before, _, err := first.run(ctx, r.terms, nil)
+	first := options.Fit{SaveSums: storage.Join(r.scratch.Work.Dir, "before"), Job: r.job}
+	before, _, err := fitTerms(ctx, first, "", r.terms, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -429,9 +412,9 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 		result.Why = []string{r.why}
 		return result, result.fails()
 	}
-	second := FitOptions{Lambda: lambdaOf(after, r.recipe), Calibrate: calibrationOf(after, r.recipe),
+	second := options.Fit{Lambda: lambdaOf(after, r.recipe), Calibrate: calibrationOf(after, r.recipe),
 		Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}
-	p, _, err := second.run(ctx, append(slices.Clone(r.terms), r.subtracted), nil)
+	p, _, err := fitTerms(ctx, second, "", append(slices.Clone(r.terms), r.subtracted), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -16,20 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
-
-// PruneOptions says which directories of sums to remove.
-type PruneOptions struct {
-	Sums []string `flag:"sums,common" group:"Model and output" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums."`
-	Keep string   `flag:"keep,common" group:"Model and output" placeholder:"DAYS" help:"Period before the newest sums in which all sums are kept, in days, weeks or hours, such as 90d."`
-	// Models is a directory of models, whose champion, challenger and previous champion keep the sums
-	// that they were fitted to. Models or Model is required.
-	Models string    `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models, whose champion, challenger and previous champion keep their sums."`
-	Model  string    `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Model that keeps its sums, too: its directory, or an alias such as DIR@champion."`
-	Plan   bool      `flag:"plan,common" group:"Job" help:"Print what would be removed, and remove nothing."`
-	Log    io.Writer // notes; nil discards them
-}
 
 // Pruned is a directory of sums that is removed, or kept for a reason.
 type Pruned struct {
@@ -50,7 +39,7 @@ type PruneResult struct {
 
 // Prune removes old directories of sums, except for those that a model was fitted to according to
 // its lineage. They are needed to forget rows, and to compute the sums of the next model.
-func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
+func Prune(ctx context.Context, o options.Prune) (*PruneResult, error) {
 	switch {
 	case len(o.Sums) == 0:
 		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
@@ -64,7 +53,7 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	need, err := o.needs(ctx)
+	need, err := neededBy(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +92,7 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 			return nil, err
 		}
 	}
-	return r, o.clear(ctx, span, newest)
+	return r, clearRemains(ctx, o, span, newest)
 }
 
 // removeSum removes a directory of sums. It removes the manifest first: without it, no job takes
@@ -117,9 +106,9 @@ func removeSum(ctx context.Context, place string) error {
 	return nil
 }
 
-// clear removes the rest of old directories on disk that a stopped run has begun to remove. It
+// clearRemains removes the rest of old directories on disk that a stopped run has begun to remove. It
 // skips other storage, where a directory without a manifest may be one that is being written.
-func (o PruneOptions) clear(ctx context.Context, span time.Duration, newest time.Time) error {
+func clearRemains(ctx context.Context, o options.Prune, span time.Duration, newest time.Time) error {
 	for _, p := range o.Sums {
 		places, err := parts.Directories(ctx, p, sums.RecipeFile)
 		if err != nil {
@@ -146,8 +135,8 @@ func (o PruneOptions) clear(ctx context.Context, span time.Duration, newest time
 // directory of its sums.
 type neededSums struct{ parts, places map[string]string }
 
-// needs returns the sums that the lineages of the models name.
-func (o PruneOptions) needs(ctx context.Context) (*neededSums, error) {
+// neededBy returns the sums that the lineages of the models name.
+func neededBy(ctx context.Context, o options.Prune) (*neededSums, error) {
 	n := &neededSums{map[string]string{}, map[string]string{}}
 	if o.Models != "" {
 		r := registry.Registry{Dir: o.Models}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -197,9 +198,9 @@ type fourierRecipe interface {
 	SecondMoment() float64
 }
 
-// bounds returns the bounds for the points of a curve, nil unless features are Fourier features with
+// boundsOf returns the bounds for the points of a curve, nil unless features are Fourier features with
 // independent frequencies.
-func (o KernelOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs int,
+func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs int,
 	curve ErrorCurve) (*ErrorBounds, error) {
 	r, ok := l.Recipe.Choice.Recipe.(fourierRecipe)
 	if !ok {

@@ -21,18 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
-
-// KernelOptions says which kernel to compare with its features, and on which rows.
-type KernelOptions struct {
-	prepare.Spec `omit:"Split,Room"`
-	Budgets      []int   `flag:"budgets,common" group:"Comparison" default:"64,256,1024,4096" placeholder:"LIST" help:"Numbers of features, separated by commas; replaces --features."`
-	Seeds        int     `flag:"seeds,common" group:"Comparison" default:"10" help:"Number of seeds per map."`
-	Rows         int     `flag:"rows,common" group:"Comparison" default:"200" help:"Rows of the sample, at most 2000; all pairs are compared."`
-	Epsilon      float64 `flag:"epsilon,common" group:"Comparison" default:"0.1" help:"Error for which to print the number of features that the bounds require."`
-	All          bool    // compare all ways to draw the kernel's frequencies
-	Out          string  `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the table and the plots; it must not exist."`
-}
 
 // maxCompareRows is the largest number of rows in the sample: 2 million pairs.
 const maxCompareRows = 2000
@@ -56,23 +46,23 @@ type ErrorCurve struct {
 // CompareKernel draws feature maps of several sizes with several seeds, and compares inner products of features
 // with the kernel on all pairs of a sample of rows. The sample has the rows with the least hashes, so it does
 // not depend on the order of the rows.
-func CompareKernel(ctx context.Context, o KernelOptions) (result *KernelResult, err error) {
-	if err := o.LoadKernel(ctx); err != nil {
+func CompareKernel(ctx context.Context, o options.Compare) (result *KernelResult, err error) {
+	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return nil, err
 	}
 	if len(o.Budgets) == 0 {
 		o.Budgets = []int{64, 256, 1024, 4096}
 	}
 	o.Seeds, o.Rows, o.Epsilon = cmp.Or(o.Seeds, 10), cmp.Or(o.Rows, 200), cmp.Or(o.Epsilon, 0.1)
-	if err := o.validate(); err != nil {
+	if err := validateCompare(o); err != nil {
 		return nil, err
 	}
 	if o.Out != "" {
-		if err := o.Job.CheckVacant(ctx, o.Out); err != nil {
+		if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
 			return nil, err
 		}
 	}
-	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
+	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +97,7 @@ func CompareKernel(ctx context.Context, o KernelOptions) (result *KernelResult, 
 	return result, j.Publish(ctx, o.Out, files)
 }
 
-func (o KernelOptions) validate() error {
+func validateCompare(o options.Compare) error {
 	name := kernel.FamilyOf(o.Kernel).Name
 	_, varied := o.Kernel.(kernel.Varied)
 	switch {
@@ -129,14 +119,14 @@ func (o KernelOptions) validate() error {
 			return &exit.UsageError{Err: err}
 		}
 	}
-	if err := o.Spec.Validate(); err != nil {
+	if err := prepare.Validate(o.Spec); err != nil {
 		return err
 	}
-	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
+	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
 }
 
 // compare measures all maps on the sample.
-func compare(ctx context.Context, j *job.Job, o KernelOptions, l *prepare.Prepared) (*KernelResult, error) {
+func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prepared) (*KernelResult, error) {
 	x, n, _ := l.Sum.Sample()
 	n = min(n, o.Rows)
 	if n < 2 {
@@ -172,12 +162,12 @@ func compare(ctx context.Context, j *job.Job, o KernelOptions, l *prepare.Prepar
 		result.Curves = append(result.Curves, curve)
 	}
 	var err error
-	result.Bounds, err = o.bounds(l, x[:n*l.Profile.Dim], n, len(exact), result.Curves[0])
+	result.Bounds, err = boundsOf(o, l, x[:n*l.Profile.Dim], n, len(exact), result.Curves[0])
 	return result, err
 }
 
 // measure draws one map with several seeds.
-func measure(ctx context.Context, j *job.Job, o KernelOptions, dim int, exact []float64, x []float32, n int,
+func measure(ctx context.Context, j *job.Job, o options.Compare, dim int, exact []float64, x []float32, n int,
 	draw func(seed uint64) features.Recipe) (ErrorSummary, error) {
 	var runs []ApproximationErrors
 	for s := range o.Seeds {

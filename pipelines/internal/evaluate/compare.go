@@ -21,30 +21,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
-
-// CompareModelsOptions says which models to compare, and on which data.
-type CompareModelsOptions struct {
-	Champion   string          `flag:"champion,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model in use, or an alias such as DIR@champion (see bochner models --help)."`
-	Challenger string          `flag:"challenger,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model that may replace it, or an alias."`
-	Data       dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
-	// Gate has conditions for paired.ParseCondition, separated by commas; "" for none.
-	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition in words, such as 'not worse by 0.2% at 95%' or 'better at 95%'. Several are separated by commas, or given one by one; all must hold."`
-	// Slices are columns, by name or 1-based position, for whose values models are compared separately.
-	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns of the champion whose values are compared separately, as for evaluate."`
-	// Group has the columns that together name the group of a row. Rows of a group depend on each other, so tests
-	// count groups. The default are the columns that group the models' folds, if the data has them.
-	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name the group of a row, such as a patient: tests then count groups instead of rows. The default is the --group_column of the models, if the data has it."`
-
-	// Report is a file for a report on the comparison, which package pages writes; "" for none.
-	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"HTML file for a report on the comparison."`
-
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-
-	Job job.Options `group:"Job"`
-}
 
 // ModelComparison compares two models on the same rows. Differences are the losses of the challenger minus
 // those of the champion: if they are positive, the challenger is worse.
@@ -91,11 +71,11 @@ type RowsNeeded struct {
 
 // CompareModels applies two models to the same labelled rows and compares their predictions. If the gate is not
 // passed, the error is an *exit.GateError and the result is complete.
-func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelComparison, err error) {
-	if err := o.check(ctx); err != nil {
+func CompareModels(ctx context.Context, o options.CompareModels) (result *ModelComparison, err error) {
+	if err := checkComparison(ctx, &o); err != nil {
 		return nil, err
 	}
-	p, err := o.open(ctx)
+	p, err := openPair(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +89,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	}
 	defer func() { err = j.Close(ctx, err) }()
 	pass := &scores.Compare{
-		Pass: transforms.Pass{Data: *p.champion.data, Shards: j.Opts.Shards(p.champion.data), Mode: dataset.KeepPlace,
+		Pass: transforms.Pass{Data: *p.champion.data, Shards: job.Shards(j.Opts, p.champion.data), Mode: dataset.KeepPlace,
 			Target: &transforms.Labeling{}},
 		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit,
 		Slices: p.slices,
@@ -161,8 +141,8 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	return result, exit.NotPassed(failed)
 }
 
-// check refuses options that cannot be used together, and finds the models.
-func (o *CompareModelsOptions) check(ctx context.Context) (err error) {
+// checkComparison refuses options that cannot be used together, and finds the models.
+func checkComparison(ctx context.Context, o *options.CompareModels) (err error) {
 	if _, err := ParseConditions("gate", o.Gate); err != nil {
 		return err
 	}
@@ -180,7 +160,7 @@ func (o *CompareModelsOptions) check(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return o.Job.Validate(o.Data, "", job.Place{Flag: "champion", Name: o.Champion},
+	return job.Validate(o.Job, o.Data, "", job.Place{Flag: "champion", Name: o.Champion},
 		job.Place{Flag: "challenger", Name: o.Challenger})
 }
 
@@ -202,8 +182,8 @@ type openedModel struct {
 	data     *dataset.Dataset
 }
 
-// open opens the models and the data.
-func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
+// openPair opens the models and the data.
+func openPair(ctx context.Context, o options.CompareModels) (p *pair, err error) {
 	if o.Data, err = apply.WithWeights(ctx, o.Champion, o.Data); err != nil {
 		return nil, err
 	}
@@ -306,7 +286,7 @@ func reopen(ctx context.Context, model string, o dataset.Options) (*dataset.Data
 }
 
 // openOne opens a model and the data for it.
-func openOne(ctx context.Context, model string, data dataset.Options, j job.Options) (m openedModel, err error) {
+func openOne(ctx context.Context, model string, data dataset.Options, j options.Job) (m openedModel, err error) {
 	m.name = model
 	if m.manifest, m.data, err = apply.OpenForModel(ctx, model, data, j.Log); err != nil {
 		return m, err

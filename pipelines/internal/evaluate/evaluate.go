@@ -21,32 +21,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
-
-// EvaluateOptions says which model to evaluate, and on which data.
-type EvaluateOptions struct {
-	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
-	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
-	Gate  string          `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score, such as accuracy>=0.95, auc>=0.9, rmse<=3 or rmse:TARGET<=3. Several are separated by commas, or given one by one; all must hold."`
-	// Threshold is as in models.Applier; nil for the model's own.
-	Threshold *float64 `flag:"threshold,common" group:"Model and output" help:"For two classes: predict the positive one if its probability (for a model without probabilities: its score minus the other, halved) is at least this number. By default the class with the larger probability or score is predicted."`
-	// Slices are columns, by name or 1-based position, for whose values rows are scored separately.
-	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, by name or position, separated by commas, whose values are scored separately: categories, times (by month), or numbers with up to 512 values. One of the columns need not be used by the model."`
-	// Group has the columns that together name the group of a row. Rows of a group depend on each other, so
-	// intervals count groups. The default are the columns that group the model's folds, if the data has them.
-	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns, separated by commas, that together name the group of a row, such as a patient: intervals then count groups instead of rows. The default is the --group_column of the model, if the data has it."`
-	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
-	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE" help:"File for a reliability diagram, .png or .svg; the model must have probabilities."`
-
-	// Report is a file for a report on the model and its scores, which package pages writes; "" for none.
-	Report string `flag:"report,common" group:"Model and output" placeholder:"FILE" help:"HTML file for a report on the model and its scores on this data: curves, confusions, reliability, effects of columns, the worst rows (see bochner report --help)."`
-
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-
-	Job job.Options `group:"Job"`
-}
 
 // EvaluateResult has the scores of a model.
 type EvaluateResult struct {
@@ -105,7 +83,7 @@ type UnseenLabelsReport struct {
 
 // Evaluate applies a model to labelled data and scores its predictions. If a gate is not passed, the error is
 // an *exit.GateError and the result is complete.
-func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, err error) {
+func Evaluate(ctx context.Context, o options.Evaluate) (result *EvaluateResult, err error) {
 	g, err := ParseGates(o.Gate)
 	if err != nil {
 		return nil, err
@@ -119,7 +97,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	scores.WithMissing(manifest, d)
-	threshold, err := o.fit(manifest, d, g)
+	threshold, err := fitEvaluation(o, manifest, d, g)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +118,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	pass := &scores.Score{
-		Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction),
+		Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: prepare.Mode(o.MaxBadFraction),
 			Target: &transforms.Labeling{}},
 		Model:      scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()},
 		Classifies: manifest.Task == models.Classification, Slices: columns,
@@ -185,9 +163,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	return result, g.check(result)
 }
 
-// fit returns the threshold of the predictions. It returns an error if the options cannot be used with the
+// fitEvaluation returns the threshold of the predictions. It returns an error if the options cannot be used with the
 // model or the data.
-func (o EvaluateOptions) fit(m *models.Manifest, d *dataset.Dataset, g Gates) (*apply.Threshold, error) {
+func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*apply.Threshold, error) {
 	if m.Task == models.Embedding {
 		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}
@@ -204,7 +182,7 @@ func (o EvaluateOptions) fit(m *models.Manifest, d *dataset.Dataset, g Gates) (*
 }
 
 // count adds the counts of the rows, their weights and groups, and the number of them that are training rows.
-func (r *EvaluateResult) count(ctx context.Context, j *job.Job, o EvaluateOptions, m *models.Manifest,
+func (r *EvaluateResult) count(ctx context.Context, j *job.Job, o options.Evaluate, m *models.Manifest,
 	d *dataset.Dataset, weights *profile.Weights, reports []dataset.Report) (err error) {
 	if r.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
 		return err
@@ -287,11 +265,11 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 // openModel resolves the alias of a model, and opens the model and data for it, with the column of weights that
 // it was trained with.
 func openModel(ctx context.Context, model *string, data *dataset.Options,
-	j job.Options) (_ *models.Manifest, _ *dataset.Dataset, err error) {
+	j options.Job) (_ *models.Manifest, _ *dataset.Dataset, err error) {
 	if *model, err = job.FindModel(ctx, *model, j.Log); err != nil {
 		return nil, nil, err
 	}
-	if err := j.Validate(*data, "", job.Place{Flag: "model", Name: *model}); err != nil {
+	if err := job.Validate(j, *data, "", job.Place{Flag: "model", Name: *model}); err != nil {
 		return nil, nil, err
 	}
 	if *data, err = apply.WithWeights(ctx, *model, *data); err != nil {

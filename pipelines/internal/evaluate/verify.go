@@ -23,17 +23,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
-
-// VerifyOptions says which model to verify, and with which data, which must be its training data.
-type VerifyOptions struct {
-	Model          string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion (see bochner models --help)."`
-	Data           dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
-	MaxBadFraction float64         `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-	Job            job.Options     `group:"Job"`
-}
 
 // VerifyResult has the values that were recorded when the model was trained, and the same values recomputed
 // from the data. It leaves out values that were not recomputed, such as the training log and held-out errors.
@@ -62,7 +55,7 @@ type Optimum struct {
 // Verify recomputes the objective and the dual objective of an svm model from its training data, and checks its
 // certificate: that the weights are at most as far from the optimum as the manifest says. If the certificate
 // does not hold, the error is an *exit.GateError and the result is complete.
-func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err error) {
+func Verify(ctx context.Context, o options.Verify) (result *VerifyResult, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -117,7 +110,7 @@ func checkCertified(dir string, m *models.Manifest) error {
 
 // sameRows profiles the data and returns an error if the rows are not the training rows of the model.
 func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset,
-	o VerifyOptions) (*prepare.Prepared, error) {
+	o options.Verify) (*prepare.Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
 	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed,
@@ -148,7 +141,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 }
 
 // certify runs the pass of the verification.
-func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o VerifyOptions,
+func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o options.Verify,
 	result *VerifyResult) error {
 	c, d := m.Learner.Log, l.Data
 	d.Schema.Dim = m.Input.Dim

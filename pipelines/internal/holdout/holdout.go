@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -23,13 +24,13 @@ import (
 const partSalt = 0x74657374
 
 // trainingSpec describes the data of the training run.
-type trainingSpec struct{ prepare.Spec }
+type trainingSpec struct{ options.Spec }
 
 // Rows returns the part of the data that remains for training if a share of the rows is held out,
 // and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
 // whole, and with times the latest rows. Rows reads the data to find columns, groups and times; the
 // training run does not use these results.
-func Rows(ctx context.Context, training prepare.Spec, share float64) (part *dataset.TestSplit, text string, err error) {
+func Rows(ctx context.Context, training options.Spec, share float64) (part *dataset.TestSplit, text string, err error) {
 	o := trainingSpec{training}
 	if o.Split.Fold != "" {
 		return nil, "", exit.Usage("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
@@ -44,7 +45,7 @@ func Rows(ctx context.Context, training prepare.Spec, share float64) (part *data
 	}
 	o.Job.Resume = false
 	o.Split.Into(&o.Data)
-	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
+	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, "", err
 	}
@@ -79,7 +80,7 @@ func (o trainingSpec) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 		return nil
 	}
 	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
-	found, _, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
+	found, _, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err == nil {
 		prepare.SetTypes(d, found)
 	}

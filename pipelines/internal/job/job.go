@@ -22,25 +22,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Options has the options of all jobs over data. None of them changes results.
-type Options struct {
-	Engine engine.Engine `group:"Job"`
-	Work   string        `flag:"work" placeholder:"DIR" help:"Work directory, new or empty. The default is a hidden directory next to the output. It is removed when the job succeeds."`
-	Resume bool          `flag:"resume,common" help:"Continue an interrupted run from its work directory."`
-	Log    io.Writer     // progress and notes; nil discards them
-
-	ShardBytes int64 `flag:"shard_bytes,hidden" help:"Size of the shards that plain files are cut into; 0 is 32 MiB. Does not change results."`
-
-	// LimitMemory lets the job set the memory limit of the process, unless GOMEMLIMIT is set, so that the garbage
-	// collector keeps it within the plan.
-	LimitMemory bool
-}
-
 // Shards cuts the data into shards of o.ShardBytes.
-func (o Options) Shards(d *dataset.Dataset) []dataset.Shard {
+func Shards(o options.Job, d *dataset.Dataset) []dataset.Shard {
 	size := o.ShardBytes
 	if size <= 0 {
 		size = ShardBytes
@@ -50,7 +37,7 @@ func (o Options) Shards(d *dataset.Dataset) []dataset.Shard {
 
 // Job is the state of a running job.
 type Job struct {
-	Opts      Options
+	Opts      options.Job
 	Engine    engine.Engine
 	Work      *WorkDir
 	scratch   func() error       // removes the scratch directory at the end; nil for none
@@ -69,7 +56,7 @@ type Job struct {
 }
 
 // New begins a job that creates the directory out.
-func New(ctx context.Context, o Options, out string) (*Job, error) {
+func New(ctx context.Context, o options.Job, out string) (*Job, error) {
 	w, err := OpenWorkDir(ctx, WorkDirOptions{Dir: o.Work, Resume: o.Resume}, out)
 	if err != nil {
 		return nil, err
@@ -211,7 +198,7 @@ func uncuttable(d *dataset.Dataset) (name string, size int64) {
 }
 
 // NewScratch begins a job that creates no directory. Close removes its state.
-func NewScratch(ctx context.Context, o Options) (*Job, error) {
+func NewScratch(ctx context.Context, o options.Job) (*Job, error) {
 	dir, remove, err := engine.NewTemp(ctx)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // The plan is of the job alone: a limit below what the process holds already would have the
@@ -18,7 +20,7 @@ func TestTheMemoryLimitLeavesRoomForTheProcess(t *testing.T) {
 	for i := 0; i < len(held); i += 4096 {
 		held[i] = 1
 	}
-	j, err := New(t.Context(), Options{LimitMemory: true}, filepath.Join(t.TempDir(), "out"))
+	j, err := New(t.Context(), options.Job{LimitMemory: true}, filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)
 	}

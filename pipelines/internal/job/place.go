@@ -13,11 +13,12 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // checkDisjoint refuses an output or work directory that is inside another directory of the job, and an output
 // that is the work directory.
-func (o Options) checkDisjoint(makes string, dirs []Place) error {
+func checkDisjoint(o options.Job, makes string, dirs []Place) error {
 	var own, read []Place
 	for _, d := range dirs {
 		if d.Name == makes && len(own) == 0 {
@@ -64,7 +65,7 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 }
 
 // CheckVacant returns an error if the output of the job already exists.
-func (o Options) CheckVacant(ctx context.Context, out string) error {
+func CheckVacant(ctx context.Context, o options.Job, out string) error {
 	return WorkDirOptions{Dir: o.Work, Resume: o.Resume}.CheckVacant(ctx, out)
 }
 
@@ -73,8 +74,8 @@ type Place struct{ Flag, Name string }
 
 // Validate refuses an invalid engine, directories inside each other, and local files if workers are on machines
 // that cannot read them. makes is the directory that the job creates, "" for none.
-func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) error {
-	if err := o.checkDisjoint(makes, dirs); err != nil {
+func Validate(o options.Job, data dataset.Options, makes string, dirs ...Place) error {
+	if err := checkDisjoint(o, makes, dirs); err != nil {
 		return err
 	}
 	if err := o.Engine.Validate(); err != nil || !o.Engine.About().Machines {

@@ -47,7 +47,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *
 	*out, common.Shards = "", nil
 	dir = j.Work.File(name, engine.Program(), pass, j.Opts.ShardBytes)
 	*out = dir
-	shards := j.Opts.Shards(&common.Data)
+	shards := Shards(j.Opts, &common.Data)
 	if p, ok := pass.(*scores.Predict); ok && p.Lines {
 		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // CompareModels calls evaluate.CompareModels, and writes the report that the options ask for.
-func CompareModels(ctx context.Context, o evaluate.CompareModelsOptions) (*evaluate.ModelComparison, error) {
+func CompareModels(ctx context.Context, o options.CompareModels) (*evaluate.ModelComparison, error) {
 	r, err := evaluate.CompareModels(ctx, o)
 	if o.Report == "" || !judged(err) {
 		return r, err

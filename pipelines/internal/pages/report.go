@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -14,20 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
-
-// ReportOptions says which model to report on.
-type ReportOptions struct {
-	Model string          // directory of the model, or an alias
-	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,ID,Time"`
-	// Out is the file to write; "" is about.ReportFile in the directory of the model.
-	Out    string   `flag:"out,common" group:"Model and output" placeholder:"FILE" help:"HTML file to write. The default is report.html in the directory of the model."`
-	Slices []string `flag:"slices,common" group:"Model and output" list:"commas" placeholder:"COLUMNS" help:"Columns whose values are scored separately, as for evaluate; with --data."`
-
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-
-	Job job.Options `group:"Job"`
-}
 
 // ReportResult says where the report is.
 type ReportResult struct {
@@ -38,7 +25,7 @@ type ReportResult struct {
 }
 
 // Report writes the report on a model as a file. If there is labelled data, the report has the scores on it.
-func Report(ctx context.Context, o ReportOptions) (r *ReportResult, err error) {
+func Report(ctx context.Context, o options.Report) (r *ReportResult, err error) {
 	if err := report.ValidPage(o.Out); err != nil {
 		return nil, err
 	}
@@ -49,7 +36,7 @@ func Report(ctx context.Context, o ReportOptions) (r *ReportResult, err error) {
 		r.File = storage.Join(o.Model, about.ReportFile)
 	}
 	if len(o.Data.Data) > 0 {
-		r.Test, err = Evaluate(ctx, evaluate.EvaluateOptions{Model: o.Model, Data: o.Data, Slices: o.Slices,
+		r.Test, err = Evaluate(ctx, options.Evaluate{Model: o.Model, Data: o.Data, Slices: o.Slices,
 			MaxBadFraction: o.MaxBadFraction, Report: r.File, Job: o.Job})
 		return r, err
 	}

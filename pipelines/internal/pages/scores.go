@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Limits of a report on an evaluation.
@@ -30,7 +31,7 @@ const (
 type scored struct{ *evaluate.EvaluateResult }
 
 // Evaluate calls evaluate.Evaluate, and writes the report that the options ask for.
-func Evaluate(ctx context.Context, o evaluate.EvaluateOptions) (*evaluate.EvaluateResult, error) {
+func Evaluate(ctx context.Context, o options.Evaluate) (*evaluate.EvaluateResult, error) {
 	r, err := evaluate.Evaluate(ctx, o)
 	if o.Report == "" || !judged(err) {
 		return r, err
@@ -48,13 +49,13 @@ func judged(err error) bool {
 }
 
 // writePage writes the report on the model and its scores.
-func (r scored) writePage(ctx context.Context, o evaluate.EvaluateOptions) error {
+func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 	m, p, err := modelPage(ctx, r.Model)
 	if err != nil {
 		return err
 	}
 	o.Job.Log = nil
-	found, err := apply.InspectEffects(ctx, r.Model, apply.InspectOptions{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
+	found, err := apply.InspectEffects(ctx, r.Model, options.Inspect{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
 		Job: o.Job, Whole: true})
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/audit"
@@ -21,17 +20,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
-
-// AuditOptions says which sums to compare with which rows, and which model to compare with the sums.
-type AuditOptions struct {
-	Parts
-	Model          string          // directory or alias; "" for none
-	Data           dataset.Options // rows to compare with; none if its Data is empty
-	MaxBadFraction float64
-	Job            job.Options
-}
 
 // AuditResult says whether the sums belong to the rows, and the model to the sums.
 type AuditResult struct {
@@ -52,15 +43,15 @@ func (r *AuditResult) refute(format string, args ...any) {
 // the sums, by ridge.CheckWeights. One of the two may be missing. It compares the total of several
 // directories, but each level of a single directory. If a comparison fails, the error is an
 // *exit.GateError and the result is complete.
-func Audit(ctx context.Context, o AuditOptions) (r *AuditResult, err error) {
+func Audit(ctx context.Context, o options.Audit) (r *AuditResult, err error) {
 	if len(o.Data.Data) == 0 && o.Model == "" {
 		return nil, exit.Usage("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
 	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction),
-		o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
+		job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}
-	terms, err := o.Open(ctx)
+	terms, err := Open(ctx, o.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +99,7 @@ type auditState struct {
 }
 
 // compare reads the rows, if there are any, and then the sums.
-func (a *auditState) compare(ctx context.Context, o AuditOptions) error {
+func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 	shape := a.pass.Shape(a.all.Recipe.Dim)
 	a.pass.Spec.Random = exact.RandomResidues(audit.RandomLen(shape))
 	each, err := a.all.levels(ctx)
@@ -178,12 +169,12 @@ func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 }
 
 // read sets a.found from the rows.
-func (a *auditState) read(ctx context.Context, o AuditOptions) error {
+func (a *auditState) read(ctx context.Context, o options.Audit) error {
 	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, a.all.Recipe)
 	if err != nil {
 		return err
 	}
-	a.pass.Data, a.pass.Shards = *d, a.t.Opts.Shards(d)
+	a.pass.Data, a.pass.Shards = *d, job.Shards(a.t.Opts, d)
 	a.pass.EqualWeights = a.all.Recipe.Rule.Weights == nil && d.Weighted
 	a.t.Progress.Phase("reading rows", a.Rows)
 	defer a.t.Progress.Done()

@@ -14,24 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/io/where"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
-
-// Parts names directories of sums to add and to subtract.
-type Parts struct {
-	Sums []string `flag:"sums,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to add up; to forget rows, all sums that the model was fitted to."`
-	// Without has patterns of directories of sums to leave out: directories in Sums are not added,
-	// others are subtracted. An element that matches no directory may be a condition as in Where; sums
-	// that meet it are left out.
-	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to leave out: if they are among the sums they are not added, otherwise they are subtracted; or a condition as for --where, such as source=old."`
-	// Where is a condition (package where) on the labels of added sums: the date and other name=value
-	// parts of their directory, and the level of sum --by.
-	Where string `flag:"where,common" placeholder:"CONDITION" help:"Add only sums for which a condition holds, such as 'country=DE and dt>=2026-01': on the name=value parts of their directories, and on the levels of sum --by. Also !=, <, <=, >, in (A, B), or, not, and parentheses; a shorter date stands for its month or year."`
-	// AsOf leaves out sums whose directory was written after the end of this date.
-	AsOf string `flag:"as_of" placeholder:"DATE" help:"Add only sums whose directory was written by the end of this date, such as 2026-11-20, according to the storage."`
-	// Last is a period, such as 90d, 12w or 36h. Sums whose date is more than this before the newest
-	// are left out. "" leaves out none.
-	Last string `flag:"last" placeholder:"DAYS" help:"Add only sums whose directory has a date in its name (dt=2026-11-20) among the last days, weeks or hours before the newest, such as 90d."`
-}
 
 // Term is a directory of sums that is added or subtracted.
 type Term struct {
@@ -40,7 +24,7 @@ type Term struct {
 }
 
 // Open opens the directories and checks that they can be added and subtracted: see check.
-func (o Parts) Open(ctx context.Context) ([]Term, error) {
+func Open(ctx context.Context, o options.Parts) ([]Term, error) {
 	if len(o.Sums) == 0 {
 		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
 	}
@@ -54,7 +38,7 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 	if added, err = asOf(ctx, added, o.AsOf); err != nil {
 		return nil, err
 	}
-	without, conditions, err := o.without(ctx)
+	without, conditions, err := withoutOf(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +86,8 @@ func (o Parts) Open(ctx context.Context) ([]Term, error) {
 	return terms, check(terms)
 }
 
-// without returns the directories in Without, and the conditions in Where and Without.
-func (o Parts) without(ctx context.Context) (places []string, c conditions, err error) {
+// withoutOf returns the directories in Without, and the conditions in Where and Without.
+func withoutOf(ctx context.Context, o options.Parts) (places []string, c conditions, err error) {
 	c.used = map[*where.Condition]bool{}
 	if c.where, err = where.Parse(o.Where); err != nil {
 		return nil, c, exit.Usage("--where %q: %w", o.Where, err)

@@ -17,11 +17,12 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
 // OpenByRecipe opens data for training with a recipe, with the columns and types of the recipe.
-func OpenByRecipe(ctx context.Context, j job.Options, o dataset.Options, r *sums.Recipe) (*dataset.Dataset, error) {
+func OpenByRecipe(ctx context.Context, j options.Job, o dataset.Options, r *sums.Recipe) (*dataset.Dataset, error) {
 	if len(o.Columns)+len(o.Drop) > 0 {
 		return nil, exit.Usage("the recipe says which columns are features: leave out --columns and --drop")
 	}

@@ -15,20 +15,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// Split says which columns assign rows to folds. With the zero value the content of the rows does.
-type Split struct {
-	Group []string `flag:"group_column" placeholder:"COLUMNS" list:"commas" help:"Columns, separated by commas, that together name the group of a row, such as a patient or a machine. Rows of a group are held out together, so held-out figures are for new groups. The columns are not features."`
-	Fold  string   `flag:"fold_column" placeholder:"COLUMN" help:"Column with the number of each row's fold. These folds replace those of --folds; where only one is held out, it is the one with the smallest number. The column is not a feature."`
-	Time  bool     `flag:"time_split" help:"Hold out the latest rows by --time_column: a fifth of them with --folds 5. Without a search, lambda is chosen on all periods except the earliest, each judged by weights from the rows before it."`
-	Gap   string   `flag:"time_gap" help:"For --time_split: do not learn from rows in this period before held-out rows: 7d, 12h, 30m or 10s for dates, a number for a column of numbers. Learner ridge only."`
-}
-
-// validate returns a usage error if the options are invalid whatever the data.
-func (s Split) validate(o dataset.Options) error {
+// validateSplit returns a usage error if the options are invalid whatever the data.
+func validateSplit(s options.Split, o dataset.Options) error {
 	var given []string
 	for _, f := range []struct {
 		flag string
@@ -48,39 +41,15 @@ func (s Split) validate(o dataset.Options) error {
 		return exit.Usage("--time_gap needs --time_split")
 	}
 	if s.Gap != "" {
-		if _, _, err := s.gap(); err != nil {
+		if _, _, err := gapOf(s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// By returns what assigns rows to folds; "" for their content.
-func (s Split) By() profile.FoldBy {
-	switch {
-	case len(s.Group) > 0:
-		return profile.ByGroup
-	case s.Fold != "":
-		return profile.ByFold
-	case s.Time:
-		return profile.ByTime
-	}
-	return ""
-}
-
-// Flag returns the name of the flag that determines By.
-func (s Split) Flag() string {
-	return map[profile.FoldBy]string{profile.ByGroup: "--group_column", profile.ByFold: "--fold_column",
-		profile.ByTime: "--time_split"}[s.By()]
-}
-
-// Into sets options of the data so that rows have the keys by which they are split.
-func (s Split) Into(o *dataset.Options) {
-	o.Group, o.Fold, o.Keys = s.Group, s.Fold, string(s.By())
-}
-
 // splitOf returns the split of a rule, and the column of times.
-func splitOf(r *profile.FoldRule) (s Split, timeColumn string) {
+func splitOf(r *profile.FoldRule) (s options.Split, timeColumn string) {
 	switch {
 	case r == nil:
 	case r.By == profile.ByGroup:
@@ -93,8 +62,8 @@ func splitOf(r *profile.FoldRule) (s Split, timeColumn string) {
 	return s, timeColumn
 }
 
-// columns returns the columns of the keys, as the user named them.
-func (s Split) columns(o dataset.Options) []string {
+// keyColumns returns the columns of the keys, as the user named them.
+func keyColumns(s options.Split, o dataset.Options) []string {
 	switch s.By() {
 	case profile.ByGroup:
 		return s.Group
@@ -107,8 +76,8 @@ func (s Split) columns(o dataset.Options) []string {
 var gapUnits = map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour,
 	"m": time.Minute, "s": time.Second}
 
-// gap parses Gap. The length is in seconds if the gap has a unit, and otherwise in the units of the column.
-func (s Split) gap() (length float64, seconds bool, err error) {
+// gapOf parses Gap. The length is in seconds if the gap has a unit, and otherwise in the units of the column.
+func gapOf(s options.Split) (length float64, seconds bool, err error) {
 	text := s.Gap
 	unit := strings.TrimLeft(text, "0123456789.")
 	if length, err = strconv.ParseFloat(strings.TrimSuffix(text, unit), 64); err != nil || length < 0 ||
@@ -122,14 +91,14 @@ func (s Split) gap() (length float64, seconds bool, err error) {
 	return length, unit != "", nil
 }
 
-// rule returns the rule that splits profiled rows into folds, nil if their content does.
-func (o Spec) rule(d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
+// foldRule returns the rule that splits profiled rows into folds, nil if their content does.
+func foldRule(o options.Spec, d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
 	if d.Key == nil || o.Folds < 2 {
 		return nil, nil
 	}
 	var gap float64
 	if o.Split.Gap != "" {
-		length, seconds, err := o.Split.gap()
+		length, seconds, err := gapOf(o.Split)
 		if dates := d.Key.Layout != ""; err == nil && length > 0 && seconds != dates {
 			err = exit.Usage("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time,
 				map[bool]string{true: "dates: give a unit, such as 7d", false: "numbers: give a number without a unit"}[dates])
@@ -139,7 +108,7 @@ func (o Spec) rule(d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*pro
 		}
 		gap = length
 	}
-	r, err := keys.Rule(o.Split.By(), slices.Clone(o.Split.columns(o.Data)), o.Folds, gap, o.Seed)
+	r, err := keys.Rule(o.Split.By(), slices.Clone(keyColumns(o.Split, o.Data)), o.Folds, gap, o.Seed)
 	if err != nil {
 		return nil, exit.Refuse("%s: %w", o.Split.Flag(), err)
 	}
@@ -169,7 +138,7 @@ func (l *Prepared) HeldOutText() string {
 }
 
 // TimeOrderNote returns a note if rows have times but held-out rows are not chosen by them, and "" otherwise.
-func (o Spec) TimeOrderNote(d *dataset.Dataset) string {
+func TimeOrderNote(o options.Spec, d *dataset.Dataset) string {
 	column, and := o.Data.Time, ""
 	if t := d.Schema.Table; t != nil && column == "" {
 		if i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Type == schema.Time }); i >= 0 {
@@ -207,7 +176,7 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	defer j.Progress.Done()
 	pass := transforms.Pass{Data: *l.Data, Mode: Mode(maxBad), Seed: seed, Target: l.Target,
 		EqualWeights: l.EqualWeights()}
-	cuts := [][]dataset.Shard{j.Opts.Shards(l.Data)}
+	cuts := [][]dataset.Shard{job.Shards(j.Opts, l.Data)}
 	if own := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(own, cuts[0]) {
 		cuts = append(cuts, own)
 	}

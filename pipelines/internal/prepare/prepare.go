@@ -25,37 +25,13 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// Spec says which data to read, how rows become features, and what the labels are. The zero
-// value of a field is the command's default, unless the field says otherwise.
-type Spec struct {
-	Data   dataset.Options          `group:"Data"`
-	Task   string                   `flag:"task,common" group:"Data" default:"auto" values:"auto,classification,regression" help:"Task: classification, regression or auto. auto takes as classes texts, up to 10 distinct whole numbers, or up to 100 counted from 0 or 1; other numbers are targets."`
-	Scale  []string                 `flag:"scale,common" group:"Data" list:"commas" default:"auto" placeholder:"STEPS" values:"auto,none,standard,minmax,unit,gray,whiten,hog,crop:,patchpca:,unitpixels,patches:" help:"Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP, unitpixels (each pixel, or patch after patchpca, to length 1), patches:SIZE:CELLS:FILTERS (see --kernel patches). auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged."`
-	Types  Types                    `group:"Columns of tables"`
-	Encode preprocess.ColumnOptions `group:"Columns of tables"`
-	Trains bool                     // the job learns weights from labels
-	// Learned is the name of the kernel whose features are learned from labels after the profile; "" for none.
-	Learned string
-	// Room is how far the grid of targets reaches beyond their range, on either side, as a multiple of the range,
-	// so that later data can use the grid.
-	Room   float64        `flag:"target_room" group:"Learner" help:"For a regression whose model is a recipe for later data (see bochner sum): how far the grid of targets reaches beyond the targets of this data on either side, as a multiple of their range. 0.5 doubles the range. Later targets beyond the grid cannot be used."`
-	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
-
-	Split Split `group:"Learner"`
-	Folds int   // number of folds, unless Split.Fold gives them; 0 for none
-
-	Seed           uint64  `flag:"seed" group:"Features" default:"1" help:"Random seed of features, folds and samples."`
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
-
-	Job job.Options `group:"Job"`
-}
-
 // LoadKernel reads the files that the kernel's options name. If Kernel is nil it sets the Gaussian kernel.
-func (o *Spec) LoadKernel(ctx context.Context) (err error) {
+func LoadKernel(ctx context.Context, o *options.Spec) (err error) {
 	if o.Kernel == nil {
 		o.Kernel = &fourier.GaussianOptions{}
 	}
@@ -70,16 +46,8 @@ func (o *Spec) LoadKernel(ctx context.Context) (err error) {
 	return err
 }
 
-// LearnedDir returns the directory of features learned earlier, if the kernel names one, and otherwise "".
-func (o Spec) LearnedDir() string {
-	if f, ok := o.Kernel.(kernel.LearnedKernel); ok {
-		return f.Directory()
-	}
-	return ""
-}
-
 // Validate returns a usage error if an option is invalid whatever the data.
-func (o Spec) Validate() error {
+func Validate(o options.Spec) error {
 	switch o.Task {
 	case "", "auto", string(models.Classification), string(models.Regression):
 	default:
@@ -94,13 +62,13 @@ func (o Spec) Validate() error {
 	if err := ValidScale(o.Scale); err != nil {
 		return err
 	}
-	if err := o.Types.Validate(); err != nil {
+	if err := ValidateTypes(o.Types); err != nil {
 		return err
 	}
 	if err := o.Encode.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
 	}
-	if err := o.Split.validate(o.Data); err != nil {
+	if err := validateSplit(o.Split, o.Data); err != nil {
 		return err
 	}
 	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.LearnedDir() == "" {
@@ -196,13 +164,13 @@ type foldState struct {
 const wideRow = 1 << 17
 
 // Data profiles the data and derives target, folds and, unless labels encode categories, the recipe.
-func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepared, error) {
+func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Spec) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	if err := o.Types.Check(d); err != nil {
+	if err := CheckTypes(o.Types, d); err != nil {
 		return nil, err
 	}
-	p, notes, err := o.profile(ctx, j, d)
+	p, notes, err := profileData(ctx, o, j, d)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +179,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
 			// The profile of float32 numbers is enough to choose the types of columns.
 			d.Schema.Dim = found.Dim
-			if p, _, err = o.profileRows(ctx, j, d); err != nil {
+			if p, _, err = profileBy(ctx, o, j, d); err != nil {
 				return nil, err
 			}
 			found = p.Sum.Result()
@@ -226,7 +194,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		l.Doubts = append(l.Doubts, note)
 	}
 	l.Statistics, l.repeatShare = statisticsOf(d, &p.Sum), repeatShare(&p.Sum)
-	if l.Rule, err = o.rule(d, &p.Keys, l.Counts.Used); err != nil {
+	if l.Rule, err = foldRule(o, d, &p.Keys, l.Counts.Used); err != nil {
 		return nil, err
 	}
 	d.Schema.Dim = l.Profile.Dim
@@ -247,10 +215,10 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		if err != nil {
 			return nil, err
 		}
-		t.Grid = o.widened(t.Grid)
+		t.Grid = widened(o, t.Grid)
 		l.Target = &t
 	}
-	if note := o.TimeOrderNote(d); note != "" && l.Rule == nil {
+	if note := TimeOrderNote(o, d); note != "" && l.Rule == nil {
 		l.Doubts = append(l.Doubts, note)
 	}
 	if dir := o.LearnedDir(); dir != "" {
@@ -261,27 +229,27 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	return l, err
 }
 
-// profile profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
+// profileData profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
 // returns notes on these types.
-func (o Spec) profile(ctx context.Context, j *job.Job,
+func profileData(ctx context.Context, o options.Spec, j *job.Job,
 	d *dataset.Dataset) (p *Profiling, notes []schema.Note, err error) {
 	var plain error // error of reading the rows as plain numbers
-	if !o.Types.Given() && o.Data.Time == "" {
+	if !TypesGiven(o.Types) && o.Data.Time == "" {
 		var numbers bool
-		if p, numbers, plain = o.profileRows(ctx, j, d); numbers && (plain != nil || !mayBeDates(&p.Sum)) {
+		if p, numbers, plain = profileBy(ctx, o, j, d); numbers && (plain != nil || !mayBeDates(&p.Sum)) {
 			return p, nil, plain
 		}
 	}
 	read := d.Schema.Dim
 	if d.Schema.Traits().Columns && d.Schema.Table == nil {
-		if notes, err = o.typed(ctx, j, d); err != nil {
+		if notes, err = findTypes(ctx, o, j, d); err != nil {
 			return nil, nil, err
 		}
 	}
 	if (plain != nil || p != nil) && d.Schema.Table == nil && d.Schema.Dim == read {
 		return p, notes, Explained(plain, notes) // some fields are not numbers
 	}
-	p, _, err = o.profileRows(ctx, j, d)
+	p, _, err = profileBy(ctx, o, j, d)
 	return p, notes, Explained(err, notes)
 }
 
@@ -301,8 +269,9 @@ func Explained(err error, notes []schema.Note) error {
 	return exit.Refuse("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))
 }
 
-// profileRows runs a profile pass.
-func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiling, numbers bool, err error) {
+// profileBy runs a profile pass.
+func profileBy(ctx context.Context, o options.Spec, j *job.Job,
+	d *dataset.Dataset) (p *Profiling, numbers bool, err error) {
 	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
 		&transforms.Labeling{Open: o.Task != string(models.Regression)})
 }
@@ -328,7 +297,7 @@ func (p *Profiling) Digest() string {
 // read as plain numbers and some field is not a number.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
 	target *transforms.Labeling) (p *Profiling, numbers bool, err error) {
-	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
+	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad), Seed: seed}}
 	if d.Labeled {
 		pass.Target = target
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
@@ -189,7 +190,7 @@ func TargetSums(levels, outputs int) int64 {
 }
 
 // chooseRecipe makes the recipe, unless it needs target statistics: see Session.EncodeLabels.
-func (l *Prepared) chooseRecipe(o Spec) (err error) {
+func (l *Prepared) chooseRecipe(o options.Spec) (err error) {
 	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
 			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
@@ -206,7 +207,7 @@ func (l *Prepared) chooseRecipe(o Spec) (err error) {
 	return l.setRecipe(o)
 }
 
-func (l *Prepared) setRecipe(o Spec) (err error) {
+func (l *Prepared) setRecipe(o options.Spec) (err error) {
 	encoding := Encoding{ColumnOptions: o.Encode, Labels: l.labelSums, Counts: l.valueCounts}
 	l.Recipe, err = recipeOf(o.Kernel, o.Scale, encoding, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
 	return err

@@ -13,34 +13,35 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Open opens data with these types of columns. A schema file also determines which columns are used, and how.
-func (o *Types) Open(ctx context.Context, data dataset.Options, log io.Writer) (*dataset.Dataset, error) {
+// OpenData opens data with these types of columns. A schema file also determines which columns are used, and how.
+func OpenData(ctx context.Context, o *options.Types, data dataset.Options, log io.Writer) (*dataset.Dataset, error) {
 	if o.Schema != "" {
-		if err := o.choose(ctx, &data); err != nil {
+		if err := chooseColumns(ctx, o, &data); err != nil {
 			return nil, err
 		}
 	}
 	return job.OpenData(ctx, data, log)
 }
 
-// choose reads the schema file and sets the options of data that select columns from it.
-func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
-	if o.flags() || data.Weight != "" || data.ID != "" || data.Time != "" || len(data.Columns)+len(data.Drop) > 0 {
+// chooseColumns reads the schema file and sets the options of data that select columns from it.
+func chooseColumns(ctx context.Context, o *options.Types, data *dataset.Options) error {
+	if typeFlags(*o) || data.Weight != "" || data.ID != "" || data.Time != "" || len(data.Columns)+len(data.Drop) > 0 {
 		return exit.Usage("--schema %s says which columns there are and what they are, so that only --label can be given with it", o.Schema)
 	}
 	text, err := storage.ReadFile(ctx, o.Schema, schema.MaxFile)
 	if err != nil {
 		return err
 	}
-	if o.file, err = schema.ReadDescription(text); err != nil {
+	if o.Described, err = schema.ReadDescription(text); err != nil {
 		return refuseSchema(o.Schema, err)
 	}
-	names := columnKeys(o.file)
-	all := !slices.ContainsFunc(o.file.Fields, func(f schema.Field) bool { return f.Role == schema.Ignore })
+	names := columnKeys(o.Described)
+	all := !slices.ContainsFunc(o.Described.Fields, func(f schema.Field) bool { return f.Role == schema.Ignore })
 	var labels []string
-	for i, f := range o.file.Fields {
+	for i, f := range o.Described.Fields {
 		switch f.Role {
 		case schema.Feature:
 			if !all {
@@ -90,15 +91,15 @@ func columnKeys(d *schema.Description) []string {
 	return names
 }
 
-// complete adds the results of a survey of the columns of dataset.DescribedBy to the description in the schema
+// completeTypes adds the results of a survey of the columns of dataset.DescribedBy to the description in the schema
 // file.
-func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Description, []schema.Note, error) {
+func completeTypes(o *options.Types, d *dataset.Dataset, s *schema.Survey) (*schema.Description, []schema.Note, error) {
 	at := map[string][]int{} // columns of the file by name and, except for features, role
 	key := func(name string, role schema.Role) string { return string(role) + " " + name }
-	for i, f := range o.file.Fields {
+	for i, f := range o.Described.Fields {
 		at[key(f.Name, f.Role)] = append(at[key(f.Name, f.Role)], i)
 	}
-	found := &schema.Description{Rules: o.file.Rules}
+	found := &schema.Description{Rules: o.Described.Rules}
 	var columns []int
 	for i, c := range dataset.DescribedBy(d) {
 		role := schema.Feature
@@ -107,7 +108,7 @@ func (o *Types) complete(d *dataset.Dataset, s *schema.Survey) (*schema.Descript
 		}
 		f := schema.Field{Column: schema.Column{Name: c.Name}, Role: role}
 		if same := at[key(c.Name, role)]; len(same) > 0 {
-			f = o.file.Fields[same[0]]
+			f = o.Described.Fields[same[0]]
 			at[key(c.Name, role)] = same[1:]
 		} else if role == schema.Feature {
 			return nil, nil, refuseSchema(o.Schema, fmt.Errorf("column %q of %s is not a feature in it", c.Name,

@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 	"github.com/bochner-ml/bochner/transforms/survey"
@@ -19,7 +20,7 @@ import (
 type Session struct {
 	*job.Job
 	*Prepared
-	Spec Spec
+	Spec options.Spec
 	// Iterative tells that iterative learners read the rows, in shards of their own.
 	Iterative bool
 	Notes     []string

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -147,7 +148,7 @@ func otherLabelsHint(d *dataset.Dataset) string {
 const maxRoom = 100
 
 // widened returns grids that are extended by Room on both sides.
-func (o Spec) widened(grids linear.Grids) linear.Grids {
+func widened(o options.Spec, grids linear.Grids) linear.Grids {
 	if o.Room == 0 {
 		return grids
 	}

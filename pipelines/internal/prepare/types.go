@@ -11,28 +11,14 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// Types has the options for the types of columns, which are given by name, position or pattern. Other types are
-// inferred from the data.
-type Types struct {
-	Numeric     []string `flag:"numeric" placeholder:"COLUMNS" list:"commas" help:"Columns of numbers, by name, position or pattern; rows with other texts there cannot be used."`
-	Categorical []string `flag:"categorical" placeholder:"COLUMNS" list:"commas" help:"Columns whose texts, including numbers, are levels of categories."`
-	Missing     []string `flag:"missing" list:"commas" help:"Texts that mean a missing value, like empty fields, in upper or lower case; the default is ?, n/a, na, nan, null, which your texts replace."`
-	Decimal     string   `flag:"decimal" help:"Character before the fraction of numbers, also of labels and weights: a point or a comma."`
-	Thousands   string   `flag:"thousands" help:"Character between the groups of three digits of large numbers, also of labels and weights."`
-	Fill        string   `flag:"fill" help:"What replaces missing values in columns of numbers: mean (the default) or median." values:"mean,median"`
-	Schema      string   `flag:"schema" placeholder:"FILE" help:"File with the role and type of each column, as bochner inspect --write_schema writes it; it may be edited. It replaces the other flags of columns."`
-	MaxLevels   int      `flag:"max_levels" help:"Largest number of levels of a category; rarer texts count as one level. 0 is 1000, or hashing where that would cover less than nine in ten rows."`
-
-	file *schema.Description // of the schema file
-}
-
-// Validate returns a usage error for options that are invalid whatever the data.
-func (o Types) Validate() error {
-	if _, err := o.rules(); err != nil {
+// ValidateTypes returns a usage error for options that are invalid whatever the data.
+func ValidateTypes(o options.Types) error {
+	if _, err := rulesOf(o); err != nil {
 		return err
 	}
 	if o.Fill != "" && o.Fill != schema.Mean && o.Fill != schema.Median {
@@ -44,17 +30,17 @@ func (o Types) Validate() error {
 	return nil
 }
 
-// Given reports whether any option is set.
-func (o Types) Given() bool { return o.Schema != "" || o.flags() }
+// TypesGiven reports whether any option is set.
+func TypesGiven(o options.Types) bool { return o.Schema != "" || typeFlags(o) }
 
-// flags reports whether any option except Schema is set.
-func (o Types) flags() bool {
+// typeFlags reports whether any option except Schema is set.
+func typeFlags(o options.Types) bool {
 	return len(o.Numeric)+len(o.Categorical)+len(o.Missing) > 0 || o.Decimal != "" || o.Thousands != "" ||
 		o.Fill != "" || o.MaxLevels > 0
 }
 
-// rules returns how numbers and missing values are written.
-func (o Types) rules() (schema.Rules, error) {
+// rulesOf returns how numbers and missing values are written.
+func rulesOf(o options.Types) (schema.Rules, error) {
 	r := schema.Rules{Missing: o.Missing}
 	if len(r.Missing) == 0 {
 		r.Missing = schema.DefaultMissing
@@ -77,8 +63,8 @@ func (o Types) rules() (schema.Rules, error) {
 	return r, nil
 }
 
-// hints returns the options for the columns of a dataset.
-func (o Types) hints(d *dataset.Dataset) (h schema.Hints, err error) {
+// hintsOf returns the options for the columns of a dataset.
+func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 	h = schema.Hints{Roles: map[int]schema.Role{}, Types: map[int]schema.Type{}, MaxLevels: o.MaxLevels, Fill: o.Fill}
 	for i, c := range dataset.DescribedBy(d) {
 		h.Names = append(h.Names, c.Name)
@@ -107,29 +93,29 @@ func (o Types) hints(d *dataset.Dataset) (h schema.Hints, err error) {
 
 // Describe reads all rows and infers the roles and types of columns, features first. The format must have
 // columns.
-func (o Types) Describe(ctx context.Context, j *job.Job, d *dataset.Dataset,
+func Describe(ctx context.Context, o options.Types, j *job.Job, d *dataset.Dataset,
 	maxBad float64) (*schema.Description, []schema.Note, error) {
-	return o.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
+	return DescribeBy(o, d, func(rules schema.Rules) (*schema.Survey, error) {
 		found, _, err := SurveyColumns(ctx, j, d, maxBad, rules)
 		return found, err
 	})
 }
 
 // DescribeBy is Describe with a function that surveys the columns of dataset.DescribedBy.
-func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema.Survey, error)) (*schema.Description,
-	[]schema.Note, error) {
-	if o.file != nil {
-		found, err := survey(o.file.Rules)
+func DescribeBy(o options.Types, d *dataset.Dataset,
+	survey func(schema.Rules) (*schema.Survey, error)) (*schema.Description, []schema.Note, error) {
+	if o.Described != nil {
+		found, err := survey(o.Described.Rules)
 		if err != nil {
 			return nil, nil, err
 		}
-		return o.complete(d, found)
+		return completeTypes(&o, d, found)
 	}
-	rules, err := o.rules()
+	rules, err := rulesOf(o)
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := o.hints(d)
+	h, err := hintsOf(o, d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,11 +158,11 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 	}
 }
 
-// typed finds and sets the types of columns, unless the data has no columns or they are plain numbers. It
+// findTypes finds and sets the types of columns, unless the data has no columns or they are plain numbers. It
 // returns notes on decisions that may be wrong.
-func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
+func findTypes(ctx context.Context, o options.Spec, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
 	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
-	found, notes, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
+	found, notes, err := Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
@@ -184,9 +170,9 @@ func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes 
 	return notes, nil
 }
 
-// Check returns a usage error if types are given for data that has no columns.
-func (o Types) Check(d *dataset.Dataset) error {
-	if o.Given() && !d.Schema.Traits().Columns {
+// CheckTypes returns a usage error if types are given for data that has no columns.
+func CheckTypes(o options.Types, d *dataset.Dataset) error {
+	if TypesGiven(o) && !d.Schema.Traits().Columns {
 		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, "+
 			"--missing, --decimal, --thousands, --fill and --max_levels", d.Files[0].Name, d.Schema.Format)
 	}
@@ -198,7 +184,7 @@ func (o Types) Check(d *dataset.Dataset) error {
 func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
 	rules schema.Rules) (*schema.Survey, job.Counts, error) {
 	pass := &survey.Columns{
-		Pass:    transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad)},
+		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad)},
 		Columns: len(dataset.DescribedBy(d)), Rules: rules,
 	}
 	var found schema.Survey

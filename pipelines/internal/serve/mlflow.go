@@ -55,7 +55,7 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 		return nil, err
 	}
 	if params := found["params"]; params != nil {
-		of, _, err := members(params, options...)
+		of, _, err := members(params, additions...)
 		if err == nil {
 			err = q.asked(of)
 		}

@@ -39,7 +39,7 @@ func (s *served) description(secured bool) node {
 		},
 	}
 	parameters := d["components"].(node)["parameters"].(node)
-	for _, name := range options {
+	for _, name := range additions {
 		parameters[name] = node{"name": name, "in": "query", "description": aboutOptions[name], "schema": schemaOf(name)}
 	}
 	if secured {
@@ -91,7 +91,7 @@ func (s *served) paths() node {
 	}
 	text, parameters := node{"schema": node{"type": "string"}}, []node{}
 	properties, withRows := node{}, node{"rows": rows("Row")}
-	for _, name := range options {
+	for _, name := range additions {
 		properties[name], withRows[name] = schemaOf(name), schemaOf(name)
 		parameters = append(parameters, node{"$ref": "#/components/parameters/" + name})
 	}

@@ -37,8 +37,9 @@ const (
 // wants sets options from the parameters of the URL.
 func (q *question) wants(query url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(options, name) {
-			return newProblem(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name, strings.Join(options, ", "))
+		if !slices.Contains(additions, name) {
+			return newProblem(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name,
+				strings.Join(additions, ", "))
 		}
 		text := query.Get(name)
 		value := text
@@ -107,7 +108,7 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		}
 		return newElements(body, q.names, s.o.Limits.Rows)
 	}
-	found, others, err := members(body, append(options[:len(options):len(options)], "rows")...)
+	found, others, err := members(body, append(additions[:len(additions):len(additions)], "rows")...)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		return &single{text: body}, nil
 	}
 	if others {
-		return nil, newProblem(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(options, `", "`))
+		return nil, newProblem(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(additions, `", "`))
 	}
 	if err := q.asked(found); err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 
 // asked sets options from the members of a JSON object.
 func (q *question) asked(found map[string]json.RawMessage) error {
-	for _, name := range options {
+	for _, name := range additions {
 		if text, given := found[name]; given {
 			if want := q.set(name, string(text)); want != nil {
 				return newProblem(http.StatusBadRequest, "%q must be %s", name, want)

@@ -27,8 +27,8 @@ type wanted struct {
 	csv                            bool // write CSV, not lines of JSON
 }
 
-// options has the names of the optional parts of predictions.
-var options = []string{"scores", "probabilities", "interval", "novelty", "explain"}
+// additions has the names of the optional parts of predictions.
+var additions = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
 // set sets an option from a JSON value. The error says what the value must be.
 func (a *wanted) set(name, value string) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
@@ -89,7 +90,7 @@ func (b ByRounds) validate(o Options) error {
 	if err := report.ValidPicture(b.Common().Curve); err != nil {
 		return err
 	}
-	if s := o.Lambda.Select; s != "" && s != SelectError {
+	if s := o.Lambda.Select; s != "" && s != options.SelectError {
 		return exit.Usage("--select %s is for ridge; %s chooses by the errors on held-out rows, then by their loss",
 			s, b.Name())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // bySums fits ridge: exact sums over all rows, and a solve.
@@ -19,7 +20,9 @@ func (b bySums) options() iterative.Options { return b.Training }
 
 func (b bySums) validate(Options) error { return nil }
 
-func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) { return o.Lambda.Values(n) }
+func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) {
+	return LambdaValues(o.Lambda, n)
+}
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers int) {
 	folding := o.Planned(f)
@@ -72,7 +75,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers i
 func RowBytes(shape ridge.Shape, rows int64) int64 { return rows * (2*int64(shape.Dim) + 16) }
 
 func (b bySums) reducingFlags(o Options) string {
-	if _, folds := o.Lambda.Values(1); folds > 1 {
+	if _, folds := LambdaValues(o.Lambda, 1); folds > 1 {
 		return " or --folds, or one --lambda"
 	}
 	return ""
@@ -94,7 +97,7 @@ func (f Folding) Sums() int { return f.Folds * max(1, f.Levels) }
 // Folding returns the folding for rows with that sum of weights. first tells that only the first fold is held
 // out.
 func (o Options) Folding(weight float64, first bool) Folding {
-	lambda, folds := o.Lambda.Values(weight)
+	lambda, folds := LambdaValues(o.Lambda, weight)
 	if folds > 1 && o.rule != nil {
 		folds = o.rule.Folds
 	}
@@ -170,13 +173,13 @@ func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) 
 }
 
 // Lambdas returns the number of values of λ that a fit to sums of a recipe tries.
-func Lambdas(r *sums.Recipe, l LambdaOptions) int {
+func Lambdas(r *sums.Recipe, l options.Lambda) int {
 	if r.Rule.Components > 0 {
 		return 0
 	}
 	if l.Auto() {
 		l.Path, l.C = r.Rule.Lambda, r.Rule.C
 	}
-	lambda, _ := l.Values(1)
+	lambda, _ := LambdaValues(l, 1)
 	return len(lambda)
 }

@@ -6,15 +6,14 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // A reader of rows that are carried holds a file of them for each fold, however many rows there are, and with
 // --worker_bytes of fewer folds at a time.
 func TestWorkerBytesBoundRowsThatAreCarried(t *testing.T) {
-	o := Options{Search: tuning.NoSearch,
-		Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 16384}}}.WithDefaults()
+	o := Options{Train: options.Train{Search: options.NoSearch,
+		Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 16384}}}}.WithDefaults()
 	of := func(rows, workerBytes int64) Memory {
 		f := Facts{Rows: rows, RowFacts: RowFacts{Dim: 20, Scaled: 20, Values: 20, Prepared: true}, Features: 16384,
 			Outputs: 2}

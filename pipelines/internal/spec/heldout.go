@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Parts returns the number of folds if rows are held out to choose λ, to stop rounds, to fit the curves of
@@ -78,7 +79,7 @@ func (o Options) validateThreshold() error {
 
 // validateIntervals checks Intervals.
 func (o Options) validateIntervals() error {
-	names := []string{ScaledIntervals, PlainIntervals, NoIntervals}
+	names := []string{options.ScaledIntervals, options.PlainIntervals, options.NoIntervals}
 	if o.Intervals != "" && !slices.Contains(names, o.Intervals) {
 		return exit.Usage("--intervals must be %s (have %q)%s", strings.Join(names, ", "), o.Intervals,
 			option.DidYouMean(o.Intervals, names))
@@ -106,7 +107,7 @@ func (o Options) CheckTargets(d *dataset.Dataset) error {
 // features.
 func (o Options) CheckLabels(classes, features int) error {
 	l := o.Lambda
-	lambda, _ := l.Values(1)
+	lambda, _ := LambdaValues(l, 1)
 	trials := ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes}, len(lambda)+len(ridge.SmallerLambda()))
 	switch {
 	case o.Calibrates() && classes == 0:
@@ -134,7 +135,7 @@ func (o Options) CheckWeights(w *profile.Weights) error {
 	return exit.Usage("learner %s takes no rows with weights", o.LearnerName())
 }
 
-// Values of Options.Calibrate besides the methods: AutoCalibrate is for probabilities if rows are held out
+// Values of Prediction.Calibrate besides the methods: AutoCalibrate is for probabilities if rows are held out
 // anyway.
 const (
 	AutoCalibrate = "auto"
@@ -190,7 +191,7 @@ func (o Options) Calibration(classes, features int) (calibrates bool, why string
 
 // keepsScores reports whether ridge scores held-out rows for all values of λ, and keeps the scores.
 func (o Options) keepsScores(classes, features int) bool {
-	lambda, _ := o.Lambda.Values(1)
+	lambda, _ := LambdaValues(o.Lambda, 1)
 	return classes <= MaxKept && ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes},
 		len(lambda)+len(ridge.SmallerLambda())) <= ridge.MaxTrialBytes
 }

@@ -9,28 +9,29 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 func TestLambdaPaths(t *testing.T) {
 	for _, c := range []struct {
-		o      LambdaOptions
+		o      options.Lambda
 		n      int64
 		lambda []float64
 		folds  int
 	}{
-		{LambdaOptions{}, 10, ridge.AutoLambda(), 5},
-		{LambdaOptions{Folds: 3}, 10, ridge.AutoLambda(), 3},
-		{LambdaOptions{Path: []float64{0.1}}, 10, []float64{0.1}, 1},
-		{LambdaOptions{Path: []float64{0.1}, Folds: 4}, 10, []float64{0.1}, 4},
-		{LambdaOptions{Path: []float64{0.1}, Folds: 1}, 10, []float64{0.1}, 1},
-		{LambdaOptions{Path: []float64{0, 1}}, 10, []float64{0, 1}, 5},
-		{LambdaOptions{C: 4}, 50, []float64{1. / 200}, 1}, // C = 1/(λn)
-		{LambdaOptions{C: 0.5, Folds: 2}, 50, []float64{1. / 25}, 2},
+		{options.Lambda{}, 10, ridge.AutoLambda(), 5},
+		{options.Lambda{Folds: 3}, 10, ridge.AutoLambda(), 3},
+		{options.Lambda{Path: []float64{0.1}}, 10, []float64{0.1}, 1},
+		{options.Lambda{Path: []float64{0.1}, Folds: 4}, 10, []float64{0.1}, 4},
+		{options.Lambda{Path: []float64{0.1}, Folds: 1}, 10, []float64{0.1}, 1},
+		{options.Lambda{Path: []float64{0, 1}}, 10, []float64{0, 1}, 5},
+		{options.Lambda{C: 4}, 50, []float64{1. / 200}, 1}, // C = 1/(λn)
+		{options.Lambda{C: 0.5, Folds: 2}, 50, []float64{1. / 25}, 2},
 	} {
-		if err := c.o.Validate(); err != nil {
+		if err := ValidateLambda(c.o); err != nil {
 			t.Errorf("%+v: %v", c.o, err)
 		}
-		lambda, folds := c.o.Values(float64(c.n))
+		lambda, folds := LambdaValues(c.o, float64(c.n))
 		if !slices.Equal(lambda, c.lambda) || folds != c.folds {
 			t.Errorf("%+v: %v in %d folds, want %v in %d", c.o, lambda, folds, c.lambda, c.folds)
 		}
@@ -38,12 +39,12 @@ func TestLambdaPaths(t *testing.T) {
 }
 
 func TestLambdaRefusals(t *testing.T) {
-	for _, o := range []LambdaOptions{
+	for _, o := range []options.Lambda{
 		{Path: []float64{-1}}, {Path: []float64{1, math.NaN()}}, {Path: []float64{math.Inf(1)}},
 		{C: -1}, {C: math.NaN()}, {C: math.Inf(1)}, {C: 1, Path: []float64{1}},
 		{Folds: -1}, {Folds: 101}, {Folds: 1}, {Folds: 1, Path: []float64{1, 2}},
 	} {
-		jobtest.WantError(t, "", o.Validate(), exit.CodeUsage, "--")
+		jobtest.WantError(t, "", ValidateLambda(o), exit.CodeUsage, "--")
 	}
 }
 

@@ -287,10 +287,10 @@ func (o Options) mapBytes(f Facts) int64 {
 
 // learningMemory adds the memory of feature learning to m.
 func (o Options) learningMemory(m *Memory, f Facts) {
-	n := o.Learned.SampleRows(f.Rows, max(f.Dim, f.Scaled))
+	n := tuning.SampleRows(o.Learned, f.Rows, max(f.Dim, f.Scaled))
 	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies for the search
 	m.Solve = max(m.Solve, sample+pairs.Memory(int(min(n, pairs.MaxRows)), max(f.Dim, f.Scaled))*3/2)
-	if o.Learned.Plays(o.LearnedKernel()) == 0 {
+	if tuning.Plays(o.Learned, o.LearnedKernel()) == 0 {
 		return
 	}
 	keep := o.Learned.Keep
@@ -310,8 +310,8 @@ func (m Memory) ExceedsWorker(e engine.Engine) (note string) {
 		"use fewer --features", e.WorkerBytes, m.Least)
 }
 
-// CheckMachine compares the peak with the memory of this machine: see compareTo.
-func (m Memory) CheckMachine(o Options) (note string, err error) {
+// CheckMachine compares the peak of m with the memory of this machine: see compareTo.
+func (o Options) CheckMachine(m Memory) (note string, err error) {
 	return m.compareTo(machine.ReadMemory(), o)
 }
 
@@ -344,7 +344,7 @@ func (o Options) trialMemory(f Facts, threads, readers int) (pass, solve int64) 
 	if !ok || f.Components > 0 {
 		return 0, 0
 	}
-	lambda, folds := o.Lambda.Values(1)
+	lambda, folds := LambdaValues(o.Lambda, 1)
 	n := len(lambda)
 	if o.Lambda.Auto() && r.Grid != features.Bits8 {
 		n += len(ridge.SmallerLambda())

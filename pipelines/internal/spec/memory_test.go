@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // clusters
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
@@ -39,7 +40,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 			t.Errorf("%+v: %q, %v", test.have, note, err)
 		}
 	}
-	sgd := Options{Learner: &sgd.Training{Shared: iterative.Shared{Running: iterative.Running{Partitions: 8}}}}
+	sgd := Options{Train: options.Train{Learner: &sgd.Training{Shared: iterative.Shared{Running: iterative.Running{Partitions: 8}}}}}
 	if got := sgd.shrink(); got != "use fewer --features, a smaller --keep_bytes or fewer --partitions" {
 		t.Error(got)
 	}
@@ -61,7 +62,7 @@ func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 	} {
 		for _, l := range []iterative.Iterative{sgd.NewTraining(), svm.NewTraining()} {
 			l.Common().Running = c.given
-			o := Options{Learner: l}
+			o := Options{Train: options.Train{Learner: l}}
 			o.Job.Engine.Runner, o.Job.Engine.Readers = c.runner, c.readers
 			got := o.WithDefaults().Spread(c.shards).Iterative().Common()
 			if got.Partitions != c.partitions || got.PerJob != c.roundsJob {

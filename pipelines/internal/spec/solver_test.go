@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // The costs are those that docs/learners.md states.
@@ -27,19 +27,19 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 		{1e5, 30000, 1, nil, "ridge"},  // few features
 		{1e5, 65536, 1, []float64{0}, "ridge"},
 	} {
-		o := Options{Learner: ridge.NewTraining(), Lambda: LambdaOptions{Path: c.path}}
+		o := Options{Train: options.Train{Learner: ridge.NewTraining(), Lambda: options.Lambda{Path: c.path}}}
 		if got := o.Solved(c.rows, c.features, c.outputs, c.outputs == 1).LearnerName(); got != c.want {
 			t.Errorf("%d rows, %d features, %d outputs, lambda %g: %s, want %s", c.rows, c.features, c.outputs, c.path, got,
 				c.want)
 		}
 	}
-	for name, o := range map[string]Options{
-		"raw":    {Learner: ridge.NewTraining(), Spec: prepare.Spec{Kernel: &linear.Options{}}},
+	for name, o := range map[string]options.Train{
+		"raw":    {Learner: ridge.NewTraining(), Spec: options.Spec{Kernel: &linear.Options{}}},
 		"grid":   {Learner: &ridge.Training{Grid: "8"}},
 		"gram":   {Learner: &ridge.Training{Solver: iterative.Gram}},
-		"select": {Learner: ridge.NewTraining(), Lambda: LambdaOptions{Select: SelectError}},
+		"select": {Learner: ridge.NewTraining(), Lambda: options.Lambda{Select: options.SelectError}},
 	} {
-		if got := o.Solved(1e5, 65536, 1, true).LearnerName(); got != "ridge" {
+		if got := (Options{Train: o}).Solved(1e5, 65536, 1, true).LearnerName(); got != "ridge" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -33,12 +34,12 @@ type ByRecipe struct {
 	Parent string // name of the model with the recipe, for the lineage; "" if unknown
 	Data   dataset.Options
 	// Lambda says how λ is chosen; the recipe has the defaults, and the folds.
-	Lambda         LambdaOptions
+	Lambda         options.Lambda
 	Calibrate      string  // score.Platt gives a classifier probabilities; none or "" does not
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
-	spec.Reporting
+	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
-	Job       job.Options
+	Job       options.Job
 	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostRowHashes
 	Positions bool // put hashes and positions of all rows into Summed.Reports
 }
@@ -49,21 +50,21 @@ func (a ByRecipe) listsContents(rows int64) bool {
 }
 
 // options returns training options that match the recipe.
-func (a ByRecipe) options(model string) Options {
+func (a ByRecipe) options(model string) spec.Options {
 	l := a.Lambda
 	if l.Auto() {
 		l.Path, l.C = a.Recipe.Rule.Lambda, a.Recipe.Rule.C
 	}
 	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
-	return Options{
+	return spec.Options{Train: options.Train{
 		Reporting: a.Reporting,
-		Spec:      prepare.Spec{Data: a.Data, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job},
+		Spec:      options.Spec{Data: a.Data, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job},
 		Model:     model, Learner: ridge.NewTraining(), Lambda: l,
-	}
+	}}
 }
 
 // trainByRecipe implements Run for options with a Recipe.
-func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
+func trainByRecipe(ctx context.Context, o options.Train) (result *Result, err error) {
 	if err := validateByRecipe(o); err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func trainByRecipe(ctx context.Context, o Options) (result *Result, err error) {
 	return t.Finish(ctx, fit)
 }
 
-func validateByRecipe(o Options) error {
+func validateByRecipe(o options.Train) error {
 	if o.Model == "" {
 		return exit.Usage("--model is missing: name the directory to create")
 	}
@@ -109,13 +110,13 @@ func validateByRecipe(o Options) error {
 		return exit.Usage("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
 			"sums alone: its folds are those of the recipe, and no row is scored")
 	}
-	if err := o.Lambda.Validate(); err != nil {
+	if err := spec.ValidateLambda(o.Lambda); err != nil {
 		return err
 	}
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
-	return o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
+	return job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
 		job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
@@ -131,7 +132,7 @@ type RecipeJob struct {
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
 // closes the job.
 func (a ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
-	if err := a.Job.CheckVacant(ctx, out); err != nil {
+	if err := job.CheckVacant(ctx, a.Job, out); err != nil {
 		return nil, err
 	}
 	d, err := prepare.OpenByRecipe(ctx, a.Job, a.Data, a.Recipe)
@@ -213,7 +214,7 @@ type Added struct {
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
 func (a ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
-	if err := a.Job.CheckVacant(ctx, out); err != nil {
+	if err := job.CheckVacant(ctx, a.Job, out); err != nil {
 		return nil, err
 	}
 	t, err := a.begin(ctx, out)
@@ -356,7 +357,7 @@ func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	pass := t.passOf(digest)
 	pass.Spec.FitWithoutFirst = t.by.Calibrate == score.Platt
 	if how := &pass.Spec; how.Components == 0 {
-		how.Lambda, _ = t.opts.Lambda.Values(weight)
+		how.Lambda, _ = spec.LambdaValues(t.opts.Lambda, weight)
 		how.StartLambda = t.startLambda(nil)
 		if t.opts.Lambda.Auto() {
 			how.Smaller = ridge.SmallerOn(how.Steps, false)

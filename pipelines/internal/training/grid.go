@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 )
 
@@ -61,7 +62,7 @@ func (s *summing) firstSteps() (steps int, mayRefine bool, err error) {
 	steps, fine := s.steps(s.bits, s.Recipe.Dim), s.fineSteps()
 	mayRefine = s.bits != features.Bits8 && steps != fine && s.rows <= maxResumRows &&
 		products(s.rows, s.Recipe.Dim) <= maxResumProducts
-	lambda, _ := s.opts.Lambda.Values(s.Weights().Sum)
+	lambda, _ := spec.LambdaValues(s.opts.Lambda, s.Weights().Sum)
 	if !mayRefine || len(lambda) != 1 {
 		return steps, mayRefine, nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // setProducts sets smallProducts and maxCheapProducts until the end of the test.
@@ -43,9 +43,9 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		{"16", 1e-14, 0, ridge.FineSteps, "no finer grid is available"},
 	} {
 		setProducts(t, c.small, maxCheapProducts)
-		o := Options{
-			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}},
+		o := options.Train{
+			Spec:  options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda}},
 			Learner: &ridge.Training{Grid: features.Bits(c.grid)}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
@@ -106,9 +106,9 @@ func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 			t.Fatal(err)
 		}
 		data := jobtest.Write(t, t.TempDir(), "d.csv", text.String())
-		o := Options{
-			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: c.features}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda, 1, 10, 100}},
+		o := options.Train{
+			Spec:  options.Spec{Kernel: &fourier.GaussianOptions{Features: c.features}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda, 1, 10, 100}},
 			Learner: &ridge.Training{Grid: features.AutoBits}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"
@@ -134,9 +134,9 @@ func fitOnCoarseGrid(t *testing.T, data string, path []float64, steps int) {
 	var models [2]string
 	var notes strings.Builder
 	for i, grid := range []features.Bits{features.AutoBits, same} {
-		o := Options{
-			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: path}, Learner: &ridge.Training{Grid: grid},
+		o := options.Train{
+			Spec:  options.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: path}, Learner: &ridge.Training{Grid: grid},
 			Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -36,7 +36,7 @@ func (j *judging) addIntervals(ctx context.Context, held weightsFile) error {
 		held = j.trials
 		fits, chosen = j.tried()
 	}
-	if held.sha256 == "" || j.opts.Intervals == spec.NoIntervals || classes && j.probabilities == nil {
+	if held.sha256 == "" || j.opts.Intervals == options.NoIntervals || classes && j.probabilities == nil {
 		return nil
 	}
 	if kept := j.kept; kept != nil && !j.opts.Calibrates() { // no pass is needed

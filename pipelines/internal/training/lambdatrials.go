@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -37,7 +38,7 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 	table := f.Learner.Table
 	loss := func(i int) float64 {
 		switch row := table[i]; {
-		case by == spec.SelectLogLoss:
+		case by == options.SelectLogLoss:
 			return losses[i]
 		case row.HeldOutError > 0:
 			return row.HeldOutError // share of the weight that errors have; 0 without weights or errors
@@ -140,9 +141,9 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 	defer f.Progress.Done()
 	fits, chosen := f.tried()
 	pass := &scores.Trials{Pass: f.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
-		LogLoss: f.opts.Lambda.Select == spec.SelectLogLoss, Keep: keep, Grouped: f.Dependent()}
+		LogLoss: f.opts.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: f.Dependent()}
 	// Conformity scores of classes need probabilities and come later.
-	targets := f.Target.Grid != nil && f.opts.Intervals != spec.NoIntervals
+	targets := f.Target.Grid != nil && f.opts.Intervals != options.NoIntervals
 	if targets {
 		pass.Conformal = &scores.Conformal{Fit: chosen}
 	}

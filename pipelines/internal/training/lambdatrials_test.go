@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -24,7 +24,7 @@ func TestTheLogLossChoosesLambdaForClassesOfManyRows(t *testing.T) {
 		}, false},
 		"sizes, which squared errors compare": {1500, func(t *Training) { t.opts.Size.Worth = 0.01 }, false},
 		"lambda is set":                       {1500, func(t *Training) { t.opts.Lambda.Path = []float64{1e-3} }, false},
-		"another choice is set":               {1500, func(t *Training) { t.opts.Lambda.Select = spec.SelectError }, false},
+		"another choice is set":               {1500, func(t *Training) { t.opts.Lambda.Select = options.SelectError }, false},
 	} {
 		p := &prepare.Prepared{Target: &transforms.Labeling{Classes: new(schema.Vocabulary)}}
 		p.Counts.Used = c.rows

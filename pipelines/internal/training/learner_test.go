@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // means is a learner of one pass that this package has no solver for.
@@ -28,7 +28,7 @@ func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
 		"learner means is not supported":        &means{},
 		"learner pca takes rows without labels": pca.NewTraining(),
 	} {
-		o := Options{Model: "m", Learner: l, Spec: prepare.Spec{Data: dataset.Options{Data: []string{"rows.csv"},
+		o := options.Train{Model: "m", Learner: l, Spec: options.Spec{Data: dataset.Options{Data: []string{"rows.csv"},
 			Label: "y"}}}
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%T: %v; want %q", l, err, want)

@@ -5,6 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Memory estimates the memory from the results of the profile pass. components is the number of components of an
@@ -34,7 +35,7 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) spec.Memory {
 	}
 	o := t.opts
 	if components > 0 {
-		o.Lambda = LambdaOptions{Path: []float64{0}} // one sum, without targets
+		o.Lambda = options.Lambda{Path: []float64{0}} // one sum, without targets
 	} else {
 		f.Outputs, f.Regression = t.Outputs(), t.regression()
 	}
@@ -67,7 +68,7 @@ func (t *Training) checkMachine(m spec.Memory) error {
 	if !t.Engine.InProcess() {
 		return nil
 	}
-	note, err := m.CheckMachine(t.opts)
+	note, err := t.opts.CheckMachine(m)
 	if note != "" {
 		t.Progress.Note("%s", note)
 	}

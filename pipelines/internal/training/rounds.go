@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
@@ -118,7 +119,7 @@ func (r *rounds) judge(ctx context.Context, without *models.Linear) (decision, e
 	}
 	calibrates, why := r.willCalibrate()
 	r.noteProbabilities(why)
-	conforms := r.opts.Intervals != spec.NoIntervals && (r.Target.Classes == nil || j.probabilities != nil)
+	conforms := r.opts.Intervals != options.NoIntervals && (r.Target.Classes == nil || j.probabilities != nil)
 	if r.folds == 0 || !calibrates && !conforms && !r.opts.HoldsOut() {
 		return j.decision, nil
 	}

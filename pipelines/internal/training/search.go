@@ -7,8 +7,8 @@ import (
 
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Found says which features were learned or found by a search.
@@ -80,7 +80,7 @@ func (s *search) prepare(ctx context.Context) (err error) {
 	}
 	why := tuning.Unsearchable(s.Counts.Used, s.length(), len(s.Target.Grid), len(s.Distinct.Few(s.Counts.Used)),
 		s.Recipe.Recodes)
-	if _, err := s.Memory(0).CheckMachine(s.opts); why == "" && err != nil && s.Engine.InProcess() {
+	if _, err := s.opts.CheckMachine(s.Memory(0)); why == "" && err != nil && s.Engine.InProcess() {
 		why = "memory is too small"
 	}
 	s.notSearched(why)
@@ -101,7 +101,7 @@ func (s *search) notSearched(why string) {
 	if why == "" {
 		return
 	}
-	s.opts.Search = tuning.NoSearch
+	s.opts.Search = options.NoSearch
 	s.undo()
 	s.AddNote("the features are the defaults; they were not searched: %s", why)
 }
@@ -121,7 +121,7 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 	s.notSearched(why)
 	if r := f.Searched; r != nil {
 		if f.lambdaByMSE = s.logLossChooses(); f.lambdaByMSE {
-			s.opts.Lambda.Select = spec.SelectLogLoss
+			s.opts.Lambda.Select = options.SelectLogLoss
 		}
 		if r.Stopped {
 			s.AddNote("the search ended at two thirds of --time %s; with more time it would try more than these %d "+

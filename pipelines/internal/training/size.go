@@ -53,7 +53,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	search := &tuning.SizeSearch{SizeOptions: m.opts.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
+	search := &tuning.SizeSearch{Size: m.opts.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
 		Train: s.train, Expect: s.expect, Clock: m.clock}
 	if m.Sized, err = search.Run(ctx); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *sizes) most() (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		_, err = s.memoryWith(r, 0).CheckMachine(s.opts)
+		_, err = s.opts.CheckMachine(s.memoryWith(r, 0))
 		if err == nil || !s.Engine.InProcess() {
 			return features, nil
 		}

@@ -9,8 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // A worker with little memory adds up stripes of the sums, whole folds at first and then parts of
@@ -20,10 +19,10 @@ func TestTheModelDoesNotDependOnTheMemoryOfAWorker(t *testing.T) {
 	name := jobtest.Write(t, dir, "d.csv", strings.Join(jobtest.Made(t, "moons", 1300, 1), ""))
 	train := func(bytes int64) (files map[string]string, log string) {
 		var lines strings.Builder
-		o := Options{
-			Spec:   prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1200}, Seed: 1},
+		o := options.Train{
+			Spec:   options.Spec{Kernel: &fourier.GaussianOptions{Features: 1200}, Seed: 1},
 			Model:  filepath.Join(t.TempDir(), "model"),
-			Search: tuning.NoSearch, PredictionOptions: PredictionOptions{Calibrate: "platt"},
+			Search: options.NoSearch, Prediction: options.Prediction{Calibrate: "platt"},
 		}
 		o.Data.Data, o.Data.Label = []string{name}, "y"
 		o.Lambda.Path = []float64{1e-3, 1e-5}

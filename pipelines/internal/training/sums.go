@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -82,9 +83,9 @@ func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFi
 		how.Smaller = ridge.SmallerOn(steps, mayRefine)
 	}
 	switch s.opts.Intervals {
-	case spec.PlainIntervals:
+	case options.PlainIntervals:
 		how.Sketch = gram.OneSketch
-	case spec.NoIntervals:
+	case options.NoIntervals:
 		how.Sketch = gram.NoSketch
 	}
 	how.StartLambda = s.startLambda(s.Searched)
@@ -127,7 +128,7 @@ func (s *summing) rule(f *sumsFit) *sums.Rule {
 	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
 	if r.Components == 0 {
 		r.Lambda, r.C = s.opts.Lambda.Path, s.opts.Lambda.C
-		if _, folds := s.opts.Lambda.Values(1); folds == 1 && f.shapes == nil {
+		if _, folds := spec.LambdaValues(s.opts.Lambda, 1); folds == 1 && f.shapes == nil {
 			r.Folds, r.Cut = 1, 0 // held-out rows were only used to calibrate
 		}
 	}

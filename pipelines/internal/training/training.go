@@ -16,27 +16,20 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
-
-// Options says what model to train, and on which data.
-type Options = spec.Options
-
-// LambdaOptions sets the regularisation.
-type LambdaOptions = spec.LambdaOptions
-
-// PredictionOptions choose probabilities, the threshold between two classes, and intervals.
-type PredictionOptions = spec.PredictionOptions
 
 // Run trains a model: it opens and profiles the rows, finds the recipe, sums the features' second moments or runs
 // rounds, chooses λ, solves, judges the model on held-out rows, and publishes the model directory, complete or not
 // at all.
-func Run(ctx context.Context, o Options) (result *Result, err error) {
+func Run(ctx context.Context, given options.Train) (result *Result, err error) {
 	begun := time.Now()
-	if o.Recipe != "" {
-		return trainByRecipe(ctx, o)
+	if given.Recipe != "" {
+		return trainByRecipe(ctx, given)
 	}
-	if o, err = o.Complete(ctx); err != nil {
+	o, err := spec.Options{Train: given}.Complete(ctx)
+	if err != nil {
 		return nil, err
 	}
 	t, err := Begin(ctx, o, o.Model, prepare.CheckLabeled)
@@ -71,7 +64,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 // notes.
 type Training struct {
 	*prepare.Session
-	opts     Options // complete after resolve; a search and the choice of λ or of the size change some
+	opts     spec.Options // complete after resolve; a search and the choice of λ or of the size change some
 	begun    time.Time
 	positive string        // positive class of two; "" for other labels
 	stored   *spec.Folding // folding of stored sums, with a given recipe; nil otherwise
@@ -81,11 +74,11 @@ type Training struct {
 
 // Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
 // data that the job cannot use. The caller closes the job.
-func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
-	if err := o.Job.CheckVacant(ctx, out); err != nil {
+func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
+	if err := job.CheckVacant(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
-	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
+	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

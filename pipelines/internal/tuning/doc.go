@@ -7,10 +7,10 @@
 //     (prepare.Session). Kernels, Features, Unsearchable and Memory tell beforehand what a search
 //     will do.
 //   - Game learns the features of the kernels "learned" and "harmonic" from labelled rows:
-//     Game.Learn, with GameOptions, runs package models/align over the data of a session.
+//     Game.Learn, with options.Game, runs package models/align over the data of a session.
 //   - SizeSearch chooses the number of features: SizeSearch.Run doubles it as long as the held-out
-//     error falls (SizeOptions.Worth), or takes the number that the given time allows
-//     (SizeOptions.Time).
+//     error falls (options.Size.Worth), or takes the number that the given time allows
+//     (options.Size.Time).
 //
 // Each size that SizeSearch tries is a complete fit, so the model is byte for byte the model of a
 // run with the chosen number. The time for sums of products grows with the square of the number, so

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
@@ -35,7 +36,7 @@ type Game struct {
 // the Gaussian kernel that followed from the profile. It returns their description, with the files
 // in s.Recipe.Files. The error is an exit.UsageError if the task, the weights or the options do not
 // allow it.
-func (s *Game) Learn(ctx context.Context, a GameOptions) (*prepare.Learned, error) {
+func (s *Game) Learn(ctx context.Context, a options.Game) (*prepare.Learned, error) {
 	if s.Target == nil || s.Target.Classes == nil {
 		return nil, exit.Usage("features are learned for classification; the labels are numbers (see --task)")
 	}
@@ -88,7 +89,7 @@ func (s *Game) Learn(ctx context.Context, a GameOptions) (*prepare.Learned, erro
 
 // alignRows returns a sample of scaled rows x with their classes, and the number of rows that
 // features are learned from. Both leave out the first of a.HeldOut folds.
-func (s *Game) alignRows(ctx context.Context, a GameOptions) (x []float32, class []int32, learned int64, err error) {
+func (s *Game) alignRows(ctx context.Context, a options.Game) (x []float32, class []int32, learned int64, err error) {
 	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
 	dim, n := s.Recipe.Scaling.Dim, a.Sample
 	switch {
@@ -124,10 +125,10 @@ func (s *Game) alignRows(ctx context.Context, a GameOptions) (x []float32, class
 
 // playGame learns frequencies by rounds of the game over all rows, with the sample x and class for
 // the search. It returns their recipe.
-func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options, x []float32,
+func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a options.Game, k *learned.Options, x []float32,
 	class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
-	o := a.Game(found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
+	o := GameOf(a, found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
 	dim := s.Recipe.Scaling.Dim
 	o.Search.FindStarts(x, dim, class, s.Outputs(), s.Engine.Threads)
 	learner := &align.Learner{Options: o, Dim: dim, Classes: s.Outputs(), Partitions: a.Partitions, X: x, Class: class}
@@ -215,7 +216,7 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 
 // weighFrequencies draws frequencies of the Gaussian kernel, keeps those with the largest weights
 // or draws by weight (method lkrf), and returns their recipe.
-func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a GameOptions, k *learned.Options,
+func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a options.Game, k *learned.Options,
 	x []float32, class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
 	m, dim := a.Proposals, s.Recipe.Scaling.Dim
@@ -253,7 +254,7 @@ func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a G
 
 // chooseHarmonics plays the game on the sample, to choose count times among the first a.Harmonics
 // spherical harmonics. It returns their recipe.
-func (s *Game) chooseHarmonics(found *prepare.Learned, a GameOptions, count int, x []float32,
+func (s *Game) chooseHarmonics(found *prepare.Learned, a options.Game, count int, x []float32,
 	class []int32) (features.Recipe, error) {
 	dim := s.Recipe.Scaling.Dim
 	if dim < 2 {

@@ -10,47 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
-
-// GameOptions are the options of Game.Learn.
-type GameOptions struct {
-	// By is the method for the kernel "learned": "game" (package align; default), or "lkrf", which
-	// weights drawn frequencies. Harmonics are always learned by the game.
-	By     string `flag:"align" default:"game" values:"game,lkrf" help:"How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies. Both include frequencies of one or two columns that agree with the labels far better than random ones."`
-	Preset string `flag:"preset" default:"paper" values:"paper,demo" help:"Constants of the game: paper, or demo (from the authors' demonstration, which takes one frequency per round)."`
-
-	Lambda float64 `flag:"align_lambda" help:"Regularisation λ of the game's support vector machine, relative to the mean loss; 0 uses --align_c."`
-	C      float64 `flag:"align_c" help:"Alternative to --align_lambda: C = 1/(λn), where n is the number of rows; 0 is 1."`
-
-	Chains int     `flag:"chains" help:"Search chains in each round of the game; 0 is 500."`
-	Steps  int     `flag:"steps" help:"Steps of each chain; 0 is 100."`
-	Take   int     `flag:"take" help:"Frequencies that each round adds, the best that its chains found; 0 is 10 for the preset paper, 1 for demo."`
-	Rate   float64 `flag:"align_rate" help:"Step size of the dual variables; 0 is 1 for the preset paper, 0.1 for demo, 3 for harmonics. With many rounds a larger step can do better."`
-	Sample int     `flag:"sample" help:"Rows that the chains search on; 0 is 10000, or fewer if rows are long."`
-	// Exact makes the chains search on all rows instead of a sample. Equal rows of one class count
-	// once.
-	Exact bool `flag:"exact_chains" help:"Search on all rows; the limit is 65536 rows."`
-
-	LKRF
-
-	// HeldOut is the number of folds. Features are not learned from the first fold, which can then
-	// measure held-out errors; with 0 they are learned from all rows.
-	HeldOut int
-
-	Harmonics int `flag:"harmonics" help:"For --kernel harmonic: number of harmonics to choose from, lowest degree first; 0 is 1000."`
-
-	iterative.Running `group:"Iterative learners"` // Partitions 0 is defaultPartitions
-}
-
-// LKRF are the options of the method lkrf ("learning kernels with random features", Sinha & Duchi
-// 2016), which weights drawn frequencies.
-type LKRF struct {
-	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each frequency that is kept."`
-	Rho       float64 `flag:"rho" help:"For lkrf: radius of the ball of weights; 0 is 10."`
-	Pick      string  `flag:"pick" default:"top" values:"top,draw" help:"For lkrf: top keeps the frequencies with the largest weights, draw samples frequencies by weight."`
-}
 
 // Limits of the sample.
 const (
@@ -75,8 +37,8 @@ const (
 // chosenSample returns the default number of rows to search on, for rows of dim numbers.
 func chosenSample(dim int) int { return max(1, min(defaultSample, chosenSampled/dim)) }
 
-// WithDefaults returns the options with defaults for zero values.
-func (a GameOptions) WithDefaults() GameOptions {
+// GameDefaults returns the options with defaults for zero values.
+func GameDefaults(a options.Game) options.Game {
 	if a.By == "" {
 		a.By = "game"
 	}
@@ -109,9 +71,9 @@ var presets = map[string]func(lambda, width float64, frequencies int, seed uint6
 	"paper": align.Paper, "demo": align.Demo,
 }
 
-// Game returns the options of a game that learns that many frequencies, from the preset and the
+// GameOf returns the options of a game that learns that many frequencies, from the preset and the
 // options that are set. width is the typical distance of two rows.
-func (a GameOptions) Game(lambda, width float64, frequencies int, seed uint64) align.Options {
+func GameOf(a options.Game, lambda, width float64, frequencies int, seed uint64) align.Options {
 	o := presets[a.Preset](lambda, width, frequencies, seed)
 	o.Alternations = 0 // align.Learner projects exactly
 	o.Search.Chains, o.Search.Steps = cmp.Or(a.Chains, o.Search.Chains), cmp.Or(a.Steps, o.Search.Steps)
@@ -119,9 +81,9 @@ func (a GameOptions) Game(lambda, width float64, frequencies int, seed uint64) a
 	return o
 }
 
-// Validate returns an exit.UsageError that names the flag if an option is invalid for any data. k
+// ValidateGame returns an exit.UsageError that names the flag if an option is invalid for any data. k
 // is the kernel whose features are learned.
-func (a GameOptions) Validate(k kernel.LearnedKernel) error {
+func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": option.SortedNames(presets),
@@ -165,7 +127,7 @@ func (a GameOptions) Validate(k kernel.LearnedKernel) error {
 
 // Plays returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
 // features are learned from the sample only, as by lkrf and for harmonics.
-func (a GameOptions) Plays(k kernel.LearnedKernel) int {
+func Plays(a options.Game, k kernel.LearnedKernel) int {
 	if k, ok := k.(*learned.Options); ok && a.By == "game" {
 		return k.Count()
 	}
@@ -174,7 +136,7 @@ func (a GameOptions) Plays(k kernel.LearnedKernel) int {
 
 // SampleRows returns the number of rows that the search uses, for rows of dim numbers. rows is the
 // number of all rows, or 0 if unknown.
-func (a GameOptions) SampleRows(rows int64, dim int) int64 {
+func SampleRows(a options.Game, rows int64, dim int) int64 {
 	n := int64(a.Sample)
 	switch {
 	case a.Exact:

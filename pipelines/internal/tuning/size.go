@@ -7,18 +7,8 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
-
-// SizeOptions are the options for choosing the number of features. The zero value leaves the number
-// as given.
-type SizeOptions struct {
-	// Worth is the smallest share by which doubling the number of features must reduce the held-out
-	// squared error. 0 sets no such limit.
-	Worth Share `flag:"worth" placeholder:"SHARE" help:"Choose the number of features: train with 512, 1024, … up to --features (16384 if that is not given) as long as doubling them reduces the held-out squared error by this share, such as 0.1% or 0.001, and by more than chance does. The model is the same as from training with the chosen --features and otherwise the same recipe. Ridge only."`
-	// Time is the time for the whole job; 0 means any. How many features it allows depends on the
-	// machine.
-	Time time.Duration `flag:"time" help:"Time for the whole training, such as 60s or 10m. A search for features ends with its best candidate after two thirds of this time. For ridge, small trainings predict how many features the time allows, up to --features (16384 if that is not given); iterative learners get the time that is left for their rounds (see --max_time). The model then depends on the machine, and is the same as from training with the printed flags and otherwise the same recipe."`
-}
 
 // Sizes of a search.
 const (
@@ -26,11 +16,8 @@ const (
 	MostFeatures  = 16384 // the largest size by default
 )
 
-// Chooses reports whether the number of features is to be chosen.
-func (o SizeOptions) Chooses() bool { return o.Worth > 0 || o.Time > 0 }
-
-// Validate returns an error that names the invalid option.
-func (o SizeOptions) Validate() error {
+// ValidateSize returns an error that names the invalid option.
+func ValidateSize(o options.Size) error {
 	if !(o.Worth >= 0 && o.Worth < 1) {
 		return option.Errorf("worth", "must be at least 0 and below 1 (have %g)", float64(o.Worth))
 	}
@@ -62,17 +49,17 @@ type SizeTrial struct {
 
 // SizeResult is the result of SizeSearch.Run.
 type SizeResult struct {
-	SizeOptions `json:"-"`
-	Features    int         `json:"features"`       // the chosen number
-	Once        bool        `json:"once,omitempty"` // see SizeTrial
-	Trials      []SizeTrial `json:"trials"`
-	Why         string      `json:"why"` // reason for the choice, for the user
+	options.Size `json:"-"`
+	Features     int         `json:"features"`       // the chosen number
+	Once         bool        `json:"once,omitempty"` // see SizeTrial
+	Trials       []SizeTrial `json:"trials"`
+	Why          string      `json:"why"` // reason for the choice, for the user
 }
 
 // SizeSearch chooses the number of features. Expect is needed only with a Time; all other fields
 // must be set.
 type SizeSearch struct {
-	SizeOptions
+	options.Size
 	// Least and Most are the smallest and the largest number of features that may be tried.
 	Least, Most int
 	// Train fits a model with that many features and returns its trial. once asks for sums on 8
@@ -92,7 +79,7 @@ const unit = 64
 // Run tries numbers of features, from Least upwards, and chooses one. It returns the errors of
 // Train.
 func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
-	r := &SizeResult{SizeOptions: s.SizeOptions}
+	r := &SizeResult{Size: s.Size}
 	size, once := min(s.Least, s.Most), false
 	for {
 		begun := s.Clock()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // simulated stands for training runs. Its clock advances by their cost.
@@ -22,8 +24,8 @@ type simulated struct {
 	once    []bool
 }
 
-func (m *simulated) search(o SizeOptions, most int) *SizeSearch {
-	return &SizeSearch{SizeOptions: o, Least: 512, Most: most, Clock: func() time.Duration { return m.now },
+func (m *simulated) search(o options.Size, most int) *SizeSearch {
+	return &SizeSearch{Size: o, Least: 512, Most: most, Clock: func() time.Duration { return m.now },
 		Train: m.train, Expect: func(t SizeTrial) Cost {
 			d := float64(t.Features)
 			c := Cost{Map: d, Sum: d * d, Solve: math.Pow(d, 2.6)}
@@ -74,7 +76,7 @@ func TestDoublingStopsWhereTheErrorDoes(t *testing.T) {
 		{math.Inf(1), 2, 512, 1024}, // noise hides any gain
 	} {
 		m := &simulated{cost: cost, noise: c.noise, loss: func(d float64) float64 { return 1 / min(d, c.floor) }}
-		r := run(t, m.search(SizeOptions{Worth: 0.001}, 8192))
+		r := run(t, m.search(options.Size{Worth: 0.001}, 8192))
 		if r.Features != c.want || m.trained[len(m.trained)-1] != c.tried {
 			t.Errorf("%+v: %d features of %v", c, r.Features, m.trained)
 		}
@@ -86,7 +88,7 @@ func TestDoublingStopsWhereTheErrorDoes(t *testing.T) {
 	}
 	// The gain is significant, but too small to be worth it.
 	m := &simulated{cost: cost, loss: func(d float64) float64 { return 1 + 1e-4*math.Exp2(-d/512) }}
-	if r := run(t, m.search(SizeOptions{Worth: 0.001}, 8192)); r.Features != 512 || r.Trials[1].Gain <= 0 {
+	if r := run(t, m.search(options.Size{Worth: 0.001}, 8192)); r.Features != 512 || r.Trials[1].Gain <= 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -111,7 +113,7 @@ func TestTheTimeIsKept(t *testing.T) {
 					return Cost{Rest: rest, Sum: 0.02 * d / 512 * d / 512, Map: 0.2 * d / 512, Solve: 0.01 * math.Pow(d/512, power)}
 				}}
 				limit := time.Duration(seconds * float64(time.Second))
-				r := run(t, m.search(SizeOptions{Time: limit}, 1<<20))
+				r := run(t, m.search(options.Size{Time: limit}, 1<<20))
 				if used := m.now.Seconds() / seconds; used > 1.15 || used < 0.55 {
 					t.Errorf("power %g, rest %g: %.0f%% of %s: %+v", power, rest, 100*used, limit, r.Trials)
 				}
@@ -128,7 +130,7 @@ func TestRowsAreSummedOnceWhereTheTimeIsShort(t *testing.T) {
 	for _, seconds := range []float64{5, 20, 60, 300} {
 		m := &simulated{again: 5, cost: cost, loss: func(d float64) float64 { return 1 / d }}
 		limit := time.Duration(seconds * float64(time.Second))
-		r := run(t, m.search(SizeOptions{Time: limit}, 1<<20))
+		r := run(t, m.search(options.Size{Time: limit}, 1<<20))
 		if used := m.now.Seconds() / seconds; used > 1.15 || used < 0.7 {
 			t.Errorf("%.0f%% of %s: %+v", 100*used, limit, r.Trials)
 		}
@@ -141,19 +143,19 @@ func TestRowsAreSummedOnceWhereTheTimeIsShort(t *testing.T) {
 		}
 	}
 	m := &simulated{again: 5, cost: cost}
-	if r := run(t, m.search(SizeOptions{Time: time.Hour}, 2048)); r.Once {
+	if r := run(t, m.search(options.Size{Time: time.Hour}, 2048)); r.Once {
 		t.Errorf("summed once with time for more: %+v", r)
 	}
 }
 
 func TestTimeEndsAtTheMostFeaturesAndWithTheFirst(t *testing.T) {
 	m := &simulated{cost: cost}
-	if r := run(t, m.search(SizeOptions{Time: time.Hour}, 3000)); r.Features != 3000 ||
+	if r := run(t, m.search(options.Size{Time: time.Hour}, 3000)); r.Features != 3000 ||
 		!strings.Contains(r.Why, "3000 is the most") {
 		t.Errorf("%+v", r)
 	}
 	m = &simulated{cost: cost}
-	if r := run(t, m.search(SizeOptions{Time: time.Second / 2}, 3000)); r.Features != 512 || len(r.Trials) != 1 {
+	if r := run(t, m.search(options.Size{Time: time.Second / 2}, 3000)); r.Features != 512 || len(r.Trials) != 1 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -161,7 +163,7 @@ func TestTimeEndsAtTheMostFeaturesAndWithTheFirst(t *testing.T) {
 // With both Worth and Time, whichever is reached first ends the search.
 func TestWorthEndsBeforeTheTime(t *testing.T) {
 	m := &simulated{cost: cost, loss: func(d float64) float64 { return 1 / min(d, 1024) }}
-	if r := run(t, m.search(SizeOptions{Time: time.Hour, Worth: 0.01}, 1<<14)); r.Features != 1024 || m.now > time.Minute {
+	if r := run(t, m.search(options.Size{Time: time.Hour, Worth: 0.01}, 1<<14)); r.Features != 1024 || m.now > time.Minute {
 		t.Errorf("%+v", r)
 	}
 }
@@ -169,7 +171,7 @@ func TestWorthEndsBeforeTheTime(t *testing.T) {
 // A larger number of features with a larger error is not chosen.
 func TestTimeChoosesTheLeastError(t *testing.T) {
 	m := &simulated{cost: cost, loss: func(d float64) float64 { return math.Abs(d-1024) + 1 }}
-	r := run(t, m.search(SizeOptions{Time: time.Hour}, 4096))
+	r := run(t, m.search(options.Size{Time: time.Hour}, 4096))
 	if r.Features != 1024 || !strings.Contains(r.Why, "1024 features have the least held-out error") {
 		t.Errorf("%+v", r)
 	}
@@ -178,42 +180,17 @@ func TestTimeChoosesTheLeastError(t *testing.T) {
 func TestFailuresOfATrainingAreReturned(t *testing.T) {
 	broken := errors.New("broken")
 	m := &simulated{cost: cost}
-	s := m.search(SizeOptions{Worth: 0.001}, 4096)
+	s := m.search(options.Size{Worth: 0.001}, 4096)
 	s.Train = func(context.Context, int, bool) (SizeTrial, error) { return SizeTrial{}, broken }
 	if _, err := s.Run(context.Background()); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }
 
-func TestShares(t *testing.T) {
-	for text, want := range map[string]Share{"0.1%": 0.001, " 2% ": 0.02, "0.001": 0.001, "": 0, "0": 0} {
-		var s Share
-		if err := s.UnmarshalText([]byte(text)); err != nil || math.Abs(float64(s-want)) > 1e-12 {
-			t.Errorf("%q: %g, %v", text, s, err)
-		}
-	}
-	for _, text := range []string{"x", "%", "NaN", "1e999", "0.1%%"} {
-		if err := new(Share).UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is accepted", text)
-		}
-	}
-	for _, o := range []SizeOptions{{Worth: 1}, {Worth: -0.1}, {Time: -1}} {
-		if o.Validate() == nil {
+func TestRefusesInvalidSizes(t *testing.T) {
+	for _, o := range []options.Size{{Worth: 1}, {Worth: -0.1}, {Time: -1}} {
+		if ValidateSize(o) == nil {
 			t.Errorf("%+v is valid", o)
 		}
 	}
-}
-
-func FuzzShare(f *testing.F) {
-	f.Add("0.1%")
-	f.Fuzz(func(t *testing.T, text string) {
-		var s, again Share
-		if s.UnmarshalText([]byte(text)) != nil {
-			return
-		}
-		out, _ := s.MarshalText()
-		if err := again.UnmarshalText(out); err != nil || math.Abs(float64(again-s)) > 1e-9*math.Abs(float64(s)) {
-			t.Errorf("%q: %g becomes %s: %g, %v", text, float64(s), out, float64(again), err)
-		}
-	})
 }

@@ -4,45 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
-
-// Share is a fraction, 0.01 for 1%. Its text may be a percentage.
-type Share float64
-
-// String returns the share as a percentage with two digits.
-func (s Share) String() string { return percent(float64(s)) }
-
-// MarshalText returns the share as a percentage; "" for 0.
-func (s Share) MarshalText() ([]byte, error) {
-	if s == 0 {
-		return nil, nil
-	}
-	return []byte(strconv.FormatFloat(100*float64(s), 'g', 12, 64) + "%"), nil
-}
-
-// UnmarshalText reads a percentage or a fraction: "0.1%", "0.1 %" or "0.001". An empty text is 0.
-func (s *Share) UnmarshalText(text []byte) error {
-	word, by := strings.TrimSpace(string(text)), 1.0
-	if word == "" {
-		*s = 0
-		return nil
-	}
-	if number, ok := strings.CutSuffix(word, "%"); ok {
-		word, by = strings.TrimSpace(number), 100
-	}
-	v, err := strconv.ParseFloat(word, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Errorf("%q is not a share: want a number such as 0.1%% or 0.001", text)
-	}
-	*s = Share(v / by)
-	return nil
-}
 
 // percent returns a fraction as a percentage with two digits.
 func percent(share float64) string { return fmt.Sprintf("%.2g%%", 100*share) }

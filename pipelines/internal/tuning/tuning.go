@@ -26,12 +26,6 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Values of the option search.
-const (
-	NoSearch   = "none"
-	AutoSearch = "auto"
-)
-
 // SearchFile is the name of the file with all trials, a Result as JSON, in a model directory.
 const SearchFile = "search.json"
 
@@ -233,7 +227,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too "+
 			"good: --group_column %s holds out whole groups",
 			strings.Join(entities[:min(len(entities), 2)], ", or the same "), entities[0])
-		if s.Spec.TimeOrderNote(s.Data) != "" {
+		if prepare.TimeOrderNote(s.Spec, s.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}
 		s.AddNote("%s", note)

@@ -18,12 +18,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // jobOf returns the options of a job that creates out.
-func (o *Options) jobOf(out string) job.Options {
+func jobOf(o *options.TwoSample, out string) options.Job {
 	j := o.Job
 	if _, name := storage.Split(out); j.Work != "" {
 		j.Work = storage.Join(j.Work, name)
@@ -31,9 +33,9 @@ func (o *Options) jobOf(out string) job.Options {
 	return j
 }
 
-// recipe returns the recipe of the model, or one that is a symmetric function of the rows of both tables, so
+// recipeOf returns the recipe of the model, or one that is a symmetric function of the rows of both tables, so
 // that the test is valid. out is the directory for its job.
-func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *sums.Recipe, err error) {
+func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *Result) (_ *sums.Recipe, err error) {
 	if o.Recipe != "" {
 		r, err := training.ReadRecipe(ctx, o.Recipe, o.Job.Log)
 		if err != nil {
@@ -47,9 +49,9 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 		return r.Unlabelled()
 	}
 	s := o.Spec
-	s.Job = o.jobOf(out)
+	s.Job = jobOf(o, out)
 	unlabelled := func(d *dataset.Dataset) error { d.Labeled = false; return nil }
-	t, err := training.Begin(ctx, training.Options{Spec: s}, out, unlabelled)
+	t, err := training.Begin(ctx, spec.Options{Train: options.Train{Spec: s}}, out, unlabelled)
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +84,13 @@ func (o *Options) recipe(ctx context.Context, out string, result *Result) (_ *su
 	return r.Unlabelled()
 }
 
-// sum sums a table by the recipe in a job that creates out. It returns the closed job.
-func (o *Options) sum(ctx context.Context, out string, r *sums.Recipe,
+// sumTable sums a table by the recipe in a job that creates out. It returns the closed job.
+func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Recipe,
 	files string) (_ *training.RecipeJob, f sums.FeatureSum, err error) {
 	data := o.Data
 	data.Data, data.Columns, data.Drop, data.ID, data.Time = []string{files}, nil, nil, "", ""
-	t, err := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: o.jobOf(out)}.Begin(ctx, out)
+	by := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: jobOf(o, out)}
+	t, err := by.Begin(ctx, out)
 	if err != nil {
 		return nil, f, err
 	}

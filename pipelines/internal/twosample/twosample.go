@@ -22,24 +22,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Features is the default number of features.
 const Features = 512
-
-// Options says which two tables to compare, and in which features.
-type Options struct {
-	A, B string // names or patterns of the files of the two tables
-	// Recipe is the model whose recipe is used. Other options except A, B, Data, MinP, MaxDrift, MaxBadFraction
-	// and Job are then ignored. "" makes a recipe from the rows of both tables.
-	Recipe       string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose features and columns are used for the comparison, or an alias such as DIR@champion. The default is to choose columns, scaling and width from the rows of both tables."`
-	Data         dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
-	prepare.Spec `omit:"Data,Task,Split,Room"`
-	// The tables pass if the p-value is at least MinP, and the lower bounds on the distances of columns and
-	// features are at most MaxDrift; 0 for no bound.
-	MinP     float64 `flag:"min_p,common" group:"Model and output" help:"Smallest p-value that passes: below it the exit code is 4. With equal distributions this happens with that probability. 0 is no bound."`
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, from 0 to 1, by which a column or the features may have moved: if the lower 95% bound of a distance is larger, the exit code is 4. Unlike --min_p it lets small differences of large tables pass. 0 is no bound."`
-}
 
 // Result has the p-value of the test and the distances by column.
 type Result struct {
@@ -56,8 +43,8 @@ type Result struct {
 
 // Test compares the rows of two tables by their mean features. If a bound is exceeded, the error is an
 // *exit.GateError and the result is complete.
-func Test(ctx context.Context, o Options) (result *Result, err error) {
-	if err := o.complete(ctx); err != nil {
+func Test(ctx context.Context, o options.TwoSample) (result *Result, err error) {
+	if err := complete(ctx, &o); err != nil {
 		return nil, err
 	}
 	dir, remove, err := engine.NewTemp(ctx)
@@ -66,18 +53,18 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	result = &Result{names: [2]string{o.A, o.B}}
-	recipe, err := o.recipe(ctx, storage.Join(dir, "both"), result)
+	recipe, err := recipeOf(ctx, &o, storage.Join(dir, "both"), result)
 	if err != nil {
 		return nil, err
 	}
-	a, ofA, err := o.sum(ctx, storage.Join(dir, "a"), recipe, o.A)
+	a, ofA, err := sumTable(ctx, &o, storage.Join(dir, "a"), recipe, o.A)
 	if err != nil {
 		return nil, err
 	}
 	// The statistics in the recipe are the reference for drift, so use the statistics of A.
 	of := *recipe
 	of.Profile = &sums.Profile{Rows: a.Statistics}
-	b, ofB, err := o.sum(ctx, storage.Join(dir, "b"), &of, o.B)
+	b, ofB, err := sumTable(ctx, &o, storage.Join(dir, "b"), &of, o.B)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +83,7 @@ func Test(ctx context.Context, o Options) (result *Result, err error) {
 }
 
 // complete sets defaults, and returns an error for invalid options, or for a file that is in both tables.
-func (o *Options) complete(ctx context.Context) error {
+func complete(ctx context.Context, o *options.TwoSample) error {
 	switch {
 	case o.A == "" || o.B == "":
 		return exit.Usage("test needs two tables: name the files of both")
@@ -110,7 +97,7 @@ func (o *Options) complete(ctx context.Context) error {
 	if o.Kernel == nil {
 		o.Kernel = &fourier.GaussianOptions{Features: Features}
 	}
-	if err := o.LoadKernel(ctx); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return err
 	}
 	o.Data.Data, o.Data.Ignore = []string{o.A, o.B}, unlikePaths(o.A, o.B)
@@ -118,10 +105,10 @@ func (o *Options) complete(ctx context.Context) error {
 		return err
 	}
 	o.Spec.Data = o.Data
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
 		return err
 	}
-	return o.Spec.Validate()
+	return prepare.Validate(o.Spec)
 }
 
 // unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, to which two patterns give

@@ -1,4 +1,4 @@
-package spec
+package options
 
 import (
 	"strings"

@@ -18,7 +18,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -27,43 +26,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
-
-// Options says which question to answer, and from which sums.
-type Options struct {
-	Question  string // one of Questions
-	Selection `group:"Model and output"`
-	Limits    `group:"Comparison"`
-	// Lambda says how λ is chosen; the recipe has the defaults.
-	Lambda  spec.LambdaOptions `group:"Learner" omit:"Folds,Select"`
-	Report  string             `flag:"report" group:"Model and output" placeholder:"FILE" help:"HTML file for a report with the tables and the plot."`
-	Plot    string             `flag:"plot" group:"Model and output" placeholder:"FILE" help:"Write a plot of R² to this .png or .svg file."`
-	Seed    uint64             `flag:"seed" group:"Job" default:"1" help:"Seed of bootstrap samples and random orders."`
-	Threads int                `flag:"threads" group:"Job" help:"Threads to solve with; 0 is all cores. Does not change results."`
-	Memory  int64              `flag:"memory" group:"Job" unit:"bytes" help:"Keep the sums in memory if they fit in this many bytes, as a number or as 8GB; otherwise read them again when they are needed. 0 is all free memory. Does not change results."`
-	Log     io.Writer          // notes; nil discards them
-	// Known is a cache for ChooseWindow: squared errors for each λ from the previous choice, which it
-	// uses and then replaces by its own. nil for no cache.
-	Known map[string][]float64
-}
-
-// Selection says which sums to use, and what their labels mean.
-type Selection struct {
-	parts.Parts
-	Judge     string   `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that models are scored on. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on them."`
-	By        []string `flag:"by,common" list:"commas" placeholder:"LABELS" help:"Labels that form the groups for the questions groups, matrix and worth, such as country. The question matrix requires it; for the others, each date is a group by default."`
-	DateLabel string   `flag:"date_label" placeholder:"LABEL" help:"Label that has the date; the default is the last part of the name, or the first label with a date."`
-	Recipe    string   `flag:"recipe,common" placeholder:"DIR" help:"Model with the recipe of the sums. Its lineage says which sums have files that the recipe was drawn from; these sums are marked with *."`
-}
-
-// Limits has the options of single questions.
-type Limits struct {
-	Dates        int     `flag:"train_dates,common" help:"Train the models of backtest on this many dates before each date; 0 is all."`
-	Gap          int     `flag:"gap_dates,common" help:"Dates to leave out between training and prediction in backtest and window."`
-	Windows      []int   `flag:"windows" placeholder:"LIST" help:"Numbers of dates that window compares as windows and as half-lives. The default is powers of two."`
-	Permutations int     `flag:"permutations" default:"20" help:"Random orders from which worth estimates the Shapley values of more than 12 groups; 0 estimates none."`
-	MinR2        float64 `flag:"min_r2" help:"R² below which bisect calls a model broken. 0 chooses it: midway between the R² of all dates and the R² of their first half, quarter and so on, for the first of these that is clearly better."`
-}
 
 // questions has the function that answers each question.
 var questions = map[string]func(*data) *Answer{
@@ -71,13 +35,13 @@ var questions = map[string]func(*data) *Answer{
 	"window": (*data).window, "worth": (*data).worth, "bisect": (*data).bisect,
 }
 
-// Questions returns the values of Options.Question.
+// Questions returns the values of options.Ask.Question.
 func Questions() []string {
 	return []string{"backtest", "groups", "matrix", "curve", "window", "worth", "bisect"}
 }
 
 // Ask answers a question.
-func Ask(ctx context.Context, o Options) (*Answer, error) {
+func Ask(ctx context.Context, o options.Ask) (*Answer, error) {
 	question, ok := questions[o.Question]
 	switch {
 	case !ok:
@@ -91,10 +55,10 @@ func Ask(ctx context.Context, o Options) (*Answer, error) {
 	case len(o.By) == 0 && o.Question == "matrix":
 		return nil, exit.Usage("matrix needs the labels whose values it compares: name them with --by")
 	}
-	if err := cmp.Or(o.Lambda.Validate(), report.ValidPicture(o.Plot), report.ValidPage(o.Report)); err != nil {
+	if err := cmp.Or(spec.ValidateLambda(o.Lambda), report.ValidPicture(o.Plot), report.ValidPage(o.Report)); err != nil {
 		return nil, err
 	}
-	terms, err := o.Open(ctx)
+	terms, err := parts.Open(ctx, o.Selection.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +102,7 @@ type ChosenWindow struct {
 
 // ChooseWindow chooses a window by sums of one recipe that have dates. The caller sets Days.
 // o.Known must not be nil.
-func ChooseWindow(ctx context.Context, o Options, terms []parts.Term) (*ChosenWindow, error) {
+func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term) (*ChosenWindow, error) {
 	o.Question = "window"
 	d, err := open(ctx, o, terms)
 	if err != nil {

@@ -1,0 +1,8 @@
+// Package options has the options of the jobs in package pipelines: a struct for each job, and structs that
+// several jobs share, such as Job, Spec and Parts. Package pipelines has the names that programs use:
+// pipelines.TrainOptions is Train.
+//
+// The tags of a field describe a flag of the command. The zero value of a field is the default, unless its
+// comment says otherwise; a tag default is what the command sets. Jobs check their options before they read
+// data, and return an *exit.UsageError that names the flag.
+package options

@@ -1,0 +1,21 @@
+package options
+
+import (
+	"io"
+
+	"github.com/bochner-ml/bochner/pipelines/engine"
+)
+
+// Job has the options of all jobs over data. None of them changes results.
+type Job struct {
+	Engine engine.Engine `group:"Job"`
+	Work   string        `flag:"work" placeholder:"DIR" help:"Work directory, new or empty. The default is a hidden directory next to the output. It is removed when the job succeeds."`
+	Resume bool          `flag:"resume,common" help:"Continue an interrupted run from its work directory."`
+	Log    io.Writer     // progress and notes; nil discards them
+
+	ShardBytes int64 `flag:"shard_bytes,hidden" help:"Size of the shards that plain files are cut into; 0 is 32 MiB. Does not change results."`
+
+	// LimitMemory lets the job set the memory limit of the process, unless GOMEMLIMIT is set, so that the garbage
+	// collector keeps it within the plan.
+	LimitMemory bool
+}

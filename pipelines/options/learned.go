@@ -1,0 +1,41 @@
+package options
+
+import "github.com/bochner-ml/bochner/models/iterative"
+
+// Game says how features are learned from labels.
+type Game struct {
+	// By is the method for the kernel "learned": "game" (package align; default), or "lkrf", which
+	// weights drawn frequencies. Harmonics are always learned by the game.
+	By     string `flag:"align" default:"game" values:"game,lkrf" help:"How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies. Both include frequencies of one or two columns that agree with the labels far better than random ones."`
+	Preset string `flag:"preset" default:"paper" values:"paper,demo" help:"Constants of the game: paper, or demo (from the authors' demonstration, which takes one frequency per round)."`
+
+	Lambda float64 `flag:"align_lambda" help:"Regularisation λ of the game's support vector machine, relative to the mean loss; 0 uses --align_c."`
+	C      float64 `flag:"align_c" help:"Alternative to --align_lambda: C = 1/(λn), where n is the number of rows; 0 is 1."`
+
+	Chains int     `flag:"chains" help:"Search chains in each round of the game; 0 is 500."`
+	Steps  int     `flag:"steps" help:"Steps of each chain; 0 is 100."`
+	Take   int     `flag:"take" help:"Frequencies that each round adds, the best that its chains found; 0 is 10 for the preset paper, 1 for demo."`
+	Rate   float64 `flag:"align_rate" help:"Step size of the dual variables; 0 is 1 for the preset paper, 0.1 for demo, 3 for harmonics. With many rounds a larger step can do better."`
+	Sample int     `flag:"sample" help:"Rows that the chains search on; 0 is 10000, or fewer if rows are long."`
+	// Exact makes the chains search on all rows instead of a sample. Equal rows of one class count
+	// once.
+	Exact bool `flag:"exact_chains" help:"Search on all rows; the limit is 65536 rows."`
+
+	LKRF
+
+	// HeldOut is the number of folds. Features are not learned from the first fold, which can then
+	// measure held-out errors; with 0 they are learned from all rows.
+	HeldOut int
+
+	Harmonics int `flag:"harmonics" help:"For --kernel harmonic: number of harmonics to choose from, lowest degree first; 0 is 1000."`
+
+	iterative.Running `group:"Iterative learners"` // 0 Partitions are 8
+}
+
+// LKRF are the options of the method lkrf ("learning kernels with random features", Sinha & Duchi
+// 2016), which weights drawn frequencies.
+type LKRF struct {
+	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each frequency that is kept."`
+	Rho       float64 `flag:"rho" help:"For lkrf: radius of the ball of weights; 0 is 10."`
+	Pick      string  `flag:"pick" default:"top" values:"top,draw" help:"For lkrf: top keeps the frequencies with the largest weights, draw samples frequencies by weight."`
+}

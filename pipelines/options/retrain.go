@@ -1,0 +1,113 @@
+package options
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Partition says which data to retrain on, and for which day.
+type Partition struct {
+	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
+	Sums   string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
+	Data   string // pattern of the files of a day, such as data/dt=YYYY-MM-DD/*.csv
+	Where  string `flag:"where" group:"Data" placeholder:"CONDITION" help:"Use only files of --data whose name=value directories meet this condition, such as 'country in (DE, FR) and dt!=2026-11-09'."`
+	Day    string `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
+	Window Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of days every night by the errors on earlier days; auto up to 365d sets the largest number. The default is all."`
+	// HeldOut is the pattern of a fixed set of labelled rows on which models are compared; "" is the
+	// newest partition that neither model was trained on.
+	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows, outside all partitions, to compare models on. The default is the newest partition that neither model has seen."`
+	// MaxDrift is the largest drift of a partition from the rows of the recipe, in a column or in the
+	// features of the model. Partitions beyond it are left out. 0 means no bound.
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest drift of a partition from the rows of the recipe (without one: from most other partitions). Partitions beyond it are not trained on. 0 means no bound."`
+	// Redraw is the drift of all rows from the rows of the recipe beyond which a new recipe is drawn;
+	// 0 means never.
+	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Draw a new recipe if all rows have drifted further than this from its rows; 0 means never."`
+	// KeepSums says which sums are kept. Sums of present partitions, and of champion, challenger and
+	// previous champion, are always kept.
+	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and all of the last 400 days)."`
+	// Settings has all other settings that the models depend on. It is hashed into their names.
+	Settings string
+
+	Author
+	Log io.Writer        // notes; nil discards them
+	Now func() time.Time // nil is time.Now
+}
+
+// Author describes who retrains, for the history.
+type Author struct {
+	Program string // version
+	Command string
+	By      string `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
+}
+
+// Window says on how many days of data a model is trained. Its text is 90d, "" for all days, or auto, with
+// which the number is chosen every night; auto up to 365d bounds it.
+type Window struct {
+	Auto bool
+	Days int // number of days up to the day of the run; 0 means all
+}
+
+// MarshalText returns a number of days, auto, or "" for all days.
+func (w Window) MarshalText() ([]byte, error) {
+	days := ""
+	if w.Days > 0 {
+		days = fmt.Sprintf("%dd", w.Days)
+	}
+	if w.Auto {
+		days = strings.TrimSuffix("auto up to "+days, " up to ")
+	}
+	return []byte(days), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (w *Window) UnmarshalText(text []byte) error {
+	days, auto := strings.CutPrefix(string(text), "auto")
+	*w = Window{Auto: auto}
+	if days == "" {
+		return nil
+	}
+	days, bound := strings.CutPrefix(days, " up to ")
+	n, err := strconv.Atoi(strings.TrimSuffix(days, "d"))
+	w.Days = n
+	if err != nil || n < 1 || auto != bound {
+		return fmt.Errorf("%q is not a number of days such as 90d, auto, or auto up to 365d", text)
+	}
+	return nil
+}
+
+// KeptSums says which sums a retraining keeps. Its text is all, the zero value; needed; or 90d, for needed sums
+// and all of the last 90 days.
+type KeptSums struct {
+	Prune bool // remove sums that are not needed
+	Days  int  // but keep all of this many last days
+}
+
+// MarshalText returns all, needed or a number of days, such as 90d.
+func (k KeptSums) MarshalText() ([]byte, error) {
+	switch {
+	case !k.Prune:
+		return []byte("all"), nil
+	case k.Days == 0:
+		return []byte("needed"), nil
+	}
+	return fmt.Appendf(nil, "%dd", k.Days), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (k *KeptSums) UnmarshalText(text []byte) error {
+	days, err := strconv.Atoi(strings.TrimSuffix(string(text), "d"))
+	switch {
+	case string(text) == "all":
+		*k = KeptSums{}
+	case string(text) == "needed":
+		*k = KeptSums{Prune: true}
+	case err != nil || days < 1:
+		return fmt.Errorf("%q is not all, needed or a number of days such as 90d", text)
+	default:
+		*k = KeptSums{true, days}
+	}
+	return nil
+}
