@@ -56,8 +56,8 @@ type Forget struct {
 	Parts `group:"Model and output"`
 	// Data has the rows with their labels, as in the training data.
 	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
-	// IDs is a file with one id on each line. Only rows of Data with one of these ids in the column
-	// Data.ID, or in the model's id column, are forgotten. "" means all rows. See dataset.ReadIDs.
+	// IDs is a file with one id on each line. Only rows of Data with one of these ids in its id column
+	// (dataset.Options.ID), or in the model's, are forgotten. "" means all rows. See dataset.ReadIDs.
 	IDs string `flag:"ids,common" group:"Data" placeholder:"FILE" help:"File with the ids of rows to forget, one on each line, or - for standard input: only these rows of --data are forgotten. Ids are compared byte for byte with the text in the files. The list takes about three times its size in memory."`
 	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory of the model without the rows, to create."`
 	// SaveSums is a directory to create with the sums without the rows; "" for none.
@@ -84,7 +84,7 @@ type Prune struct {
 type Audit struct {
 	Parts
 	Model          string          // directory or alias; "" for none
-	Data           dataset.Options // rows to compare with; Data.Data is empty for none
+	Data           dataset.Options // rows to compare with; dataset.Options.Data is empty for none
 	MaxBadFraction float64
 	Job            Job
 }

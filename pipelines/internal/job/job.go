@@ -118,7 +118,7 @@ func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 
 // LimitMemory has the garbage collector keep the process within peak bytes. If peak is 0, for unknown, it
 // collects whenever the heap has grown by a quarter. A negative peak restores the original settings.
-// LimitMemory returns the previous peak. It does nothing unless Options.LimitMemory is set and workers are in this
+// LimitMemory returns the previous peak. It does nothing unless options.Job.LimitMemory is set and workers are in this
 // process.
 func (j *Job) LimitMemory(peak int64) (before int64) {
 	before, j.peak = j.peak, peak

@@ -144,7 +144,7 @@ func otherLabelsHint(d *dataset.Dataset) string {
 	return "; add files with other labels"
 }
 
-// maxRoom limits Spec.Room. At this limit the training targets use about 8 bits of the grid.
+// maxRoom limits options.Spec.Room. At this limit the training targets use about 8 bits of the grid.
 const maxRoom = 100
 
 // widened returns grids that are extended by Room on both sides.

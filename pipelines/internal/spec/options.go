@@ -114,7 +114,7 @@ func (o Options) Base() options.Spec {
 	return maps
 }
 
-// Selections returns the values of Lambda.Select.
+// Selections returns the values of options.Lambda.Select.
 func Selections() []string {
 	return []string{options.SelectMSE, options.SelectError, options.SelectLogLoss}
 }
