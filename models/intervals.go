@@ -83,7 +83,7 @@ func (v *Intervals) Units() int64 {
 	return v.Rows
 }
 
-// Highest returns the highest level that that many rows or groups allow.
+// Highest returns the highest level that the number of rows or groups allows.
 func (v *Intervals) Highest() float64 { return float64(v.Units()) / float64(v.Units()+1) }
 
 // at returns the index in Scores of the score for a level: among n scores and the score of a new row, the

@@ -110,14 +110,14 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		if f.Target.Grid != nil {
 			f.scoreTargets(row, &sum.Trials, trial)
 		} else {
-			row.HeldOutErrors, row.HeldOutMSE = sum.Of(trial)
+			row.HeldOutErrors, row.HeldOutMSE = sum.Result(trial)
 			row.HeldOutEffective, row.HeldOutStdErr = sum.Effective(trial), sum.StdErr(trial)
 		}
 		if sum.Weighted() {
 			row.HeldOutError = sum.Error(trial)
 		}
 		if sum.Losses != nil {
-			losses[i], _ = sum.Losses.Of(trial)
+			losses[i], _ = sum.Losses.Best(trial)
 			if !math.IsInf(losses[i], 1) {
 				row.HeldOutLogLoss = losses[i]
 			}
@@ -171,7 +171,7 @@ func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
 		if far := sum.Far(trial*k+c).On(g.Low, g.High); far != nil && row.Lambda == f.Learner.Lambda {
 			f.AddNote("held-out rows: %s", far.Text(sum.Rows()))
 		}
-		_, mse := sum.Of(trial*k + c)
+		_, mse := sum.Result(trial*k + c)
 		mse *= g.Half() * g.Half()
 		if k == 1 {
 			row.HeldOutMSE, row.HeldOutStdErr = mse, g.Half()*g.Half()*sum.StdErr(trial)
