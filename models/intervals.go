@@ -145,7 +145,7 @@ func (m *Model) Level(level float64) (Level, error) {
 func (l Level) Targets() int { return l.model.Linear.K }
 
 // Ends stores in dst the ends of the intervals of a regression, low and high for each target of each row,
-// given the output of the model for the rows.
+// given the output of the model for the rows. Intervals that are Scaled need its Novelty.
 func (l Level) Ends(dst []float64, output Applied) {
 	v, k, grids := l.model.Manifest.Intervals, l.model.Linear.K, l.model.Manifest.TargetGrid
 	for i := range len(output.Scores) / k {
