@@ -105,9 +105,8 @@ type Explained struct {
 	Base, Effects, StdErr []float64
 }
 
-// Rows explains the predictions for n rows of x, in the form of Applier.Scores, on that many threads. output
-// is the model's output for them. Rows without finite scores have no explanation. The memory of dst is
-// reused.
+// Rows explains the predictions for n rows of x, in the form of Applier.Scores. output is the model's output for
+// them. Rows without finite scores have no explanation. The memory of dst is reused.
 func (e *Explainer) Rows(dst Explained, output Applied, x []float32, n, threads int) Explained {
 	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
 	d, _ := e.model.Map.Dims()

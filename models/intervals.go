@@ -83,7 +83,7 @@ func (v *Intervals) Units() int64 {
 	return v.Rows
 }
 
-// Highest returns the highest level that that many rows or groups allow.
+// Highest returns the highest level that the number of rows or groups allows.
 func (v *Intervals) Highest() float64 { return float64(v.Units()) / float64(v.Units()+1) }
 
 // at returns the index in Scores of the score for a level: among n scores and the score of a new row, the
@@ -145,7 +145,7 @@ func (m *Model) Level(level float64) (Level, error) {
 func (l Level) Targets() int { return l.model.Linear.K }
 
 // Ends stores in dst the ends of the intervals of a regression, low and high for each target of each row,
-// given the output of the model for the rows.
+// given the output of the model for the rows. Intervals that are Scaled need its Novelty.
 func (l Level) Ends(dst []float64, output Applied) {
 	v, k, grids := l.model.Manifest.Intervals, l.model.Linear.K, l.model.Manifest.TargetGrid
 	for i := range len(output.Scores) / k {

@@ -31,7 +31,7 @@ type Probabilities struct {
 	Weights []float64 `json:"weights,omitempty"`
 }
 
-// validate returns an error unless the probabilities fit that many outputs.
+// validate returns an error unless the probabilities fit the number of outputs.
 func (p *Probabilities) validate(outputs int) error {
 	if p.Weights != nil && len(p.Weights) != outputs {
 		return fmt.Errorf("probabilities with %d weights of classes for %d outputs; want as many", len(p.Weights), outputs)

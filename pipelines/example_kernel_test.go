@@ -22,7 +22,7 @@ type sincOptions struct {
 
 func init() {
 	features.Register("sinc", features.Decode[sinc])
-	kernel.Register(kernel.Family{Name: "sinc",
+	kernel.Register(kernel.Family{Name: "sinc", Summary: "product of sin(t)/t over the columns",
 		New: func() kernel.Options { return &sincOptions{Features: kernel.DefaultFeatures} }})
 }
 
@@ -45,9 +45,10 @@ func (r sinc) Kernel(x, z []float32) float64 {
 }
 func (r sinc) New() (features.Map, error) { return r, nil }
 func (r sinc) Dims() (in, out int)        { return r.D, r.Out }
-func (r sinc) Step() float64              { return math.Sqrt(2/float64(r.Out)) / 127 }
+func (r sinc) bound() float64             { return math.Sqrt(2 / float64(r.Out)) } // of features
+func (r sinc) Step() float64              { return r.bound() / 127 }
 func (r sinc) Quantize(dst *features.Grid, x []float32, n, threads int) int64 {
-	return features.OnGrid(r, dst, x, n, threads, float32(127*r.Step()))
+	return features.OnGrid(r, dst, x, n, threads, float32(r.bound()))
 }
 func (r sinc) Apply(dst, x []float32, n int) {
 	for i := range n * r.Out {
@@ -56,6 +57,6 @@ func (r sinc) Apply(dst, x []float32, n int) {
 		for _, v := range x[i/r.Out*r.D:][:r.D] {
 			angle += float64(float64(v) * (2*s.Uniform() - 1) / r.Sigma) // rounded here on all machines
 		}
-		dst[i] = float32(127 * r.Step() * math.Cos(angle))
+		dst[i] = float32(r.bound() * math.Cos(angle))
 	}
 }

@@ -34,7 +34,7 @@ func potentials(v, sums []float64, r int, n int64) {
 // o.Search, o.Sample and o.Apart are ignored. The largest potential is exact, so Report.Lower is a
 // proven bound. The error names the invalid option or class. It panics if z is too short.
 func choose(z []float32, r int, class []int32, classes int, o Options, progress func(Report)) (*Chosen, error) {
-	o.Search = Search{Chains: 1, Steps: 1, Width: 1, Spread: 1, Step: 1}
+	o.Search = Search{Chains: 1, Steps: 1, Width: 1, StartDeviation: 1, Step: 1}
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

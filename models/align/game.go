@@ -286,7 +286,7 @@ func (t *table) sample() []int {
 	return order
 }
 
-// SampleSize returns how many rows a search should use. With that many rows, and with probability
+// SampleSize returns the number n of rows that a search should use. With n rows, and with probability
 // at least 1−δ, the potential differs by at most eps from the potential of the distribution that
 // the rows come from, at all frequencies with ‖ω‖ ≤ radius (in radians) at once:
 //

@@ -51,7 +51,7 @@ type Options struct {
 func Paper(lambda, width float64, frequencies int, seed uint64) Options {
 	return Options{
 		Lambda: lambda, Frequencies: frequencies, Take: 10, Apart: 0.5, Rate: 1, Start: 1,
-		Search: Search{Chains: 500, Steps: 100, Width: width, Spread: 1.5, Step: 1, Noise: 1, Seed: seed},
+		Search: Search{Chains: 500, Steps: 100, Width: width, StartDeviation: 1.5, Step: 1, Noise: 1, Seed: seed},
 	}
 }
 
@@ -64,7 +64,7 @@ func Paper(lambda, width float64, frequencies int, seed uint64) Options {
 func Demo(lambda, width float64, frequencies int, seed uint64) Options {
 	return Options{
 		Lambda: lambda, Frequencies: frequencies, Take: 1, Rate: 0.1, Steady: true, Start: 0.5, Alternations: 10,
-		Search: Search{Chains: 500, Steps: 100, Width: width, Spread: 0.3 * width, Step: 1, Noise: 0.4, Seed: seed},
+		Search: Search{Chains: 500, Steps: 100, Width: width, StartDeviation: 0.3 * width, Step: 1, Noise: 0.4, Seed: seed},
 	}
 }
 

@@ -30,9 +30,9 @@ type Search struct {
 	// Width is σ > 0, the typical distance of two rows. 1/σ, in radians, is the unit of length of
 	// frequencies in the fields below.
 	Width float64
-	// Spread > 0 is the standard deviation of each coordinate of a chain's first frequency, in
+	// StartDeviation > 0 is the standard deviation of each coordinate of a chain's first frequency, in
 	// units of 1/σ.
-	Spread float64
+	StartDeviation float64 `json:"Spread"`
 	// Step > 0 is the length of the gradient part of the first step, in units of 1/σ. The length
 	// falls linearly to Step/Steps in the last step, so that chains settle.
 	Step float64
@@ -79,8 +79,8 @@ func (s Search) validate() error {
 		return fail("steps must be 1 to %d (have %d)", maxSteps, s.Steps)
 	case !(s.Width > 0) || math.IsInf(s.Width, 1):
 		return fail("width must be > 0 and finite (have %v)", s.Width)
-	case !(s.Spread > 0) || math.IsInf(s.Spread, 1):
-		return fail("spread must be > 0 and finite (have %v)", s.Spread)
+	case !(s.StartDeviation > 0) || math.IsInf(s.StartDeviation, 1):
+		return fail("start deviation must be > 0 and finite (have %v)", s.StartDeviation)
 	case !(s.Step > 0) || math.IsInf(s.Step, 1):
 		return fail("step must be > 0 and finite (have %v)", s.Step)
 	case !(s.Noise >= 0) || math.IsInf(s.Noise, 1):
@@ -119,7 +119,7 @@ func (s Search) run(f *Field, a []float32, k, round, first, count, threads int) 
 		}
 		z := stream.New(s.Seed, langevinStart, uint64(round)<<20|uint64(first+j))
 		for i := range d {
-			at[j*d+i] = float32(z.Normal() * s.Spread * perTurn)
+			at[j*d+i] = float32(z.Normal() * s.StartDeviation * perTurn)
 		}
 	}
 	for step := range s.Steps {

@@ -27,7 +27,7 @@ func TestSearchFindsThePeak(t *testing.T) {
 	omega := []float64{0.6, -0.9, 0.3, 0, 1.1}
 	x, a := wave(n, omega, 1)
 	f := NewField(x, n, d)
-	s := Search{Chains: 60, Steps: 60, Width: 3, Spread: 3, Step: 1.5, Noise: 1, Seed: 2}
+	s := Search{Chains: 60, Steps: 60, Width: 3, StartDeviation: 3, Step: 1.5, Noise: 1, Seed: 2}
 	found := s.run(f, a, 1, 0, 0, s.Chains, 2)
 	best := found.pick(1, 0)[0]
 	var plus, minus float64
@@ -45,7 +45,7 @@ func TestSearchFindsThePeak(t *testing.T) {
 		t.Errorf("step %v, temperature %v", found.Zeta, found.Xi)
 	}
 	// Without noise the first step has length Step/Width, as in plain gradient ascent.
-	if quiet := (Search{Chains: 3, Steps: 2, Width: 3, Spread: 1, Step: 0.1, Seed: 2}).run(f, a, 1, 0, 0, 3,
+	if quiet := (Search{Chains: 3, Steps: 2, Width: 3, StartDeviation: 1, Step: 0.1, Seed: 2}).run(f, a, 1, 0, 0, 3,
 		1); quiet.Xi != 0 {
 		t.Errorf("temperature %v without noise", quiet.Xi)
 	}
@@ -54,7 +54,7 @@ func TestSearchFindsThePeak(t *testing.T) {
 func TestChainsDoNotDependOnTheirAssignment(t *testing.T) {
 	const n, d, k = 700, 4, 2
 	f, a := NewField(normals(n*d, 1, 3), n, d), normals(k*n, 1, 4)
-	s := Search{Chains: 23, Steps: 7, Width: 2, Spread: 1.5, Step: 1, Noise: 1, Seed: 5}
+	s := Search{Chains: 23, Steps: 7, Width: 2, StartDeviation: 1.5, Step: 1, Noise: 1, Seed: 5}
 	all := s.run(f, a, k, 6, 0, 23, 2)
 	joined := join(s.run(f, a, k, 6, 20, 3, 1), s.run(f, a, k, 6, 0, 1, 1), s.run(f, a, k, 6, 1, 19, 3))
 	if !slices.Equal(all.Chain, joined.Chain) || !slices.Equal(all.W, joined.W) || !slices.Equal(all.V, joined.V) {
@@ -94,7 +94,7 @@ func TestSampleSizeIsTheTheorem(t *testing.T) {
 
 // One potential has no slope; in the other case the angles of rows overflow float32.
 func TestChainsThatCannotClimbStay(t *testing.T) {
-	s := Search{Chains: 4, Steps: 3, Width: 1, Spread: 1, Step: 1, Noise: 1, Seed: 5}
+	s := Search{Chains: 4, Steps: 3, Width: 1, StartDeviation: 1, Step: 1, Noise: 1, Seed: 5}
 	still := s.run(NewField(make([]float32, 6), 3, 2), []float32{1, 1, 1}, 1, 0, 0, 4, 1)
 	if still.Zeta != 0 || still.Xi != 0 || still.lost() != nil {
 		t.Errorf("step %v, temperature %v, %v", still.Zeta, still.Xi, still.lost())

@@ -218,7 +218,7 @@ const DefaultKeep = 1 << 30
 // machines six times, which takes less than half an hour.
 const startedRounds = 20
 
-// Complete sets defaults: partitions for that many readers, and rounds per job, depending on whether each
+// Complete sets defaults: as many partitions as readers, and rounds per job, depending on whether each
 // job starts machines.
 func (r *Running) Complete(readers int, starts bool) {
 	r.Partitions = cmp.Or(r.Partitions, max(1, min(readers, MaxPartitions)))

@@ -138,7 +138,7 @@ func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
 		return nil, errors.New("iterative: too few rows to hold some out")
 	}
 	if m.span != nil {
-		m.grid = SampleSpread(m.sum, *m.span)
+		m.grid = SampleGrid(m.sum, *m.span)
 	}
 	return m, nil
 }
@@ -255,9 +255,9 @@ const mapped = 64
 // SampleRows returns the size of a small sample: a thousand rows, with at most 256 MB of features.
 func SampleRows(features int) int { return max(1, min(1000, (64<<20)/features)) }
 
-// SampleSpread returns the grid that scales targets, from a sample of rows whose last column is the target
+// SampleGrid returns the grid that scales targets, from a sample of rows whose last column is the target
 // on the grid span.
-func SampleSpread(sum *profile.Sum, span linear.TargetGrid) *linear.TargetGrid {
+func SampleGrid(sum *profile.Sum, span linear.TargetGrid) *linear.TargetGrid {
 	x, n, width := sum.Sample()
 	targets := make([]float32, n)
 	for i := range targets {

@@ -113,8 +113,8 @@ func EachPartial(next func() ([]byte, error), f func(partition int, found []byte
 	}
 }
 
-// CheckInit returns an error unless an earlier model has that many outputs and
-// features, and its weights and intercepts are finite.
+// CheckInit returns an error unless an earlier model has these numbers of outputs and
+// features (dim), and its weights and intercepts are finite.
 func CheckInit(init *linear.Model, outputs, dim int) error {
 	if init.K != outputs || init.D != dim || len(init.W) != outputs*dim || len(init.B) != outputs {
 		return fmt.Errorf("earlier model: %d outputs on %d features, want %d on %d", init.K, init.D, outputs, dim)
@@ -191,7 +191,7 @@ func OpenerOf[O any, L Learner](make func(O) (L, error)) Opener {
 	return func(options []byte, _ Files) (Learner, error) {
 		var o O
 		if err := json.Unmarshal(options, &o); err != nil {
-			return nil, fmt.Errorf("rounds: options of the learner: %w", err)
+			return nil, fmt.Errorf("iterative: options of the learner: %w", err)
 		}
 		return make(o)
 	}
@@ -207,7 +207,7 @@ func RegisterOpener(kind string, open Opener) { openers.Add(open, nil, kind) }
 func OpenLearner(kind string, options []byte, files Files) (Learner, error) {
 	open, ok := openers.Find(kind)
 	if !ok {
-		return nil, fmt.Errorf("rounds: unknown learner %q; have %s; import the package of the learner", kind,
+		return nil, fmt.Errorf("iterative: unknown learner %q; have %s; import the package of the learner", kind,
 			strings.Join(openers.Names(), ", "))
 	}
 	return open(options, files)

@@ -16,7 +16,7 @@ type runResult struct {
 }
 
 // run runs a learner with one partition over blocks of rows in memory, in their order, from an empty state
-// until stop is met, with that many threads.
+// until stop is met.
 //
 // Training on files runs the same loop on a Beam runner, with the same bytes for the same blocks.
 func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) {
@@ -58,7 +58,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 			continue
 		}
 		if r := history[taken]; r.Objective-r.Objective != 0 {
-			return nil, fmt.Errorf("rounds: after %d rounds the objective is %g: the weights diverge; try a larger lambda or "+
+			return nil, fmt.Errorf("iterative: after %d rounds the objective is %g: the weights diverge; try a larger lambda or "+
 				"a smaller rate", taken, r.Objective)
 		}
 		if taken != report.Round {
@@ -68,7 +68,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 		}
 		fitted, ok := round.(Fitted)
 		if !ok {
-			return nil, fmt.Errorf("rounds: %T has no linear model", round)
+			return nil, fmt.Errorf("iterative: %T has no linear model", round)
 		}
 		return &runResult{Model: fitted.Model(), History: history[:taken+1], Ended: why}, nil
 	}

@@ -78,10 +78,10 @@ func MergePartials(next func() ([]byte, error), of loss.Problem) (*Partial, erro
 	err := EachPartial(next, func(partition int, data []byte) error {
 		var p Partial
 		if err := json.Unmarshal(data, &p); err != nil {
-			return fmt.Errorf("rounds: partition %d: partial result: %w", partition, err)
+			return fmt.Errorf("iterative: partition %d: partial result: %w", partition, err)
 		}
 		if len(p.Gradient) != size {
-			return fmt.Errorf("rounds: partition %d: partial result of %d numbers, want %d", partition, len(p.Gradient), size)
+			return fmt.Errorf("iterative: partition %d: partial result of %d numbers, want %d", partition, len(p.Gradient), size)
 		}
 		all.Learn.Merge(p.Learn)
 		all.HeldOut.Merge(p.HeldOut)

@@ -2,6 +2,11 @@ package loss
 
 import "slices"
 
+// SoftmaxFactors are multiplied with the scores of a classifier before their softmax, to find the best factor.
+// Scores of ridge are between −1 and 1 even where a class is certain, so their plain softmax would be far from
+// probabilities. The best factor is a calibration with one parameter.
+var SoftmaxFactors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
+
 // softmax returns log Σ_c exp(s_c − s_y). Unless slopes is nil, it stores the probabilities minus the
 // indicator of class y there.
 func softmax(slopes, scores []float32, y int) float64 {

@@ -18,7 +18,7 @@ type Pairs struct {
 	Challenger int64 `json:"only_challenger_wrong"`
 }
 
-// Add adds that many rows, and says which models are wrong on them.
+// Add adds a number of rows on which the same models are wrong.
 func (p *Pairs) Add(champion, challenger bool, rows int64) {
 	p.Rows += rows
 	switch {
@@ -39,7 +39,7 @@ func (p *Pairs) Merge(q Pairs) {
 	p.Challenger += q.Challenger
 }
 
-// scaled returns the counts scaled to that many rows.
+// scaled returns the counts scaled to a number of rows.
 func (p Pairs) scaled(rows float64) Pairs {
 	some := func(n int64) int64 { return int64(math.Round(rows * share(n, p.Rows))) }
 	return Pairs{int64(rows), some(p.Both), some(p.Champion), some(p.Challenger)}
@@ -189,7 +189,7 @@ func (t Trial) spread() float64 {
 	return float64(distuv.UnitNormal.Quantile(t.Confidence)*null) + float64(distuv.UnitNormal.Quantile(t.Power)*truth)
 }
 
-// leastDetectable returns the smallest improvement, above 0, that a test with that many rows detects: the
+// leastDetectable returns the smallest improvement, above 0, that a test with this number of rows detects: the
 // smallest for which Trial.Rows is at most rows. It is +Inf if that is more than the discordance.
 func leastDetectable(rows int64, discordance, confidence, power float64) float64 {
 	t := Trial{Discordance: discordance, Confidence: confidence, Power: power}

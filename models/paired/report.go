@@ -30,7 +30,7 @@ type Comparison struct {
 	Rough string `json:"rough,omitempty"`
 	// Pairs are the counts behind the metric Error.
 	Pairs *Pairs `json:"pairs,omitempty"`
-	// Detectable is the improvement that "better at 95%" would show with probability 80% on that many rows,
+	// Detectable is the improvement that "better at 95%" would show with probability 80% on as many rows,
 	// if models differ as much as here; nil if no improvement is large enough.
 	Detectable *float64 `json:"detectable,omitempty"`
 }
@@ -246,7 +246,7 @@ func (s *Sum) skewed(skew, effective float64) string {
 // which a loss is judged, however bad their losses are.
 const leastShare = 0.01
 
-// leastRows returns the least number of rows to judge a condition on a loss. With that many, rows of a kind
+// leastRows returns the least number of rows to judge a condition on a loss. With these, rows of a kind
 // that is leastShare of all are absent, or too few to show as skewness, with a probability of at most
 // level.
 func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.level()) / (0.6 * leastShare)) }

@@ -12,7 +12,7 @@ import (
 // with NewSlices. It is not safe for concurrent use.
 type Slices struct {
 	empty *Sum // of no rows
-	score.By[string, Sum, *Sum]
+	score.Keyed[string, Sum, *Sum]
 }
 
 // NewSlices returns empty Slices for the metrics; weighted says that rows have weights.
@@ -21,7 +21,7 @@ func NewSlices(weighted bool, metrics ...Metric) *Slices {
 }
 
 func newSlices(empty *Sum) *Slices {
-	return &Slices{empty, score.NewBy[string](score.MaxSlices, func() *Sum {
+	return &Slices{empty, score.NewKeyed[string](score.MaxSlices, func() *Sum {
 		s := NewSum(empty.weighted, empty.metrics...)
 		if empty.clusters != nil {
 			s.clusters = newClusters(empty.clusters.Most, len(s.metrics))
@@ -38,13 +38,13 @@ func (s *Slices) Grouped() *Slices {
 
 // Add adds a row with that value, as Sum.Add does.
 func (s *Slices) Add(value string, group uint64, weight int64, champion, challenger []float64) {
-	if p := s.Of(score.SliceKey(value)); p != nil {
+	if p := s.Tally(score.SliceKey(value)); p != nil {
 		p.Add(group, weight, champion, challenger)
 	}
 }
 
 // Merge adds the rows of t, which must have the same metrics.
-func (s *Slices) Merge(t *Slices) { s.By.Merge(&t.By) }
+func (s *Slices) Merge(t *Slices) { s.Keyed.Merge(&t.Keyed) }
 
 // SliceReport compares the models on the values of a column.
 type SliceReport struct {
@@ -106,7 +106,7 @@ func (s *Slices) Code(c *wire.Coder) {
 	}
 	s.empty.Code(c)
 	c.Check(s.empty.rows == 0 && len(s.empty.metrics) > 0)
-	s.By.Code(c, score.CodeSliceKey(c))
+	s.Keyed.Code(c, score.CodeSliceKey(c))
 	for _, p := range s.Parts {
 		c.Check(p.rows > 0 && p.weighted == s.empty.weighted && (p.clusters == nil) == (s.empty.clusters == nil) &&
 			slices.Equal(p.metrics, s.empty.metrics))

@@ -134,7 +134,7 @@ const (
 
 // clusters has the losses of groups of rows, which may depend on each other within a group. A mean is then
 // as precise as the sums of the groups are, not as that many rows (Liang and Zeger 1986).
-type clusters = score.By[int, cluster, *cluster]
+type clusters = score.Keyed[int, cluster, *cluster]
 
 // cluster has the sums of the rows of some groups, for each metric.
 type cluster struct{ metrics []clusterSums }
@@ -146,7 +146,7 @@ type clusterSums struct {
 }
 
 func newClusters(most, metrics int) *clusters {
-	c := score.NewBy[int](most, func() *cluster { return &cluster{make([]clusterSums, metrics)} })
+	c := score.NewKeyed[int](most, func() *cluster { return &cluster{make([]clusterSums, metrics)} })
 	return &c
 }
 
@@ -155,7 +155,7 @@ func (s *Sum) cluster(group uint64) *cluster {
 	if s.clusters == nil {
 		return nil
 	}
-	return s.clusters.Of(int(group % uint64(s.clusters.Most)))
+	return s.clusters.Tally(int(group % uint64(s.clusters.Most)))
 }
 
 // add adds a row's losses of a metric, weighted as losses.Add does.

@@ -79,7 +79,7 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 		return nil, err
 	}
 	wide := features.Wide(m)
-	count, total := ridge.Size(w, grid)
+	count, total := ridge.WeightedRows(w, grid)
 	steps := t.Grid.Steps(float64(count)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(total))
 	sum, how := ridge.NewSum(shape), &ridge.Options{Units: ridge.Units{Weights: grid}, Threads: threads}
 	cut := ridge.SumRows([]*ridge.Sum{sum}, g, steps, how,

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Content is a row with its label that occurs several times.
-type Content struct {
+// FrequentRow is a row with its label that occurs several times.
+type FrequentRow struct {
 	Hash   uint64
 	X      []float32
 	Y      []float64 // labels of the row, as in rows.Block
@@ -27,13 +27,13 @@ type CopyCounter struct {
 	frequent, counted map[uint64]int
 	seed              uint64
 	labels            FoldLabels
-	contents          map[uint64]*Content
+	rows              map[uint64]*FrequentRow
 }
 
 // NewCopyCounter returns a CopyCounter for the frequent rows of f, with no copies.
 func NewCopyCounter(f *Frequency, seed uint64, l FoldLabels) *CopyCounter {
 	return &CopyCounter{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l,
-		contents: map[uint64]*Content{}}
+		rows: map[uint64]*FrequentRow{}}
 }
 
 // Hashes counts the frequent rows of a block. It appends the indices of the other rows to rest, and
@@ -55,10 +55,10 @@ func (a *CopyCounter) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64,
 }
 
 func (a *CopyCounter) add(hash uint64, b *rows.Block, i int) {
-	c, ok := a.contents[hash]
+	c, ok := a.rows[hash]
 	if !ok {
 		k := len(b.Y) / max(b.N, 1)
-		c = &Content{Hash: hash, X: slices.Clone(b.Row(i)), Y: slices.Clone(b.Y[i*k : (i+1)*k])}
+		c = &FrequentRow{Hash: hash, X: slices.Clone(b.Row(i)), Y: slices.Clone(b.Y[i*k : (i+1)*k])}
 		// Copies may differ in the sign of a zero and in the bits of a missing value.
 		for j, x := range c.X {
 			c.X[j] = x + 0
@@ -69,27 +69,26 @@ func (a *CopyCounter) add(hash uint64, b *rows.Block, i int) {
 		if len(b.Weights) > 0 {
 			c.Weight = b.Weights[i]
 		}
-		a.contents[hash] = c
+		a.rows[hash] = c
 	}
 	c.Copies++
 }
 
-// Contents returns the counted contents in the order of their hashes.
-func (a *CopyCounter) Contents() []Content {
-	out := make([]Content, 0, len(a.contents))
-	for _, h := range slices.Sorted(maps.Keys(a.contents)) {
-		out = append(out, *a.contents[h])
+// Rows returns the counted rows in the order of their hashes.
+func (a *CopyCounter) Rows() []FrequentRow {
+	out := make([]FrequentRow, 0, len(a.rows))
+	for _, h := range slices.Sorted(maps.Keys(a.rows)) {
+		out = append(out, *a.rows[h])
 	}
 	return out
 }
 
-// AddContents returns the contents of a and b, with sign times the copies of b; both must be in the order
-// of their hashes. Contents without copies are dropped. It fails if a content would have a negative number
-// of copies.
-func AddContents(a, b []Content, sign int64) ([]Content, error) {
-	var out []Content
+// AddFrequentRows returns the rows of a and b, with sign times the copies of b; both must be in the order
+// of their hashes. Rows without copies are dropped. It fails if a row would have a negative number of copies.
+func AddFrequentRows(a, b []FrequentRow, sign int64) ([]FrequentRow, error) {
+	var out []FrequentRow
 	for len(a) > 0 || len(b) > 0 {
-		var c Content
+		var c FrequentRow
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].Hash < b[0].Hash:
 			c, a = a[0], a[1:]
@@ -111,12 +110,12 @@ func AddContents(a, b []Content, sign int64) ([]Content, error) {
 	return out, nil
 }
 
-// contents is a list of Contents with an encoding.
-type contents []Content
+// frequentRows is a list of FrequentRows with an encoding.
+type frequentRows []FrequentRow
 
-// Code codes the number of contents, the lengths of their rows and labels, and each.
-func (all *contents) Code(c *wire.Coder) {
-	var first Content
+// Code codes the number of rows, the lengths of their values and labels, and each.
+func (all *frequentRows) Code(c *wire.Coder) {
+	var first FrequentRow
 	if len(*all) > 0 {
 		first = (*all)[0]
 	}
@@ -126,7 +125,7 @@ func (all *contents) Code(c *wire.Coder) {
 	}
 	dim, k := c.Uvarint(uint64(len(first.X)), rows.MaxDim), c.Uvarint(uint64(len(first.Y)), 1<<17)
 	if c.Check(n*(17+4*dim+8*k) <= uint64(c.Left())); c.Reading() { // no overflow: n is below 2³¹
-		*all = make([]Content, n)
+		*all = make([]FrequentRow, n)
 	}
 	for i := range *all {
 		e := &(*all)[i]
@@ -147,14 +146,14 @@ func (all *contents) Code(c *wire.Coder) {
 	}
 }
 
-// AppendContents appends the encoding of contents, all with the same number of values and of labels.
-func AppendContents(dst []byte, c []Content) []byte {
-	return append(dst, wire.Marshal((*contents)(&c))...)
+// AppendFrequentRows appends the encoding of rows, all with the same number of values and of labels.
+func AppendFrequentRows(dst []byte, c []FrequentRow) []byte {
+	return append(dst, wire.Marshal((*frequentRows)(&c))...)
 }
 
-// DecodeContents decodes what AppendContents appends. It fails unless it uses all of data.
-func DecodeContents(data []byte) ([]Content, error) {
-	var all contents
+// DecodeFrequentRows decodes what AppendFrequentRows appends. It fails unless it uses all of data.
+func DecodeFrequentRows(data []byte) ([]FrequentRow, error) {
+	var all frequentRows
 	err := wire.Unmarshal(&all, data)
 	return all, err
 }

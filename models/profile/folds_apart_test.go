@@ -66,7 +66,7 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 		for i, h := range hashes {
 			at(want, h, b.Row(i), b.Y[i], weight(i), 1)
 		}
-		var all []Content
+		var all []FrequentRow
 		for _, cut := range [][2]int{{400, 700}, {0, 90}, {90, 400}} {
 			part := &rows.Block{N: cut[1] - cut[0], D: 2, X: b.X[2*cut[0] : 2*cut[1]], Y: b.Y[cut[0]:cut[1]]}
 			if weights {
@@ -77,11 +77,11 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 			for k, i := range rest {
 				at(got, h[k], part.Row(i), part.Y[i], weight(cut[0]+i), 1)
 			}
-			again, err := DecodeContents(AppendContents(nil, a.Contents()))
-			if err != nil || !reflect.DeepEqual(again, a.Contents()) {
+			again, err := DecodeFrequentRows(AppendFrequentRows(nil, a.Rows()))
+			if err != nil || !reflect.DeepEqual(again, a.Rows()) {
 				t.Fatalf("read back %v, %v", again, err)
 			}
-			if all, err = AddContents(all, again, 1); err != nil {
+			if all, err = AddFrequentRows(all, again, 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -97,25 +97,25 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 }
 
 func TestContentsCannotOccurLessThanNever(t *testing.T) {
-	a := []Content{{Hash: 1, Copies: 2}, {Hash: 7, Copies: 1}}
-	got, err := AddContents(a, []Content{{Hash: 1, Copies: 1}, {Hash: 7, Copies: 1}}, -1)
+	a := []FrequentRow{{Hash: 1, Copies: 2}, {Hash: 7, Copies: 1}}
+	got, err := AddFrequentRows(a, []FrequentRow{{Hash: 1, Copies: 1}, {Hash: 7, Copies: 1}}, -1)
 	if err != nil || len(got) != 1 || got[0].Copies != 1 {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, b := range [][]Content{{{Hash: 1, Copies: 3}}, {{Hash: 5, Copies: 1}}} {
-		if got, err := AddContents(a, b, -1); err == nil {
+	for _, b := range [][]FrequentRow{{{Hash: 1, Copies: 3}}, {{Hash: 5, Copies: 1}}} {
+		if got, err := AddFrequentRows(a, b, -1); err == nil {
 			t.Errorf("%v less %v is %v", a, b, got)
 		}
 	}
 }
 
-func FuzzContents(f *testing.F) {
-	f.Add(AppendContents(nil, nil))
-	f.Add(AppendContents(nil, []Content{{Hash: 1, X: []float32{1, float32(math.NaN())}, Y: []float64{1}, Copies: 3},
+func FuzzFrequentRows(f *testing.F) {
+	f.Add(AppendFrequentRows(nil, nil))
+	f.Add(AppendFrequentRows(nil, []FrequentRow{{Hash: 1, X: []float32{1, float32(math.NaN())}, Y: []float64{1}, Copies: 3},
 		{Hash: 2, X: []float32{1, 2}, Y: []float64{0}, Weight: 2, Copies: 300}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if c, err := DecodeContents(data); err == nil {
-			again, err := DecodeContents(AppendContents(nil, c))
+		if c, err := DecodeFrequentRows(data); err == nil {
+			again, err := DecodeFrequentRows(AppendFrequentRows(nil, c))
 			if err != nil || len(again) != len(c) {
 				t.Errorf("%v, %v", again, err)
 			}

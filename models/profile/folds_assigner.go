@@ -25,41 +25,41 @@ type Assigner struct {
 	begun  bool
 	next   []int64 // number of the next copy of each content
 
-	own []uint64 // scratch of Contents
+	own []uint64 // scratch of AppendRowHashes
 }
 
 // NewAssigner returns an Assigner of rows by a rule or, if r is nil, by content. c has the copies of few
 // different rows, or is nil; then the labels are ignored.
 func NewAssigner(seed uint64, r *FoldRule, c *Copies, l FoldLabels) *Assigner {
-	d := &Assigner{seed: seed, rule: r, labels: l}
+	a := &Assigner{seed: seed, rule: r, labels: l}
 	if c != nil && r == nil {
 		c.index()
-		d.copies, d.next = c, make([]int64, len(c.Contents))
+		a.copies, a.next = c, make([]int64, len(c.Contents))
 	}
-	return d
+	return a
 }
 
 // Hashes returns, in dst if it is large enough, the hashes that decide the folds of the rows of a block:
-// with K folds, a row is in fold hash mod K. By a rule K is FoldRule.Parts. at is the shard of the block.
-func (d *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, error) {
-	dst = rows.HashBlock(dst, d.seed^salt, b)
+// with K folds, a row is in fold hash mod K. By a rule K is FoldRule.Folds. at is the shard of the block.
+func (a *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, error) {
+	dst = rows.HashBlock(dst, a.seed^salt, b)
 	switch {
-	case d.rule != nil:
+	case a.rule != nil:
 		if len(b.Keys) != b.N {
 			return nil, fmt.Errorf("profile: %d keys of %d rows", len(b.Keys), b.N)
 		}
 		for i, key := range b.Keys {
-			dst[i] = d.rule.hash(key, dst[i])
+			dst[i] = a.rule.hash(key, dst[i])
 		}
-	case d.copies != nil:
-		if !d.begun || d.at != at {
-			if err := d.begin(at); err != nil {
+	case a.copies != nil:
+		if !a.begun || a.at != at {
+			if err := a.begin(at); err != nil {
 				return nil, err
 			}
 		}
 		for i, h := range dst {
-			if _, ok := d.copies.rows[h]; ok {
-				dst[i] = d.assign(d.labels.contentOf(b, i, h))
+			if _, ok := a.copies.rows[h]; ok {
+				dst[i] = a.assign(a.labels.contentOf(b, i, h))
 			}
 		}
 	}
@@ -68,19 +68,19 @@ func (d *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, 
 
 // Samples returns, in dst if it is large enough, hashes by which to sample rows of a block, given the
 // hashes of their folds. They depend only on the content, even if groups or times decide the folds.
-func (d *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
-	if d.rule == nil {
+func (a *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
+	if a.rule == nil {
 		return append(dst[:0], hashes...)
 	}
-	return rows.HashBlock(dst, d.seed^salt, b)
+	return rows.HashBlock(dst, a.seed^salt, b)
 }
 
-// Contents appends for each row of a block a hash of 8 bytes: of its numbers, labels and weight, and of the
+// AppendRowHashes appends for each row of a block a hash of 8 bytes: of its numbers, labels and weight, and of the
 // key that decides its fold. Equal rows have equal hashes.
-func (d *Assigner) Contents(dst []byte, b *rows.Block) []byte {
-	d.own = rows.HashBlock(d.own[:0], d.seed^salt, b)
-	for i, h := range d.own {
-		h = d.labels.contentOf(b, i, h)
+func (a *Assigner) AppendRowHashes(dst []byte, b *rows.Block) []byte {
+	a.own = rows.HashBlock(a.own[:0], a.seed^salt, b)
+	for i, h := range a.own {
+		h = a.labels.contentOf(b, i, h)
 		if len(b.Keys) > 0 {
 			h = content(h, b.Keys[i])
 		}
@@ -91,46 +91,46 @@ func (d *Assigner) Contents(dst []byte, b *rows.Block) []byte {
 
 // Pilot divides the rows that are not held out into n parts, and returns the part of a row, given the hash
 // of its fold. It returns −1 without a rule.
-func (d *Assigner) Pilot(hash uint64, n int) int {
-	if d.rule == nil {
+func (a *Assigner) Pilot(hash uint64, n int) int {
+	if a.rule == nil {
 		return -1
 	}
-	return d.rule.pilot(hash, n)
+	return a.rule.pilot(hash, n)
 }
 
-// Learned reports whether models are fitted to a row while the first of that many folds is held
-// out, given the hash of the row's fold. It is true with fewer than two folds.
-func (d *Assigner) Learned(hash uint64, folds int) bool {
+// Trains reports whether models are fitted to a row while fold 0 of folds is held out, given the hash of
+// the row's fold. It is true with fewer than two folds.
+func (a *Assigner) Trains(hash uint64, folds int) bool {
 	if folds < 2 {
 		return true
 	}
 	fold := hash % uint64(folds)
-	return fold > 1 || fold == 1 && !(d.rule != nil && d.rule.Gap)
+	return fold > 1 || fold == 1 && !(a.rule != nil && a.rule.Gap)
 }
 
 // assign returns the hash of the next copy of a content. All copies of a content that is not numbered have
 // one hash, and so one fold.
-func (d *Assigner) assign(content uint64) uint64 {
-	i, ok := d.copies.contents[content]
+func (a *Assigner) assign(content uint64) uint64 {
+	i, ok := a.copies.contents[content]
 	if !ok {
 		return CopyHash(content, 0)
 	}
-	k := d.next[i]
-	d.next[i]++
+	k := a.next[i]
+	a.next[i]++
 	return CopyHash(content, k)
 }
 
 // begin sets the copy numbers to their values at the start of a shard.
-func (d *Assigner) begin(at FoldPlace) error {
-	d.at, d.begun = at, true
-	if len(d.next) == 0 {
+func (a *Assigner) begin(at FoldPlace) error {
+	a.at, a.begun = at, true
+	if len(a.next) == 0 {
 		return nil
 	}
-	before, ok := d.copies.before[at]
+	before, ok := a.copies.before[at]
 	if !ok {
 		return fmt.Errorf("%w before %d of file %d", ErrUncounted, at.Start, at.File)
 	}
-	return wire.Unmarshal(copyNumbers(d.next), before)
+	return wire.Unmarshal(copyNumbers(a.next), before)
 }
 
 // FoldBy says which column assigns rows to folds.
@@ -156,18 +156,18 @@ const (
 type FoldRule struct {
 	By      FoldBy   `json:"by"`
 	Columns []string `json:"columns"` // names of the columns that give the key
-	Parts   int      `json:"parts"`   // number of parts of the rows, 2 or more
-	// Gap says that parts with odd numbers are gaps in time: they are not judged, and not fitted to when
-	// the part before them is judged.
+	Folds   int      `json:"parts"`   // number of folds, 2 or more
+	// Gap says that folds with odd numbers are gaps in time: they are not judged, and not fitted to when
+	// the fold before them is judged.
 	Gap bool `json:"gap,omitempty"`
-	// Cluster is the mean over rows of the size of the row's group: that many rows count as one independent
+	// Cluster is the mean over rows of the size of the row's group: as many rows count as one independent
 	// row.
 	Cluster float64 `json:"cluster,omitempty"`
-	// Keys are the groups that were placed, or the numbers of given folds, and Folds are their parts. For
-	// other groups their hash decides.
-	Keys  HashSet `json:"keys,omitempty"`
-	Folds []int   `json:"folds,omitempty"`
-	// Cuts are the times at which parts begin, ascending: the latest part is part 0.
+	// Keys are the groups that were placed, or the numbers of given folds, and FoldOfKey are their folds.
+	// For other groups their hash decides.
+	Keys      HashSet `json:"keys,omitempty"`
+	FoldOfKey []int   `json:"folds,omitempty"`
+	// Cuts are the times at which folds begin, ascending: the latest fold is fold 0.
 	Cuts HashSet `json:"cuts,omitempty"`
 }
 
@@ -178,16 +178,16 @@ func (r *FoldRule) Validate() error {
 		return nil
 	case r.By != ByGroup && r.By != ByFold && r.By != ByTime:
 		return fmt.Errorf("folds by %.40q", r.By)
-	case len(r.Columns) == 0 || r.Parts < 2 || r.Parts > 2*maxFolds:
-		return fmt.Errorf("%d folds by %d columns", r.Parts, len(r.Columns))
+	case len(r.Columns) == 0 || r.Folds < 2 || r.Folds > 2*maxFolds:
+		return fmt.Errorf("%d folds by %d columns", r.Folds, len(r.Columns))
 	case !(r.Cluster >= 0) || math.IsInf(r.Cluster, 0):
 		return fmt.Errorf("groups of %g rows", r.Cluster)
-	case len(r.Keys) != len(r.Folds) || len(r.Keys) > maxCounted || !slices.IsSorted(r.Keys):
-		return fmt.Errorf("%d folds of %d keys", len(r.Folds), len(r.Keys))
-	case (r.By == ByTime) != (len(r.Cuts) > 0) || r.By == ByTime && len(r.Cuts) != r.Parts-1 || !slices.IsSorted(r.Cuts):
-		return fmt.Errorf("%d cuts for %d parts of time", len(r.Cuts), r.Parts)
-	case slices.ContainsFunc(r.Folds, func(f int) bool { return f < 0 || f >= r.Parts }):
-		return fmt.Errorf("a fold outside 0 to %d", r.Parts-1)
+	case len(r.Keys) != len(r.FoldOfKey) || len(r.Keys) > maxCounted || !slices.IsSorted(r.Keys):
+		return fmt.Errorf("%d folds of %d keys", len(r.FoldOfKey), len(r.Keys))
+	case (r.By == ByTime) != (len(r.Cuts) > 0) || r.By == ByTime && len(r.Cuts) != r.Folds-1 || !slices.IsSorted(r.Cuts):
+		return fmt.Errorf("%d cuts for %d parts of time", len(r.Cuts), r.Folds)
+	case slices.ContainsFunc(r.FoldOfKey, func(f int) bool { return f < 0 || f >= r.Folds }):
+		return fmt.Errorf("a fold outside 0 to %d", r.Folds-1)
 	}
 	return nil
 }
@@ -205,8 +205,8 @@ func (r *FoldRule) GroupSize() float64 {
 	return max(1, r.Cluster)
 }
 
-// part returns the part of a row with that key.
-func (r *FoldRule) part(key uint64) int {
+// fold returns the fold of a row with that key.
+func (r *FoldRule) fold(key uint64) int {
 	if r.By == ByTime {
 		later, found := slices.BinarySearch(r.Cuts, key)
 		if found {
@@ -215,36 +215,36 @@ func (r *FoldRule) part(key uint64) int {
 		return len(r.Cuts) - later
 	}
 	if i, found := slices.BinarySearch(r.Keys, key); found {
-		return r.Folds[i]
+		return r.FoldOfKey[i]
 	}
-	return int(key % uint64(r.Parts))
+	return int(key % uint64(r.Folds))
 }
 
-// hash returns a hash of a row that is its part modulo Parts, given its key and the hash of its content.
-// Any further division of a part by the rest of the hash keeps groups whole.
+// hash returns a hash of a row that is its fold modulo Folds, given its key and the hash of its content.
+// Any further division of a fold by the rest of the hash keeps groups whole.
 func (r *FoldRule) hash(key, content uint64) uint64 {
-	part := r.part(key)
+	fold := r.fold(key)
 	rest := content
 	switch {
 	case r.By == ByGroup:
 		rest = mix(key ^ groupSalt)
-	case part > 0: // training rows of a part stay together, as given folds may be groups
-		rest = uint64(part)
+	case fold > 0: // training rows of a fold stay together, as given folds may be groups
+		rest = uint64(fold)
 	}
-	parts := uint64(r.Parts)
-	return rest%(math.MaxUint64/parts)*parts + uint64(part)
+	folds := uint64(r.Folds)
+	return rest%(math.MaxUint64/folds)*folds + uint64(fold)
 }
 
 // pilot divides the rows that are not held out into n parts, and returns the part of a row, given its hash.
 func (r *FoldRule) pilot(hash uint64, n int) int {
-	if part := int(hash % uint64(r.Parts)); r.By != ByGroup && r.Parts > 2 {
+	if fold := int(hash % uint64(r.Folds)); r.By != ByGroup && r.Folds > 2 {
 		if r.Gap {
-			part /= 2
+			fold /= 2
 		}
-		return (part - 1) % n
+		return (fold - 1) % n
 	}
-	return int(hash / uint64(r.Parts) % uint64(n))
+	return int(hash / uint64(r.Folds) % uint64(n))
 }
 
-// Latest returns the time at which the latest part begins.
+// Latest returns the time at which the latest fold begins.
 func (r *FoldRule) Latest() float64 { return rows.KeyNumber(r.Cuts[len(r.Cuts)-1]) }

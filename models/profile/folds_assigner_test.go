@@ -21,7 +21,7 @@ func TestContentsTellRowsApart(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for i, b := range different {
-		seen[string(d.Contents(nil, b))] = i
+		seen[string(d.AppendRowHashes(nil, b))] = i
 	}
 	if len(seen) != len(different) {
 		t.Errorf("%d of %d rows are told apart", len(seen), len(different))
@@ -30,8 +30,8 @@ func TestContentsTellRowsApart(t *testing.T) {
 		N: 2, D: 2, X: []float32{1, float32(math.Copysign(0, -1)), 1, 2}, Y: []float64{0, 0}, Weights: []float64{1,
 			1}, Keys: []uint64{5, 5},
 	}
-	got := string(d.Contents([]byte("before"), all))
-	if want := "before" + string(d.Contents(nil, different[3])) + string(d.Contents(nil, different[0])); got != want {
+	got := string(d.AppendRowHashes([]byte("before"), all))
+	if want := "before" + string(d.AppendRowHashes(nil, different[3])) + string(d.AppendRowHashes(nil, different[0])); got != want {
 		t.Errorf("%x, want %x", got, want)
 	}
 }

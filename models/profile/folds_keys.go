@@ -90,10 +90,10 @@ func (k *FoldKeys) Code(c *wire.Coder) {
 }
 
 // Rule returns the rule for these rows. folds is the number of folds; by ByFold the rows' own numbers
-// decide it. gap is for ByTime, in the unit of the times: rows up to gap before a part are not judged, and not
-// fitted to while the part is held out; 0 for no gap. The error says why the rows cannot be divided that way.
+// decide it. gap is for ByTime, in the unit of the times: rows up to gap before a fold are not judged, and not
+// fitted to while the fold is held out; 0 for no gap. The error says why the rows cannot be divided that way.
 func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, seed uint64) (*FoldRule, error) {
-	r := &FoldRule{By: by, Columns: columns, Parts: folds}
+	r := &FoldRule{By: by, Columns: columns, Folds: folds}
 	switch by {
 	case ByFold:
 		return r, k.givenFolds(r)
@@ -115,7 +115,7 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 	}
 	r.Keys = slices.Sorted(maps.Keys(of))
 	for _, key := range r.Keys {
-		r.Folds = append(r.Folds, of[key])
+		r.FoldOfKey = append(r.FoldOfKey, of[key])
 	}
 	return r, nil
 }
@@ -129,26 +129,26 @@ func (k *FoldKeys) givenFolds(r *FoldRule) error {
 		}
 		return fmt.Errorf("the column has %s different folds; want 2 to %d", what, maxFolds)
 	}
-	r.Parts, r.Keys = len(k.counts), slices.Sorted(maps.Keys(k.counts))
+	r.Folds, r.Keys = len(k.counts), slices.Sorted(maps.Keys(k.counts))
 	for i := range r.Keys {
-		r.Folds = append(r.Folds, i)
+		r.FoldOfKey = append(r.FoldOfKey, i)
 	}
 	return nil
 }
 
-// cutTime divides time into parts of about equally many rows, with a gap before each part except the earliest.
+// cutTime divides time into folds of about equally many rows, with a gap before each fold except the earliest.
 func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 	times := make([]uint64, len(k.times))
 	for i, t := range k.times {
 		times[i] = t.key
 	}
 	slices.Sort(times)
-	n, parts := len(times), r.Parts
+	n, folds := len(times), r.Folds
 	if n == 0 || times[0] == times[n-1] {
 		return fmt.Errorf("all rows have the same time, so none is the latest")
 	}
-	for i := 1; i < parts; i++ {
-		at := times[min(n*i/parts, n-1)]
+	for i := 1; i < folds; i++ {
+		at := times[min(n*i/folds, n-1)]
 		if at == times[0] { // some rows must be earlier
 			at = times[slices.IndexFunc(times, func(t uint64) bool { return t > at })]
 		}
@@ -158,16 +158,16 @@ func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 		if gap > 0 {
 			from := rows.OrderedKey(rows.KeyNumber(at) - gap)
 			if len(r.Cuts) > 0 && from <= r.Cuts[len(r.Cuts)-1] {
-				if i < parts-1 {
+				if i < folds-1 {
 					continue
 				}
-				r.Cuts = nil // the latest part matters most
+				r.Cuts = nil // the latest fold matters most
 			}
 			r.Cuts = append(r.Cuts, from)
 		}
 		r.Cuts = append(r.Cuts, at)
 	}
-	r.Parts, r.Gap = len(r.Cuts)+1, gap > 0
+	r.Folds, r.Gap = len(r.Cuts)+1, gap > 0
 	if gap > 0 && r.Cuts[0] <= times[0] {
 		return fmt.Errorf("a gap of %g leaves no rows before it to learn from; use a shorter one", gap)
 	}

@@ -46,7 +46,7 @@ func foldsOf(t *testing.T, r *FoldRule, b *rows.Block) (folds []int) {
 		t.Fatal(err)
 	}
 	for _, h := range hashes {
-		folds = append(folds, int(h%uint64(r.Parts)))
+		folds = append(folds, int(h%uint64(r.Folds)))
 	}
 	return folds
 }
@@ -117,7 +117,7 @@ func TestFoldsInTimeFollowEachOther(t *testing.T) {
 		if gap > 0 {
 			step = 2
 		}
-		for f := 0; f+step < rule.Parts; f += step {
+		for f := 0; f+step < rule.Folds; f += step {
 			if d := first[f] - last[f+step]; d <= gap {
 				t.Errorf("gap %g: fold %d begins %g after fold %d ends", gap, f, d, f+step)
 			}
@@ -132,7 +132,7 @@ func TestFoldsInTimeFollowEachOther(t *testing.T) {
 		}
 	}
 	if rule, err := ruleOf(t, keyedRows(r, []uint64{rows.OrderedKey(1), rows.OrderedKey(2)}), 1, ByTime, 5,
-		0); err != nil || rule.part(rows.OrderedKey(2)) != 0 || rule.part(rows.OrderedKey(1)) == 0 {
+		0); err != nil || rule.fold(rows.OrderedKey(2)) != 0 || rule.fold(rows.OrderedKey(1)) == 0 {
 		t.Errorf("two times: %+v, %v", rule, err)
 	}
 	if _, err := ruleOf(t, keyedRows(r, []uint64{rows.OrderedKey(1), rows.OrderedKey(2)}), 1, ByTime, 5, 3); err == nil {
@@ -147,8 +147,8 @@ func TestOwnFoldsAreInTheOrderOfTheirNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := foldsOf(t, rule, b), []int{1, 0, 0, 2, 1, 0}; rule.Parts != 3 || !slices.Equal(got, want) {
-		t.Errorf("%d folds, %v, want %v", rule.Parts, got, want)
+	if got, want := foldsOf(t, rule, b), []int{1, 0, 0, 2, 1, 0}; rule.Folds != 3 || !slices.Equal(got, want) {
+		t.Errorf("%d folds, %v, want %v", rule.Folds, got, want)
 	}
 	if _, err := ruleOf(t, keyedRows(r, []uint64{1, 1}), 1, ByFold, 5, 0); err == nil {
 		t.Error("one fold")

@@ -64,7 +64,7 @@ type Weights struct {
 	Min  float64 `json:"min"`
 	Max  float64 `json:"max"`
 	Unit float64 `json:"unit"` // the largest number of which all weights are multiples
-	// Effective is (Σ w)²/Σ w² (Kish 1965): a weighted mean is as precise as the mean of that many rows of
+	// Effective is (Σ w)²/Σ w² (Kish 1965): a weighted mean is as precise as the mean of Effective rows of
 	// equal weights.
 	Effective float64 `json:"effective_rows"`
 }
@@ -81,7 +81,7 @@ func (s *WeightSum) Result() *Weights {
 	}
 }
 
-// Validate returns an error if these cannot be the weights of that many rows, as in a damaged file.
+// Validate returns an error if these cannot be the weights of this number of rows, as in a damaged file.
 func (w *Weights) Validate(rows int64) error {
 	if w.Rows != rows || !(w.Min > 0) || !(w.Min <= w.Max) || !(w.Unit > 0) || !(w.Sum >= w.Max) || !(w.Effective > 0) ||
 		math.IsInf(w.Sum, 0) || math.IsInf(w.Effective, 0) {
@@ -91,7 +91,7 @@ func (w *Weights) Validate(rows int64) error {
 	return nil
 }
 
-// UnitWeights returns the Weights of that many rows of weight 1.
+// UnitWeights returns the Weights of rows of weight 1.
 func UnitWeights(rows int64) *Weights {
 	return &Weights{Rows: rows, Sum: float64(rows), Min: 1, Max: 1, Unit: 1, Effective: float64(rows)}
 }

@@ -29,7 +29,7 @@ func SolveChain(o Options) (*Solution, error) {
 	for f := 0; f < last; f += stride(&o) {
 		q := judging(&o, f)
 		if last > 1 {
-			q.TryAll, q.Finer = true, 0
+			q.TryAll, q.CoarseBelow = true, 0
 		}
 		s, err := Solve(q)
 		if err != nil {
@@ -44,8 +44,8 @@ func SolveChain(o Options) (*Solution, error) {
 	if math.IsInf(rank(best), 1) {
 		return nil, fmt.Errorf("ridge: lambda %g: %s", best.Lambda, cmp.Or(best.Failed, "could not be judged"))
 	}
-	if o.Finer > 0 && TooCoarse(table, best.Lambda, o.Finer) {
-		return &Solution{Lambda: best.Lambda, Rows: judged[0].Rows}, nil
+	if o.CoarseBelow > 0 && TooCoarse(table, best.Lambda, o.CoarseBelow) {
+		return &Solution{Coarse: true, Lambda: best.Lambda, Rows: judged[0].Rows}, nil
 	}
 	q := o
 	q.Lambda, q.Smaller, q.Judge = []float64{best.Lambda}, nil, JudgeNone
@@ -64,7 +64,7 @@ func SolveChain(o Options) (*Solution, error) {
 func judging(o *Options, f int) Options {
 	q := *o
 	q.FoldPlan, q.Gap = FoldPlan{Folds: 2, Judge: JudgeFirst}, false
-	q.Trials, q.Unfitted = o.Trials && f == 0, true
+	q.Trials, q.ChoiceOnly = o.Trials && f == 0, true
 	add := o.Add
 	q.Add = func(to *Sum, fold int) error {
 		if fold == 0 {

@@ -63,7 +63,7 @@ func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
 		{true, true, map[int][]int{0: {2, 3, 4}}},
 	} {
 		all, o := sums(5, 60)
-		o.Gap, o.Judge, o.HeldOut = c.gap, judgeIf(c.first, JudgeFirst), true
+		o.Gap, o.Judge, o.FitWithoutFirst = c.gap, judgeIf(c.first, JudgeFirst), true
 		s, err := SolveChain(o)
 		if err != nil {
 			t.Fatal(err)
@@ -81,8 +81,8 @@ func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
 		if s.Rows != 300 || s.FirstRows != 60 {
 			t.Errorf("gap %v: fitted to %d rows, %d held out", c.gap, s.Rows, s.FirstRows)
 		}
-		if want := int64(60 * len(c.judged[0])); s.HeldOut.Rows != want {
-			t.Errorf("gap %v: the fit without fold 0 is to %d rows, want %d", c.gap, s.HeldOut.Rows, want)
+		if want := int64(60 * len(c.judged[0])); s.WithoutFirst.Rows != want {
+			t.Errorf("gap %v: the fit without fold 0 is to %d rows, want %d", c.gap, s.WithoutFirst.Rows, want)
 		}
 	}
 }

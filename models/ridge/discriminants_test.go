@@ -72,12 +72,12 @@ func TestDiscriminantsOfSumsMatchTheRows(t *testing.T) {
 				}
 			}
 			o := s.options(1e-3)
-			o.HeldOut, o.Judge = true, JudgeNone
+			o.FitWithoutFirst, o.Judge = true, JudgeNone
 			fit, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := fit.HeldOut.Discriminants
+			got := fit.WithoutFirst.Discriminants
 			if shape.Regression {
 				if got != nil {
 					t.Error("targets have discriminants")
@@ -85,9 +85,9 @@ func TestDiscriminantsOfSumsMatchTheRows(t *testing.T) {
 				continue
 			}
 			held, _ := s.split(0)
-			want := discriminantsOf(s, held, fit.HeldOut)
-			if fit.HeldOut.FirstRows != int64(len(held)) || len(got) != len(want) {
-				t.Fatalf("%d of %d rows, %d discriminants", fit.HeldOut.FirstRows, len(held), len(got))
+			want := discriminantsOf(s, held, fit.WithoutFirst)
+			if fit.WithoutFirst.FirstRows != int64(len(held)) || len(got) != len(want) {
+				t.Fatalf("%d of %d rows, %d discriminants", fit.WithoutFirst.FirstRows, len(held), len(got))
 			}
 			for c, w := range want {
 				g := got[c]
@@ -98,7 +98,7 @@ func TestDiscriminantsOfSumsMatchTheRows(t *testing.T) {
 				}
 			}
 			o.Threads = 1
-			if one, err := Solve(o); err != nil || !slices.Equal(one.HeldOut.Discriminants, got) {
+			if one, err := Solve(o); err != nil || !slices.Equal(one.WithoutFirst.Discriminants, got) {
 				t.Errorf("other discriminants on one thread, %v", err)
 			}
 		}

@@ -116,9 +116,9 @@ func (f *Fits) Squares(on *Sum) []float64 {
 	return squares
 }
 
-// Spread returns the squared errors of a constant prediction, the mean target or the class shares, on the
+// SquaresOfMean returns the squared errors of a constant prediction, the mean target or the class shares, on the
 // rows of a sum. head is part 0 of the sum; for several sums, the total of these parts.
-func (e *Evaluator) Spread(head []float64) (squares float64) {
+func (e *Evaluator) SquaresOfMean(head []float64) (squares float64) {
 	s := &Sum{shape: e.shape, head: head}
 	for c := range e.shape.Outputs {
 		squares += float64(e.factors[c] * s.moments(c).squares())

@@ -38,7 +38,7 @@ func TestErrorsOnOtherSumsMatchTheirRows(t *testing.T) {
 						near("squared errors", got, s.refit(out, lambda[i]).squares(s, in))
 					}
 				}
-				near("spread", e.Spread(judged.Part(0)), twin{w: make([][]float64, shape.Outputs),
+				near("squares of the mean", e.SquaresOfMean(judged.Part(0)), twin{w: make([][]float64, shape.Outputs),
 					b: s.means(in)}.squares0(s, in))
 			}
 			if first = slices.Concat(first, all); !slices.Equal(all, first[:len(all)]) {

@@ -20,8 +20,8 @@ func (p *solve) fitAll(fit *Solution, y *system, total *Sum) error {
 			return err
 		}
 	}
-	if p.HeldOut {
-		fit.HeldOut, err = p.fitHeldOut(fit, y, total)
+	if p.FitWithoutFirst {
+		fit.WithoutFirst, err = p.fitWithoutFirst(fit, y, total)
 	}
 	return err
 }
@@ -60,8 +60,8 @@ func (p *solve) sumRest(to *Sum) error {
 	return p.add(to, func(f int) bool { return f > 1 || f == 1 && !p.Gap })
 }
 
-// fitHeldOut fits weights to the rows outside fold 0 with the λ of a fit to all, in the memory of total.
-func (p *solve) fitHeldOut(all *Solution, y *system, total *Sum) (*Solution, error) {
+// fitWithoutFirst fits weights to the rows outside fold 0 with the λ of a fit to all, in the memory of total.
+func (p *solve) fitWithoutFirst(all *Solution, y *system, total *Sum) (*Solution, error) {
 	if err := p.sumRest(total); err != nil {
 		return nil, err
 	}

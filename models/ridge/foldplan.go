@@ -11,8 +11,8 @@ type FoldPlan struct {
 	Cut int `json:"cut,omitempty"`
 	// Judge says which folds choose λ.
 	Judge Judge `json:"judge,omitempty"`
-	// HeldOut asks for a second fit with the chosen λ, to the rows outside fold 0. It needs Folds ≥ 2.
-	HeldOut bool `json:"held,omitempty"`
+	// FitWithoutFirst asks for a second fit with the chosen λ, to the rows outside fold 0. It needs Folds ≥ 2.
+	FitWithoutFirst bool `json:"held,omitempty"`
 }
 
 // Judge says which folds are held out, one after the other, to choose λ.
@@ -21,22 +21,22 @@ type Judge string
 const (
 	JudgeAll   Judge = ""      // each of them
 	JudgeFirst Judge = "first" // only fold 0, because a search for features has seen the rows of the others
-	JudgeNone  Judge = "none"  // none: λ is given, and folds serve HeldOut only
+	JudgeNone  Judge = "none"  // none: λ is given, and folds serve FitWithoutFirst only
 )
 
-// Parts returns the number of folds into which rows are cut.
-func (p FoldPlan) Parts() int { return max(p.Folds, p.Cut) }
+// AllFolds returns the number of folds into which rows are cut.
+func (p FoldPlan) AllFolds() int { return max(p.Folds, p.Cut) }
 
 // Sum returns the index of a row's sum, given the row's hash from a profile.Assigner.
-func (p FoldPlan) Sum(hash uint64) int { return min(int(hash%uint64(p.Parts())), p.Folds-1) }
+func (p FoldPlan) Sum(hash uint64) int { return min(int(hash%uint64(p.AllFolds())), p.Folds-1) }
 
-// Validates tells whether folds are left out to choose λ.
+// Validates reports whether folds are held out to choose λ.
 func (p FoldPlan) Validates() bool { return p.Folds > 1 && p.Judge != JudgeNone }
 
-// Judges returns Parts if folds choose λ, otherwise 1.
+// Judges returns AllFolds if folds choose λ, otherwise 1.
 func (p FoldPlan) Judges() int {
 	if !p.Validates() {
 		return 1
 	}
-	return p.Parts()
+	return p.AllFolds()
 }

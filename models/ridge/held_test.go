@@ -17,7 +17,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.HeldOut, o.Judge = true, judgeIf(name == "given", JudgeNone)
+			o.FitWithoutFirst, o.Judge = true, judgeIf(name == "given", JudgeNone)
 			fit, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)
@@ -36,7 +36,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h := fit.HeldOut
+			h := fit.WithoutFirst
 			if h.Rows != want.Rows || h.Lambda != fit.Lambda || !slices.Equal(h.Weights, want.Weights) ||
 				!slices.Equal(h.Intercept, want.Intercept) {
 				t.Errorf("%+v, %s: not the weights of the other folds alone", shape, name)
@@ -74,13 +74,14 @@ func TestUnjudgeableFoldsAreAnError(t *testing.T) {
 		o    Options
 		adds int // that succeed
 	}{
-		{"held out: 1 folds", Options{Choice: Choice{Lambda: []float64{1}}, FoldPlan: FoldPlan{Folds: 1, HeldOut: true}}, 9},
+		{"held out: 1 folds", Options{Choice: Choice{Lambda: []float64{1}},
+			FoldPlan: FoldPlan{Folds: 1, FitWithoutFirst: true}}, 9},
 		{"2 values of lambda", Options{Choice: Choice{Lambda: []float64{1, 2}},
-			FoldPlan: FoldPlan{Folds: 2, HeldOut: true, Judge: JudgeNone}}, 9},
+			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Judge: JudgeNone}}, 9},
 		{"all 60 rows are in fold 0, which", Options{Choice: Choice{Lambda: []float64{1}},
-			FoldPlan: FoldPlan{Folds: 2, HeldOut: true, Judge: JudgeNone}}, 9},
+			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Judge: JudgeNone}}, 9},
 		{"fold 1: gone", Options{Choice: Choice{Lambda: []float64{1}},
-			FoldPlan: FoldPlan{Folds: 3, HeldOut: true, Judge: JudgeNone}}, 3},
+			FoldPlan: FoldPlan{Folds: 3, FitWithoutFirst: true, Judge: JudgeNone}}, 3},
 	} {
 		c.o.Step, c.o.Shape = s.step, s.shape
 		c.o.Add = func(to *Sum, fold int) error {

@@ -19,11 +19,11 @@ type solve struct {
 
 // foldSums is what a choice of λ knows of the rows of the folds.
 type foldSums struct {
-	total     *Sum   // of all rows; its outline if sums are reread or rows are stored
-	filled    []int  // the folds that have rows
-	firstRows int64  // number of rows of the first of them
-	part      []*Sum // of the folds, on a part of the features; nil unless λ is first found on it
-	heads     []*Sum // head and cross products of the folds, if rows are stored
+	total      *Sum   // of all rows; its outline if sums are reread or rows are stored
+	filled     []int  // the folds that have rows
+	firstRows  int64  // number of rows of the first of them
+	subsetSums []*Sum // of the folds, on a subset of the features; nil unless λ is first found on it
+	heads      []*Sum // head and cross products of the folds, if rows are stored
 }
 
 // merge adds the sum of the next fold. A fold is filled if the weights of its rows are not all 0.
@@ -119,7 +119,7 @@ func (p *solve) loadFolds() (*foldSums, error) {
 		}
 		folds.merge(f, s)
 		if p.descends() {
-			folds.part = append(folds.part, s.pick(solver.PartOf(p.Shape.Dim)))
+			folds.subsetSums = append(folds.subsetSums, s.pick(solver.SubsetOf(p.Shape.Dim)))
 		}
 	}
 	if p.rereads() {

@@ -71,7 +71,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		}
 	}
 	wide := features.Wide(m)
-	rows, total := Size(weights, grid)
+	rows, total := WeightedRows(weights, grid)
 	fine := shape.Fine(total)
 	steps := t.Grid.Steps(float64(rows)*float64(dim)*float64(dim), FewProducts, wide, fine)
 	solveOn := func(steps int, mayRefine bool) (*Solution, error) {
@@ -86,8 +86,8 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	}
 	mayRefine := t.Grid != features.Bits8 && steps != fine
 	s, err := solveOn(steps, mayRefine)
-	finer := FloorFactor * Floor(m.Step()*features.ByteSteps/float64(steps))
-	if err == nil && mayRefine && TooCoarse(s.Table, s.Lambda, finer) {
+	coarseBelow := FloorFactor * Floor(m.Step()*features.ByteSteps/float64(steps))
+	if err == nil && mayRefine && TooCoarse(s.Table, s.Lambda, coarseBelow) {
 		steps = fine
 		s, err = solveOn(fine, false)
 	}
@@ -99,9 +99,9 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		Steps: steps}, nil
 }
 
-// Size returns the number of rows, counting each row as often as its weight says, and an upper bound on the
+// WeightedRows returns the number of rows, counting each row as often as its weight says, and an upper bound on the
 // sum of the weights.
-func Size(w *profile.Weights, grid *profile.WeightGrid) (rows, total int64) {
+func WeightedRows(w *profile.Weights, grid *profile.WeightGrid) (rows, total int64) {
 	if grid == nil {
 		return w.Rows, w.Rows
 	}

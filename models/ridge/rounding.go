@@ -16,11 +16,11 @@ const (
 )
 
 // TooCoarse reports whether rows should be summed again on a finer grid. table holds the results of a
-// choice of lambda; it is empty if lambda was given. finer is FloorFactor·Floor of the present grid. A finer
-// grid is needed if lambda is at most finer, and either a smaller one may be better or rounding is too large
+// choice of lambda; it is empty if lambda was given. coarseBelow is FloorFactor·Floor of the present grid. A finer
+// grid is needed if lambda is at most coarseBelow, and either a smaller one may be better or rounding is too large
 // a part of the error.
-func TooCoarse(table []Row, lambda, finer float64) bool {
-	if lambda > finer {
+func TooCoarse(table []Row, lambda, coarseBelow float64) bool {
+	if lambda > coarseBelow {
 		return false
 	}
 	var own, below *Row // row of lambda, and of the largest λ below it

@@ -20,7 +20,7 @@ type search struct {
 	few     *solver.Problem // the dual problem of stored rows; nil if sums are solved
 	values  []float64       // of λ, in the order of the table: Smaller from its end, then Lambda
 	tallies []tally         // of values
-	by      solver.By
+	method  solver.Method
 	first   []moments // of the targets of the rows of fold 0, once they are predicted
 
 	// Factors that descents use again.
@@ -44,7 +44,8 @@ func (p *solve) newSearch(y *system, folds *foldSums) (*search, error) {
 	s := &search{solve: p, foldSums: folds, y: y, values: append(slices.Clone(p.Smaller), p.Lambda...)}
 	slices.Reverse(s.values[:len(p.Smaller)])
 	s.tallies = make([]tally, len(s.values))
-	s.by = solver.For(solverShape(p.Shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.Judge == JudgeFirst)
+	rows := p.Weights.Rows(total.Rows(), y.masses(total.head))
+	s.method = solver.MethodFor(solverShape(p.Shape), rows, p.Judge == JudgeFirst)
 	if p.Rows == nil {
 		return s, nil
 	}
@@ -65,7 +66,7 @@ func (p *solve) newSearch(y *system, folds *foldSums) (*search, error) {
 // has led to a λ for which the grid is too coarse.
 func (s *search) run() (best int, coarse bool, err error) {
 	if !s.descends() || s.few != nil && s.total.Rows() <= solver.FewTries {
-		s.part = nil
+		s.subsetSums = nil
 		best, err = s.descent().All()
 		return best, false, err
 	}
@@ -74,9 +75,9 @@ func (s *search) run() (best int, coarse bool, err error) {
 	if s.StartLambda > 0 {
 		start = nearest(s.values, s.StartLambda)
 	} else {
-		start, before = s.startOnPart()
+		start, before = s.startOnSubset()
 	}
-	s.part = nil // its memory is free for the factors
+	s.subsetSums = nil // its memory is free for the factors
 	d := s.descent()
 	d.Before = before
 	return d.From(start)
@@ -92,11 +93,11 @@ func nearest(values []float64, v float64) (at int) {
 	return at
 }
 
-// descends reports whether λ is found by a LambdaDescent. Unless StartLambda is set, it starts from a part of
-// the features.
+// descends reports whether λ is found by a LambdaDescent. Unless StartLambda is set, it starts from a subset
+// of the features.
 func (p *solve) descends() bool {
-	return len(p.Lambda) > solver.PartValues && p.Folds <= solver.PartFolds && !p.TryAll && p.Judge != JudgeNone &&
-		p.Shape.Dim >= cmp.Or(p.partFrom, solver.PartFrom)
+	return len(p.Lambda) > solver.SubsetValues && p.Folds <= solver.SubsetFolds && !p.TryAll && p.Judge != JudgeNone &&
+		p.Shape.Dim >= cmp.Or(p.subsetFrom, solver.SubsetFrom)
 }
 
 // descent returns a LambdaDescent among the values. Its trials overwrite the system.
@@ -107,10 +108,10 @@ func (s *search) descent() *solver.LambdaDescent {
 	}
 	return &solver.LambdaDescent{
 		Values: s.values, Smaller: len(s.Smaller), Judges: judges, Rows: s.firstRows,
-		Together: s.by == solver.SharedFactor,
+		Together: s.method == solver.SharedFactor,
 		Ends: func(value int) bool {
 			rows, _, _ := s.table()
-			return s.Finer > 0 && TooCoarse(rows, s.values[value], s.Finer)
+			return s.CoarseBelow > 0 && TooCoarse(rows, s.values[value], s.CoarseBelow)
 		},
 		Try: s.try,
 		Errors: func(value int) ([]float64, float64, string) {
@@ -120,19 +121,19 @@ func (s *search) descent() *solver.LambdaDescent {
 	}
 }
 
-// startOnPart returns the index of the value from which to search: the best on a part of the features. before
+// startOnSubset returns the index of the value from which to search: the best on a subset of the features. before
 // has the errors there, for solver.LambdaDescent.Before.
-func (s *search) startOnPart() (start int, before func(value int) []float64) {
-	part, sums := solver.PartOf(s.Shape.Dim), s.part
+func (s *search) startOnSubset() (start int, before func(value int) []float64) {
+	subset, sums := solver.SubsetOf(s.Shape.Dim), s.subsetSums
 	if s.Rows != nil {
-		sums = s.partOfRows(part)
+		sums = s.subsetOfRows(subset)
 	}
 	o := s.Options
 	o.Source = Source{Sums: sums, Shape: sums[0].shape}
-	o.Trials, o.Finer = false, 0
-	o.Ranges = o.Ranges.pick(part)
+	o.Trials, o.CoarseBelow = false, 0
+	o.Ranges = o.Ranges.pick(subset)
 	// The kernel is a sum over features, so with fewer of them it is smaller in proportion.
-	share := float64(len(part)) / float64(s.Shape.Dim)
+	share := float64(len(subset)) / float64(s.Shape.Dim)
 	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
 	start, before, err := (&solve{Options: o}).bestAndErrors()
 	if err != nil {

@@ -25,14 +25,14 @@ func opened(t *testing.T, o Options) *search {
 	return s
 }
 
-// searched searches with a part of the features, as if there were many.
+// searched searches with a subset of the features, as if there were many.
 func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*search, float64) {
 	t.Helper()
 	o := s.options(lambda...)
-	o.Smaller, o.Judge, o.partFrom = smaller, judgeIf(first, JudgeFirst), 40
+	o.Smaller, o.Judge, o.subsetFrom = smaller, judgeIf(first, JudgeFirst), 40
 	p := opened(t, o)
-	if p.part == nil {
-		t.Fatal("no part")
+	if p.subsetSums == nil {
+		t.Fatal("no subset")
 	}
 	best, _, err := p.run()
 	if err != nil {
@@ -135,27 +135,27 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 		t.Errorf("chose %g", chosen)
 	}
 	o := s.options(0, 1e-18, 1e-17, 1e-16)
-	o.partFrom = 40
+	o.subsetFrom = 40
 	if _, err := Solve(o); err == nil ||
 		!strings.HasPrefix(err.Error(), "ridge: no lambda can be used: not positive definite") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A part of a sum equals the sum of rows with only these features.
-func TestAPartIsASumOfFewerFeatures(t *testing.T) {
+// The sum of a subset of the features equals the sum of rows with only these features.
+func TestASubsetIsASumOfFewerFeatures(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 60, 1, 3)
-		part := solver.PartOf(shape.Dim)
-		if share := float64(len(part)) / float64(shape.Dim); math.Abs(share-1.0/solver.PartShare) > 0.2 {
-			t.Errorf("%+v: %d features in the part", shape, len(part))
+		subset := solver.SubsetOf(shape.Dim)
+		if share := float64(len(subset)) / float64(shape.Dim); math.Abs(share-1.0/solver.SubsetShare) > 0.2 {
+			t.Errorf("%+v: %d features in the subset", shape, len(subset))
 		}
-		got := s.sum(s.all()).pick(part)
+		got := s.sum(s.all()).pick(subset)
 		few := *s
-		few.shape.Dim, few.z = len(part), nil
+		few.shape.Dim, few.z = len(subset), nil
 		for _, row := range s.z {
 			var z []int8
-			for _, j := range part {
+			for _, j := range subset {
 				z = append(z, row[j])
 			}
 			few.z = append(few.z, z)
@@ -183,7 +183,7 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 		coarse bool
 	}{{least, 0, false}, {least, want / 2, false}, {least, want, true}, {least, 1000, true}, {below, want, false}} {
 		o := s.options(c.lambda...)
-		o.Finer, o.partFrom = c.finer, 40
+		o.CoarseBelow, o.subsetFrom = c.finer, 40
 		p := opened(t, o)
 		best, coarse, err := p.run()
 		if err != nil {

@@ -67,8 +67,8 @@ func (s Shape) PartBytes(first, end int) int64 {
 	return 8 * n
 }
 
-// MaxRows returns the largest number of rows, or sum of weights, for which sums are guaranteed exact if
-// features are at most that many steps. With more, a sum of products could pass 2⁵³.
+// MaxRows returns the largest number of rows, or sum of weights, for which sums of features up to most steps
+// are guaranteed exact. With more, a sum of products could pass 2⁵³.
 func (s Shape) MaxRows(most int) int64 {
 	if s.Regression {
 		return (1 << 53) / int64(most*max(most, maxTarget))
@@ -80,8 +80,8 @@ func (s Shape) MaxRows(most int) int64 {
 // steps, a multiple of all numbers up to 12, so small whole numbers that fill a range lie on its grid.
 const FineSteps = 27720
 
-// Fine returns the number of steps of the finest grid, up to FineSteps, on which sums of that many rows (or
-// of that sum of weights) are guaranteed exact. It is at least the number for 8 bits.
+// Fine returns the number of steps of the finest grid, up to FineSteps, on which sums of a number of rows (or
+// a sum of weights) are guaranteed exact. It is at least the number for 8 bits.
 func (s Shape) Fine(rows int64) int {
 	most := FineSteps
 	for _, divisor := range []int{1, 2, 5, 11, 22, 55, 110} {
@@ -264,7 +264,7 @@ func CutStripes(shape Shape, folds, n int) []Stripe {
 	return out
 }
 
-// FitStripes returns the fewest stripes that take at most that many bytes each, where size returns the
+// FitStripes returns the fewest stripes of which none takes more than most bytes, where size returns the
 // memory for a number of folds and the bytes of their sums. It returns one stripe if there is no limit (0),
 // or if no number fits: then least is the smallest limit that could be kept, otherwise 0.
 func FitStripes(shape Shape, folds int, most int64,

@@ -23,7 +23,7 @@ func AutoLambda() []float64 {
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// SmallerOn returns the values to try below AutoLambda on a grid of that many steps: on 8 bits only the next
+// SmallerOn returns the values to try below AutoLambda, given the steps of the grid: on 8 bits only the next
 // one, if rows may be summed again on a finer grid, so that TooCoarse sees whether this would help.
 func SmallerOn(steps int, mayRefine bool) []float64 {
 	switch {
@@ -51,7 +51,7 @@ type Options struct {
 	Units
 	Threads int // number of goroutines; < 1 means 1. The result does not depend on it
 
-	rereadAbove, partFrom int // unless 0, instead of solver.RereadAbove and solver.PartFrom; for tests
+	rereadAbove, subsetFrom int // unless 0, instead of solver.RereadAbove and solver.SubsetFrom; for tests
 }
 
 // Choice says which values of λ are tried.
@@ -65,20 +65,21 @@ type Choice struct {
 	// TryAll makes Solve try all values of Lambda on all folds. Otherwise, with many features and more than
 	// three values, it skips values that are unlikely to be the best.
 	TryAll bool `json:"all,omitempty"`
-	// StartLambda is the λ to try first with many features. 0 starts from the best value on a part of the
-	// features, which suits random features, as any part of them is like the others.
+	// StartLambda is the λ to try first with many features. 0 starts from the best value on a subset of
+	// the features, which suits random features, as all subsets are similar.
 	StartLambda float64 `json:"start,omitempty"`
 }
 
 // Results says what Solve returns besides λ and weights.
 type Results struct {
-	// Finer is for TooCoarse: if the first fold leads to a λ for which the grid is too coarse, Solve
-	// returns that λ without weights, and the caller sums again on a finer grid. With 0 it always fits.
-	Finer float64
+	// CoarseBelow is the λ at and below which the grid may be too coarse, see TooCoarse. If the first fold
+	// leads to such a λ, Solve returns a Coarse solution, and the caller sums again on a finer grid. With 0
+	// it always fits.
+	CoarseBelow float64
 	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
 	Trials bool
-	// Unfitted makes Solve return after the choice of λ, without weights.
-	Unfitted bool
+	// ChoiceOnly makes Solve return after the choice of λ, without weights.
+	ChoiceOnly bool
 	// Sketch makes Solve return Solution.Sketch, with random signs drawn by Seed. FirstSketch makes it
 	// return Solution.FirstSketch too, for targets with Trials.
 	Sketch, FirstSketch bool
@@ -118,7 +119,9 @@ type Ranges struct{ Centre, Half []float64 }
 // b_c. Scores of classes are near 1 for the row's class and near −1 for the others. A target is Mid() +
 // Half()·score of its grid, so float32 is precise enough for targets far from zero.
 type Solution struct {
-	Weights   []float32 // k×D, row-major; nil if Options.Finer has stopped Solve
+	// Coarse is true if the grid is too coarse for Lambda, so that nothing was fitted; see CoarseBelow.
+	Coarse    bool
+	Weights   []float32 // k×D, row-major; nil if Coarse, and with ChoiceOnly
 	Intercept []float32 // length k
 	Lambda    float64   // the λ of the weights
 	// Table has a row for every λ that was tried with all features, in the order of Options; nil without
@@ -136,14 +139,14 @@ type Solution struct {
 	// nil if leverages are so small that Sketch serves for the rows of fold 0 as well.
 	Sketch, FirstSketch *Sketch
 
-	HeldOut *Solution // the fit without fold 0, which has no Table; nil unless requested
+	WithoutFirst *Solution // the fit without fold 0, which has no Table; nil unless requested
 	// Trials are fits without fold 0 for each row of Table, within the tolerance of the descent. An entry
 	// is nil if its λ failed. Trials is nil if fold 0 has no rows, and unless requested.
 	Trials []*Solution
-	// FirstRows is the number of rows of fold 0, which Trials and HeldOut were not fitted to. It is set
-	// with Trials, and in HeldOut of classes.
+	// FirstRows is the number of rows of fold 0, which Trials and WithoutFirst were not fitted to. It is
+	// set with Trials, and in WithoutFirst of classes.
 	FirstRows int64
-	// Discriminants of the classes, for the scores of the rows of fold 0; set only in HeldOut.
+	// Discriminants of the classes, for the scores of the rows of fold 0; set only in WithoutFirst.
 	Discriminants []discriminant.Discriminant
 }
 
@@ -194,12 +197,12 @@ type HeldOutRow struct {
 	HeldOutEffective float64 `json:"held_effective,omitempty"`
 }
 
-// Work estimates the seconds that Solve takes on a thread of a machine of 2024 to choose among that many
-// values of λ. It serves to compare sizes, one of which was measured. The number of steps of a search
-// depends on the data; the most common one is assumed. With first, only the first fold is held out, a fifth
+// Work estimates the seconds that Solve takes on a thread of a machine of 2024 to choose among a number
+// of values of λ. It serves to compare sizes, one of which was measured. The number of steps of a search
+// depends on the data; the most common one is assumed. With onlyFirst, only the first fold is held out, a fifth
 // of the rows.
-func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
-	return solver.Work(solverShape(shape), rows, folds, values, first)
+func Work(shape Shape, rows int64, folds, values int, onlyFirst bool) float64 {
+	return solver.Work(solverShape(shape), rows, folds, values, onlyFirst)
 }
 
 // solverShape returns the shape for package solver.
@@ -209,12 +212,12 @@ func solverShape(s Shape) solver.Shape {
 
 // Memory returns the most bytes that Solve uses, apart from small constants. That is the sum of all rows;
 // with folds ≥ 2 also the matrix of one fold and its sum, as lower triangles; and a few times the D×k
-// weights. If folds are solved by descent, it adds the factors in float32 and the sums over a part of the
-// features, or the stored rows. rows may be 0 if unknown. With first, only the first fold is held out. For
+// weights. If folds are solved by descent, it adds the factors in float32 and the sums over a subset of
+// the features, or the stored rows. rows may be 0 if unknown. With onlyFirst, only the first fold is held out. For
 // 10,000 features and 10 classes it is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. Above 16,384
-// features only one sum, and a part of the features of each fold, is in memory.
-func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	return solver.Memory(solverShape(shape), rows, folds, threads, first) + sketchBytes(shape.Dim)
+// features only one sum, and the subset of the features of each fold, is in memory.
+func Memory(shape Shape, rows int64, folds, threads int, onlyFirst bool) int64 {
+	return solver.Memory(solverShape(shape), rows, folds, threads, onlyFirst) + sketchBytes(shape.Dim)
 }
 
 // MemoryOfRows is Memory for Options.Rows.
@@ -225,8 +228,8 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 // MaxTrialBytes is the largest size for which Solution.Trials should be requested.
 const MaxTrialBytes = 256 << 20
 
-// TrialBytes returns the bytes of the weights of Solution.Trials for that many values of
-// λ.
+// TrialBytes returns the bytes of the weights of Solution.Trials for a number of values
+// of λ.
 func TrialBytes(shape Shape, lambdas int) int64 {
 	return 4 * int64(lambdas) * int64(shape.Outputs) * int64(shape.Dim+1)
 }
@@ -259,15 +262,11 @@ func Solve(opts Options) (*Solution, error) {
 	y := newSystem(p.Shape, p.Units, errorFactors(total), p.Threads)
 	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows(), Variance: p.variances(total)}
 	if opts.Validates() {
-		coarse, err := p.chooseLambda(fit, y, folds)
-		if err != nil {
+		if err := p.chooseLambda(fit, y, folds); err != nil {
 			return nil, err
 		}
-		if coarse {
-			return fit, nil
-		}
 	}
-	if opts.Unfitted {
+	if fit.Coarse || opts.ChoiceOnly {
 		return fit, nil
 	}
 	total = folds.total // the search may have completed it
@@ -282,21 +281,20 @@ func Solve(opts Options) (*Solution, error) {
 	return fit, nil
 }
 
-// chooseLambda sets the λ of fit and the results of cross-validation. coarse says that the first fold has led to
-// a λ for which the grid is too coarse; there are no results then. It completes the total of folds if rows are
-// stored but sums must be solved.
-func (p *solve) chooseLambda(fit *Solution, y *system, folds *foldSums) (coarse bool, err error) {
+// chooseLambda sets the λ of fit and the results of cross-validation, or only λ and Coarse. It completes the
+// total of folds if rows are stored but sums must be solved.
+func (p *solve) chooseLambda(fit *Solution, y *system, folds *foldSums) error {
 	s, err := p.newSearch(y, folds)
 	if err != nil {
-		return false, err
+		return err
 	}
-	best, coarse, err := s.run()
-	if err != nil {
-		return false, err
+	var best int
+	if best, fit.Coarse, err = s.run(); err != nil {
+		return err
 	}
 	fit.Lambda = s.values[best]
-	if coarse {
-		return true, nil
+	if fit.Coarse {
+		return nil
 	}
 	var trials []*Solution
 	fit.Table, fit.FoldErrors, trials = s.table()
@@ -310,7 +308,7 @@ func (p *solve) chooseLambda(fit *Solution, y *system, folds *foldSums) (coarse 
 		step := p.Grid[c].Step()
 		fit.FoldVariance = append(fit.FoldVariance, float64(step*step)*(m.squares()/float64(m.n)))
 	}
-	return false, nil
+	return nil
 }
 
 // variances returns the variance of each of several targets.
@@ -351,7 +349,7 @@ func (o *Options) validate() error {
 	if o.Judge == JudgeFirst && o.Folds < 2 {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)
 	}
-	if o.HeldOut && o.Folds < 2 {
+	if o.FitWithoutFirst && o.Folds < 2 {
 		return fmt.Errorf("ridge: held out: %d folds; need two or more", o.Folds)
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {

@@ -335,12 +335,12 @@ func TestMemoryMatchesSolve(t *testing.T) {
 	const threads = 2
 	for _, c := range []struct {
 		dim, rows int
-		by        solver.By
+		by        solver.Method
 		least     int64 // percent
 	}{{2*blas.TileDim + 11, 50, solver.Exactly, 90}, {solver.DescentDim + 7, 50, solver.OwnFactor, 60}, {solver.DescentDim + 7,
 		300, solver.OwnFactor, 65}, {solver.DescentDim + 7, 6300, solver.SharedFactor, 65}} {
 		s := draw(Shape{Dim: c.dim, Outputs: 4}, c.rows, 2, 9)
-		if by := solver.For(solverShape(s.shape), int64(c.rows), false); by != c.by {
+		if by := solver.MethodFor(solverShape(s.shape), int64(c.rows), false); by != c.by {
 			t.Errorf("%d features of %d rows: solver %v", c.dim, c.rows, by)
 		}
 		opts := s.options(1e-3, 1e-2, 1e-1, 1)

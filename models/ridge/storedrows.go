@@ -57,13 +57,13 @@ func (p *solve) foldsOfRows() *foldSums {
 	return folds
 }
 
-// partOfRows returns the sums of the folds over some of the features.
-func (p *solve) partOfRows(part []int) (sums []*Sum) {
+// subsetOfRows returns the sums of the folds over some of the features.
+func (p *solve) subsetOfRows(subset []int) (sums []*Sum) {
 	shape := p.Rows.Shape
-	shape.Dim = len(part)
+	shape.Dim = len(subset)
 	for _, rows := range p.Rows.Folds {
 		sums = append(sums, NewSum(shape))
-		sums[len(sums)-1].AddGridRows(p.Rows.Steps, p.Threads, rows.pick(part))
+		sums[len(sums)-1].AddGridRows(p.Rows.Steps, p.Threads, rows.pick(subset))
 	}
 	return sums
 }

@@ -49,7 +49,7 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 	}{{60, false, false, false}, {60, true, true, true}, {1060, true, false, false}} {
 		s := draw(Shape{Dim: 1090, Outputs: 2, Regression: c.regression}, c.rows, 4, 7)
 		o := s.options(AutoLambda()...)
-		o.HeldOut, o.Trials, o.Judge = true, true, judgeIf(c.first, JudgeFirst)
+		o.FitWithoutFirst, o.Trials, o.Judge = true, true, judgeIf(c.first, JudgeFirst)
 		if c.ranged {
 			for j := range s.shape.Dim {
 				o.Ranges.Centre, o.Ranges.Half = append(o.Ranges.Centre, float64(j%7)-3), append(o.Ranges.Half, 1+float64(j%5))
@@ -69,7 +69,7 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 			}
 			slices.Reverse(order)
 			if got.Lambda != want.Lambda || !slices.Equal(got.Weights, want.Weights) ||
-				!slices.Equal(got.Intercept, want.Intercept) || !slices.Equal(got.HeldOut.Weights, want.HeldOut.Weights) {
+				!slices.Equal(got.Intercept, want.Intercept) || !slices.Equal(got.WithoutFirst.Weights, want.WithoutFirst.Weights) {
 				t.Errorf("%+v: lambda %g, want %g and its weights", c, got.Lambda, want.Lambda)
 			}
 			for _, row := range got.Table {

@@ -38,7 +38,7 @@ func (s *search) try(values, folds []int) error {
 	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {
 		return !slices.ContainsFunc(folds, s.tallies[i].pending)
 	})
-	if s.by == solver.SharedFactor {
+	if s.method == solver.SharedFactor {
 		// Ascending, so that a factor may serve the values that follow.
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(s.values[a], s.values[b]) })
 	}
@@ -65,8 +65,8 @@ func (s *search) try(values, folds []int) error {
 // trial is a λ to try, with the shared factor that preconditions its descents; nil if each fold has its own
 // factor.
 type trial struct {
-	index int // in values
-	by    *solver.Factor
+	index  int // in values
+	factor *solver.Factor
 }
 
 // muOf returns μ of a value for the rows of the system.
@@ -77,7 +77,7 @@ func (s *search) muOf(value int) float64 { return s.mu(s.y, s.values[value]) }
 // far is set, a factor also serves neighbouring values, so one of three in a row is enough.
 func (s *search) trials(rest []int, far bool) []trial {
 	var trials []trial
-	if s.by != solver.SharedFactor {
+	if s.method != solver.SharedFactor {
 		for _, i := range rest {
 			trials = append(trials, trial{index: i})
 		}
@@ -87,10 +87,10 @@ func (s *search) trials(rest []int, far bool) []trial {
 	for _, i := range rest {
 		mu := s.muOf(i)
 		at := slices.IndexFunc(s.sharedFactors, func(t trial) bool {
-			return t.index == i && (t.by == nil || t.by.Serves(mu)) || far && t.by != nil && t.by.ServesFar(mu)
+			return t.index == i && (t.factor == nil || t.factor.Serves(mu)) || far && t.factor != nil && t.factor.ServesFar(mu)
 		})
 		if at >= 0 {
-			trials = append(trials, trial{i, s.sharedFactors[at].by})
+			trials = append(trials, trial{i, s.sharedFactors[at].factor})
 		}
 	}
 	if len(trials) > 0 {
@@ -103,26 +103,26 @@ func (s *search) trials(rest []int, far bool) []trial {
 	tiles := blas.MakeTiles[float32](s.Shape.Dim)
 	if far {
 		own := rest[(len(rest)-1)/2]
-		by := s.y.Factor(s.muOf(own), tiles, nil)
+		factor := s.y.Factor(s.muOf(own), tiles, nil)
 		for _, i := range rest {
-			if i == own || by != nil && by.ServesFar(s.muOf(i)) {
-				trials = append(trials, trial{i, by})
+			if i == own || factor != nil && factor.ServesFar(s.muOf(i)) {
+				trials = append(trials, trial{i, factor})
 			}
 		}
 		s.sharedFactors = append(s.sharedFactors, trials...)
 		return trials
 	}
-	var by *solver.Factor
+	var factor *solver.Factor
 	for _, i := range rest {
 		mu := s.muOf(i)
-		if by == nil || !by.Serves(mu) {
+		if factor == nil || !factor.Serves(mu) {
 			if s.factors() == solver.MaxFactors {
 				break
 			}
-			by = s.y.Factor(mu, tiles, nil)
+			factor = s.y.Factor(mu, tiles, nil)
 		}
-		trials = append(trials, trial{i, by})
-		s.sharedFactors = append(s.sharedFactors, trial{i, by})
+		trials = append(trials, trial{i, factor})
+		s.sharedFactors = append(s.sharedFactors, trial{i, factor})
 	}
 	return trials
 }
@@ -131,8 +131,8 @@ func (s *search) trials(rest []int, far bool) []trial {
 func (s *search) factors() int {
 	var all []*solver.Factor
 	for _, t := range s.sharedFactors {
-		if t.by != nil && !slices.Contains(all, t.by) {
-			all = append(all, t.by)
+		if t.factor != nil && !slices.Contains(all, t.factor) {
+			all = append(all, t.factor)
 		}
 	}
 	return len(all)
@@ -160,15 +160,15 @@ func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 			}
 		}
 	}
-	if s.by == solver.OwnFactor {
+	if s.method == solver.OwnFactor {
 		if s.single == nil {
 			s.single = blas.MakeTiles[float32](s.Shape.Dim)
 		}
 		for i, t := range trials {
 			mu := s.muOf(t.index)
-			if by := y.Factor(mu, s.single, s.factor); by != nil {
-				s.factor = by
-				run([]int{i}, &solver.System{Mu: mu, By: by})
+			if factor := y.Factor(mu, s.single, s.factor); factor != nil {
+				s.factor = factor
+				run([]int{i}, &solver.System{Mu: mu, Factor: factor})
 			}
 		}
 		return out
@@ -176,19 +176,19 @@ func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 	var systems []*solver.System
 	var at []int
 	for i, t := range trials {
-		if t.by != nil {
-			systems, at = append(systems, &solver.System{Mu: s.muOf(t.index), By: t.by}), append(at, i)
+		if t.factor != nil {
+			systems, at = append(systems, &solver.System{Mu: s.muOf(t.index), Factor: t.factor}), append(at, i)
 		}
 	}
 	run(at, systems...)
 	for i, t := range trials {
 		mu := s.muOf(t.index)
-		if out[i].x != nil || t.by == nil || t.by.Serves(mu) {
+		if out[i].x != nil || t.factor == nil || t.factor.Serves(mu) {
 			continue
 		}
 		// The factor of a neighbour was too different.
-		if by := y.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); by != nil {
-			run([]int{i}, &solver.System{Mu: mu, By: by})
+		if factor := y.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); factor != nil {
+			run([]int{i}, &solver.System{Mu: mu, Factor: factor})
 		}
 	}
 	return out
@@ -197,7 +197,7 @@ func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 // validate records the errors of trials on a fold.
 func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
 	y, total, solutions := s.y, s.total, make([]solved, len(trials))
-	if s.by == solver.Exactly {
+	if s.method == solver.Exactly {
 		y.setSums(total, fold)
 	} else {
 		y.centre(total, fold)

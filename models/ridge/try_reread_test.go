@@ -42,7 +42,7 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 				}
 				s := draw(shape, 300, folds, 1)
 				o := s.options(1e-3)
-				o.Judge, o.HeldOut, o.Threads = judgeIf(given, JudgeNone), folds > 1, 2
+				o.Judge, o.FitWithoutFirst, o.Threads = judgeIf(given, JudgeNone), folds > 1, 2
 				calls := solveAdding(t, o, s)
 				if (folds == 1 || given) && len(calls) != 1 {
 					t.Errorf("%d folds, given %v: %d sums", folds, given, len(calls))
@@ -56,11 +56,11 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 // errors, bit for bit.
 func TestRereadingHasTheSameSolution(t *testing.T) {
 	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2},
-		Shape{Dim: solver.PartFrom + 8, Outputs: 13}) { // so many outputs that all systems are solved exactly
+		Shape{Dim: solver.SubsetFrom + 8, Outputs: 13}) { // so many outputs that all systems are solved exactly
 		for _, first := range []bool{false, true} {
 			s := draw(shape, 300, 3, 1)
 			o := s.options(1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
-			o.HeldOut, o.Trials, o.Judge, o.Threads, o.rereadAbove = true, true, judgeIf(first, JudgeFirst), 2, 1
+			o.FitWithoutFirst, o.Trials, o.Judge, o.Threads, o.rereadAbove = true, true, judgeIf(first, JudgeFirst), 2, 1
 			calls := solveAdding(t, o, s)
 			if len(calls) != 2 { // one, given back, and another when the search for λ begins
 				t.Errorf("%+v: %d sums", shape, len(calls))

@@ -13,7 +13,7 @@ import (
 )
 
 // table returns the errors of the values of λ on the folds of the sample with that solver.
-func table(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64) (rows []Row) {
+func table(t *testing.T, s *sample, by solver.Method, threads int, lambda ...float64) (rows []Row) {
 	t.Helper()
 	p := openedBy(t, s, by, threads, lambda...)
 	if _, err := p.descent().All(); err != nil {
@@ -24,11 +24,11 @@ func table(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64
 }
 
 // openedBy returns a search with that solver that has tried nothing.
-func openedBy(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64) *search {
+func openedBy(t *testing.T, s *sample, by solver.Method, threads int, lambda ...float64) *search {
 	o := s.options(lambda...)
 	o.Threads = threads
 	p := opened(t, o)
-	p.by = by
+	p.method = by
 	return p
 }
 
@@ -38,7 +38,7 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 			s := draw(shape, 7*shape.Dim+50, 5, 1)
 			lambda := []float64{1e-1, 1e-6, 1e-2, 1e-5, 1e-3, 1e-4}
 			want := table(t, s, solver.Exactly, 2, lambda...)
-			for _, by := range []solver.By{solver.SharedFactor, solver.OwnFactor} {
+			for _, by := range []solver.Method{solver.SharedFactor, solver.OwnFactor} {
 				got := table(t, s, by, 2, lambda...)
 				for i, row := range got {
 					for _, v := range [][2]float64{{row.MSE, want[i].MSE}, {row.StdErr, want[i].StdErr}, {row.Train, want[i].Train}} {
@@ -84,7 +84,7 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 func TestSystemsBeyondDescentAreFactored(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 90, 3, 4) // fewer rows than features
 	want := table(t, s, solver.Exactly, 2, 0, 1e-12, 1e-3)
-	for _, by := range []solver.By{solver.SharedFactor, solver.OwnFactor} {
+	for _, by := range []solver.Method{solver.SharedFactor, solver.OwnFactor} {
 		got := table(t, s, by, 2, 0, 1e-12, 1e-3)
 		if !strings.HasPrefix(got[0].Failed, "not positive definite (pivot ") || got[0].Failed != want[0].Failed {
 			t.Errorf("lambda 0: %+v, by factoring %+v", got[0], want[0])
@@ -109,22 +109,22 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 		t.Errorf("%d trials of decades, want %d", len(trials), solver.MaxFactors)
 	}
 	trials = p.trials([]int{0, 1}, false)
-	if len(trials) != 2 || trials[0].by != trials[1].by {
+	if len(trials) != 2 || trials[0].factor != trials[1].factor {
 		t.Errorf("two factors for nearly the same lambda: %+v", trials)
 	}
-	if again := p.trials([]int{1}, false); len(again) != 1 || again[0].by != trials[1].by {
+	if again := p.trials([]int{1}, false); len(again) != 1 || again[0].factor != trials[1].factor {
 		t.Errorf("another factor for the same lambda: %+v", again)
 	}
 	trials = p.trials([]int{3, 4, 5}, true)
-	if len(trials) != 3 || trials[0].by != trials[1].by || trials[2].by != trials[1].by ||
-		!trials[1].by.Serves(p.muOf(4)) {
+	if len(trials) != 3 || trials[0].factor != trials[1].factor || trials[2].factor != trials[1].factor ||
+		!trials[1].factor.Serves(p.muOf(4)) {
 		t.Errorf("want one factor, the middle λ's, for three decades: %+v", trials)
 	}
-	middle := trials[1].by
-	if again := p.trials([]int{3, 4}, false); len(again) != 1 || again[0].index != 4 || again[0].by != middle {
+	middle := trials[1].factor
+	if again := p.trials([]int{3, 4}, false); len(again) != 1 || again[0].index != 4 || again[0].factor != middle {
 		t.Errorf("on other folds the factor of a neighbour serves: %+v", again)
 	}
-	if own := p.trials([]int{3}, false); len(own) != 1 || own[0].by == middle {
+	if own := p.trials([]int{3}, false); len(own) != 1 || own[0].factor == middle {
 		t.Errorf("a value has no factor of its own: %+v", own)
 	}
 	for _, row := range table(t, s, solver.SharedFactor, 2, lambda...) {

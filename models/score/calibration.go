@@ -32,14 +32,14 @@ const maxOutputs = loss.MaxOutputs
 // Validate returns an error that names the invalid curve.
 func (c *Calibration) Validate() error {
 	if c.Method != Platt && c.Method != Isotonic {
-		return fmt.Errorf("calibrate: unknown method %.40q; have %s, %s", c.Method, Platt, Isotonic)
+		return fmt.Errorf("score: unknown method %.40q; have %s, %s", c.Method, Platt, Isotonic)
 	}
 	if len(c.Curves) < 2 || len(c.Curves) > maxOutputs {
-		return fmt.Errorf("calibrate: %d curves, want 2 to %d", len(c.Curves), maxOutputs)
+		return fmt.Errorf("score: %d curves, want 2 to %d", len(c.Curves), maxOutputs)
 	}
 	for o := range c.Curves {
 		if err := c.Curves[o].validate(c.Method); err != nil {
-			return fmt.Errorf("calibrate: curve %d: %w", o, err)
+			return fmt.Errorf("score: curve %d: %w", o, err)
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ var scratch sync.Pool // of *[]float64
 // if there are any, and by their sum.
 func shares(dst, scores []float32, weights []float64, n, k int, weigh func(p []float64, row []float32)) {
 	if len(dst) < n*k || len(scores) < n*k {
-		panic("calibrate: Apply: slice too short")
+		panic("score: Apply: slice too short")
 	}
 	held, _ := scratch.Get().(*[]float64)
 	if held == nil {

@@ -61,7 +61,7 @@ func NewClasses(k int) *Classes {
 	return c
 }
 
-// Add counts that many equal rows. It panics if predicted is not a class, or if truth is neither a class
+// Add counts a number of equal rows. It panics if predicted is not a class, or if truth is neither a class
 // nor Unseen.
 func (c *Classes) Add(truth, predicted int, rows int64) {
 	if truth < Unseen || truth >= c.k || predicted < 0 || predicted >= c.k {

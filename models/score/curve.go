@@ -192,7 +192,7 @@ type Curve struct {
 }
 
 // Curves returns the curve of the positive of two classes, or of each of several classes against all
-// others, with about that many points. Classes that are not ranked, or have no rows, have no curve.
+// others. A curve has about points points. Classes that are not ranked, or have no rows, have no curve.
 func (r *Ranking) Curves(points int) (all []Curve) {
 	for c := range r.ranks {
 		class, of := c, &r.ranks[c]

@@ -30,7 +30,7 @@ func TestIntervalsOfGroupsCoverTheTruth(t *testing.T) {
 				}
 			}
 			const truth = rate*0.95 + (1-rate)*0.05
-			errors, _ := s.Of(0)
+			errors, _ := s.Result(0)
 			n := s.Effective(0)
 			share := float64(errors) / float64(s.Rows())
 			if low, high := interval(int64(math.Round(share*n)), int64(math.Round(n))); low <= truth && truth <= high {
@@ -85,7 +85,7 @@ func TestSquaredErrorsOfGroupsIntervalsCover(t *testing.T) {
 					rows.AddTargets([]float64{0}, e, 1, 0)
 				}
 			}
-			_, mse := grouped.Of(0)
+			_, mse := grouped.Result(0)
 			if math.Abs(mse-13./12) <= 1.96*grouped.StdErr(0) {
 				inside++
 			}

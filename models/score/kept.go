@@ -13,12 +13,12 @@ import (
 // keptBytes is about the most memory for the rows of a Kept.
 const keptBytes = 8 << 20
 
-// MostKept returns the number of rows that Kept keeps if each has that many scores.
+// MostKept returns the number of rows that Kept keeps, given the number of scores of each.
 func MostKept(scores int) int { return max(1, keptBytes/(4*scores+keptRowBytes)) }
 
 const keptRowBytes = 56 // of a row without its scores
 
-// KeptRowBytes returns the memory of that many rows with that many scores each.
+// KeptRowBytes returns the memory of rows, given the number of scores of each.
 func KeptRowBytes(scores int, rows int64) int64 { return rows * int64(4*scores+keptRowBytes) }
 
 // Kept keeps held-out scores of several fits of a classifier, to fit and judge curves of probabilities. If

@@ -9,17 +9,12 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// factors are multiplied with the scores of a classifier before their softmax. Scores of ridge are between
-// −1 and 1 even where a class is certain, so their plain softmax would be far from probabilities. The best
-// factor is a calibration with one parameter.
-var factors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
-
 // LogLosses sums the log losses of several fits of one classifier on the same rows. The probabilities of a
 // fit with scores s are
 //
 //	p_c = exp(β·s_c) / Σ_j exp(β·s_j)
 //
-// Its log loss is the mean of −log p of the rows' classes, with the best of 15 values of β from ½ to 64.
+// Its log loss is the mean of −log p of the rows' classes, with the best β of loss.SoftmaxFactors.
 // Create it with NewLogLosses. It is not safe for concurrent use.
 type LogLosses struct {
 	rows int64
@@ -29,13 +24,13 @@ type LogLosses struct {
 // lossSums are the sums of one fit.
 type lossSums struct {
 	finite int64 // rows whose scores are finite
-	sums   [len(factors)]exact.Sum
+	sums   [len(loss.SoftmaxFactors)]exact.Sum
 }
 
-// NewLogLosses returns empty sums for that many fits.
+// NewLogLosses returns empty sums for a number of fits.
 func NewLogLosses(fits int) *LogLosses { return &LogLosses{fits: make([]lossSums, fits)} }
 
-// Add adds that many equal rows of a class with the scores of all fits, one fit after the other. The log
+// Add adds a number of equal rows of a class with the scores of all fits, one fit after the other. The log
 // loss of a row is rounded to float32, and at most the largest float32.
 func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 	l.rows += rows
@@ -47,7 +42,7 @@ func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 		}
 		f.finite += rows
 		most := float64(slices.Max(row))
-		for b, beta := range factors {
+		for b, beta := range loss.SoftmaxFactors {
 			// −log p = log Σ exp(β(s_j − max)) − β(s_c − max)
 			v := loss.Log(loss.SumExp(row, most, beta)) - float64(beta*(float64(row[class])-most))
 			f.sums[b].AddProduct(float32(rows), float32(min(v, math.MaxFloat32)))
@@ -55,9 +50,9 @@ func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 	}
 }
 
-// Of returns the log loss of a fit and its factor β. The loss is +Inf if the fit has scores that are not
+// Best returns the log loss of a fit and its best factor β. The loss is +Inf if the fit has scores that are not
 // finite, or if there are no rows.
-func (l *LogLosses) Of(fit int) (logLoss, factor float64) {
+func (l *LogLosses) Best(fit int) (logLoss, factor float64) {
 	f := &l.fits[fit]
 	logLoss = math.Inf(1)
 	if f.finite < l.rows || l.rows == 0 {
@@ -65,7 +60,7 @@ func (l *LogLosses) Of(fit int) (logLoss, factor float64) {
 	}
 	for b := range f.sums {
 		if v := exact.Mean(l.rows, &f.sums[b]); v < logLoss {
-			logLoss, factor = v, factors[b]
+			logLoss, factor = v, loss.SoftmaxFactors[b]
 		}
 	}
 	return logLoss, factor

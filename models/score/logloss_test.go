@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/loss"
 )
 
 // lossRow is a row of scores of three fits of three classes.
@@ -42,7 +43,7 @@ func TestLogLossesEqualTwin(t *testing.T) {
 	got := lossesOf(rows)
 	for fit := range 3 {
 		best, at := math.Inf(1), 0.0
-		for _, beta := range factors {
+		for _, beta := range loss.SoftmaxFactors {
 			var sum float64
 			for _, r := range rows {
 				var z float64
@@ -56,7 +57,7 @@ func TestLogLossesEqualTwin(t *testing.T) {
 				best, at = sum/150, beta
 			}
 		}
-		if v, beta := got.Of(fit); math.Abs(v-best) > 1e-6*best || beta != at || got.rows != 150 {
+		if v, beta := got.Best(fit); math.Abs(v-best) > 1e-6*best || beta != at || got.rows != 150 {
 			t.Errorf("fit %d: %g at %g, want %g at %g", fit, v, beta, best, at)
 		}
 	}
@@ -64,11 +65,11 @@ func TestLogLossesEqualTwin(t *testing.T) {
 	nan := float32(math.NaN())
 	got.Add(0, []float32{0, 0, 0, nan, 0, 0, 1e38, -1e38, 0}, 1)
 	for fit, finite := range []bool{true, false, true} {
-		if v, _ := got.Of(fit); math.IsInf(v, 1) == finite {
+		if v, _ := got.Best(fit); math.IsInf(v, 1) == finite {
 			t.Errorf("fit %d: %g", fit, v)
 		}
 	}
-	if v, _ := NewLogLosses(1).Of(0); !math.IsInf(v, 1) {
+	if v, _ := NewLogLosses(1).Best(0); !math.IsInf(v, 1) {
 		t.Errorf("without rows: %g", v)
 	}
 }

@@ -21,7 +21,7 @@ type Precision struct {
 	sums [7]exact.Sum
 }
 
-// Add adds that many equal rows with their target and prediction, which it converts to units from the
+// Add adds a number of equal rows with their target and prediction, which it converts to units from the
 // middle. It adds nothing if unit is 0 or the prediction is not finite.
 func (p *Precision) Add(truth, predicted, middle, unit float64, rows int64) {
 	residual := math.Abs(predicted - truth)

@@ -39,8 +39,8 @@ func Margin(scores []float32, class int) float32 {
 	return float32(float64(scores[class])/2 - float64(scores[1-class])/2)
 }
 
-// NewRanking returns an empty Ranking for classes 0, …, k−1, with about that many cells in all, at most
-// MaxCells. Of two classes, positive (0 or 1) is ranked; with probabilities, its probability is counted
+// NewRanking returns an empty Ranking for classes 0, …, k−1. cells is the approximate number of cells in all,
+// at most MaxCells. Of two classes, positive (0 or 1) is ranked; with probabilities, its probability is counted
 // too, in as many cells. NewRanking panics unless 2 ≤ k ≤ schema.MaxClasses and there are cells for every
 // class.
 func NewRanking(k, positive, cells int, probabilities bool) *Ranking {

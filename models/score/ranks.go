@@ -140,7 +140,7 @@ func (r *ranks) fit() {
 	}
 }
 
-// coarser drops that many more bits of the keys, in place.
+// coarser drops shift more bits of the keys, in place.
 func coarser(cells []cell, shift uint) []cell {
 	if shift == 0 {
 		return cells

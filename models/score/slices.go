@@ -23,7 +23,7 @@ const (
 // NewSlices. It is not safe for concurrent use.
 type Slices struct {
 	classes int // 0 for a regression
-	By[string, slice, *slice]
+	Keyed[string, slice, *slice]
 }
 
 // slice has the counts for the rows with one value.
@@ -38,13 +38,13 @@ type slice struct {
 	errors Targets // of a regression
 }
 
-// NewSlices returns empty Slices of a classifier with that many classes, or of a regression if classes is
+// NewSlices returns empty Slices of a classifier with a number of classes, or of a regression if classes is
 // 0. It panics unless 0 ≤ classes ≤ schema.MaxClasses.
 func NewSlices(classes int) *Slices {
 	if classes < 0 || classes > schema.MaxClasses {
 		panic("score: number of classes out of range")
 	}
-	return &Slices{classes, NewBy[string](MaxSlices, func() *slice {
+	return &Slices{classes, NewKeyed[string](MaxSlices, func() *slice {
 		return &slice{each: make([]totals, classes), ranks: *newRanks(sliceCells), errors: *newTargets(sliceCells)}
 	})}
 }
@@ -59,7 +59,7 @@ func CodeSliceKey(c *wire.Coder) func(*string) {
 
 // slice returns the slice of a value, or nil if there are too many, and counts a row there rows times.
 func (s *Slices) slice(value string, rows int64) *slice {
-	p := s.Of(SliceKey(value))
+	p := s.Tally(SliceKey(value))
 	if p != nil {
 		p.rows++
 		p.by += rows
@@ -107,7 +107,7 @@ func (s *Slices) Merge(t *Slices) {
 	if s.classes != t.classes {
 		panic("score: merge of slices of different classes")
 	}
-	s.By.Merge(&t.By)
+	s.Keyed.Merge(&t.Keyed)
 }
 
 // Merge adds the rows of q.
@@ -249,7 +249,7 @@ func (s *Slices) Code(c *wire.Coder) {
 	if c.Reading() {
 		*s = *NewSlices(s.classes)
 	}
-	s.By.Code(c, CodeSliceKey(c))
+	s.Keyed.Code(c, CodeSliceKey(c))
 }
 
 // Code codes the sums.

@@ -156,7 +156,7 @@ func newTable(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
-// intervalText formats an interval with that many digits for the end of a line; "" for nil.
+// intervalText formats an interval for the end of a line, to a number of digits; "" for nil.
 func intervalText(ends *[2]float64, digits int) string {
 	if ends == nil {
 		return ""

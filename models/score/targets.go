@@ -19,7 +19,7 @@ type Targets struct {
 	errors         ranks     // |r|, rounded to float32
 }
 
-// newTargets returns empty Targets that distinguish up to that many errors for quantiles; see newRanks.
+// newTargets returns empty Targets that distinguish up to cells errors for quantiles; see newRanks.
 func newTargets(cells int) *Targets { return &Targets{errors: *newRanks(cells)} }
 
 // Add counts a row often times, with its residual r = predicted − truth rounded to float64. often is below

@@ -27,7 +27,7 @@ type trial struct {
 	far     Far       // for a single target
 }
 
-// NewTrials returns empty counts for that many fits.
+// NewTrials returns empty counts for a number of fits.
 func NewTrials(fits int) *Trials { return &Trials{fits: make([]trial, fits)} }
 
 // Grouped makes t, which must have no rows, count rows that belong to groups. It returns t.
@@ -100,7 +100,7 @@ func (t *Trials) count(repeats int64, group uint64) *clusterErrors {
 	if t.groups == nil {
 		return nil
 	}
-	of := t.groups.Of(int(group % mostClusters))
+	of := t.groups.Tally(int(group % mostClusters))
 	of.rows++
 	return of
 }
@@ -136,9 +136,9 @@ func (t *trial) add(square float64, repeats int64) bool {
 // Rows returns how many rows were counted.
 func (t *Trials) Rows() int64 { return t.rows }
 
-// Of returns the number of errors of a fit, and the weighted mean of its finite squared errors; 0 if there
+// Result returns the number of errors of a fit, and the weighted mean of its finite squared errors; 0 if there
 // are none.
-func (t *Trials) Of(fit int) (errors int64, mse float64) {
+func (t *Trials) Result(fit int) (errors int64, mse float64) {
 	f := &t.fits[fit]
 	return f.errors, exact.Mean(f.finite, &f.squares)
 }
@@ -167,7 +167,7 @@ func (t *Trials) Weighted() bool { return t.weight != t.rows }
 func (t *Trials) Merge(u *Trials) {
 	t.rows, t.weight = t.rows+u.rows, t.weight+u.weight
 	if t.groups != nil && u.groups != nil {
-		t.groups.Merge(&u.groups.By)
+		t.groups.Merge(&u.groups.Keyed)
 	}
 	for i := range t.fits {
 		t.fits[i].wrong += u.fits[i].wrong
@@ -198,7 +198,7 @@ const mostClusters = 1 << 12
 
 // grouped sums the errors of several fits by cluster, where rows of a group depend on each other.
 type grouped struct {
-	By[int, clusterErrors, *clusterErrors]
+	Keyed[int, clusterErrors, *clusterErrors]
 }
 
 type clusterErrors struct {
@@ -208,7 +208,7 @@ type clusterErrors struct {
 }
 
 func newGrouped(fits int) *grouped {
-	return &grouped{NewBy[int](mostClusters, func() *clusterErrors {
+	return &grouped{NewKeyed[int](mostClusters, func() *clusterErrors {
 		return &clusterErrors{errors: make([]int64, fits), squares: make([]exact.Sum, fits)}
 	})}
 }

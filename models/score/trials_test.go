@@ -53,7 +53,7 @@ func TestTrialsCountEachFit(t *testing.T) {
 				squares += (float64(v) - code) * (float64(v) - code)
 			}
 		}
-		if e, mse := got.Of(fit); e != wrong || mse != squares/200 || got.Rows() != 200 {
+		if e, mse := got.Result(fit); e != wrong || mse != squares/200 || got.Rows() != 200 {
 			t.Errorf("fit %d: %d errors, mse %g; want %d, %g", fit, e, mse, wrong, squares/200)
 		}
 	}
@@ -61,7 +61,7 @@ func TestTrialsCountEachFit(t *testing.T) {
 	targets.AddTargets([]float64{0.5}, []float32{0.5, 1}, 1, 0)
 	targets.AddTargets([]float64{-0.5}, []float32{0.5, float32(math.NaN())}, 1, 0)
 	for fit, want := range []float64{0.5, 0.25} {
-		if e, mse := targets.Of(fit); e != 0 || mse != want {
+		if e, mse := targets.Result(fit); e != 0 || mse != want {
 			t.Errorf("targets, fit %d: %d errors, mse %g, want %g", fit, e, mse, want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestRowsWithoutScoresAreErrors(t *testing.T) {
 	got := NewTrials(1)
 	got.AddClass(0, []float32{nan, 1}, 1, 0)
 	got.AddClass(1, []float32{-1, 1}, 1, 0)
-	if e, mse := got.Of(0); e != 1 || mse != 0 {
+	if e, mse := got.Result(0); e != 1 || mse != 0 {
 		t.Errorf("%d errors, mse %g", e, mse)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// View is a way to prepare columns: fixed steps from the rows of a pilot to the rows that a kernel takes.
+// View is a preparation of the columns: fixed steps from the rows of a pilot to the rows that a kernel takes.
 type View struct {
 	Name  string
 	Steps []features.Recipe // Fixed
@@ -40,13 +40,13 @@ type Candidate struct {
 	Pair float64 `json:"pair,omitempty"`
 	// InResiduals says that these two columns were found in the residuals of another candidate.
 	InResiduals bool `json:"in_residuals,omitempty"`
-	// Hats adds piecewise-linear functions of single columns.
+	// Hats adds piecewise-linear columns.
 	Hats bool `json:"hats,omitempty"`
 	// Landmarks says that the features are values of the kernel at rows (package landmarks), not random.
 	Landmarks bool `json:"landmarks,omitempty"`
 }
 
-// String describes the candidate: "standard, gaussian, width 0.5, diagonal metric (2 rounds), hats".
+// String describes the candidate, such as "standard, gaussian, width 0.5, diagonal metric (2 rounds), landmarks".
 func (c Candidate) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, width %.3g", c.View, c.Kernel, c.Width)

@@ -41,26 +41,27 @@ func TestUnusualWidthsAreConfirmedWithFeatures(t *testing.T) {
 	} {
 		o := options(c.pilot)
 		o.Features = 512
-		r, all, err := newRunner(c.pilot, o)
+		r, rungs, err := newRunner(c.pilot, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var field []*entry
+		var candidates []*entry
 		for _, w := range []float64{0.3, 1} {
-			field = append(field, &entry{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: w}, start: coarse})
+			c := Candidate{View: "none", Kernel: "gaussian", Width: w}
+			candidates = append(candidates, &entry{Candidate: c, start: coarse})
 		}
-		narrow, standard := field[0], field[1]
+		narrow, standard := candidates[0], candidates[1]
 		r.standard = standard
-		if err := r.tryAll(t.Context(), field, all[0]); err != nil {
+		if err := r.tryAll(t.Context(), candidates, rungs[0]); err != nil {
 			t.Fatal(err)
 		}
 		if !(narrow.mean() < standard.mean()) {
 			t.Errorf("%s: without features the losses are %v and %v", c.name, narrow.mean(), standard.mean())
 		}
-		if same, err := r.confirm(t.Context(), field, standard, all[0]); err != nil || same != standard {
+		if same, err := r.confirm(t.Context(), candidates, standard, rungs[0]); err != nil || same != standard {
 			t.Errorf("%s: a usual width: %+v, %v", c.name, same, err)
 		}
-		chosen, err := r.confirm(t.Context(), field, narrow, all[0])
+		chosen, err := r.confirm(t.Context(), candidates, narrow, rungs[0])
 		if err != nil {
 			t.Fatal(err)
 		}

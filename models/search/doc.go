@@ -2,20 +2,20 @@
 // metric. It works on a Pilot, a sample of the training rows with their labels. Run takes a Pilot and Options,
 // and returns a Result with the preparation steps and the kernel of the best Candidate.
 //
-// A Candidate names a View (fixed steps on the columns, such as standardisation), a kernel, its width as a
+// A Candidate names a View (steps that prepare the columns, such as standardisation), a kernel, its width as a
 // multiple of the median distance, a metric, and additional features. The pilot has five parts. A trial fits
 // ridge regression to the rows outside one part and measures the loss on that part, for one or more parts.
 //
 // The search is successive halving (Jamieson and Talwalkar 2016): one to three rungs, each with more rows and
-// fewer candidates (type level, unrelated to the levels of a column). With few rows, kernels are tried without
-// features, as exact kernel ridge regression on a kernelMatrix. The steps are:
+// fewer candidates. With few rows, kernels are tried without features, as exact kernel ridge regression on a
+// kernelMatrix. The steps are:
 //
 //  1. screen tries the kernels in the first view, and the best of them in the other views. In some views, the
 //     values of numeric columns are levels, like the values of a category.
 //  2. metrics learns metrics from average gradient outer products (package agop); products learns them from pairs
 //     of columns that matter only together (package pairs).
 //  3. rougher and widths vary the kernel and the width of the best candidate.
-//  4. beside adds a narrow kernel of two columns, and piecewise-linear functions of single columns. It also looks
+//  4. addFeatures adds a narrow kernel of two columns, and piecewise-linear columns. It also looks
 //     for pairs in the residuals of the best candidate, where strong terms of other columns do not hide them.
 //  5. simplest chooses among candidates whose losses differ by at most half a standard error of the difference,
 //     row by row. confirm tries its choice with random features, landmarks with kernel values at rows as features.

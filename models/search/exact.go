@@ -8,8 +8,8 @@ import (
 
 // scratch is memory that trials reuse: allocating a new matrix costs as much time as filling it.
 type scratch struct {
-	all, beside, k, cross, square []float64
-	scores                        []float32 // of the judged rows
+	all, pair, k, cross, square []float64
+	scores                      []float32 // of the judged rows
 }
 
 // grow returns *s with length n, reallocated if it is too small. Its elements are undefined.

@@ -151,9 +151,6 @@ func path(start []float64, factor float64, steps int, solve func(lambda float64)
 	return best, solves
 }
 
-// factors are the multiples of scores that are tried in the softmax; see package score.
-var factors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
-
 // judged has the losses of a fit on rows that it was not fitted to.
 type judged struct {
 	loss   []float64 // of each row times its weight
@@ -181,7 +178,7 @@ func (j *judged) add(k *judged) {
 }
 
 // judge returns the losses of rows with those scores (row-major, one per output): squared errors of targets as
-// fractions of their range, or log losses of classes with the best of the factors.
+// fractions of their range, or log losses of classes with the best of loss.SoftmaxFactors.
 func (l *labels) judge(rows []int, scores []float32) *judged {
 	j := &judged{loss: make([]float64, len(rows))}
 	for _, i := range rows {
@@ -208,7 +205,7 @@ func (l *labels) judge(rows []int, scores []float32) *judged {
 	}
 	least := math.Inf(1)
 	losses := make([]float64, len(rows))
-	for _, beta := range factors {
+	for _, beta := range loss.SoftmaxFactors {
 		var sum float64
 		for at, i := range rows {
 			losses[at] = float64(l.weight(i) * logLoss(scores[at*k:(at+1)*k], int(l.y[i]), beta))

@@ -22,7 +22,7 @@ type Joined struct {
 	// Pair returns the recipe of out features of two columns; nil for none. Pair and Kernel each get half of the
 	// features that Hats leave.
 	Pair func(out int, seed uint64) features.Recipe
-	Hats *preprocess.Bins // nil for none
+	Hats *preprocess.Bins // piecewise-linear columns; nil for none
 	// Landmarks replace random features of Kernel, whose recipe becomes their field Of; nil for random features.
 	Landmarks *landmarks.Recipe
 }
@@ -32,7 +32,7 @@ var _ kernel.Options = (*Joined)(nil)
 // Validate returns an error if there are too few features.
 func (o *Joined) Validate() error {
 	if o.main() < leastMain {
-		return errors.New("search: too few features for those beside the kernel")
+		return errors.New("search: too few features for a kernel with additional ones")
 	}
 	return o.Kernel.Validate()
 }
@@ -88,7 +88,7 @@ func (o *Joined) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	return c, nil
 }
 
-// landmarks returns the number of landmarks if Kernel has that many features.
+// landmarks returns the number of landmarks, given the number of features of Kernel.
 func (o *Joined) landmarks(features int) int { return min(features, o.Landmarks.Out) }
 
 // join returns the recipe of a kernel with out features, joined with the additional ones.
@@ -140,8 +140,8 @@ func (r *runner) joined(e *entry, part int, main features.Recipe, out int) (feat
 	return o.join(main, out, r.options.Seed), nil
 }
 
-// addBeside adds the kernels of the additional features to the matrix of e. s is memory.
-func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
+// addJoined adds the kernels of the additional features to the matrix of e. s is memory.
+func (r *runner) addJoined(e *entry, part int, s *scratch, threads int) error {
 	m := e.matrix
 	if e.Pair > 0 {
 		p := e.pairs[part]
@@ -149,8 +149,8 @@ func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 		if err != nil {
 			return err
 		}
-		of := newKernelMatrix(fourier.GaussianAt, p.rows.between(kernel.Euclidean, m.radialRows, threads),
-			float64(e.Pair*median), grow(&s.beside, len(m.K)))
+		of := newKernelMatrix(fourier.GaussianAt, p.rows.distances(kernel.Euclidean, m.radialRows, threads),
+			float64(e.Pair*median), grow(&s.pair, len(m.K)))
 		for i, v := range of.K {
 			m.K[i] += v
 		}

@@ -27,18 +27,18 @@ const (
 // landmarks returns the best variant of chosen with landmarks (package landmarks) if its loss is more than half a
 // standard error below the loss of as many random features; otherwise chosen. Random features approximate a
 // narrow kernel badly unless there are many more of them than rows.
-func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry, error) {
-	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewest || r.views[chosen.View].d > landmarkColumns {
+func (r *runner) landmarks(ctx context.Context, chosen *entry, rung *rung) (*entry, error) {
+	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewRows || r.views[chosen.View].d > landmarkColumns {
 		return chosen, nil
 	}
 	recipe, err := recipeOf(r.kernels[chosen.Kernel].options, 1, leastMain, 1, 0)
 	if err != nil || fourier.RadialOf(recipe) == nil {
 		return chosen, err
 	}
-	at := *l
+	at := *rung
 	at.steps = 1
 	at.features = min(kernel.Count(r.options.Features), landmarkFeatures)
-	if l.exact {
+	if rung.exact {
 		at.drawn, at.features = true, min(kernel.Count(r.options.Features), mostDrawn)
 	}
 	r.spare = nil // memory for other sizes
@@ -50,7 +50,7 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 	if err != nil || random.judged == nil || best == nil {
 		return chosen, err
 	}
-	if by, se := worse(random.judged, best.judged); by > simpler*se {
+	if by, se := worse(random.judged, best.judged); by > simplerMargin*se {
 		return best, nil
 	}
 	return chosen, nil
@@ -58,7 +58,7 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, l *level) (*entry
 
 // atLandmarks returns the best variant of chosen with landmarks, with its width or a smaller one. It stops when a
 // smaller width does not lower the loss. best is nil if the first variant cannot be fitted.
-func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (best *entry, err error) {
+func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *rung) (best *entry, err error) {
 	start := coarse[:3]
 	for i, width := 0, chosen.Width; i < landmarkWidths; i, width = i+1, width/2 {
 		e := chosen.with(func(c *Candidate) { c.Width, c.Landmarks = width, true })
@@ -74,14 +74,14 @@ func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *level) (bes
 	return best, nil
 }
 
-// mostLandmarks returns the largest number of landmarks for that many features and rows, at least 1.
+// mostLandmarks returns the largest number of landmarks, given the numbers of features and rows; at least 1.
 func mostLandmarks(features, rows int) int {
 	return max(1, min(features, int(landmarkShare*float64(rows))))
 }
 
 // at returns the recipe of a kernel at landmarks, and a function that releases them. The landmarks are the first
 // distinct ones of the given rows, at most as many as the kernel has features.
-func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
+func (x *viewRows) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
 	_, out, err := features.Dims(kernel)
 	if err != nil {
 		return at, nil, err
@@ -93,13 +93,13 @@ func (x *scaled) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, re
 
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
 // in the result.
-func (r *runner) finishLandmarks(to *Result, x *scaled) error {
+func (r *runner) finishLandmarks(to *Result, x *viewRows) error {
 	of := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.Count(r.options.Features), r.pilot.N))
 	var err error
 	if to.Landmarks, err = landmarks.Encode(of); err != nil {
 		return err
 	}
 	sum, err := features.ProvideFile(landmarks.FileName, to.Landmarks)
-	to.Beside.Landmarks = &landmarks.Recipe{Out: of.Count, SHA256: sum}
+	to.Joined.Landmarks = &landmarks.Recipe{Out: of.Count, SHA256: sum}
 	return err
 }

@@ -15,11 +15,11 @@ func TestLandmarksAreChosenWhereRandomFeaturesAreTooFew(t *testing.T) {
 	for name, p := range map[string]*Pilot{"clusters": clusters(1000), "a wave": wave} {
 		o := options(p)
 		o.Features, o.Landmarks = 512, true
-		r, all, err := newRunner(p, o)
+		r, rungs, err := newRunner(p, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := all[len(all)-1]
+		last := rungs[len(rungs)-1]
 		e := &entry{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 0.5}, start: coarse}
 		r.standard = e
 		if err := r.tryAll(t.Context(), []*entry{e}, last); err != nil {
@@ -42,8 +42,8 @@ func TestLandmarksAreChosenWhereRandomFeaturesAreTooFew(t *testing.T) {
 		if err := r.finish(&result, chosen); err != nil {
 			t.Fatal(err)
 		}
-		result.Beside.Features = 100
-		recipe := result.Beside.join(mainOf(t, r, chosen), result.Beside.main(), 1)
+		result.Joined.Features = 100
+		recipe := result.Joined.join(mainOf(t, r, chosen), result.Joined.main(), 1)
 		if _, out, err := features.Dims(recipe); err != nil || out != 96 {
 			t.Errorf("%d features: %v; want the first 96 landmarks", out, err)
 		}
@@ -60,11 +60,11 @@ func TestPairsStandNextToLandmarks(t *testing.T) {
 	odd := false
 	for _, n := range []int{400, 401, 402} {
 		p := masked(n, 6, false, 1)
-		r, all, err := newRunner(p, options(p))
+		r, rungs, err := newRunner(p, options(p))
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := *all[len(all)-1]
+		at := *rungs[len(rungs)-1]
 		at.drawn, at.features = true, 1024
 		e := &entry{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 4, Pair: 0.25}, start: coarse}
 		for _, train := range at.train {

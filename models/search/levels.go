@@ -42,14 +42,14 @@ const (
 // addLevels adds views in which columns are levels, if there are any: one with the columns that seem to name
 // things, and others with all columns of small whole numbers, without or with the numbers and their differences.
 func (r *runner) addLevels(views *[]View) error {
-	if r.options.Levels == nil || (*views)[0].Name != standardView || r.pilot.N < fewest || r.outputs > mostOutputs {
+	if r.options.Levels == nil || (*views)[0].Name != standardView || r.pilot.N < fewRows || r.outputs > mostOutputs {
 		return nil
 	}
 	standard, s := (*views)[0], r.views[standardView]
 	add := func(name string, steps ...features.Recipe) error {
 		v := View{name, append(slices.Clip(standard.Steps), steps...)}
-		s, err := newScaled(r.pilot, v, s.mostHats, r.options.Threads)
-		if err == nil && !r.known(s) {
+		s, err := newViewRows(r.pilot, v, s.mostHats, r.options.Threads)
+		if err == nil && !r.isDuplicate(s) {
 			r.views[name], *views = s, append(*views, v)
 		}
 		return err
@@ -81,7 +81,7 @@ func (r *runner) addLevels(views *[]View) error {
 }
 
 // whole returns the levels of all columns of small whole numbers; no columns if these are too many levels.
-func (r *runner) whole(s *scaled) preprocess.BinLevels {
+func (r *runner) whole(s *viewRows) preprocess.BinLevels {
 	most := mostJumpLevels(r.pilot.N)
 	to, total := newLevels(s.d), 0
 	for j := range s.d {
@@ -124,7 +124,7 @@ func newLevels(d int) preprocess.BinLevels {
 // levels returns the levels of the columns that seem to name things rather than to measure them, such as numbers
 // of states. All rows of the pilot, also those to judge, decide which columns these are, so they must exceed
 // chance by far. The view is then judged like any other, on rows that candidates were not fitted to.
-func (r *runner) levels(s *scaled) preprocess.BinLevels {
+func (r *runner) levels(s *viewRows) preprocess.BinLevels {
 	type found struct {
 		column preprocess.BinColumn
 		jumps  float64
@@ -135,7 +135,7 @@ func (r *runner) levels(s *scaled) preprocess.BinLevels {
 	most := mostJumpLevels(len(s.x) / s.d)
 	n := min(len(s.x)/s.d, jumpRows, jumpNumbers/(s.d*r.outputs))
 	to := newLevels(s.d)
-	if n < fewest {
+	if n < fewRows {
 		return to
 	}
 	for j := range s.d {
@@ -179,11 +179,11 @@ func MoreColumns(n, d, repeated int) int {
 
 // levelsFor returns the view with levels in which metrics are learned, in addition to the view of the best
 // candidate: levelsView, or else the best of the other views with levels, or else "".
-func (r *runner) levelsFor(field []*entry) string {
+func (r *runner) levelsFor(candidates []*entry) string {
 	if r.views[levelsView] != nil {
 		return levelsView
 	}
-	for _, e := range field {
+	for _, e := range candidates {
 		if slices.Contains([]string{wholeView, bothView, differencesView}, e.View) {
 			return e.View
 		}

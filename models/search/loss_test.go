@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"testing"
+
+	"github.com/bochner-ml/bochner/models/loss"
 )
 
 func TestLossesOfClassesMatchTheBestFactor(t *testing.T) {
@@ -10,7 +12,7 @@ func TestLossesOfClassesMatchTheBestFactor(t *testing.T) {
 	scores := []float32{0.9, -1, -1, -0.8, 0.7, -0.9, 0.2, 0.1, -1, -1, -0.5, 0.4}
 	j := l.judge([]int{0, 1, 2, 3}, scores)
 	least := math.Inf(1)
-	for _, beta := range factors {
+	for _, beta := range loss.SoftmaxFactors {
 		var sum float64
 		for i, y := range l.y {
 			var all float64
@@ -30,7 +32,7 @@ func TestSimplestIsWithinHalfAStandardErrorOfTheBest(t *testing.T) {
 	entryOf := func(c Candidate, loss ...float64) *entry {
 		return &entry{Candidate: c, judged: &judged{loss: loss, weight: float64(len(loss))}}
 	}
-	r := &runner{pilot: &Pilot{N: fewest}, standard: &entry{}}
+	r := &runner{pilot: &Pilot{N: fewRows}, standard: &entry{}}
 	best := entryOf(Candidate{Metric: fullMetric, Rounds: 1, Width: 1}, 1, 1, 1, 1)
 	close := entryOf(Candidate{Metric: diagonalMetric, Rounds: 1, Width: 1}, 0.8, 1.3, 0.8, 1.2)
 	far := entryOf(Candidate{Width: 1}, 1.3, 1.31, 1.3, 1.29)
@@ -47,7 +49,7 @@ func TestSimplestIsWithinHalfAStandardErrorOfTheBest(t *testing.T) {
 	if got := r.simplest([]*entry{other, r.standard}); got != other {
 		t.Errorf("with many rows a width is as simple as another, chose %v", got.Candidate)
 	}
-	r.pilot.N = fewest - 1
+	r.pilot.N = fewRows - 1
 	if got := r.simplest([]*entry{other, r.standard}); got != r.standard {
 		t.Errorf("with few rows the default is kept, chose %v", got.Candidate)
 	}

@@ -17,11 +17,11 @@ const (
 	// Largest numbers of rounds of learning a metric, on many rows and on few.
 	mostRounds = 8
 	fewRounds  = 2
-	// someRounds is the round from which on steep applies instead of worth.
-	someRounds = 4
-	// A further round needs a loss below this multiple of the loss before.
-	worth = 0.995
-	steep = 0.95
+	// A further round needs a loss below roundRatio times the previous loss, or below lateRoundRatio times that loss
+	// after lateRound rounds or more.
+	roundRatio     = 0.995
+	lateRoundRatio = 0.95
+	lateRound      = 4
 	// fullColumns is the largest row length of full metrics.
 	fullColumns = 1000
 	// Number of features of the fits that metrics are learned from: about one for each row.
@@ -32,19 +32,19 @@ const (
 // root says how a metric follows from the average outer product of gradients.
 var root = agop.Root{Floor: 0.001, Power: 1}
 
-// learned is a metric. A candidate has one per part, learned from the rows outside it, and a last one for all
-// rows.
-type learned struct {
+// learnedMetric is a metric. A candidate has one per part, learned from the rows outside it, and a last one for
+// all rows.
+type learnedMetric struct {
 	recipe features.Recipe
 	file   []byte // that the recipe names; nil for a diagonal one
 	mu     sync.Mutex
-	rows   *scaled                  // a view's rows in the metric, while trials of few rows use them
-	later  func() (*learned, error) // learns it when it is needed; nil once it is learned
-	median medians                  // of a view's rows in the metric, which several candidates share
+	rows   *viewRows                      // a view's rows in the metric, while trials of few rows use them
+	later  func() (*learnedMetric, error) // learns it when it is needed; nil once it is learned
+	median medians                        // of a view's rows in the metric, which several candidates share
 }
 
 // ready learns the metric if that was put off (later).
-func (m *learned) ready() error {
+func (m *learnedMetric) ready() error {
 	if m.later == nil {
 		return nil
 	}
@@ -55,10 +55,10 @@ func (m *learned) ready() error {
 	return err
 }
 
-// within returns the rows of a view in a metric. On rungs with exact kernels it keeps them, with their distances,
+// inMetric returns the rows of a view in a metric. On rungs with exact kernels it keeps them, with their distances,
 // for other trials.
-func (r *runner) within(m *learned, s *scaled, l *level) (*scaled, error) {
-	if !l.exact {
+func (r *runner) inMetric(m *learnedMetric, s *viewRows, rung *rung) (*viewRows, error) {
+	if !rung.exact {
 		return m.apply(s)
 	}
 	m.mu.Lock()
@@ -74,10 +74,10 @@ func (r *runner) within(m *learned, s *scaled, l *level) (*scaled, error) {
 	return m.rows, err
 }
 
-// release drops the kept rows of metrics that no candidate of the field uses.
-func (r *runner) release(field []*entry) {
-	r.shared = slices.DeleteFunc(r.shared, func(m *learned) bool {
-		used := slices.ContainsFunc(field, func(e *entry) bool { return slices.Contains(e.metric, m) })
+// release drops the kept rows of metrics that none of the candidates uses.
+func (r *runner) release(candidates []*entry) {
+	r.shared = slices.DeleteFunc(r.shared, func(m *learnedMetric) bool {
+		used := slices.ContainsFunc(candidates, func(e *entry) bool { return slices.Contains(e.metric, m) })
 		if !used {
 			m.rows = nil
 		}
@@ -86,12 +86,12 @@ func (r *runner) release(field []*entry) {
 }
 
 // apply returns the rows of a view in the metric.
-func (m *learned) apply(s *scaled) (*scaled, error) {
+func (m *learnedMetric) apply(s *viewRows) (*viewRows, error) {
 	made, err := m.recipe.New()
 	if err != nil {
 		return nil, err
 	}
-	t := emptyScaled(s.d)
+	t := newEmptyRows(s.d)
 	t.medians = &m.median
 	t.x = make([]float32, len(s.x))
 	made.Apply(t.x, s.x, len(s.x)/s.d)
@@ -104,104 +104,104 @@ func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].smooth }
 // metrics tries learned metrics in the view of the best candidate, in the view of the best smooth one, which
 // gains more from them, and in a view with levels. Among many irrelevant columns, levels help only once a metric
 // has found the relevant ones.
-func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
-	views := []string{field[0].View}
-	smooth := slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && r.smooth(e) })
-	if smooth >= 0 && field[smooth].View != views[0] {
-		views = append(views, field[smooth].View)
+func (r *runner) metrics(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
+	views := []string{candidates[0].View}
+	smooth := slices.IndexFunc(candidates, func(e *entry) bool { return e.judged != nil && r.smooth(e) })
+	if smooth >= 0 && candidates[smooth].View != views[0] {
+		views = append(views, candidates[smooth].View)
 	}
-	kinds, levels := []string{diagonalMetric, fullMetric}, r.levelsFor(field)
+	kinds, levels := []string{diagonalMetric, fullMetric}, r.levelsFor(candidates)
 	for _, v := range views {
 		var err error
-		if field, err = r.metricsIn(ctx, v, kinds, field, l); err != nil {
-			return field, err
+		if candidates, err = r.metricsIn(ctx, v, kinds, candidates, rung); err != nil {
+			return candidates, err
 		}
 	}
 	if levels == "" || slices.Contains(views, levels) {
-		return field, nil
+		return candidates, nil
 	}
-	return r.metricsIn(ctx, levels, kinds[:1], field, l)
+	return r.metricsIn(ctx, levels, kinds[:1], candidates, rung)
 }
 
 // metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from
 // the best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does
 // better.
-func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, field []*entry,
-	l *level) ([]*entry, error) {
-	first, leader := r.plain(field, view), view == field[0].View && field[0].Metric == noMetric
+func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, candidates []*entry,
+	rung *rung) ([]*entry, error) {
+	first, leader := r.plain(candidates, view), view == candidates[0].View && candidates[0].Metric == noMetric
 	if first == nil {
 		of := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
-		if at := slices.IndexFunc(field, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
-			of = field[at]
+		if at := slices.IndexFunc(candidates, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
+			of = candidates[at]
 		} else if r.helper == "" {
-			return field, nil
+			return candidates, nil
 		}
 		first = of.with(func(c *Candidate) { c.View = view })
-		if err := r.tryAll(ctx, []*entry{first}, l); err != nil {
-			return field, err
+		if err := r.tryAll(ctx, []*entry{first}, rung); err != nil {
+			return candidates, err
 		}
 		if first.judged == nil {
-			return field, nil
+			return candidates, nil
 		}
-		field = r.withoutHelper(append(field, first))
+		candidates = r.withoutHelper(append(candidates, first))
 	}
-	kernels := r.kernelsFor(field, first, l.exact || !leader)
+	kernels := r.kernelsFor(candidates, first, rung.exact || !leader)
 	for _, kind := range kinds {
-		beaten := field[0].Metric != noMetric && field[0].View != view
+		beaten := candidates[0].Metric != noMetric && candidates[0].View != view
 		if kind == fullMetric && (beaten || r.views[view].d > fullColumns) {
 			continue
 		}
 		var err error
-		if field, err = r.rounds(ctx, first, kind, kernels, field, l); err != nil {
-			return field, err
+		if candidates, err = r.rounds(ctx, first, kind, kernels, candidates, rung); err != nil {
+			return candidates, err
 		}
-		order(field)
+		order(candidates)
 	}
-	return field, nil
+	return candidates, nil
 }
 
 // rounds tries metrics learned from the candidate parent, then from the best smooth one that has such a metric,
-// while the loss falls. It returns the field with all of them added.
-func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, field []*entry,
-	l *level) ([]*entry, error) {
-	most, least := mostRounds, least(field)
-	if l.exact {
+// while the loss falls. It returns the candidates with all of these added.
+func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, candidates []*entry,
+	rung *rung) ([]*entry, error) {
+	most, least := mostRounds, least(candidates)
+	if rung.exact {
 		most = fewRounds
 	}
 	for round := 1; round <= most && parent != nil; round++ {
-		next, err := r.refine(ctx, parent, kind, round, kernels, l)
+		next, err := r.refine(ctx, parent, kind, round, kernels, rung)
 		if err != nil {
-			return field, err
+			return candidates, err
 		}
-		before, enough := parent, worth
-		if round >= someRounds {
-			enough = steep
+		previous, ratio := parent, roundRatio
+		if round >= lateRound {
+			ratio = lateRoundRatio
 		}
 		parent = nil
 		for _, e := range next {
-			if e.judged != nil && r.smooth(e) && e.mean() < enough*before.mean() && e.mean() < behind*least &&
+			if e.judged != nil && r.smooth(e) && e.mean() < ratio*previous.mean() && e.mean() < maxLossRatio*least &&
 				(parent == nil || e.mean() < parent.mean()) {
 				parent = e
 			}
 		}
-		field = append(field, r.withoutHelper(next)...)
+		candidates = append(candidates, r.withoutHelper(next)...)
 		if parent != nil && r.helper == "" {
 			kernels = r.leading(next, parent.Kernel)
 		}
 	}
-	return field, nil
+	return candidates, nil
 }
 
-// behind: a candidate, kernel or view whose loss is more than behind times the smallest is not tried further.
-const behind = 1.1
+// A candidate, kernel or view whose loss exceeds maxLossRatio times the smallest is not tried further.
+const maxLossRatio = 1.1
 
 // leading returns the kernels for the next metric: the parent's, the best candidate's, and smooth ones with
 // losses not far from the best.
-func (r *runner) leading(field []*entry, parent string) []string {
-	names, least := []string{parent}, least(field)
-	for _, e := range field {
+func (r *runner) leading(candidates []*entry, parent string) []string {
+	names, least := []string{parent}, least(candidates)
+	for _, e := range candidates {
 		if e.judged != nil && !slices.Contains(names, e.Kernel) &&
-			(e.mean() == least || r.smooth(e) && e.mean() < behind*least) {
+			(e.mean() == least || r.smooth(e) && e.mean() < maxLossRatio*least) {
 			names = append(names, e.Kernel)
 		}
 	}
@@ -209,9 +209,9 @@ func (r *runner) leading(field []*entry, parent string) []string {
 }
 
 // least returns the smallest loss of the candidates, +Inf if all failed.
-func least(field []*entry) float64 {
+func least(candidates []*entry) float64 {
 	least := math.Inf(1)
-	for _, e := range field {
+	for _, e := range candidates {
 		if e.judged != nil {
 			least = min(least, e.mean())
 		}
@@ -220,17 +220,19 @@ func least(field []*entry) float64 {
 }
 
 // withoutHelper returns the candidates without those whose kernel only serves to learn metrics.
-func (r *runner) withoutHelper(field []*entry) []*entry {
-	return slices.DeleteFunc(slices.Clone(field), func(e *entry) bool { return r.helper != "" && e.Kernel == r.helper })
+func (r *runner) withoutHelper(candidates []*entry) []*entry {
+	return slices.DeleteFunc(slices.Clone(candidates), func(e *entry) bool {
+		return r.helper != "" && e.Kernel == r.helper
+	})
 }
 
 // kernelsFor returns the kernels to try with a metric: the best of each family, because few rows favour smooth
 // kernels. If few is true, it returns only the kernels of first and of the best candidate.
-func (r *runner) kernelsFor(field []*entry, first *entry, few bool) []string {
+func (r *runner) kernelsFor(candidates []*entry, first *entry, few bool) []string {
 	names, families := []string{first.Kernel}, []string{r.kernels[first.Kernel].family}
-	for _, e := range field {
+	for _, e := range candidates {
 		family := r.kernels[e.Kernel].family
-		if !slices.Contains(families, family) && (!few || e.Kernel == field[0].Kernel) {
+		if !slices.Contains(families, family) && (!few || e.Kernel == candidates[0].Kernel) {
 			names, families = append(names, e.Kernel), append(families, family)
 		}
 	}
@@ -238,8 +240,8 @@ func (r *runner) kernelsFor(field []*entry, first *entry, few bool) []string {
 }
 
 // plain returns the best smooth candidate without a metric in a view; nil if there is none.
-func (r *runner) plain(field []*entry, view string) *entry {
-	for _, e := range field {
+func (r *runner) plain(candidates []*entry, view string) *entry {
+	for _, e := range candidates {
 		if e.judged != nil && e.View == view && e.Metric == noMetric && r.smooth(e) {
 			return e
 		}
@@ -250,14 +252,14 @@ func (r *runner) plain(field []*entry, view string) *entry {
 // refine learns a metric from the fits of parent, one for each part, and tries the kernels with it. It returns
 // the tried candidates; none if no metric can be learned.
 func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string,
-	l *level) ([]*entry, error) {
-	found := make([]*learned, len(l.train)+1)
-	errs := make([]error, len(l.train))
+	rung *rung) ([]*entry, error) {
+	found := make([]*learnedMetric, len(rung.train)+1)
+	errs := make([]error, len(rung.train))
 	threads := max(1, r.options.Threads)
 	workers := min(threads, len(errs))
 	parallel.Ranges(len(errs), 1, workers, func(lo, hi int) {
 		for part := lo; part < hi && ctx.Err() == nil; part++ {
-			found[part], errs[part] = r.learn(parent, kind, part, l, threads/workers)
+			found[part], errs[part] = r.learn(parent, kind, part, rung, threads/workers)
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -269,7 +271,9 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 		}
 	}
 	from := *parent // later trials of the parent find another λ
-	found[len(errs)] = &learned{later: func() (*learned, error) { return r.learn(&from, kind, len(errs), l, threads) }}
+	found[len(errs)] = &learnedMetric{later: func() (*learnedMetric, error) {
+		return r.learn(&from, kind, len(errs), rung, threads)
+	}}
 	var next []*entry
 	for _, k := range kernels {
 		if kind == fullMetric && r.kernels[k].distance != kernel.Euclidean {
@@ -287,11 +291,11 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 			next = append(next, &entry{Candidate: c, start: parent.start, metric: found})
 		}
 	}
-	if err := r.tryAll(ctx, next, l); err != nil || round > 1 {
+	if err := r.tryAll(ctx, next, rung); err != nil || round > 1 {
 		return next, err
 	}
 	order(next)
-	return r.climb(ctx, next, l, 1, func(best Candidate) []Candidate {
+	return r.climb(ctx, next, rung, 1, func(best Candidate) []Candidate {
 		best.Width /= 2
 		return []Candidate{best}
 	})
@@ -299,7 +303,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 
 // learn learns a metric from a fit of parent to the rows outside one part; the part after the last means all
 // rows.
-func (r *runner) learn(parent *entry, kind string, part int, l *level, threads int) (*learned, error) {
+func (r *runner) learn(parent *entry, kind string, part int, rung *rung, threads int) (*learnedMetric, error) {
 	x, steps := r.views[parent.View], []features.Recipe(nil)
 	if parent.metric != nil {
 		m := parent.metric[part]
@@ -307,14 +311,14 @@ func (r *runner) learn(parent *entry, kind string, part int, l *level, threads i
 		if err != nil {
 			return nil, err
 		}
-		if x, err = r.within(m, x, l); err != nil {
+		if x, err = r.inMetric(m, x, rung); err != nil {
 			return nil, err
 		}
 		steps = append(steps, m.recipe)
 	}
-	train, lambda := l.whole, parent.lambda[0]
-	if part < len(l.train) {
-		train, lambda = l.train[part], parent.lambda[part]
+	train, lambda := rung.whole, parent.lambda[0]
+	if part < len(rung.train) {
+		train, lambda = rung.train[part], parent.lambda[part]
 	}
 	k := r.kernels[parent.Kernel]
 	median, err := x.median(k.distance)
@@ -340,13 +344,13 @@ func (r *runner) learn(parent *entry, kind string, part int, l *level, threads i
 	}
 	if kind == diagonalMetric {
 		d, err := root.Diagonal(waves.Diagonal(f.sum, model.W, f.options.Step, f.options.Ranges, threads))
-		return &learned{recipe: d}, err
+		return &learnedMetric{recipe: d}, err
 	}
 	matrix, err := root.Full(waves.Outer(f.sum, model.W, f.options.Step, f.options.Ranges, threads), threads)
 	if err != nil {
 		return nil, err
 	}
-	m := new(learned)
+	m := new(learnedMetric)
 	if m.file, err = preprocess.EncodeMetric(matrix); err != nil {
 		return nil, err
 	}

@@ -15,27 +15,29 @@ import (
 // view and in the view of the best smooth candidate.
 func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 	p := made(250, 4, 0.1, false, ridgeLine)
-	r, all, err := newRunner(p, options(p))
+	r, rungs, err := newRunner(p, options(p))
 	if err != nil {
 		t.Fatal(err)
 	}
-	field := []*entry{
+	candidates := []*entry{
 		{Candidate: Candidate{View: "clipped", Kernel: "laplace", Width: 1}, start: coarse},
 		{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 1}, start: coarse},
 	}
-	l := all[len(all)-1]
-	if err := r.tryAll(t.Context(), field, l); err != nil {
+	rung := rungs[len(rungs)-1]
+	if err := r.tryAll(t.Context(), candidates, rung); err != nil {
 		t.Fatal(err)
 	}
-	for i := range field[0].loss { // so that it leads
-		field[0].loss[i] = 0.99 * field[1].loss[i]
+	for i := range candidates[0].loss { // so that it leads
+		candidates[0].loss[i] = 0.99 * candidates[1].loss[i]
 	}
-	if field, err = r.metrics(t.Context(), field, l); err != nil {
+	if candidates, err = r.metrics(t.Context(), candidates, rung); err != nil {
 		t.Fatal(err)
 	}
 	for _, view := range []string{"clipped", "none"} {
 		for _, kind := range []string{diagonalMetric, fullMetric} {
-			if !slices.ContainsFunc(field, func(e *entry) bool { return e.View == view && e.Metric == kind && e.judged != nil }) {
+			if !slices.ContainsFunc(candidates, func(e *entry) bool {
+				return e.View == view && e.Metric == kind && e.judged != nil
+			}) {
 				t.Errorf("no %s metric was tried in the view %s", kind, view)
 			}
 		}
@@ -81,10 +83,10 @@ func TestTheRoughnessOfTheKernelIsFound(t *testing.T) {
 
 // Candidates with the same metric share the median distances of its rows; another metric has its own.
 func TestMediansOfAMetricAreComputedOnce(t *testing.T) {
-	s := emptyScaled(2)
+	s := newEmptyRows(2)
 	s.x = []float32{0, 0, 1, 0, 2, 1, 5, 3}
-	metric := func(a ...float32) *learned { return &learned{recipe: preprocess.DiagonalMetric{A: a}} }
-	median := func(m *learned, of kernel.Distance, rows bool) float64 {
+	metric := func(a ...float32) *learnedMetric { return &learnedMetric{recipe: preprocess.DiagonalMetric{A: a}} }
+	median := func(m *learnedMetric, of kernel.Distance, rows bool) float64 {
 		x, err := m.apply(s)
 		if err != nil {
 			t.Fatal(err)

@@ -131,7 +131,7 @@ func (l *labels) weight(i int) float64 {
 	return l.weights[i]
 }
 
-// oneJudges is a number of rows from which on, with a wide margin, a single part of the pilot has fewJudged rows.
+// With at least oneJudges rows, a single part of the pilot has fewJudged rows, by a wide margin.
 const oneJudges = parts * fewJudged * 4 / 3
 
 // levelViews is the largest number of views with levels, in addition to the given views.
@@ -144,7 +144,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 	d += more
 	rows := 4 * int64(n) * int64(d)
 	var fit, small, near, shared int64
-	for _, i := range levelsOf(n) {
+	for _, i := range rungSizes(n) {
 		size := sizes[i]
 		if size.exact {
 			// Exact kernels: matrices of all rows of the trial with the additional features, twice of
@@ -165,7 +165,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 			fit = max(fit, fitBytes(n, d, min(mostFeatures, max(leastFeatures, n)), 0, outputs))
 			continue
 		}
-		shared = 0                            // metrics are not learned at the first level
+		shared = 0                            // metrics are not learned on the first rung
 		judge := min(size.judge, n/parts*5/4) // rows of a part, which chance makes larger
 		beside := min(mostHats, preprocess.MostKnots*d)
 		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+beside, judge, outputs))

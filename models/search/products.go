@@ -18,53 +18,54 @@ var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 
 // products tries metrics of columns that matter only together, and then metrics learned from these, if the best
 // candidate leaves much of the labels unexplained.
-func (r *runner) products(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+func (r *runner) products(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
 	view := r.options.Views[0].Name
-	best, smooth := field[0], r.plain(field, view)
-	if best.judged == nil || smooth == nil || !(best.mean()/l.scale > float64(unexplained*r.nullLoss(l))) {
-		return field, nil
+	best, smooth := candidates[0], r.plain(candidates, view)
+	if best.judged == nil || smooth == nil || !(best.mean()/rung.scale > float64(unexplained*r.nullLoss(rung))) {
+		return candidates, nil
 	}
-	found := make([]*learned, len(l.train)+1)
+	found := make([]*learnedMetric, len(rung.train)+1)
 	for part := range found {
-		train := l.whole
-		if part < len(l.train) {
-			train = l.train[part]
+		train := rung.whole
+		if part < len(rung.train) {
+			train = rung.train[part]
 		}
 		weights := r.pairWeights(r.views[view], train)
-		if weights == nil || part == 0 && r.weighs(field, view, weights) {
-			return field, nil
+		if weights == nil || part == 0 && r.weighs(candidates, view, weights) {
+			return candidates, nil
 		}
 		d, err := pairRoot.Diagonal(weights)
 		if err != nil {
-			return field, nil
+			return candidates, nil
 		}
-		found[part] = &learned{recipe: d}
+		found[part] = &learnedMetric{recipe: d}
 	}
 	var first []*entry
 	for _, w := range firstWidths {
 		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: diagonalMetric, Products: true}
 		first = append(first, &entry{Candidate: c, start: coarse, metric: found})
 	}
-	if err := r.tryAll(ctx, first, l); err != nil {
-		return field, err
+	if err := r.tryAll(ctx, first, rung); err != nil {
+		return candidates, err
 	}
-	field = append(field, first...)
+	candidates = append(candidates, first...)
 	order(first)
 	var err error
-	if first[0].judged != nil && first[0].mean() < worth*best.mean() {
-		field, err = r.rounds(ctx, first[0], diagonalMetric, r.kernelsFor(field, smooth, l.exact), field, l)
+	if first[0].judged != nil && first[0].mean() < roundRatio*best.mean() {
+		kernels := r.kernelsFor(candidates, smooth, rung.exact)
+		candidates, err = r.rounds(ctx, first[0], diagonalMetric, kernels, candidates, rung)
 	}
-	order(field)
-	return field, err
+	order(candidates)
+	return candidates, err
 }
 
-// nullLoss returns the loss without features, divided by l.scale: 1, or the entropy of the classes in nats.
-func (r *runner) nullLoss(l *level) float64 {
+// nullLoss returns the loss without features, divided by rung.scale: 1, or the entropy of the classes in nats.
+func (r *runner) nullLoss(rung *rung) float64 {
 	if r.grid != nil {
 		return 1
 	}
 	counts, total := make([]float64, r.outputs), 0.0
-	for _, i := range l.whole {
+	for _, i := range rung.whole {
 		counts[int(r.y[i])] += r.weight(i)
 		total += r.weight(i)
 	}
@@ -79,15 +80,17 @@ func (r *runner) nullLoss(l *level) float64 {
 
 // weighs reports whether the best diagonal metric in a view, if it does better than no metric, already stretches
 // the columns that have most of the weights.
-func (r *runner) weighs(field []*entry, view string, weights []float64) bool {
+func (r *runner) weighs(candidates []*entry, view string, weights []float64) bool {
 	best := func(metric string) int {
-		return slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && e.View == view && e.Metric == metric })
+		return slices.IndexFunc(candidates, func(e *entry) bool {
+			return e.judged != nil && e.View == view && e.Metric == metric
+		})
 	}
 	at, plain := best(diagonalMetric), best(noMetric)
-	if at < 0 || plain < 0 || !(field[at].mean() < worth*field[plain].mean()) {
+	if at < 0 || plain < 0 || !(candidates[at].mean() < roundRatio*candidates[plain].mean()) {
 		return false
 	}
-	of, ok := field[at].metric[0].recipe.(preprocess.DiagonalMetric)
+	of, ok := candidates[at].metric[0].recipe.(preprocess.DiagonalMetric)
 	if !ok {
 		return false
 	}
@@ -130,7 +133,7 @@ func (r *runner) codes(train []int) [][]float32 {
 }
 
 // pairWeights returns the weights of a view's columns from pairs, on the rows train; nil if there are none.
-func (r *runner) pairWeights(s *scaled, train []int) []float64 {
+func (r *runner) pairWeights(s *viewRows, train []int) []float64 {
 	train = train[:min(len(train), pairs.MaxRows)]
 	return pairs.Weights(pairs.Rows{X: s.x, D: s.d, Of: train}, r.codes(train), r.options.Threads)
 }
@@ -138,35 +141,35 @@ func (r *runner) pairWeights(s *scaled, train []int) []float64 {
 // pairOfResiduals looks for two columns that matter only together in the residuals of the best candidate, where
 // strong terms of other columns do not hide them. It tries the candidate with a Gaussian of these two. It does
 // nothing if there are more than mostCodes+1 classes.
-func (r *runner) pairOfResiduals(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
-	best, found := field[0], make([]*pair, len(l.train)+1)
+func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
+	best, found := candidates[0], make([]*pair, len(rung.train)+1)
 	v := r.views[best.View]
 	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes || v.d < 3 {
-		return field, nil
+		return candidates, nil
 	}
-	for part, train := range l.train {
+	for part, train := range rung.train {
 		rows := train[:min(len(train), pairs.MaxRows)]
-		left, err := r.residuals(best, part, rows, l)
+		left, err := r.residuals(best, part, rows, rung)
 		if err != nil || ctx.Err() != nil {
-			return field, ctx.Err()
+			return candidates, ctx.Err()
 		}
 		columns, ok := pairs.Best(pairs.Rows{X: v.x, D: v.d, Of: rows}, left, r.options.Threads)
 		if !ok {
-			return field, nil
+			return candidates, nil
 		}
 		found[part] = v.newPair(columns)
 	}
-	found[len(l.train)] = found[0]
+	found[len(rung.train)] = found[0]
 	next := best.with(func(c *Candidate) { c.Pair, c.InResiduals = 2*firstPair, true })
 	next.pairs = found
-	if err := r.tryAll(ctx, []*entry{next}, l); err != nil {
-		return field, err
+	if err := r.tryAll(ctx, []*entry{next}, rung); err != nil {
+		return candidates, err
 	}
-	field = append(field, next)
-	if order(field); field[0] != next {
-		return field, nil
+	candidates = append(candidates, next)
+	if order(candidates); candidates[0] != next {
+		return candidates, nil
 	}
-	return r.climb(ctx, field, l, 2, func(best Candidate) []Candidate {
+	return r.climb(ctx, candidates, rung, 2, func(best Candidate) []Candidate {
 		narrow, wide := best, best
 		narrow.Pair, wide.Pair = best.Pair/2, best.Pair*2
 		return []Candidate{narrow, wide}
@@ -175,7 +178,7 @@ func (r *runner) pairOfResiduals(ctx context.Context, field []*entry, l *level) 
 
 // residuals returns the codes of rows minus predictions by the candidate e, with the metric of a part. Each half
 // of the rows, every other one, is predicted by a fit to the other half.
-func (r *runner) residuals(e *entry, part int, rows []int, l *level) ([][]float32, error) {
+func (r *runner) residuals(e *entry, part int, rows []int, rung *rung) ([][]float32, error) {
 	of := &entry{Candidate: e.Candidate}
 	if e.metric != nil {
 		of.metric = e.metric[part:]
@@ -184,12 +187,12 @@ func (r *runner) residuals(e *entry, part int, rows []int, l *level) ([][]float3
 	for at, i := range rows {
 		halves[at%2] = append(halves[at%2], i)
 	}
-	s, codes := r.take(), r.codes(rows)
-	defer r.give(s)
+	s, codes := r.borrow(), r.codes(rows)
+	defer r.giveBack(s)
 	for h, judged := range halves {
-		half := *l
+		half := *rung
 		half.train, half.judge, half.steps = halves[1-h:][:1], halves[h:][:1], 0
-		if _, err := r.part(of, &half, 0, e.start, s, r.options.Threads); err != nil {
+		if _, err := r.fitPart(of, &half, 0, e.start, s, r.options.Threads); err != nil {
 			return nil, err
 		}
 		for c, y := range codes {

@@ -16,7 +16,7 @@ func newKernelMatrix(at func(t []float64), d *distances, width float64, k []floa
 	inverse := 1 / width
 	for i := range d.N {
 		row := k[triangle(i):][:i+1]
-		for j, t := range d.between[triangle(i):][:i] {
+		for j, t := range d.values[triangle(i):][:i] {
 			row[j] = float64(float64(t) * inverse)
 		}
 		at(row[:i])

@@ -41,14 +41,14 @@ func triangle(i int) int { return i * (i + 1) / 2 }
 // distances are the distances between rows.
 type distances struct {
 	*radialRows
-	N       int       // rows
-	between []float32 // lower triangle
+	N      int       // rows
+	values []float32 // lower triangle
 }
 
 // newDistances computes the distances between some rows of x, of dim numbers each.
 func newDistances(x []float32, dim int, rows *radialRows, of kernel.Distance, threads int) *distances {
 	n := len(rows.rows)
-	d := &distances{radialRows: rows, N: n, between: make([]float32, triangle(n))}
+	d := &distances{radialRows: rows, N: n, values: make([]float32, triangle(n))}
 	some := rows.of(x, dim)
 	// Rows of a triangle, the longest first.
 	parallel.Ranges(n, 8, threads, func(lo, hi int) {
@@ -59,7 +59,7 @@ func newDistances(x []float32, dim int, rows *radialRows, of kernel.Distance, th
 				if of == kernel.Euclidean {
 					v = math.Sqrt(v)
 				}
-				d.between[triangle(i)+j] = float32(v)
+				d.values[triangle(i)+j] = float32(v)
 			}
 		}
 	})

@@ -28,29 +28,29 @@ func masked(n, d int, classes bool, seed uint64) *Pilot {
 
 // screened returns a runner for a pilot with one view and one kernel, its last rung, and candidates
 // that were tried there.
-func screened(t *testing.T, p *Pilot) (*runner, *level, []*entry) {
+func screened(t *testing.T, p *Pilot) (*runner, *rung, []*entry) {
 	t.Helper()
 	o := options(p)
 	o.Views, o.Kernels = o.Views[:1], o.Kernels[:1]
-	r, all, err := newRunner(p, o)
+	r, rungs, err := newRunner(p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := all[len(all)-1]
-	field, err := r.screen(t.Context(), l)
+	rung := rungs[len(rungs)-1]
+	candidates, err := r.screen(t.Context(), rung)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, l, field
+	return r, rung, candidates
 }
 
 // Two columns that strong terms of others hide are found in residuals, by exact fits and by fits
 // with features. The result agrees with the trial.
 func TestResidualsShowHiddenPairs(t *testing.T) {
 	for _, n := range []int{1000, 2200} {
-		r, l, field := screened(t, masked(n, 12, false, 1))
-		before := field[0]
-		left, err := r.residuals(before, 0, l.train[0], l)
+		r, rung, candidates := screened(t, masked(n, 12, false, 1))
+		before := candidates[0]
+		left, err := r.residuals(before, 0, rung.train[0], rung)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,14 +58,14 @@ func TestResidualsShowHiddenPairs(t *testing.T) {
 		for _, v := range left[0] {
 			squares += float64(v) * float64(v)
 		}
-		if mean := squares / float64(len(left[0])); !(mean < 0.3*r.variance(l.train[0])) {
-			t.Errorf("%d rows: residuals have a mean square of %.4f, targets %.4f", n, mean, r.variance(l.train[0]))
+		if mean := squares / float64(len(left[0])); !(mean < 0.3*r.variance(rung.train[0])) {
+			t.Errorf("%d rows: residuals have a mean square of %.4f, targets %.4f", n, mean, r.variance(rung.train[0]))
 		}
-		field, err = r.pairOfResiduals(t.Context(), field, l)
+		candidates, err = r.pairOfResiduals(t.Context(), candidates, rung)
 		if err != nil {
 			t.Fatal(err)
 		}
-		best := field[0]
+		best := candidates[0]
 		if !best.InResiduals || !(best.mean() < 0.8*before.mean()) {
 			t.Fatalf("%d rows: the best is %v with a loss of %.4f, before %.4f", n, best.Candidate, best.mean(), before.mean())
 		}
@@ -75,8 +75,8 @@ func TestResidualsShowHiddenPairs(t *testing.T) {
 			}
 		}
 		var result Result
-		if err := r.finish(&result, best); err != nil || result.Beside == nil || result.Beside.Pair == nil {
-			t.Errorf("%d rows: %v beside, error %v", n, result.Beside, err)
+		if err := r.finish(&result, best); err != nil || result.Joined == nil || result.Joined.Pair == nil {
+			t.Errorf("%d rows: additional features %v, error %v", n, result.Joined, err)
 		}
 	}
 }
@@ -94,9 +94,9 @@ func TestResidualsAreOfOtherRows(t *testing.T) {
 				p.Y[i] = float64(rng.IntN(classes))
 			}
 		}
-		r, l, field := screened(t, p)
-		rows := l.train[0]
-		left, err := r.residuals(field[0], 0, rows, l)
+		r, rung, candidates := screened(t, p)
+		rows := rung.train[0]
+		left, err := r.residuals(candidates[0], 0, rows, rung)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,12 +122,12 @@ func TestNoiseHasNoMissedPairs(t *testing.T) {
 	for seed := range uint64(6) {
 		p := masked(800, 10, true, seed)
 		rand.New(rand.NewPCG(seed, 2)).Shuffle(p.N, func(i, j int) { p.Y[i], p.Y[j] = p.Y[j], p.Y[i] })
-		r, l, field := screened(t, p)
-		more, err := r.pairOfResiduals(t.Context(), field, l)
+		r, rung, candidates := screened(t, p)
+		more, err := r.pairOfResiduals(t.Context(), candidates, rung)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(more) > len(field) {
+		if len(more) > len(candidates) {
 			found++
 		}
 	}

@@ -46,45 +46,45 @@ type Result struct {
 	// Stopped is true if Enough ended the search.
 	Stopped bool `json:"stopped,omitempty"`
 
-	// Kernel has the chosen width, for rows after Steps and the Metric of Beside, which apply to rows of the pilot.
+	// Kernel has the chosen width, for rows after Steps and the Metric of Joined, which apply to rows of the pilot.
 	// Kernel and the fields below are zero if nothing could be tried.
 	Kernel    kernel.Options    `json:"-"`
-	Beside    *Joined           `json:"-"` // the kernel with what is beside it; nil without anything
+	Joined    *Joined           `json:"-"` // the kernel with additional features; nil without
 	Steps     []features.Recipe `json:"-"`
 	Width     float64           `json:"width"`
 	Metric    []byte            `json:"-"` // the file of a full metric among the steps
-	Landmarks []byte            `json:"-"` // the file of landmarks beside; nil for none
+	Landmarks []byte            `json:"-"` // the file of landmarks that Joined refers to; nil for none
 	Levels    []int             `json:"-"` // columns of the pilot, from 0, that the steps make levels of
 }
 
 // Run searches. The error says that the pilot or the options are invalid, or that the context has ended.
 func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
-	r, levels, err := newRunner(p, o)
+	r, rungs, err := newRunner(p, o)
 	if err != nil {
 		return nil, err
 	}
-	return r.run(ctx, levels)
+	return r.run(ctx, rungs)
 }
 
 // newRunner checks the pilot, computes its views, and returns the search with its rungs.
-func newRunner(p *Pilot, o Options) (r *runner, all []*level, err error) {
+func newRunner(p *Pilot, o Options) (r *runner, rungs []*rung, err error) {
 	if err := p.validate(); err != nil {
 		return nil, nil, err
 	}
-	r = &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{}}
+	r = &runner{pilot: p, options: o, views: map[string]*viewRows{}, kernels: map[string]kernelOf{}}
 	if r.labels, err = p.labels(); err != nil {
 		return nil, nil, err
 	}
 	var views []View
-	if p.N < fewest && len(o.Views) > 1 {
+	if p.N < fewRows && len(o.Views) > 1 {
 		o.Views = o.Views[:1]
 	}
 	for _, v := range o.Views {
-		s, err := newScaled(p, v, min(mostHats, kernel.Count(o.Features)/hatShare), o.Threads)
+		s, err := newViewRows(p, v, min(mostHats, kernel.Count(o.Features)/hatShare), o.Threads)
 		if err != nil {
 			return nil, nil, err
 		}
-		if !r.known(s) {
+		if !r.isDuplicate(s) {
 			r.views[v.Name] = s
 			views = append(views, v)
 		}
@@ -96,11 +96,11 @@ func newRunner(p *Pilot, o Options) (r *runner, all []*level, err error) {
 	if err := r.addKernels(); err != nil {
 		return nil, nil, err
 	}
-	all = levels(p.split(), p.Ordered)
-	for _, l := range all {
-		l.scale = r.variance(slices.Concat(l.judge...))
+	rungs = newRungs(p.split(), p.Ordered)
+	for _, rung := range rungs {
+		rung.scale = r.variance(slices.Concat(rung.judge...))
 	}
-	return r, all, nil
+	return r, rungs, nil
 }
 
 // addKernels adds the kernels to choose from. If none is smooth, it adds a Gaussian, only to learn metrics from.
@@ -125,8 +125,8 @@ func (r *runner) addKernels() error {
 	return add(r.helper, &fourier.GaussianOptions{})
 }
 
-// known reports whether another view has equal rows.
-func (r *runner) known(s *scaled) bool {
+// isDuplicate reports whether another view has equal rows.
+func (r *runner) isDuplicate(s *viewRows) bool {
 	for _, v := range r.views {
 		if v.d == s.d && slices.Equal(v.x, s.x) {
 			return true
@@ -136,89 +136,83 @@ func (r *runner) known(s *scaled) bool {
 }
 
 // run is Run with the given rungs.
-func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
-	field, err := r.screen(ctx, all[0])
-	for i := 0; i < len(all) && err == nil; i++ {
-		field, err = r.nextRung(ctx, field, all, i)
+func (r *runner) run(ctx context.Context, rungs []*rung) (*Result, error) {
+	candidates, err := r.screen(ctx, rungs[0])
+	for i := 0; i < len(rungs) && err == nil; i++ {
+		candidates, err = r.nextRung(ctx, candidates, rungs, i)
 	}
 	if err != nil && err != errEnough {
 		return nil, err
 	}
-	order(field)
-	chosen := r.simplest(field)
-	if len(all) == 3 {
-		chosen = r.narrowest(field, chosen)
+	order(candidates)
+	chosen := r.simplest(candidates)
+	if len(rungs) == 3 {
+		chosen = r.narrowest(candidates, chosen)
 	}
 	if err == nil {
-		if chosen, err = r.confirm(ctx, field, chosen, all[len(all)-1]); err != nil && err != errEnough {
-			return nil, err
-		}
+		chosen, err = r.confirm(ctx, candidates, chosen, rungs[len(rungs)-1])
 	}
 	if err == nil {
-		if chosen, err = r.landmarks(ctx, chosen, all[len(all)-1]); err != nil && err != errEnough {
-			return nil, err
-		}
+		chosen, err = r.landmarks(ctx, chosen, rungs[len(rungs)-1])
+	}
+	if err != nil && err != errEnough {
+		return nil, err
 	}
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
 		Stopped: err == errEnough}
 	err = r.finish(result, chosen)
 	for _, sum := range r.files {
 		steps := result.Steps
-		if result.Beside != nil {
-			steps = result.Beside.Metric
+		if result.Joined != nil {
+			steps = result.Joined.Metric
 		}
-		if !r.names(steps, sum) {
+		if !r.refersTo(steps, sum) {
 			preprocess.ForgetMetric(sum)
 		}
 	}
 	return result, err
 }
 
-// nextRung tries the best candidates of the field on rung i, and new ones derived from them. With an error, it
-// returns the field as it was before the unfinished trials.
-func (r *runner) nextRung(ctx context.Context, field []*entry, all []*level, i int) ([]*entry, error) {
-	l := all[i]
+// step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
+// the unfinished trials.
+type step func(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error)
+
+// nextRung tries the best candidates on rung i, and new ones derived from them. Errors are like those of a step.
+func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*rung, i int) ([]*entry, error) {
+	keep := r.finalists
+	var steps []step
+	switch i {
+	case 0:
+		steps = []step{r.widths(2, 2)}
+	case 1:
+		keep, steps = r.survivors, []step{r.widths(2, 1)} // metrics change the best width
+	default:
+		steps = []step{r.widths(math.Sqrt2, 2)}
+	}
+	deriving := min(1, len(rungs)-1) // the second rung, or the only one
+	if i == deriving && r.pilot.N >= fewRows {
+		steps = append(steps, r.metrics, r.products, r.rougher, r.widths(2, 1), r.addFeatures)
+	}
 	if i > 0 {
 		r.spare = nil // memory for other sizes
-		next := r.finalists
-		if i == 1 {
-			next = r.survivors
+		kept := keep(candidates)
+		if err := r.tryAll(ctx, kept, rungs[i]); err != nil {
+			return candidates, err
 		}
-		best := next(field)
-		if err := r.tryAll(ctx, best, l); err != nil {
-			return field, err
+		candidates = kept
+		order(candidates)
+	}
+	for _, try := range steps {
+		var err error
+		if candidates, err = try(ctx, candidates, rungs[i]); err != nil {
+			return candidates, err
 		}
-		field = best
-		order(field)
 	}
-	factor, most := 2.0, 2
-	switch {
-	case i == 1: // metrics change the best width
-		most = 1
-	case i > 1:
-		factor = math.Sqrt2
-	}
-	field, err := r.widths(ctx, field, l, factor, most)
-	if err != nil || i != min(1, len(all)-1) || r.pilot.N < fewest {
-		return field, err
-	}
-	if field, err = r.metrics(ctx, field, l); err != nil {
-		return field, err
-	}
-	if field, err = r.products(ctx, field, l); err != nil {
-		return field, err
-	}
-	if field, err = r.rougher(ctx, field, l); err != nil {
-		return field, err
-	}
-	if field, err = r.widths(ctx, field, l, 2, 1); err != nil {
-		return field, err
-	}
-	return r.beside(ctx, field, l)
+	return candidates, nil
 }
 
-// names reports whether a step refers to the metric with that hash.
-func (r *runner) names(steps []features.Recipe, sum string) bool {
+// refersTo reports whether a step refers to the metric with that hash.
+func (r *runner) refersTo(steps []features.Recipe, sum string) bool {
 	return slices.ContainsFunc(steps, func(s features.Recipe) bool {
 		full, ok := s.(preprocess.FullMetric)
 		return ok && full.SHA256 == sum
@@ -230,11 +224,11 @@ var firstWidths = []float64{1, 0.5}
 
 // screen tries kernels in the first view, and the best of them in the other views. Rough kernels of the Euclidean
 // distance are left to rougher.
-func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
-	var field []*entry
+func (r *runner) screen(ctx context.Context, rung *rung) ([]*entry, error) {
+	var candidates []*entry
 	add := func(view, kernel string) {
 		for _, w := range firstWidths {
-			field = append(field, &entry{Candidate: Candidate{View: view, Kernel: kernel, Width: w}, start: coarse})
+			candidates = append(candidates, &entry{Candidate: Candidate{View: view, Kernel: kernel, Width: w}, start: coarse})
 		}
 	}
 	for i, name := range r.choices {
@@ -242,47 +236,50 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 			add(r.options.Views[0].Name, name)
 		}
 	}
-	r.standard = field[0]
-	if err := r.tryAll(ctx, field, l); err != nil {
-		return field, err
+	r.standard = candidates[0]
+	if err := r.tryAll(ctx, candidates, rung); err != nil {
+		return candidates, err
 	}
-	order(field)
+	order(candidates)
 	var kernels []string
 	smooth := false
-	for _, e := range field {
+	for _, e := range candidates {
 		if !slices.Contains(kernels, e.Kernel) && (len(kernels) < 2 || !smooth && r.smooth(e)) {
 			kernels = append(kernels, e.Kernel)
 		}
 		smooth = smooth || r.smooth(e)
 	}
-	first := len(field)
+	first := len(candidates)
 	for _, v := range r.options.Views[1:] {
 		for _, k := range kernels {
 			add(v.Name, k)
 		}
 	}
-	if err := r.tryAll(ctx, field[first:], l); err != nil {
-		return field[:first], err
+	if err := r.tryAll(ctx, candidates[first:], rung); err != nil {
+		return candidates[:first], err
 	}
-	order(field)
-	return field, nil
+	order(candidates)
+	return candidates, nil
 }
 
-// widths divides and multiplies the best candidate's width by a factor, at most that often, while the loss falls.
-func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor float64, most int) ([]*entry, error) {
-	return r.climb(ctx, field, l, most, func(best Candidate) (next []Candidate) {
-		for _, w := range []float64{best.Width / factor, best.Width * factor} {
-			best.Width = w
-			next = append(next, best)
-		}
-		return next
-	})
+// widths returns a step that divides and multiplies the best candidate's width by a factor, at most most times,
+// while the loss falls.
+func (r *runner) widths(factor float64, most int) step {
+	return func(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
+		return r.climb(ctx, candidates, rung, most, func(best Candidate) (next []Candidate) {
+			for _, w := range []float64{best.Width / factor, best.Width * factor} {
+				best.Width = w
+				next = append(next, best)
+			}
+			return next
+		})
+	}
 }
 
 // rougher tries the kernels just before and after the best candidate's in the list, while the loss falls. Rougher
 // kernels have larger widths.
-func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
-	return r.climb(ctx, field, l, len(r.choices), func(best Candidate) (next []Candidate) {
+func (r *runner) rougher(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
+	return r.climb(ctx, candidates, rung, len(r.choices), func(best Candidate) (next []Candidate) {
 		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
 			return best.Metric == fullMetric && r.kernels[k].distance != kernel.Euclidean
 		})
@@ -301,29 +298,29 @@ func (r *runner) rougher(ctx context.Context, field []*entry, l *level) ([]*entr
 	})
 }
 
-// climb tries candidates that beside derives from the best one, at most that often, while the loss falls.
-func (r *runner) climb(ctx context.Context, field []*entry, l *level, most int,
-	beside func(best Candidate) []Candidate) ([]*entry, error) {
+// climb tries the neighbours of the best candidate, at most most times, while the loss falls.
+func (r *runner) climb(ctx context.Context, candidates []*entry, rung *rung, most int,
+	neighbours func(best Candidate) []Candidate) ([]*entry, error) {
 	for range most {
-		best := field[0]
+		best := candidates[0]
 		var more []*entry
-		for _, c := range beside(best.Candidate) {
-			if !slices.ContainsFunc(field, func(e *entry) bool {
+		for _, c := range neighbours(best.Candidate) {
+			if !slices.ContainsFunc(candidates, func(e *entry) bool {
 				return math.Abs(e.Width/c.Width-1) < 1e-9 && e.kind() == c.kind() && e.Pair == c.Pair
 			}) {
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
-		if err := r.tryAll(ctx, more, l); err != nil {
-			return field, err
+		if err := r.tryAll(ctx, more, rung); err != nil {
+			return candidates, err
 		}
-		field = append(field, more...)
-		order(field)
-		if field[0] == best {
+		candidates = append(candidates, more...)
+		order(candidates)
+		if candidates[0] == best {
 			break
 		}
 	}
-	return field, nil
+	return candidates, nil
 }
 
 // tried returns the number of different candidates that were tried.
@@ -374,11 +371,11 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 		strconv.FormatFloat(to.Width, 'g', -1, 64)); err != nil || !joined {
 		return err
 	}
-	to.Beside, err = r.joinedOf(chosen, max(len(chosen.metric), len(chosen.pairs))-1)
+	to.Joined, err = r.joinedOf(chosen, max(len(chosen.metric), len(chosen.pairs))-1)
 	if err != nil {
 		return err
 	}
-	to.Beside.Kernel = to.Kernel
+	to.Joined.Kernel = to.Kernel
 	if !chosen.Landmarks {
 		return nil
 	}
@@ -393,18 +390,18 @@ var errEnough = errors.New("the search was ended")
 
 // tryAll tries the candidates on a rung, several at the same time. The last few, which would leave threads idle,
 // get all threads. If it returns errEnough, no candidate has changed.
-func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
+func (r *runner) tryAll(ctx context.Context, candidates []*entry, rung *rung) error {
 	enough := func() bool { return r.trials != nil && r.options.Enough != nil && r.options.Enough() }
-	before := make([]entry, len(field))
-	for i, e := range field {
+	before := make([]entry, len(candidates))
+	for i, e := range candidates {
 		before[i] = *e
 	}
 	var stopped atomic.Bool
-	r.release(field)
+	r.release(candidates)
 	threads := max(1, r.options.Threads)
 	workers := min(threads, maxWorkers)
-	last := len(field) - len(field)%workers
-	for _, some := range [][]*entry{field[:last], field[last:]} {
+	last := len(candidates) - len(candidates)%workers
+	for _, some := range [][]*entry{candidates[:last], candidates[last:]} {
 		workers := min(workers, len(some))
 		parallel.Ranges(len(some), 1, workers, func(lo, hi int) {
 			for i := lo; i < hi && ctx.Err() == nil && !stopped.Load(); i++ {
@@ -412,7 +409,7 @@ func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
 					stopped.Store(true)
 					break
 				}
-				r.try(some[i], l, threads/workers)
+				r.try(some[i], rung, threads/workers)
 			}
 		})
 	}
@@ -420,12 +417,12 @@ func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
 		return err
 	}
 	if stopped.Load() {
-		for i, e := range field {
+		for i, e := range candidates {
 			*e = before[i]
 		}
 		return errEnough
 	}
-	for _, e := range field {
+	for _, e := range candidates {
 		r.trials = append(r.trials, e.trial)
 	}
 	return nil

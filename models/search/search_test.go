@@ -68,7 +68,7 @@ func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
 			t.Errorf("classes %v: chose %v with loss %.4f, the default has %.4f", classes, r.Chosen.Candidate, r.Chosen.Loss,
 				r.Default.Loss)
 		}
-		if r.Chosen.Metric == fullMetric && len(r.Metric) == 0 || len(r.Steps) == 0 && r.Beside == nil || r.Kernel == nil {
+		if r.Chosen.Metric == fullMetric && len(r.Metric) == 0 || len(r.Steps) == 0 && r.Joined == nil || r.Kernel == nil {
 			t.Errorf("classes %v: the recipe is not complete: %d bytes, %d steps", classes, len(r.Metric), len(r.Steps))
 		}
 	}
@@ -182,21 +182,21 @@ func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 		for i := range n / 2 { // copies of other rows
 			copy(p.X[2*(n-1-i):2*(n-i)], p.X[2*i:2*i+2])
 		}
-		for _, l := range levels(p.split(), false) {
-			if len(l.train) != len(l.judge) {
+		for _, rung := range newRungs(p.split(), false) {
+			if len(rung.train) != len(rung.judge) {
 				t.Fatal("parts differ in number")
 			}
-			for part := range l.train {
+			for part := range rung.train {
 				fitted := map[[2]float32]bool{}
-				for _, i := range l.train[part] {
+				for _, i := range rung.train[part] {
 					fitted[[2]float32(p.X[2*i:])] = true
 				}
-				for _, i := range l.judge[part] {
+				for _, i := range rung.judge[part] {
 					if fitted[[2]float32(p.X[2*i:])] {
 						t.Errorf("%d rows: row %d is judged and fitted to", n, i)
 					}
 				}
-				if len(fitted) == 0 || len(l.judge[part]) == 0 {
+				if len(fitted) == 0 || len(rung.judge[part]) == 0 {
 					t.Errorf("%d rows: a part without rows", n)
 				}
 			}
@@ -211,7 +211,7 @@ func TestNothingExplainsNoise(t *testing.T) {
 	for i := range p.N {
 		was := p.Y[i]
 		p.Y[i] = 100
-		of := levels(p.split(), false)
+		of := newRungs(p.split(), false)
 		if !slices.ContainsFunc(of[len(of)-1].judge, func(rows []int) bool { return slices.Contains(rows, i) }) {
 			break
 		}

@@ -16,16 +16,16 @@ const (
 )
 
 // finalists returns the candidates for the last rung: the default, and the best ones that differ in more than
-// widths and rounds and are not far behind.
-func (r *runner) finalists(field []*entry) []*entry {
+// widths and rounds and have losses not far from the smallest.
+func (r *runner) finalists(candidates []*entry) []*entry {
 	var out []*entry
 	kind := func(e *entry) Candidate {
 		c := e.kind()
 		c.Rounds = 0
 		return c
 	}
-	for _, e := range field {
-		if len(out) < mostFinalists && e.judged != nil && e.mean() <= behind*field[0].mean() &&
+	for _, e := range candidates {
+		if len(out) < mostFinalists && e.judged != nil && e.mean() <= maxLossRatio*candidates[0].mean() &&
 			!slices.ContainsFunc(out, func(o *entry) bool { return kind(o) == kind(e) }) {
 			out = append(out, e)
 		}
@@ -39,7 +39,7 @@ func (r *runner) finalists(field []*entry) []*entry {
 // survivors returns the candidates for the second rung: the default, the best, the best of each family, the best
 // smooth one in the view of the best, and then others by their loss until there are mostSurvivors. At most two
 // differ only in width.
-func (r *runner) survivors(field []*entry) []*entry {
+func (r *runner) survivors(candidates []*entry) []*entry {
 	var out []*entry
 	count := map[Candidate]int{}
 	families := map[string]bool{}
@@ -54,18 +54,18 @@ func (r *runner) survivors(field []*entry) []*entry {
 		count[e.kind()]++
 		out = append(out, e)
 	}
-	for _, e := range field {
+	for _, e := range candidates {
 		family := r.kernels[e.Kernel].family
 		if !families[family] {
 			take(e)
 		}
 		families[family] = true
-		if !smooth && e.View == field[0].View && r.smooth(e) {
+		if !smooth && e.View == candidates[0].View && r.smooth(e) {
 			take(e)
 			smooth = true
 		}
 	}
-	for _, e := range field {
+	for _, e := range candidates {
 		if len(out) < mostSurvivors {
 			take(e)
 		}
@@ -77,48 +77,46 @@ func (r *runner) survivors(field []*entry) []*entry {
 }
 
 // order sorts candidates by their losses; failed ones come last.
-func order(field []*entry) {
-	slices.SortStableFunc(field, byLoss)
+func order(candidates []*entry) {
+	slices.SortStableFunc(candidates, byLoss)
 }
 
 func byLoss(a, b *entry) int {
-	if a.judged == nil || b.judged == nil {
-		return cmp.Compare(boolInt(a.judged == nil), boolInt(b.judged == nil))
+	switch {
+	case a.judged == nil && b.judged == nil:
+		return 0
+	case a.judged == nil:
+		return 1
+	case b.judged == nil:
+		return -1
 	}
 	return cmp.Compare(a.mean(), b.mean())
 }
 
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 const (
-	// simpler is the number of standard errors by which a simpler candidate may be worse than the best.
-	simpler = 0.5
-	// With fewer than fewest rows only kernels and widths are tried, and a candidate replaces the default only if it
+	// simplerMargin is the number of standard errors by which a simpler candidate may be worse than the best.
+	simplerMargin = 0.5
+	// With fewer than fewRows rows only kernels and widths are tried, and a candidate replaces the default only if it
 	// is better by more than two standard errors.
-	fewest = 200
+	fewRows = 200
 )
 
-// simplest returns the simplest candidate of the ordered field whose loss is within half a standard error of the
-// smallest; of equally simple ones, the best. With few rows it prefers the default (see fewest), because the best
-// of many candidates is good by chance.
-func (r *runner) simplest(field []*entry) *entry {
-	best := field[0]
-	if r.pilot.N < fewest && r.standard.judged != nil && best.judged != nil {
+// simplest returns the simplest candidate whose loss is within half a standard error of the smallest; of equally
+// simple ones, the best. The candidates are ordered by their losses. With few rows it prefers the default (see
+// fewRows), because the best of many candidates is good by chance.
+func (r *runner) simplest(candidates []*entry) *entry {
+	best := candidates[0]
+	if r.pilot.N < fewRows && r.standard.judged != nil && best.judged != nil {
 		if by, se := worse(r.standard.judged, best.judged); by <= 2*se {
 			return r.standard
 		}
 	}
 	chosen := best
-	for _, e := range field[1:] {
+	for _, e := range candidates[1:] {
 		if e.judged == nil || e.complexity() >= chosen.complexity() {
 			continue
 		}
-		if by, se := worse(e.judged, best.judged); by <= simpler*se {
+		if by, se := worse(e.judged, best.judged); by <= simplerMargin*se {
 			chosen = e
 		}
 	}
@@ -128,9 +126,9 @@ func (r *runner) simplest(field []*entry) *entry {
 // narrowest returns the candidate with the smallest width among those that differ from chosen only in width, are
 // at least half as wide, and are within a standard error of its loss: with more rows than a pilot has, the best
 // width is smaller.
-func (r *runner) narrowest(field []*entry, chosen *entry) *entry {
+func (r *runner) narrowest(candidates []*entry, chosen *entry) *entry {
 	best := chosen
-	for _, e := range field {
+	for _, e := range candidates {
 		c := chosen.Candidate
 		c.Width = e.Width
 		if e.judged == nil || e.Candidate != c || e.Width >= best.Width || 2*e.Width < chosen.Width*(1-1e-9) {
@@ -160,11 +158,11 @@ func unusual(width float64) bool { return width < narrow || width > wide }
 // With few rows, candidates are tried with exact kernels. If the width of chosen is unusual, confirm compares it
 // with the best candidate of a usual width and with the default, all with random features and by the rule of
 // simplest. The trial of the default is replaced too, so that the two trials of the result are comparable.
-func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *level) (*entry, error) {
-	if !l.exact || chosen.judged == nil || !unusual(chosen.Width) {
+func (r *runner) confirm(ctx context.Context, candidates []*entry, chosen *entry, rung *rung) (*entry, error) {
+	if !rung.exact || chosen.judged == nil || !unusual(chosen.Width) {
 		return chosen, nil
 	}
-	drawn := *l
+	drawn := *rung
 	drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), mostDrawn)
 	same := func(e *entry) *entry {
 		next := *e
@@ -173,11 +171,11 @@ func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *
 	}
 	standard := same(r.standard)
 	all := []*entry{same(chosen), standard}
-	usual := slices.IndexFunc(field, func(e *entry) bool {
+	usual := slices.IndexFunc(candidates, func(e *entry) bool {
 		return e.judged != nil && !unusual(e.Width) && e != r.standard
 	})
 	if usual >= 0 {
-		all = append(all, same(field[usual]))
+		all = append(all, same(candidates[usual]))
 	}
 	r.spare = nil // memory for other sizes
 	if err := r.tryAll(ctx, all, &drawn); err != nil {
@@ -192,16 +190,16 @@ func (r *runner) confirm(ctx context.Context, field []*entry, chosen *entry, l *
 }
 
 // drawMatrix sets the kernel matrix of e to the inner products of the recipe's features of the rows of x.
-func (e *entry) drawMatrix(l *level, recipe features.Recipe, x *scaled, s *scratch, threads int) error {
+func (e *entry) drawMatrix(rung *rung, recipe features.Recipe, x *viewRows, s *scratch, threads int) error {
 	made, err := recipe.New()
 	if err != nil {
 		return err
 	}
-	n := len(l.rows.rows)
+	n := len(rung.rows.rows)
 	_, out := made.Dims()
 	phi := make([]float32, n*out)
-	made.Apply(phi, l.rows.of(x.x, x.d), n)
-	e.matrix = &kernelMatrix{l.rows, n, grow(&s.all, triangle(n))}
+	made.Apply(phi, rung.rows.of(x.x, x.d), n)
+	e.matrix = &kernelMatrix{rung.rows, n, grow(&s.all, triangle(n))}
 	clear(e.matrix.K)
 	block := make([]float32, n*min(out, drawnBlock))
 	for lo := 0; lo < out; lo += drawnBlock {

@@ -25,14 +25,14 @@ type Trial struct {
 	Failed string  `json:"failed,omitempty"` // the reason if there is no loss
 }
 
-// level is a rung of the search: which rows its trials fit and judge, and with how many features.
-type level struct {
+// rung is a stage of the search: which rows its trials fit and judge, and with how many features.
+type rung struct {
 	train    [][]int // for each judging part, the rows to fit
 	judge    [][]int // for each judging part, the rows to judge
 	whole    []int   // rows of all parts, for fits that no part judges
 	features int
 	exact    bool        // exact kernels instead of features, if the kernel is radial
-	drawn    bool        // exact kernel matrices are products of that many features
+	drawn    bool        // exact kernel matrices are products of random features
 	rows     *radialRows // all rows that are fitted or judged
 	factor   float64     // factor between neighbouring λ
 	scale    float64     // variance of the targets of the judged rows, which divides losses; 1 for classes
@@ -40,21 +40,21 @@ type level struct {
 }
 
 // size returns the number of rows of a fit, and the number of judged rows of all parts.
-func (l *level) size() (train, judged int) {
-	for _, j := range l.judge {
+func (rung *rung) size() (train, judged int) {
+	for _, j := range rung.judge {
 		judged += len(j)
 	}
-	return len(l.train[0]), judged
+	return len(rung.train[0]), judged
 }
 
 // entry is a candidate with its last trial.
 type entry struct {
 	Candidate
-	start  []float64     // values of λ to try first
-	lambda []float64     // chosen in the last trial, by part
-	matrix *kernelMatrix // during a trial; without metric, pairs and landmarks all parts share it
-	metric []*learned    // by part; nil without one
-	pairs  []*pair       // by part; nil without one
+	start  []float64        // values of λ to try first
+	lambda []float64        // chosen in the last trial, by part
+	matrix *kernelMatrix    // during a trial; without metric, pairs and landmarks all parts share it
+	metric []*learnedMetric // by part; nil without one
+	pairs  []*pair          // by part; nil without one
 	*judged
 	trial Trial
 }
@@ -71,21 +71,21 @@ type runner struct {
 	*labels
 	pilot    *Pilot
 	options  Options
-	views    map[string]*scaled
+	views    map[string]*viewRows
 	kernels  map[string]kernelOf
 	choices  []string // the kernels to choose from
 	helper   string   // kernel to learn metrics from, if no choice is smooth; otherwise ""
 	trials   []Trial
 	standard *entry // the default candidate
 	mu       sync.Mutex
-	spare    []*scratch // memory that no trial uses
-	shared   []*learned // metrics whose rows are kept
-	files    []string   // hashes of the full metrics that were provided
+	spare    []*scratch       // memory that no trial uses
+	shared   []*learnedMetric // metrics whose rows are kept
+	files    []string         // hashes of the full metrics that were provided
 }
 
-// scaled has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
+// viewRows has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
 // demand.
-type scaled struct {
+type viewRows struct {
 	x       []float32
 	d       int
 	medians *medians
@@ -93,19 +93,19 @@ type scaled struct {
 	near    map[kernel.Distance]*distances
 
 	mostHats int
-	bins     *preprocess.Bins // of hats, once they are cut
+	bins     *preprocess.Bins // of piecewise-linear columns, once they are cut
 	cut      bool
 }
 
-func emptyScaled(d int) *scaled {
-	return &scaled{d: d, medians: new(medians), near: map[kernel.Distance]*distances{}}
+func newEmptyRows(d int) *viewRows {
+	return &viewRows{d: d, medians: new(medians), near: map[kernel.Distance]*distances{}}
 }
 
-// viewRows is the number of rows that a thread maps at a time.
-const viewRows = 64
+// mapRows is the number of rows that a thread maps at a time.
+const mapRows = 64
 
-func newScaled(p *Pilot, v View, most, threads int) (*scaled, error) {
-	s := emptyScaled(p.D)
+func newViewRows(p *Pilot, v View, most, threads int) (*viewRows, error) {
+	s := newEmptyRows(p.D)
 	s.x, s.mostHats = p.X, most
 	for _, step := range v.Steps {
 		m, err := step.New()
@@ -115,7 +115,7 @@ func newScaled(p *Pilot, v View, most, threads int) (*scaled, error) {
 		_, out := m.Dims()
 		dst := make([]float32, p.N*out)
 		x, in := s.x, s.d
-		parallel.Ranges(p.N, viewRows, threads, func(lo, hi int) { m.Apply(dst[lo*out:], x[lo*in:], hi-lo) })
+		parallel.Ranges(p.N, mapRows, threads, func(lo, hi int) { m.Apply(dst[lo*out:], x[lo*in:], hi-lo) })
 		s.x, s.d = dst, out
 	}
 	return s, nil
@@ -132,7 +132,7 @@ type medians struct {
 
 // median returns the median distance of the first rows of a view, which may include rows to judge: it uses no
 // labels.
-func (s *scaled) median(of kernel.Distance) (_ float64, err error) {
+func (s *viewRows) median(of kernel.Distance) (_ float64, err error) {
 	s.medians.mu.Lock()
 	defer s.medians.mu.Unlock()
 	if s.medians.of[of] == 0 {
@@ -141,9 +141,9 @@ func (s *scaled) median(of kernel.Distance) (_ float64, err error) {
 	return s.medians.of[of], err
 }
 
-// between returns the distances between rows. It keeps the distances for one set of rows until another is asked
+// distances returns the distances between rows. It keeps the distances for one set of rows until another is asked
 // for.
-func (s *scaled) between(of kernel.Distance, rows *radialRows, threads int) *distances {
+func (s *viewRows) distances(of kernel.Distance, rows *radialRows, threads int) *distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d := s.near[of]; d == nil || d.radialRows != rows {
@@ -152,8 +152,8 @@ func (s *scaled) between(of kernel.Distance, rows *radialRows, threads int) *dis
 	return s.near[of]
 }
 
-// take returns memory for a trial, which must be given back (give).
-func (r *runner) take() *scratch {
+// borrow returns memory for a trial, which must be given back (giveBack).
+func (r *runner) borrow() *scratch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := len(r.spare); n > 0 {
@@ -164,24 +164,24 @@ func (r *runner) take() *scratch {
 	return new(scratch)
 }
 
-func (r *runner) give(s *scratch) {
+func (r *runner) giveBack(s *scratch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spare = append(r.spare, s)
 }
 
 // try tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
-func (r *runner) try(e *entry, l *level, threads int) {
-	train, judgedRows := l.size()
-	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: l.features, Judged: judgedRows}
-	e.judged, e.lambda = nil, make([]float64, len(l.train))
+func (r *runner) try(e *entry, rung *rung, threads int) {
+	train, judgedRows := rung.size()
+	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: rung.features, Judged: judgedRows}
+	e.judged, e.lambda = nil, make([]float64, len(rung.train))
 	all := new(judged)
 	start := e.start
-	memory := r.take()
-	defer r.give(memory)
+	memory := r.borrow()
+	defer r.giveBack(memory)
 	defer func() { e.matrix = nil }()
-	for part := range l.train {
-		best, err := r.part(e, l, part, start, memory, threads)
+	for part := range rung.train {
+		best, err := r.fitPart(e, rung, part, start, memory, threads)
 		if err != nil {
 			e.trial.Failed = err.Error()
 			return
@@ -195,21 +195,21 @@ func (r *runner) try(e *entry, l *level, threads int) {
 		return
 	}
 	e.judged, e.start = all, []float64{e.lambda[0]}
-	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/l.scale
+	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/rung.scale
 	if r.grid == nil {
 		e.trial.Error = all.wrong / all.weight
 	}
 }
 
-// part fits a candidate to the rows outside one part and judges that part, for several λ from start on. It
+// fitPart fits a candidate to the rows outside one part and judges that part, for several λ from start on. It
 // returns the best. s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be
 // solved for.
-func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch, threads int) (*solved, error) {
+func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scratch, threads int) (*solved, error) {
 	v, k := r.views[e.View], r.kernels[e.Kernel]
 	x := v
 	if e.metric != nil {
 		var err error
-		if x, err = r.within(e.metric[part], v, l); err != nil {
+		if x, err = r.inMetric(e.metric[part], v, rung); err != nil {
 			return nil, err
 		}
 	}
@@ -218,7 +218,7 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 		return nil, err
 	}
 	width := float64(e.Width * median)
-	out := l.features
+	out := rung.features
 	if e.Pair > 0 {
 		out /= 2
 	}
@@ -228,19 +228,19 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	}
 	shape := fourier.RadialOf(recipe)
 	if e.Landmarks {
-		at, release, err := x.at(recipe, l.train[part])
+		at, release, err := x.at(recipe, rung.train[part])
 		if err != nil {
 			return nil, err
 		}
 		defer release()
 		recipe = at
 	}
-	n := len(l.judge[part])
+	n := len(rung.judge[part])
 	s.scores = slices.Grow(s.scores[:0], n*r.outputs)[:n*r.outputs]
 	scores := s.scores
 	var score func(lambda float64) error
-	exact := l.exact && shape != nil
-	if (l.drawn || !exact) && (e.Pair > 0 || e.Hats) {
+	exact := rung.exact && shape != nil
+	if (rung.drawn || !exact) && (e.Pair > 0 || e.Hats) {
 		if recipe, err = r.joined(e, part, recipe, out); err != nil {
 			return nil, err
 		}
@@ -249,32 +249,32 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	if exact {
 		switch {
 		case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks:
-		case l.drawn:
-			if err := e.drawMatrix(l, recipe, x, s, threads); err != nil {
+		case rung.drawn:
+			if err := e.drawMatrix(rung, recipe, x, s, threads); err != nil {
 				return nil, err
 			}
 		default:
-			near := x.between(k.distance, l.rows, threads)
+			near := x.distances(k.distance, rung.rows, threads)
 			e.matrix = newKernelMatrix(shape.At, near, width, grow(&s.all, triangle(near.N)))
-			if err := r.addBeside(e, part, s, threads); err != nil {
+			if err := r.addJoined(e, part, s, threads); err != nil {
 				return nil, err
 			}
 		}
-		m := newExact(e.matrix, l.train[part], l.judge[part], r.labels, s, threads)
+		m := newExact(e.matrix, rung.train[part], rung.judge[part], r.labels, s, threads)
 		score = func(lambda float64) error { return m.scores(lambda, scores) }
 	} else {
-		f, err := newFit(recipe, x.x, x.d, l.train[part], r.labels, threads)
+		f, err := newFit(recipe, x.x, x.d, rung.train[part], r.labels, threads)
 		if err != nil {
 			return nil, err
 		}
-		phi := f.features(x.x, x.d, l.judge[part])
+		phi := f.features(x.x, x.d, rung.judge[part])
 		score = func(lambda float64) error { return f.scores(lambda, phi, n, scores) }
 	}
-	best, solves := path(start, l.factor, l.steps, func(lambda float64) *solved {
+	best, solves := path(start, rung.factor, rung.steps, func(lambda float64) *solved {
 		if score(lambda) != nil {
 			return nil
 		}
-		return &solved{lambda, r.judge(l.judge[part], scores)}
+		return &solved{lambda, r.judge(rung.judge[part], scores)}
 	})
 	e.trial.Solves += solves
 	if best == nil {
@@ -324,9 +324,9 @@ const (
 	moreJudged = 400
 )
 
-// levelsOf returns the indices in sizes of the rungs for a pilot of n rows: few rows first, then one or two
+// rungSizes returns the indices in sizes of the rungs for a pilot of n rows: few rows first, then one or two
 // larger ones if there are more.
-func levelsOf(n int) []int {
+func rungSizes(n int) []int {
 	switch n = n * (parts - 1) / parts; {
 	case n > 5000:
 		return []int{0, 2, 3}
@@ -338,18 +338,18 @@ func levelsOf(n int) []int {
 	return []int{0}
 }
 
-// levels returns the rungs for rows of these parts. A part is judged by a fit to the other parts or, if ordered
+// newRungs returns the rungs for rows of these parts. A part is judged by a fit to the other parts or, if ordered
 // is true, to later parts only. At least two parts must have rows.
-func levels(part []uint8, ordered bool) []*level {
-	var out []*level
-	for _, i := range levelsOf(len(part)) {
+func newRungs(part []uint8, ordered bool) []*rung {
+	var out []*rung
+	for _, i := range rungSizes(len(part)) {
 		size := sizes[i]
-		l := &level{features: size.features, exact: size.exact, factor: 10, steps: 1}
+		rung := &rung{features: size.features, exact: size.exact, factor: 10, steps: 1}
 		enough := fewJudged
 		if len(out) > 0 {
-			l.factor, l.steps, enough = math.Sqrt(10), 2, moreJudged
-			if l.exact { // a matrix of the rows is factored for each λ and part
-				l.steps, enough = 1, fewJudged
+			rung.factor, rung.steps, enough = math.Sqrt(10), 2, moreJudged
+			if rung.exact { // a matrix of the rows is factored for each λ and part
+				rung.steps, enough = 1, fewJudged
 			}
 		}
 		has := make([]bool, len(part))
@@ -370,13 +370,13 @@ func levels(part []uint8, ordered bool) []*level {
 				continue
 			}
 			judged += len(judge)
-			l.train, l.judge = append(l.train, train), append(l.judge, judge)
+			rung.train, rung.judge = append(rung.train, train), append(rung.judge, judge)
 		}
-		l.rows = newRadialRows(len(part), func(row int) bool { return has[row] })
+		rung.rows = newRadialRows(len(part), func(row int) bool { return has[row] })
 		for row := range min(len(part), size.train*parts/(parts-1)) {
-			l.whole = append(l.whole, row)
+			rung.whole = append(rung.whole, row)
 		}
-		out = append(out, l)
+		out = append(out, rung)
 	}
 	return out
 }

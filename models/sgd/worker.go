@@ -50,7 +50,7 @@ func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
 // Threads implements iterative.Threaded.
 func (w *worker) Threads(n int) { w.threads = max(n, 1) }
 
-// threadsFor returns the number of threads worth using for a product with that many rows.
+// threadsFor returns the number of threads worth using for a product with a number of rows.
 func (w *worker) threadsFor(rows int) int {
 	if rows*w.Dim*w.Outputs < 1<<20 {
 		return 1

@@ -15,7 +15,7 @@ func hashesOf(r *rand.Rand, n, some int) (all []uint64) {
 	return all
 }
 
-// Contents are a function of the rows: it does not matter in which order they come, how they are cut into parts, and
+// RowHashes are a function of the rows: it does not matter in which order they come, how they are cut into parts, and
 // what was added and subtracted on the way.
 func TestContentsDependOnlyOnTheRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
@@ -27,7 +27,7 @@ func TestContentsDependOnlyOnTheRows(t *testing.T) {
 			bytes = binary.LittleEndian.AppendUint64(bytes, h)
 		}
 		cut := len(bytes) / 16 * 8
-		if got := ContentsOf(bytes[cut:], nil, bytes[:cut]); !slices.Equal(got, want) {
+		if got := RowHashesOf(bytes[cut:], nil, bytes[:cut]); !slices.Equal(got, want) {
 			t.Errorf("%d rows: contents of %d, or not ascending", c.n, len(got))
 		}
 		all := slices.Concat(kept, gone)

@@ -142,7 +142,7 @@ func (d *Dir) check() error {
 func (d *Dir) Shape() ridge.Shape { return d.shape }
 
 // Copies returns the frequent rows whose copies are counted instead of summed; see profile.CopyCounter.
-func (d *Dir) Copies(ctx context.Context) ([]profile.Content, error) {
+func (d *Dir) Copies(ctx context.Context) ([]profile.FrequentRow, error) {
 	if d.Part.Copies == nil {
 		return nil, nil
 	}
@@ -150,7 +150,7 @@ func (d *Dir) Copies(ctx context.Context) ([]profile.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := profile.DecodeContents(data)
+	all, err := profile.DecodeFrequentRows(data)
 	if err == nil {
 		err = d.checkCopies(all)
 	}
@@ -160,7 +160,7 @@ func (d *Dir) Copies(ctx context.Context) ([]profile.Content, error) {
 	return all, nil
 }
 
-func (d *Dir) checkCopies(all []profile.Content) error {
+func (d *Dir) checkCopies(all []profile.FrequentRow) error {
 	outputs := 1
 	if d.shape.Regression {
 		outputs = d.shape.Outputs
@@ -181,7 +181,7 @@ func (d *Dir) checkCopies(all []profile.Content) error {
 
 // file reads a file from offset at on and checks its size and digest against want.
 func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileSum) ([]byte, error) {
-	if want.Size < 0 || want.Size > MostContents*8 {
+	if want.Size < 0 || want.Size > MostRowHashes*8 {
 		return nil, &badPart{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
 	}
 	in, err := storage.Open(ctx, storage.Join(d.Place, name), at, want.Size)

@@ -82,7 +82,7 @@ func DriftOfCounts(s *profile.Statistics, c *DriftCounts, cluster float64, names
 func DriftOfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names DriftNames) *DriftReport {
 	t := sum.Statistics()
 	if len(t.Columns) != len(s.Columns) {
-		panic("drift: statistics of other columns")
+		panic("sums: statistics of other columns")
 	}
 	// As in the statistics, values come from a sample of all different rows.
 	c := NewDriftCounts(s)

@@ -148,7 +148,7 @@ func (c *DriftCounts) Merge(d *DriftCounts) {
 	}
 }
 
-var errCounts = errors.New("drift: damaged counts")
+var errCounts = errors.New("sums: damaged counts")
 
 // AppendBinary appends the number of rows and for each column the number of missing values and the count of
 // each cell, as uvarints. It does not append the cells. The error is always nil.

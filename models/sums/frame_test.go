@@ -85,7 +85,7 @@ func FuzzFrame(f *testing.F) {
 }
 
 func FuzzPart(f *testing.F) {
-	p := &Part{Recipe: "r", Content: Content{Classes: []string{"a", "b"}, ClassCounts: []int64{1, 2},
+	p := &Part{Recipe: "r", SumFiles: SumFiles{Classes: []string{"a", "b"}, ClassCounts: []int64{1, 2},
 		Folds: [][]Frame{{{Size: 9, SHA256: digestOf("x")}}}}}
 	p.Rows.Read, p.Rows.Used = 3, 3
 	data, err := p.Encode()
@@ -103,7 +103,7 @@ func FuzzPart(f *testing.F) {
 }
 
 func TestAChangedPartIsRefused(t *testing.T) {
-	p := &Part{Recipe: "r", Content: Content{Folds: [][]Frame{{{Size: 9, SHA256: digestOf("x")}}}}}
+	p := &Part{Recipe: "r", SumFiles: SumFiles{Folds: [][]Frame{{{Size: 9, SHA256: digestOf("x")}}}}}
 	data, err := p.Encode()
 	if err != nil {
 		t.Fatal(err)

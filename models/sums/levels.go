@@ -17,7 +17,7 @@ import (
 // Level has the sums of the rows of a level, or of several small levels that are pooled.
 type Level struct {
 	Members []Member `json:"members"`
-	Content
+	SumFiles
 }
 
 // Member is a level by name, such as country=DE, with its number of rows.
@@ -115,7 +115,7 @@ func (p *Part) LevelLeaves() (all []Leaf) {
 // it.
 func (d *Dir) level(i int) *Dir {
 	l := &d.Levels[i]
-	p := &Part{Program: d.Program, Recipe: d.Part.Recipe, Content: l.Content, LevelColumns: d.LevelColumns,
+	p := &Part{Program: d.Program, Recipe: d.Part.Recipe, SumFiles: l.SumFiles, LevelColumns: d.LevelColumns,
 		Rows: models.Rows{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Part.leaf(d.Leaves[0], l)}}
 	p.Sums = p.digest()
 	of := &Dir{Part: p, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(p.Classes)),
@@ -142,7 +142,7 @@ type levelOf struct {
 	Members          []Member // the levels of the rows
 	setAside         int64    // number of rows of the whole directory that were set aside
 	folds            []int64  // offsets of the sums in each FoldFile
-	copies, contents int64    // offsets in CopiesFile and ContentsFile
+	copies, contents int64    // offsets in CopiesFile and RowHashFile
 }
 
 // CountSetAside attributes the rows of the directory that were set aside, which have no level, to this

@@ -19,7 +19,7 @@ import (
 // Files of a part, in addition to the files of its recipe.
 const (
 	PartFile   = "manifest.json" // a Part
-	CopiesFile = "copies.bin"    // copies of frequent rows, encoded by profile.AppendContents
+	CopiesFile = "copies.bin"    // copies of frequent rows, encoded by profile.AppendFrequentRows
 )
 
 // FoldFile returns the name of the file with the sums of a fold.
@@ -36,7 +36,7 @@ type Part struct {
 	Recipe  string `json:"recipe"`  // Recipe.Digest
 
 	Rows models.Rows `json:"rows"`
-	Content
+	SumFiles
 	// Levels describe separate sums for the rows of each level; the Part itself then has no Folds.
 	// LevelColumns are the columns that define the levels. Levels with fewer than MinRows rows are pooled.
 	Levels       []Level  `json:"levels,omitempty"`
@@ -55,8 +55,8 @@ type Part struct {
 	SHA256 string `json:"sha256"` // of the manifest without its last two lines
 }
 
-// Content describes the files with the sums of some rows.
-type Content struct {
+// SumFiles describes the files with the sums of some rows.
+type SumFiles struct {
 	// Classes are the classes of the recipe and of the rows. ClassCounts is the number of rows of each.
 	Classes     []string `json:"classes,omitempty"`
 	ClassCounts []int64  `json:"class_counts,omitempty"`
@@ -64,7 +64,7 @@ type Content struct {
 	Folds [][]Frame `json:"folds,omitempty"` // the frames of each FoldFile
 	// Copies describes CopiesFile; nil if there is none.
 	Copies *models.FileSum `json:"copies,omitempty"`
-	// Contents describes ContentsFile; nil if there is none: see MostContents.
+	// Contents describes RowHashFile; nil if there is none: see MostRowHashes.
 	Contents *models.FileSum `json:"contents,omitempty"`
 }
 
@@ -118,14 +118,14 @@ func (p *Part) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
 
 // Bytes returns the size of the files with the sums.
 func (p *Part) Bytes() (n int64) {
-	n = p.Content.bytes()
+	n = p.SumFiles.bytes()
 	for i := range p.Levels {
 		n += p.Levels[i].bytes()
 	}
 	return n
 }
 
-func (c *Content) bytes() (n int64) {
+func (c *SumFiles) bytes() (n int64) {
 	for _, frames := range c.Folds {
 		for _, f := range frames {
 			n += f.Size
@@ -137,7 +137,7 @@ func (c *Content) bytes() (n int64) {
 // digest returns the digest of the sums.
 func (p *Part) digest() string {
 	if p.Levels == nil {
-		return p.Content.digest(p.Recipe, p.Rows.Used)
+		return p.SumFiles.digest(p.Recipe, p.Rows.Used)
 	}
 	var texts []string
 	for _, l := range p.Levels {
@@ -146,7 +146,7 @@ func (p *Part) digest() string {
 	return digestOf(texts...)
 }
 
-func (c *Content) digest(recipe string, rows int64) string {
+func (c *SumFiles) digest(recipe string, rows int64) string {
 	texts := []string{recipe, strings.Join(c.Classes, "\x01"), fmt.Sprint(c.ClassCounts, rows)}
 	for _, frames := range c.Folds {
 		for _, f := range frames {
@@ -178,10 +178,10 @@ func decodePart(data []byte) (*Part, error) {
 	if p.Levels != nil {
 		return p, p.checkLevels()
 	}
-	return p, p.Content.check()
+	return p, p.SumFiles.check()
 }
 
-func (c *Content) check() error {
+func (c *SumFiles) check() error {
 	if len(c.Folds) < 1 || len(c.Folds) > maxFolds || len(c.ClassCounts) != len(c.Classes) ||
 		len(c.Classes) > ridge.MaxOutputs {
 		return fmt.Errorf("%d folds, and counts of %d classes for %d", len(c.Folds), len(c.ClassCounts), len(c.Classes))
@@ -242,22 +242,22 @@ func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input,
 }
 
 const (
-	ContentsFile = "contents.bin" // Contents, 8 bytes for each row
-	MostContents = 1 << 24        // rows of sums that have a ContentsFile
+	RowHashFile   = "contents.bin" // RowHashes, 8 bytes for each row
+	MostRowHashes = 1 << 24        // rows of sums that have a RowHashFile
 )
 
-// Contents identify the rows in sums: the hashes of all rows (profile.Assigner.Contents), ascending. Equal
-// rows have equal hashes. Another row is mistaken for one of n rows with probability n/2⁶⁴, unless it was
+// RowHashes identify the rows in sums: the hashes of all rows (profile.Assigner.AppendRowHashes), ascending.
+// Equal rows have equal hashes. Another row is mistaken for one of n rows with probability n/2⁶⁴, unless it was
 // made to match.
-type Contents []uint64
+type RowHashes []uint64
 
-// ContentsOf returns the Contents of rows, given their hashes of 8 bytes each.
-func ContentsOf(hashes ...[]byte) Contents {
+// RowHashesOf returns the RowHashes of rows, given their hashes of 8 bytes each.
+func RowHashesOf(hashes ...[]byte) RowHashes {
 	rows := 0
 	for _, some := range hashes {
 		rows += len(some) / 8
 	}
-	c := make(Contents, 0, rows)
+	c := make(RowHashes, 0, rows)
 	for _, some := range hashes {
 		c = c.Append(some)
 	}
@@ -266,7 +266,7 @@ func ContentsOf(hashes ...[]byte) Contents {
 }
 
 // Append appends hashes of 8 bytes each. It does not sort them.
-func (c Contents) Append(hashes []byte) Contents {
+func (c RowHashes) Append(hashes []byte) RowHashes {
 	for ; len(hashes) >= 8; hashes = hashes[8:] {
 		c = append(c, binary.LittleEndian.Uint64(hashes))
 	}
@@ -275,7 +275,7 @@ func (c Contents) Append(hashes []byte) Contents {
 
 // Combine returns the rows of plus without the rows of minus, sorted. It fails unless each row occurs in
 // plus at least as often as in minus. It sorts both arguments and returns a part of plus.
-func Combine(plus, minus []uint64) (Contents, error) {
+func Combine(plus, minus []uint64) (RowHashes, error) {
 	slices.Sort(plus)
 	slices.Sort(minus)
 	out := plus[:0]
@@ -292,21 +292,21 @@ func Combine(plus, minus []uint64) (Contents, error) {
 	return out, nil
 }
 
-// List sets Content.Contents for the rows and returns their file.
-func (c *Content) List(rows Contents) storage.File {
+// List sets SumFiles.Contents for the rows and returns their file.
+func (c *SumFiles) List(rows RowHashes) storage.File {
 	data := make([]byte, 0, 8*len(rows))
 	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
 	}
-	sum := models.SumFile(ContentsFile, data)
+	sum := models.SumFile(RowHashFile, data)
 	c.Contents = &sum
-	return storage.File{Name: ContentsFile, Data: data}
+	return storage.File{Name: RowHashFile, Data: data}
 }
 
-// Listed reads and checks the ContentsFile of the part, which must have one (Part.Contents).
+// Listed reads and checks the RowHashFile of the part, which must have one (Part.Contents).
 func (d *Dir) Listed(ctx context.Context) ([]byte, error) {
-	if d.Rows.Used > MostContents || d.Part.Contents.Size != 8*d.Rows.Used {
-		return nil, &badPart{d.Place, fmt.Errorf("%s %w", ContentsFile, errDamaged)}
+	if d.Rows.Used > MostRowHashes || d.Part.Contents.Size != 8*d.Rows.Used {
+		return nil, &badPart{d.Place, fmt.Errorf("%s %w", RowHashFile, errDamaged)}
 	}
-	return d.file(ctx, ContentsFile, d.contents, d.Part.Contents)
+	return d.file(ctx, RowHashFile, d.contents, d.Part.Contents)
 }

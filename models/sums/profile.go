@@ -186,7 +186,7 @@ func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile,
 // with their total; nil if all weights are equal. head is the head of a sum of the rows without copies:
 // their number, or the total of their weights on the grid, followed for classes by the same for each class.
 // Weigh adds the copies to head.
-func (r *Rule) Weigh(head []float64, copies []profile.Content, regression bool) (mass float64,
+func (r *Rule) Weigh(head []float64, copies []profile.FrequentRow, regression bool) (mass float64,
 	own *profile.WeightGrid) {
 	g := r.Weights
 	for i := range copies {

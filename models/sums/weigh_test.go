@@ -10,18 +10,18 @@ import (
 // Rows of weights ½ and 1½ of two classes, the second of which counts twice, with copies beside them.
 func TestWeightsOfSums(t *testing.T) {
 	grid := profile.WeightGrid{Unit: 0.5, Exact: true, Classes: []float64{1, 2}, One: 1}
-	copies := []profile.Content{{Y: []float64{0}, Weight: 1.5, Copies: 2}, {Y: []float64{1}, Weight: 0.5, Copies: 3}}
+	copies := []profile.FrequentRow{{Y: []float64{0}, Weight: 1.5, Copies: 2}, {Y: []float64{1}, Weight: 0.5, Copies: 3}}
 	for _, c := range []struct {
 		name       string
 		rule       Rule
 		head       []float64
-		copies     []profile.Content
+		copies     []profile.FrequentRow
 		regression bool
 		mass       float64
 		total      int64
 	}{
 		{"no weights", Rule{}, []float64{7, 3, 4}, nil, false, 7, 0},
-		{"no weights, copies", Rule{}, []float64{7, 3, 4}, []profile.Content{{Y: []float64{1}, Copies: 5}}, false, 12, 0},
+		{"no weights, copies", Rule{}, []float64{7, 3, 4}, []profile.FrequentRow{{Y: []float64{1}, Copies: 5}}, false, 12, 0},
 		{"equal weights", Rule{Weight: 2.5}, []float64{8}, nil, true, 20, 0},
 		{"weights", Rule{Weights: &profile.WeightGrid{Unit: 0.5, Exact: true, One: 1}}, []float64{10}, copies, true,
 			0.5 * (10 + 6 + 3), 19},

@@ -28,7 +28,7 @@ func (*Audit) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 // fold (Left, level by level), and for each level the frequent rows that are counted separately.
 type Audited struct {
 	Left   []uint64
-	Copies [][]profile.Content
+	Copies [][]profile.FrequentRow
 }
 
 // Merge adds the result for other rows.
@@ -37,7 +37,7 @@ func (a *Audited) Merge(b *Audited) {
 		a.Left[j] = exact.AddResidues(a.Left[j], v)
 	}
 	for i, c := range b.Copies {
-		a.Copies[i], _ = profile.AddContents(a.Copies[i], c, 1) // fails only if copies are subtracted
+		a.Copies[i], _ = profile.AddFrequentRows(a.Copies[i], c, 1) // fails only if copies are subtracted
 	}
 }
 
@@ -49,11 +49,11 @@ func (a *Audited) Code(c *wire.Coder) {
 	for j := range a.Left {
 		c.Uint64(&a.Left[j])
 	}
-	wire.Each(c, &a.Copies, sums.MostLevels+1, func(of *[]profile.Content) {
-		copies := profile.AppendContents(nil, *of)
+	wire.Each(c, &a.Copies, sums.MostLevels+1, func(of *[]profile.FrequentRow) {
+		copies := profile.AppendFrequentRows(nil, *of)
 		if c.Bytes(&copies, transforms.MaxState); c.Reading() {
 			var err error
-			*of, err = profile.DecodeContents(copies)
+			*of, err = profile.DecodeFrequentRows(copies)
 			c.Check(err == nil)
 		}
 	})
@@ -67,7 +67,7 @@ func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.S
 		return transforms.Summing{}, err
 	}
 	n := audit.Len(s.shape)
-	sum := &Audited{Left: make([]uint64, n*len(s.folds)), Copies: make([][]profile.Content, len(s.sets()))}
+	sum := &Audited{Left: make([]uint64, n*len(s.folds)), Copies: make([][]profile.FrequentRow, len(s.sets()))}
 	for i, f := range s.folds {
 		f.audit, f.left = &audit.Audit{Shape: s.shape, Random: p.Spec.Random}, sum.Left[i*n:][:n]
 	}
@@ -78,7 +78,7 @@ func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.S
 		}
 		some := new(Audited)
 		for _, of := range s.sets() {
-			some.Copies = append(some.Copies, of.copies.Contents())
+			some.Copies = append(some.Copies, of.copies.Rows())
 		}
 		sum.Merge(some)
 		s.startCopyCounts()

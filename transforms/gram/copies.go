@@ -18,8 +18,8 @@ import (
 )
 
 // Copies returns the frequent rows that the readers of a pass have counted separately.
-func Copies(reports []Report) ([]profile.Content, error) {
-	var all []profile.Content
+func Copies(reports []Report) ([]profile.FrequentRow, error) {
+	var all []profile.FrequentRow
 	for _, r := range reports {
 		var err error
 		if all, err = AddCopies(all, r.Copies); err != nil {
@@ -30,21 +30,21 @@ func Copies(reports []Report) ([]profile.Content, error) {
 }
 
 // AddCopies adds separately counted rows, encoded as in a Report, to others.
-func AddCopies(all []profile.Content, encoded []byte) ([]profile.Content, error) {
+func AddCopies(all []profile.FrequentRow, encoded []byte) ([]profile.FrequentRow, error) {
 	if len(encoded) == 0 {
 		return all, nil
 	}
-	some, err := profile.DecodeContents(encoded)
+	some, err := profile.DecodeFrequentRows(encoded)
 	if err != nil {
 		return nil, err
 	}
-	return profile.AddContents(all, some, 1)
+	return profile.AddFrequentRows(all, some, 1)
 }
 
 // copies holds frequent rows, and in which folds their copies are.
 type copies struct {
 	encoder  *preprocess.TargetEncoder
-	contents []profile.Content
+	contents []profile.FrequentRow
 	groups   [][]group // groups of each content
 }
 
@@ -80,7 +80,7 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 }
 
 // newCopies assigns the copies of contents to folds.
-func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
+func newCopies(p *Pass, contents []profile.FrequentRow) (c *copies, err error) {
 	c = &copies{contents: contents}
 	if c.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func newCopies(p *Pass, contents []profile.Content) (c *copies, err error) {
 // SumCopies adds to the sum of a fold the copies of frequent rows that are assigned to this fold.
 // contents are the rows that a directory of sums counts separately, r its recipe, and m the map of the
 // recipe. The classes are the sum's.
-func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.Content,
+func SumCopies(to *ridge.Sum, fold int, r *sums.Recipe, m features.Gridded, contents []profile.FrequentRow,
 	threads int) error {
 	if len(contents) == 0 {
 		return nil

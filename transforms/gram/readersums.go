@@ -76,7 +76,7 @@ func (s *readerSums) flush() {
 		r := &s.reports[s.firstOpen]
 		r.Saturated = saturated
 		if s.all.copies != nil && s.reader.Stripe == 0 {
-			r.Copies = profile.AppendContents(nil, s.all.copies.Contents())
+			r.Copies = profile.AppendFrequentRows(nil, s.all.copies.Rows())
 		}
 		r.Levels = append(r.Levels, s.levels.copies()...)
 	}

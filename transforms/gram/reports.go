@@ -17,7 +17,7 @@ import (
 type Report struct {
 	dataset.Report
 	Saturated int64 `json:"saturated,omitempty"`
-	// Copies holds the separately counted rows (Spec.Frequent), encoded by profile.AppendContents.
+	// Copies holds the separately counted rows (Spec.Frequent), encoded by profile.AppendFrequentRows.
 	Copies []byte `json:"copies,omitempty"`
 	// Contents holds the hashes of the rows of the shard, from Summer.TakeContents, and Positions
 	// the lines of the rows in its file.
@@ -173,8 +173,8 @@ func (l *byLevel) copies() (reports []LevelReport) {
 	}
 	for i := range l.rows {
 		if a := l.rows[i].copies; a != nil {
-			if all := a.Contents(); len(all) > 0 {
-				reports = append(reports, LevelReport{Level: i, Copies: profile.AppendContents(nil, all)})
+			if all := a.Rows(); len(all) > 0 {
+				reports = append(reports, LevelReport{Level: i, Copies: profile.AppendFrequentRows(nil, all)})
 			}
 		}
 	}

@@ -139,7 +139,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if p.Spec.Components > 0 {
 		found.weights, report, err = solveComponents(p, shape, m, threads, add)
 	} else {
-		if p.Spec.HeldOut && p.Target.Classes != nil && !p.Spec.NoPassFollows {
+		if p.Spec.FitWithoutFirst && p.Target.Classes != nil && !p.Spec.NoPassFollows {
 			var head []float64
 			if rows != nil {
 				head = firstHead(rows)
@@ -231,7 +231,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	if err != nil {
 		return fits{}, FitReport{}, err
 	}
-	if fit.Weights == nil {
+	if fit.Coarse {
 		return fits{}, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Coarse: true}, nil
 	}
 	weights := func(f *ridge.Solution) *models.Linear {
@@ -240,10 +240,10 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	found := fits{weights: weights(fit), trials: joined(fit.Trials, shape)}
 	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors,
 		Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
-	if h := fit.HeldOut; h != nil {
+	if h := fit.WithoutFirst; h != nil {
 		if p.Target.Classes != nil && h.Discriminants == nil {
 			return found, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores give the "+
-				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Spec.Parts())
+				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Spec.AllFolds())
 		}
 		found.heldOut, report.Discriminants = weights(h), h.Discriminants
 		report.FirstRows = max(fit.FirstRows, h.FirstRows)
@@ -280,7 +280,7 @@ func (p *Pass) ridgeOptions(chosen []float64, shape ridge.Shape, m features.Grid
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}
 	if p.Spec.MayRefine {
-		opts.Finer = ridge.FloorFactor * p.floor(m, shape.Dim)
+		opts.CoarseBelow = ridge.FloorFactor * p.floor(m, shape.Dim)
 	}
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes

@@ -127,7 +127,7 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
 // addTo adds rows of a shard to the set of folds that begins with fold first.
 func (s *Summer) addTo(first int, of *perSet, at profile.FoldPlace, b *rows.Block) (err error) {
 	if s.listsContents {
-		of.contents = s.assigner.Contents(of.contents, b)
+		of.contents = s.assigner.AppendRowHashes(of.contents, b)
 	}
 	if len(s.folds) == 1 && s.encoder == nil && of.copies == nil {
 		s.folds[0].rows.Add(b, 0, b.N)
@@ -149,7 +149,7 @@ func (s *Summer) addTo(first int, of *perSet, at profile.FoldPlace, b *rows.Bloc
 }
 
 // TakeContents returns the hashes of the rows that were added since the last call, from
-// profile.Assigner.Contents. It returns nil if the pass does not list rows.
+// profile.Assigner.AppendRowHashes. It returns nil if the pass does not list rows.
 func (s *Summer) TakeContents() []byte {
 	c := s.all.contents
 	s.all.contents = nil
@@ -184,12 +184,12 @@ func (s *Summer) each(f func(key int, values []float64)) {
 
 // Parts calls emit with the parts of the sums of all folds and their keys, and returns the
 // separately counted rows. The Summer must not be used afterwards.
-func (s *Summer) Parts(emit func(key int, values []float64)) (copies []profile.Content) {
+func (s *Summer) Parts(emit func(key int, values []float64)) (copies []profile.FrequentRow) {
 	s.flush()
 	s.each(emit)
 	s.folds = nil
 	if s.all.copies == nil {
 		return nil
 	}
-	return s.all.copies.Contents()
+	return s.all.copies.Rows()
 }

@@ -23,7 +23,7 @@ type count struct {
 	Rejected int64   `json:"rejected"`
 	Classes  []int64 `json:"classes,omitempty"` // rows of each class
 	// Copies holds the rows that are frequent according to the recipe, which are counted instead of
-	// summed. profile.AppendContents encodes them.
+	// summed. profile.AppendFrequentRows encodes them.
 	Copies []byte `json:"copies,omitempty"`
 	Files  []file `json:"files,omitempty"` // with sums that add up to the sums of the rows
 	// Contents holds the hashes of the rows, from gram.Summer.TakeContents, unless there are too many.
@@ -51,24 +51,24 @@ func (a count) add(b count) (count, error) {
 			sum.Classes[c] += n
 		}
 	}
-	if len(a.Contents)+len(b.Contents) <= 8*sums.MostContents {
+	if len(a.Contents)+len(b.Contents) <= 8*sums.MostRowHashes {
 		sum.Contents = append(a.Contents, b.Contents...)
 	}
 	if len(a.Copies) == 0 || len(b.Copies) == 0 {
 		sum.Copies = append(a.Copies, b.Copies...)
 		return sum, nil
 	}
-	x, err := profile.DecodeContents(a.Copies)
+	x, err := profile.DecodeFrequentRows(a.Copies)
 	if err != nil {
 		return a, err
 	}
-	y, err := profile.DecodeContents(b.Copies)
+	y, err := profile.DecodeFrequentRows(b.Copies)
 	if err != nil {
 		return a, err
 	}
-	if x, err = profile.AddContents(x, y, 1); err != nil {
+	if x, err = profile.AddFrequentRows(x, y, 1); err != nil {
 		return a, err
 	}
-	sum.Copies = profile.AppendContents(nil, x)
+	sum.Copies = profile.AppendFrequentRows(nil, x)
 	return sum, nil
 }

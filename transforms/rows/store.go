@@ -159,7 +159,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: count.Copies})
 	}
 	if int64(len(count.Contents)) == 8*p.Rows.Used {
-		files = append(files, p.List(sums.ContentsOf(count.Contents)))
+		files = append(files, p.List(sums.RowHashesOf(count.Contents)))
 	}
 	if _, err = p.Encode(); err != nil { // sets the digest of the sums
 		return Stored{}, err

@@ -351,7 +351,7 @@ func (b *summing) close(w *windowed, emit func(summed)) error {
 	copies := w.sums.Parts(func(_ int, values []float64) { x.Parts = append(x.Parts, values) })
 	x.Count.Contents = w.sums.TakeContents()
 	if len(copies) > 0 {
-		x.Count.Copies = profile.AppendContents(nil, copies)
+		x.Count.Copies = profile.AppendFrequentRows(nil, copies)
 	}
 	b.open = slices.DeleteFunc(b.open, func(o *windowed) bool { return o == w })
 	delete(b.windows, w.window)

@@ -92,7 +92,7 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 			t.Errorf("%s: %d of %d rows are listed", key, listed, x.Count.Read-x.Count.Rejected)
 		}
 		x.Count.Contents = fmt.Append(nil, sha256.Sum256(fmt.Append(nil,
-			sums.ContentsOf(x.Count.Contents)))) // in the order of sums
+			sums.RowHashesOf(x.Count.Contents)))) // in the order of sums
 		out[key] = x
 	}
 	return out, elements

@@ -48,7 +48,7 @@ func sampled(_ context.Context, _ *transforms.Reader, p *Survey) (transforms.Sum
 			samples, mine = assigner.Samples(samples, hashes, b), mine[:0]
 			labeled.Reset(b.D + max(1, len(p.Target.Grid)) + more)
 			for i, h := range hashes {
-				if !assigner.Learned(h, p.Folds) {
+				if !assigner.Trains(h, p.Folds) {
 					continue
 				}
 				labeled.X = append(labeled.X, b.Row(i)...)

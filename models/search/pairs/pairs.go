@@ -98,7 +98,7 @@ func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, 
 	return f, r, labels
 }
 
-// bound returns the number that the largest z of that many products exceeds by chance with a probability of at
+// bound returns the number that the largest z of a number of products exceeds by chance with a probability of at
 // most 14%.
 func bound(products float64) float64 { return 2*math.Log(products) + 4 }
 

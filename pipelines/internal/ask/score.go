@@ -61,7 +61,7 @@ func (d *data) r2(all []tally, times []float64) float64 {
 		}
 	}
 	if head[0] > 0 {
-		if spread := d.Spread(head); spread > 0 {
+		if spread := d.SquaresOfMean(head); spread > 0 {
 			return 1 - squares/spread
 		}
 	}
@@ -182,7 +182,7 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 		train = d.directories(train[0])
 	}
 	rule, n := &d.total.Recipe.Rule, len(train)
-	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole)}, Results: ridge.Results{Unfitted: true}, Units: d.units,
+	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole)}, Results: ridge.Results{ChoiceOnly: true}, Units: d.units,
 		Threads: d.Threads, FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
 	if n == 1 {
 		o.Folds = rule.Folds

@@ -114,7 +114,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 		for _, r := range s.Reports {
 			rows = append(rows, rowsOfSum(r, t.Data.Files)...)
 		}
-		if p.Rows.Used <= sums.MostContents {
+		if p.Rows.Used <= sums.MostRowHashes {
 			files = append(files, listContents(p, s))
 		} else if recipe == nil {
 			t.Notes = append(t.Notes, unlisted)
@@ -141,10 +141,10 @@ func listContents(p *sums.Part, s *training.Summed) (all storage.File) {
 		for _, r := range s.Reports {
 			hashes = append(hashes, r.Contents)
 		}
-		return p.List(sums.ContentsOf(hashes...))
+		return p.List(sums.RowHashesOf(hashes...))
 	}
 	for i := range s.Levels {
-		f := p.Levels[i].List(sums.ContentsOf(s.Levels[i].Contents...))
+		f := p.Levels[i].List(sums.RowHashesOf(s.Levels[i].Contents...))
 		all.Name, all.Data = f.Name, append(all.Data, f.Data...)
 	}
 	return all

@@ -53,7 +53,7 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 		if d.Part.Contents == nil {
 			return nil, "", exit.Refuse("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
 				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
-				d.Place, report.Groups(sums.MostContents))
+				d.Place, report.Groups(sums.MostRowHashes))
 		}
 		listed, err := d.Listed(ctx)
 		if err != nil {
@@ -123,7 +123,7 @@ func listedRows(o options.Fit, t *parts.Total) (rows int64) {
 			rows += d.Rows.Used
 		}
 	}
-	if !needed || rows > sums.MostContents {
+	if !needed || rows > sums.MostRowHashes {
 		return 0
 	}
 	return rows

@@ -19,7 +19,7 @@ func TestListsOfRowsHaveABound(t *testing.T) {
 		}
 		return parts.Term{Dir: &sums.Dir{Part: p}, Sign: sign}
 	}
-	const most = sums.MostContents
+	const most = sums.MostRowHashes
 	for _, c := range []struct {
 		name  string
 		save  string

@@ -152,7 +152,7 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 	var (
 		summed *training.Summed
 		files  []storage.File
-		rows   sums.Contents
+		rows   sums.RowHashes
 	)
 	err = t.Timed(ctx, "add", func(ctx context.Context) error {
 		// The name of the state depends on the content of the sums, not on their directories.

@@ -101,7 +101,7 @@ type ForgetResult struct {
 
 // Forget subtracts rows from the sums that a model was fitted to, and fits a model to the rest.
 // That model has the same bytes as one that was trained with the same recipe without these rows.
-// Rows that are not in the sums are refused: see sums.Contents.
+// Rows that are not in the sums are refused: see sums.RowHashes.
 func Forget(ctx context.Context, o options.Forget) (*ForgetResult, error) {
 	if o.Out == "" {
 		return nil, exit.Usage("no directory for the model without the rows: name one with --out")

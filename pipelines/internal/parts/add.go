@@ -75,7 +75,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Added.Copies, err = profile.AddContents(t.Added.Copies, copies, d.Sign); err != nil {
+		if t.Added.Copies, err = profile.AddFrequentRows(t.Added.Copies, copies, d.Sign); err != nil {
 			return nil, errNotInSums("%v", err)
 		}
 	}
@@ -84,7 +84,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 
 // CopiesOf returns the frequent rows of a term, which are counted instead of summed, with the class
 // indices of the total.
-func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.Content, error) {
+func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, error) {
 	copies, err := d.Copies(ctx)
 	if v := t.Added.Classes; v != nil {
 		for i := range copies {
@@ -208,7 +208,7 @@ func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return w.Close(ctx, []gram.Report{{Copies: profile.AppendContents(nil, s.Copies)}})
+	return w.Close(ctx, []gram.Report{{Copies: profile.AppendFrequentRows(nil, s.Copies)}})
 }
 
 // adder adds up one part of the sums of all terms at a time. It is not safe for concurrent use.
@@ -333,8 +333,8 @@ func (t *Total) Lineage() *registry.Lineage {
 }
 
 // Contents returns the hashes of the rows in the total; rows is the number of listed hashes.
-func (t *Total) Contents(ctx context.Context, rows int64) (c sums.Contents, err error) {
-	plus, minus := make(sums.Contents, 0, rows), sums.Contents(nil)
+func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err error) {
+	plus, minus := make(sums.RowHashes, 0, rows), sums.RowHashes(nil)
 	for _, d := range t.Terms {
 		listed, err := d.Listed(ctx)
 		if err != nil {

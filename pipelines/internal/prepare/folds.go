@@ -131,7 +131,7 @@ func (l *Prepared) HeldOutText() string {
 	case profile.ByGroup:
 		return fmt.Sprintf("whole groups of rows, by %s: held-out figures are those of new groups", columns)
 	case profile.ByFold:
-		return fmt.Sprintf("the %d folds that column %s gives", l.Rule.Parts, columns)
+		return fmt.Sprintf("the %d folds that column %s gives", l.Rule.Folds, columns)
 	}
 	from := fmt.Sprintf("%g", l.Rule.Latest())
 	if key := l.Data.Key; key != nil && key.Layout != "" {

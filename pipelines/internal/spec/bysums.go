@@ -99,13 +99,13 @@ func (f Folding) Sums() int { return f.Folds * max(1, f.Levels) }
 func (o Options) Folding(weight float64, first bool) Folding {
 	lambda, folds := LambdaValues(o.Lambda, weight)
 	if folds > 1 && o.rule != nil {
-		folds = o.rule.Parts
+		folds = o.rule.Folds
 	}
-	f := Folding{FoldPlan: ridge.FoldPlan{Folds: folds, HeldOut: o.HoldsOut()}, Lambda: lambda, Ordered: o.rule.Ordered()}
+	f := Folding{FoldPlan: ridge.FoldPlan{Folds: folds, FitWithoutFirst: o.HoldsOut()}, Lambda: lambda, Ordered: o.rule.Ordered()}
 	switch {
 	case folds > 1 && first:
 		f.Judge = ridge.JudgeFirst
-	case folds == 1 && f.HeldOut:
+	case folds == 1 && f.FitWithoutFirst:
 		f.Judge = ridge.JudgeNone
 	default:
 		return f

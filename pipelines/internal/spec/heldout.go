@@ -27,7 +27,7 @@ func (o Options) FoldCount() int {
 	_, folds := o.Values(1)
 	switch {
 	case o.rule != nil && (folds > 1 || o.HoldsOut()):
-		return o.rule.Parts
+		return o.rule.Folds
 	case folds > 1:
 		return folds
 	case o.HoldsOut():

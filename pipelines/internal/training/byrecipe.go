@@ -40,13 +40,13 @@ type ByRecipe struct {
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
-	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostContents
+	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostRowHashes
 	Positions bool // put hashes and positions of all rows into Summed.Reports
 }
 
 // listsContents reports whether reports have hashes, for that many rows.
 func (o ByRecipe) listsContents(rows int64) bool {
-	return o.Positions || o.Contents && rows <= sums.MostContents
+	return o.Positions || o.Contents && rows <= sums.MostRowHashes
 }
 
 // options returns training options that match the recipe.
@@ -209,7 +209,7 @@ type Added struct {
 	Rows        models.Rows
 	Classes     *schema.Vocabulary // nil if there are none
 	ClassCounts []int64
-	Copies      []profile.Content // frequent rows, which are counted instead of summed
+	Copies      []profile.FrequentRow // frequent rows, which are counted instead of summed
 }
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
@@ -252,8 +252,8 @@ type Summed struct {
 	State   gram.State
 	Shape   ridge.Shape
 	Folds   int
-	Copies  []profile.Content // frequent rows, which are counted instead of summed
-	Levels  []SummedLevel     // nil if all rows are summed together
+	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed
+	Levels  []SummedLevel         // nil if all rows are summed together
 	Reports []gram.Report
 }
 
@@ -355,7 +355,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	rule := &j.options.Recipe.Rule
 	weight, grid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := j.passOf(digest)
-	pass.Spec.HeldOut = j.options.Calibrate == score.Platt
+	pass.Spec.FitWithoutFirst = j.options.Calibrate == score.Platt
 	if how := &pass.Spec; how.Components == 0 {
 		how.Lambda, _ = spec.LambdaValues(j.opts.Lambda, weight)
 		how.StartLambda = j.startLambda(nil)
@@ -382,8 +382,8 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().Judges(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Spec.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
 		ClassWeights: gridWeights(grid)}
-	if pass.Spec.HeldOut {
-		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().Parts(),
+	if pass.Spec.FitWithoutFirst {
+		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().AllFolds(),
 			Curves: j.options.Recipe.Curves(j.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
 	}
 	return f, nil

@@ -83,7 +83,8 @@ func (f *sumsFit) finishChoice(ctx context.Context) error {
 
 // scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and adds the
 // results to the table of the learner. Sums give squared errors of rounded features and no classification
-// errors; this pass gives both as in predictions. It returns the log loss for each row of the table: that of
+// errors; this pass gives both as in predictions. Of targets, reports print the error of the sums (ridge.Row.MSE),
+// with the standard error of this pass. It returns the log loss for each row of the table: that of
 // probabilities if it keeps the scores; otherwise that of the pass if log losses choose λ, +Inf if there is none;
 // otherwise 0.
 func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error) {
@@ -110,14 +111,14 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		if f.Target.Grid != nil {
 			f.scoreTargets(row, &sum.Trials, trial)
 		} else {
-			row.HeldOutErrors, row.HeldOutMSE = sum.Of(trial)
+			row.HeldOutErrors, row.HeldOutMSE = sum.Result(trial)
 			row.HeldOutEffective, row.HeldOutStdErr = sum.Effective(trial), sum.StdErr(trial)
 		}
 		if sum.Weighted() {
 			row.HeldOutError = sum.Error(trial)
 		}
 		if sum.Losses != nil {
-			losses[i], _ = sum.Losses.Of(trial)
+			losses[i], _ = sum.Losses.Best(trial)
 			if !math.IsInf(losses[i], 1) {
 				row.HeldOutLogLoss = losses[i]
 			}
@@ -171,7 +172,7 @@ func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
 		if far := sum.Far(trial*k+c).On(g.Low, g.High); far != nil && row.Lambda == f.Learner.Lambda {
 			f.AddNote("held-out rows: %s", far.Text(sum.Rows()))
 		}
-		_, mse := sum.Of(trial*k + c)
+		_, mse := sum.Result(trial*k + c)
 		mse *= g.Half() * g.Half()
 		if k == 1 {
 			row.HeldOutMSE, row.HeldOutStdErr = mse, g.Half()*g.Half()*sum.StdErr(trial)

@@ -33,9 +33,9 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 // SummedLevel has the parts of Summed for one level.
 type SummedLevel struct {
 	Members  []sums.Member
-	Classes  []int64           // rows of each class; nil without classes
-	Copies   []profile.Content // frequent rows, which are counted instead of summed
-	Contents [][]byte          // hashes of rows, as gram.Report.Contents has them
+	Classes  []int64               // rows of each class; nil without classes
+	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed
+	Contents [][]byte              // hashes of rows, as gram.Report.Contents has them
 }
 
 // byLevel sets s.Levels from the reports.
@@ -85,7 +85,7 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 			levels[0].Classes = j.Profile.Labels.Counts
 		}
 	}
-	contents := make([]sums.Content, len(levels))
+	contents := make([]sums.SumFiles, len(levels))
 	files, err := j.foldFiles(ctx, s, contents, write)
 	if err != nil {
 		return nil, nil, err
@@ -97,7 +97,7 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 			c.Classes, c.ClassCounts = j.classes(), l.Classes
 		}
 		if len(l.Copies) > 0 {
-			data := profile.AppendContents(nil, l.Copies)
+			data := profile.AppendFrequentRows(nil, l.Copies)
 			sum := models.SumFile(sums.CopiesFile, data)
 			c.Copies, copies = &sum, append(copies, data...)
 		}
@@ -106,11 +106,11 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: copies})
 	}
 	if s.Levels == nil {
-		p.Content = contents[0]
+		p.SumFiles = contents[0]
 	} else {
 		p.LevelColumns, p.MinRows = j.Data.Levels.Columns, j.options.MinRows
 		for i, l := range s.Levels {
-			p.Levels = append(p.Levels, sums.Level{Members: l.Members, Content: contents[i]})
+			p.Levels = append(p.Levels, sums.Level{Members: l.Members, SumFiles: contents[i]})
 		}
 	}
 	_, err = p.Encode() // sets the digest
@@ -119,7 +119,7 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 
 // foldFiles describes the sums of each fold of each level, level by level. With write it also writes their
 // files into the work directory, and returns them.
-func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.Content,
+func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumFiles,
 	write bool) (files []storage.File, err error) {
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds*len(levels), s.Shape)
 	if err != nil {

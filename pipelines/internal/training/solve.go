@@ -38,7 +38,7 @@ type sumsFit struct {
 func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
 	how.FoldPlan, how.Lambda, how.Components = folding.FoldPlan, folding.Lambda, folding.Components
-	parts := how.Parts()
+	parts := how.AllFolds()
 	if parts > 1 {
 		if err := s.CountCopies(ctx); err != nil {
 			return nil, err

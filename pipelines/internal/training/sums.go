@@ -27,7 +27,7 @@ type summing struct {
 	fineUpTo  float64             // products of features up to which 16 bits are used at once
 	grid      *profile.WeightGrid // of weights of rows and classes; nil if all are 1
 	rows      int64               // in the sums, where rows with whole weights count as repeated rows
-	total     int64               // bound on the sum of weights, see ridge.Size
+	total     int64               // bound on the sum of weights, see ridge.WeightedRows
 	onlyFirst bool                // only the first fold is held out
 	allChoose bool                // all folds choose λ, although onlyFirst is true
 }
@@ -40,7 +40,7 @@ func (t *Training) summing(bits features.Bits, classWeights []string, fineUpTo f
 	}
 	s := &summing{Training: t, Found: f, bits: bits, fineUpTo: fineUpTo,
 		grid: profile.NewWeightGrid(t.Weights(), classes, t.ByClass()), onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
-	s.rows, s.total = ridge.Size(t.Weights(), s.grid)
+	s.rows, s.total = ridge.WeightedRows(t.Weights(), s.grid)
 	return s, nil
 }
 
@@ -170,7 +170,7 @@ func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
 // tooMany returns an error if there are so many rows that sums of features on a grid of that many steps are not
 // exact. grid is the grid of weights.
 func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps int) error {
-	_, total := ridge.Size(t.Weights(), grid)
+	_, total := ridge.WeightedRows(t.Weights(), grid)
 	most := shape.MaxRows(steps)
 	switch {
 	case total <= most:

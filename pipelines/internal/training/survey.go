@@ -41,7 +41,7 @@ func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
 	}
 	var from, to *linear.TargetGrid
 	if scales {
-		from, to = &r.Target.Grid[0], iterative.SampleSpread(sum, r.Target.Grid[0])
+		from, to = &r.Target.Grid[0], iterative.SampleGrid(sum, r.Target.Grid[0])
 		r.Target.Grid = linear.Grids{*to}
 	}
 	if samples > 0 {

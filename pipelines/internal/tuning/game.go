@@ -207,7 +207,7 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 		}
 		norm = max(norm, square)
 	}
-	n, err := align.SampleSize(dim, math.Sqrt(norm), o.Search.Spread/o.Search.Width*math.Sqrt(float64(dim)), 0.1, 0.05)
+	n, err := align.SampleSize(dim, math.Sqrt(norm), o.Search.StartDeviation/o.Search.Width*math.Sqrt(float64(dim)), 0.1, 0.05)
 	if err != nil {
 		return 0 // rows of zeros
 	}

@@ -265,8 +265,8 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	if err != nil {
 		return nil, "", err
 	}
-	if found.Beside != nil {
-		found.Beside.Features, chosen = size, found.Beside
+	if found.Joined != nil {
+		found.Joined.Features, chosen = size, found.Joined
 	}
 	files, err := shareFiles(ctx, s, found)
 	if err != nil {

@@ -165,7 +165,7 @@ func (s *LambdaDescent) Around(at int) []int {
 	return order[max(0, i-1):min(len(order), i+2)]
 }
 
-// hopeful returns the values that may be the best after that many folds. If all values that were tried on
+// hopeful returns the values that may be the best after the first folds. If all values that were tried on
 // them have failed, it returns those that were ruled out before.
 func (s *LambdaDescent) hopeful(folds int) []int {
 	tried := map[int][]float64{}
@@ -243,7 +243,7 @@ func mean(v []float64) (m float64) {
 	return m / float64(len(v))
 }
 
-// best returns the index of the value with the least error among those tried on that many folds, the larger
+// best returns the index of the value with the least error among those tried on this number of folds, the larger
 // of two equal ones; -1 if none of them can be used. With one fold it is the first that was tried.
 func (s *LambdaDescent) best(folds int) int {
 	best, least := -1, 0.0

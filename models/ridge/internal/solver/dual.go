@@ -32,7 +32,7 @@ const strip = 192
 // Len returns the number of rows.
 func (f *Problem) Len() int { return f.n }
 
-// AtOnce returns the number of concurrent calls of Solve that take the least time for that many rows, each
+// AtOnce returns the number of concurrent calls of Solve that take the least time for a number of rows, each
 // with threads/AtOnce threads. Each call has its own memory.
 func AtOnce(rows int64, threads int) int {
 	most := 4

@@ -38,14 +38,14 @@ type HeldOutErrors struct {
 // someRows is a number of rows of a tile that stay in the cache.
 const someRows = 32
 
-// HeldOutBytes returns the memory of HeldOutErrors per thread. outputs counts the outputs of all V
+// heldOutBytes returns the memory of HeldOutErrors per thread. outputs counts the outputs of all V
 // together.
-func HeldOutBytes(dim, outputs int) int64 {
+func heldOutBytes(dim, outputs int) int64 {
 	side := min(dim, blas.TileDim)
 	return 8 * (someRows*int64(side) + int64(someRows+side)*int64(outputs))
 }
 
-// NewHeldOutErrors returns HeldOutErrors for that many features and outputs.
+// NewHeldOutErrors returns HeldOutErrors for dim features.
 func NewHeldOutErrors(dim, outputs, threads int) *HeldOutErrors {
 	return &HeldOutErrors{dim: dim, outputs: outputs, threads: threads, colMean: make([]float64, dim),
 		scratch: make([][]float64, max(1, threads))}
@@ -89,7 +89,7 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 	forms := blas.NumTiles(d) * len(out)
 	h.forms = slices.Grow(h.forms[:0], forms)[:forms]
 	blas.EachTile(d, h.threads, func(worker, t, i, j int) {
-		size := int(HeldOutBytes(d, k*len(out)) / 8)
+		size := int(heldOutBytes(d, k*len(out)) / 8)
 		h.scratch[worker] = slices.Grow(h.scratch[worker][:0], size)[:size]
 		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.Tiles[t], vt, fit.Each, i, j, n)
 	})

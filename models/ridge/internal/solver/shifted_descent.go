@@ -90,8 +90,8 @@ func (f *Factor) ServesFar(mu float64) bool { return mu <= decade*f.mu && f.mu <
 
 // System is a system for Descend to solve.
 type System struct {
-	Mu float64
-	By *Factor
+	Mu     float64
+	Factor *Factor
 
 	X      []float64 // k×n: the solution, transposed
 	Solved bool      // Descend has converged
@@ -211,8 +211,8 @@ func (d *descent) precondition() {
 		}
 	})
 	for i := 0; i < len(d.systems); {
-		f, first := d.systems[i].By, i
-		for i < len(d.systems) && d.systems[i].By == f {
+		f, first := d.systems[i].Factor, i
+		for i < len(d.systems) && d.systems[i].Factor == f {
 			i++
 		}
 		f.triangle.Solve(d.z32[first*k*n:], (i-first)*k, d.Threads)
@@ -225,7 +225,7 @@ func (d *descent) precondition() {
 	})
 }
 
-// drop removes the systems that are solved, and those that are too slow, after that many steps.
+// drop removes the systems that are solved, and those that are too slow after these steps.
 func (d *descent) drop(steps int) {
 	size := d.k * d.dim
 	slowest := 1.0

@@ -145,15 +145,15 @@ func TestDescentFindsTheSolution(t *testing.T) {
 			m.Threads = threads
 			var systems []*System
 			for i, mu := range mus {
-				by := m.Factor(mu, blas.MakeTiles[float32](n), nil)
+				factor := m.Factor(mu, blas.MakeTiles[float32](n), nil)
 				if i == 1 {
-					if by = systems[0].By; !by.Serves(mu) {
+					if factor = systems[0].Factor; !factor.Serves(mu) {
 						t.Error("a factor does not serve a shift that changes little")
 					}
-				} else if i == 2 && systems[0].By.Serves(mu) {
+				} else if i == 2 && systems[0].Factor.Serves(mu) {
 					t.Error("a factor serves a shift of a hundred times its own")
 				}
-				systems = append(systems, &System{Mu: mu, By: by})
+				systems = append(systems, &System{Mu: mu, Factor: factor})
 			}
 			x := m.Descend(b, k, systems)
 			if want == nil {
@@ -186,7 +186,7 @@ func TestDescentFindsTheSolution(t *testing.T) {
 						}
 					}
 					m.Centre(tiles, nil, make([]float64, n), 1)
-					if again := m.Descend(b, k, []*System{{Mu: s.Mu, By: s.By}}); !slices.Equal(again, x[i*n*k:][:n*k]) {
+					if again := m.Descend(b, k, []*System{{Mu: s.Mu, Factor: s.Factor}}); !slices.Equal(again, x[i*n*k:][:n*k]) {
 						t.Errorf("mu %g: another solution after other solves", s.Mu)
 					}
 				}

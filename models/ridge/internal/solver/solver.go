@@ -6,7 +6,7 @@
 // sums.
 //
 // A Matrix solves symmetric systems (A + μR)X = B with a diagonal R for several shifts μ: exactly, by a
-// float64 factorisation for each, or by conjugate gradients with factors in float32. For chooses between
+// float64 factorisation for each, or by conjugate gradients with factors in float32. MethodFor chooses between
 // them.
 //
 // A Problem solves ridge regression for rows in folds where there are fewer rows than features, so that the
@@ -28,16 +28,16 @@ import (
 type Shape struct{ Dim, Outputs, Width, Head int }
 
 const (
-	// PartFrom is the number of features from which λ is first found on a part of them, if there are more
-	// than PartValues values. With fewer, all values are tried on all folds.
-	PartFrom   = 1024
-	PartValues = 3
+	// SubsetFrom is the number of features from which λ is first found on a subset of them, if there are more
+	// than SubsetValues values. With fewer, all values are tried on all folds.
+	SubsetFrom   = 1024
+	SubsetValues = 3
 
-	// PartFolds is the most folds whose sums over a part of the features are in memory together.
-	PartFolds = 16
+	// SubsetFolds is the most folds whose sums over a subset of the features are in memory together.
+	SubsetFolds = 16
 
-	// PartShare: one in so many features is in the part.
-	PartShare = 4
+	// The subset has one of SubsetShare features.
+	SubsetShare = 4
 )
 
 const (
@@ -56,22 +56,22 @@ const (
 	MaxFactors = 3
 )
 
-// By says how the systems of folds are solved.
-type By int
+// Method says how the systems of folds are solved.
+type Method int
 
 const (
-	Exactly      By = iota // by a float64 factor of each
-	OwnFactor              // by a float32 factor of each, and a few steps of a descent
-	SharedFactor           // by descents that share a float32 factor of all rows for each λ
+	Exactly      Method = iota // by a float64 factor of each
+	OwnFactor                  // by a float32 factor of each, and a few steps of a descent
+	SharedFactor               // by descents that share a float32 factor of all rows for each λ
 )
 
-// For returns the cheapest way for that many rows. If first is set, only the first fold is held out, and a
-// factor of all rows does not pay.
-func For(shape Shape, rows int64, first bool) By {
+// MethodFor returns the cheapest method for a number of rows. If onlyFirst is set, only the first fold is held
+// out, and a factor of all rows does not pay.
+func MethodFor(shape Shape, rows int64, onlyFirst bool) Method {
 	switch d, k := shape.Dim, shape.Outputs; {
 	case d < DescentDim || d > RereadAbove:
 		return Exactly
-	case !first && d >= sharedPerOutput*k && rows >= DescentRows*int64(d):
+	case !onlyFirst && d >= sharedPerOutput*k && rows >= DescentRows*int64(d):
 		return SharedFactor
 	case d >= descentPerOutput*k:
 		return OwnFactor
@@ -85,20 +85,20 @@ func Few(shape Shape, rows int64) bool {
 	if shape.Dim > RereadAbove {
 		most /= fewShare // more of them take as much memory as a sum
 	}
-	return shape.Dim >= PartFrom && rows <= most
+	return shape.Dim >= SubsetFrom && rows <= most
 }
 
-// PartOf returns the features of the part, ascending: the first of each tile, so that all kinds of features
+// SubsetOf returns the features of the subset, ascending: the first of each tile, so that all kinds of features
 // are in it, whether kinds alternate or are contiguous.
-func PartOf(dim int) []int {
-	var part []int
+func SubsetOf(dim int) []int {
+	var subset []int
 	for i := 0; i*blas.TileDim < dim; i++ {
 		rows := blas.TileRows(dim, i)
-		for j := range (rows + PartShare - 1) / PartShare {
-			part = append(part, i*blas.TileDim+j)
+		for j := range (rows + SubsetShare - 1) / SubsetShare {
+			subset = append(subset, i*blas.TileDim+j)
 		}
 	}
-	return part
+	return subset
 }
 
 // RereadAbove is the number of features above which only one sum is in memory while λ is chosen.
@@ -119,35 +119,35 @@ func (s Shape) Bytes() int64 {
 }
 
 // Memory implements ridge.Memory.
-func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
+func Memory(shape Shape, rows int64, folds, threads int, onlyFirst bool) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	if folds > 1 && shape.Dim > RereadAbove {
-		return rereadMemory(shape, rows, folds, threads, first)
+		return rereadMemory(shape, rows, folds, threads, onlyFirst)
 	}
 	bytes := shape.Bytes() + 2*8*d*k + 4*d*k
 	if folds > 1 {
 		fold, forms := shape.Bytes(), k
 		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
-		by := For(shape, rows, first)
+		method := MethodFor(shape, rows, onlyFirst)
 		// The last system is solved in the memory of the sum. The matrix of a fold has its own memory.
-		if by == Exactly {
+		if method == Exactly {
 			bytes += blas.TileBytes(shape.Dim, 8)
 		} else {
 			bytes += blas.SymmetricBytes(shape.Dim, MaxFactors*shape.Outputs)
 		}
-		if by == SharedFactor || rows == 0 && For(shape, DescentRows*d, first) == SharedFactor {
+		if method == SharedFactor || rows == 0 && MethodFor(shape, DescentRows*d, onlyFirst) == SharedFactor {
 			// The factors are computed in float32 tiles while the last fold is in memory.
 			fold += max(blas.TileBytes(shape.Dim, 4)+MaxFactors*blas.TriangleBytes(shape.Dim), MaxFactors*descent)
 			forms *= MaxFactors
-		} else if by == OwnFactor {
+		} else if method == OwnFactor {
 			fold += blas.TileBytes(shape.Dim, 4) + descent + 3*8*d*k
 		}
-		if d >= PartFrom && folds <= PartFolds {
-			part := shape
-			part.Dim = len(PartOf(shape.Dim))
-			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads, first))
+		if d >= SubsetFrom && folds <= SubsetFolds {
+			subset := shape
+			subset.Dim = len(SubsetOf(shape.Dim))
+			fold = max(fold, shape.Bytes()+int64(folds)*subset.Bytes()+Memory(subset, rows, folds, threads, onlyFirst))
 		}
-		bytes += fold + 8*d*k + HeldOutBytes(shape.Dim, int(forms))*int64(max(threads, 1))
+		bytes += fold + 8*d*k + heldOutBytes(shape.Dim, int(forms))*int64(max(threads, 1))
 	}
 	return bytes
 }
@@ -156,23 +156,23 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as float32 numbers and on the grid
-	part := shape
-	part.Dim = len(PartOf(shape.Dim))
-	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
-	search := Bytes(rows, shape.Dim, shape.Outputs, folds, threads, parts) + 8*d*min(d, blas.TileDim)
+	subset := shape
+	subset.Dim = len(SubsetOf(shape.Dim))
+	subsetBytes := rows*int64(subset.Dim)*2 + int64(folds)*subset.Bytes() + Memory(subset, rows, folds, threads, false)
+	search := Bytes(rows, shape.Dim, shape.Outputs, folds, threads, subsetBytes) + 8*d*min(d, blas.TileDim)
 	// Sorting the rows needs a second copy of them.
 	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, shape.Bytes())
 }
 
 // rereadMemory is Memory above RereadAbove features, with several folds.
-func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64 {
+func rereadMemory(shape Shape, rows int64, folds, threads int, onlyFirst bool) int64 {
 	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
-	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + HeldOutBytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
+	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + heldOutBytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
 	var small, search int64
-	if folds <= PartFolds {
-		part := shape
-		part.Dim = len(PartOf(shape.Dim))
-		small, search = int64(folds)*part.Bytes(), Memory(part, rows, folds, threads, first)
+	if folds <= SubsetFolds {
+		subset := shape
+		subset.Dim = len(SubsetOf(shape.Dim))
+		small, search = int64(folds)*subset.Bytes(), Memory(subset, rows, folds, threads, onlyFirst)
 	}
 	return always + max(shape.Bytes()+small, small+search)
 }

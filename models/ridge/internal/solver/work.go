@@ -43,50 +43,50 @@ func Far(shape Shape) bool {
 const farSteps = 7
 
 // Work implements ridge.Work.
-func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
+func Work(shape Shape, rows int64, folds, values int, onlyFirst bool) float64 {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
 	fit := w.exact() + w.touch() // including centring the sum
 	if folds < 2 || values < 2 {
 		return fit
 	}
 	judges, held := float64(folds), 1/float64(folds) // held is the share of the rows in a held-out fold
-	if first {
+	if onlyFirst {
 		judges, held = 1, 1/float64(Folds)
 	}
 	few := Few(shape, rows) // rows are stored
-	descends := shape.Dim >= PartFrom && values > PartValues && folds <= PartFolds && !(few && rows <= FewTries)
+	descends := shape.Dim >= SubsetFrom && values > SubsetValues && folds <= SubsetFolds && !(few && rows <= FewTries)
 	systems := float64(values) * judges
 	if descends {
 		systems = 3 + 1.6*(judges-1)
 	}
-	part := 0.0
+	subset := 0.0
 	if descends {
 		small := shape
-		small.Dim = len(PartOf(shape.Dim))
-		part = Work(small, rows, folds, values, first)
+		small.Dim = len(SubsetOf(shape.Dim))
+		subset = Work(small, rows, folds, values, onlyFirst)
 	}
 	if few {
 		n := float64(rows)
 		rest := n * (1 - held)
 		sums := (n*w.d*w.d + n*n*w.d) / exactSpeed // the sum of all rows, and the kernel
 		solve := rest*rest*rest/3/doubleSpeed + 2*rest*rest*touchTime + 2*n*w.d*w.k/thinSpeed + n*w.d*turnTime
-		return fit + part + sums + systems*solve
+		return fit + subset + sums + systems*solve
 	}
 	load := w.touch() * float64(folds) // the sums of the folds, added up
 	if shape.Dim > RereadAbove {
 		load *= 2 + systems // read again for each
 	}
 	judge := w.product()/2 + w.touch()/min(systems, 3) // the errors, and centring the fold's sum
-	switch For(shape, rows, first) {
+	switch MethodFor(shape, rows, onlyFirst) {
 	case SharedFactor:
 		// A factor for each of a few values (or for one of them), and a dozen steps for each solve.
 		factors := 3 * w.factor()
 		if Far(shape) {
 			factors = w.factor() + 2*w.steps(farSteps)
 		}
-		return fit + part + load + factors + systems*(w.steps(12)+judge)
+		return fit + subset + load + factors + systems*(w.steps(12)+judge)
 	case OwnFactor:
-		return fit + part + load + systems*(w.factor()+w.steps(3)+judge)
+		return fit + subset + load + systems*(w.factor()+w.steps(3)+judge)
 	}
-	return fit + part + load + systems*(w.exact()+judge)
+	return fit + subset + load + systems*(w.exact()+judge)
 }

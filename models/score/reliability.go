@@ -60,7 +60,7 @@ const LeastProbability = 1e-7
 // NewReliability returns the reliability of no rows. It panics unless outputs ≥ 2 and 1 ≤ bins ≤ 1,000.
 func NewReliability(outputs, bins int) *Reliability {
 	if outputs < 2 || bins < 1 || bins > maxBins {
-		panic("calibrate: reliability without outputs or bins")
+		panic("score: reliability without outputs or bins")
 	}
 	counts := func() []int64 { return make([]int64, bins) }
 	return &Reliability{outputs: outputs, rows: counts(), weight: counts(), right: counts(),
@@ -76,21 +76,21 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 	k := r.outputs
 	if len(p) != len(class)*k || repeats != nil && len(repeats) != len(class) ||
 		predicted != nil && len(predicted) != len(class) {
-		panic("calibrate: probabilities and classes do not fit")
+		panic("score: probabilities and classes do not fit")
 	}
 	for i, v := range p {
 		if !(v >= 0 && v <= 1) {
-			return fmt.Errorf("calibrate: row %d: output %d: %g is not a probability", i/k, i%k, v)
+			return fmt.Errorf("score: row %d: output %d: %g is not a probability", i/k, i%k, v)
 		}
 	}
 	for i, y := range class {
 		if y < Unseen || int(y) >= k || predicted != nil && (predicted[i] < 0 || int(predicted[i]) >= k) {
-			panic("calibrate: class out of range")
+			panic("score: class out of range")
 		}
 	}
 	for i, c := range predicted {
 		if row := p[i*k : (i+1)*k]; row[c] != slices.Max(row) {
-			return fmt.Errorf("calibrate: row %d: class %d is predicted with the probability %g, another has %g", i, c, row[c],
+			return fmt.Errorf("score: row %d: class %d is predicted with the probability %g, another has %g", i, c, row[c],
 				slices.Max(row))
 		}
 	}
@@ -163,7 +163,7 @@ func (r *Reliability) bin(p float32) int {
 // Merge adds the rows of s. It panics if outputs or bins differ.
 func (r *Reliability) Merge(s *Reliability) {
 	if r.outputs != s.outputs || len(r.rows) != len(s.rows) {
-		panic("calibrate: reliabilities of different outputs or bins")
+		panic("score: reliabilities of different outputs or bins")
 	}
 	addCounts(r.rows, s.rows)
 	addCounts(r.weight, s.weight)

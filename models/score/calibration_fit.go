@@ -27,7 +27,7 @@ func CheckCalibration(rows []int64, names []string) error {
 	}
 	for c, m := range rows {
 		if m == 0 || m == n {
-			return fmt.Errorf("calibrate: class %.80q: %d of the %d held-out rows are of it; a curve or a threshold needs "+
+			return fmt.Errorf("score: class %.80q: %d of the %d held-out rows are of it; a curve or a threshold needs "+
 				"rows of the class and of others: use more rows, or fewer folds", names[c], m, n)
 		}
 	}
@@ -39,12 +39,12 @@ func CheckCalibration(rows []int64, names []string) error {
 func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
 	if method != Platt && method != Isotonic {
 		methods := []string{Platt, Isotonic}
-		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, option.DidYouMean(method, methods),
+		return nil, fmt.Errorf("score: unknown method %q%s; have %s", method, option.DidYouMean(method, methods),
 			strings.Join(methods, ", "))
 	}
 	for o := range c.outputs {
 		if _, others, members := c.points(o); others == 0 || members == 0 {
-			return nil, fmt.Errorf("calibrate: output %d: %.0f rows of its class and %.0f of others; both are needed", o,
+			return nil, fmt.Errorf("score: output %d: %.0f rows of its class and %.0f of others; both are needed", o,
 				members, others)
 		}
 	}

@@ -14,23 +14,24 @@ import (
 )
 
 const (
-	// Hats are piecewise-linear functions of single columns: at most mostHats, and 1/hatShare of all features.
+	// Largest number of piecewise-linear columns (hat functions), which are at most 1/hatShare of all features.
 	mostHats = 512
 	hatShare = 4
 	// leastValues is the smallest number of distinct values of a column of a pair.
 	leastValues = 20
 	// pairColumns is the number of columns among which a pair is chosen.
 	pairColumns = 5
-	// pairRows is the largest number of rows used to choose a pair. The mean of the nearest neighbours predicts a row.
-	pairRows   = 1500
-	neighbours = 8
+	// pairRows is the largest number of rows used to choose a pair. The mean of the pairNeighbours
+	// nearest rows predicts a row.
+	pairRows       = 1500
+	pairNeighbours = 8
 	// firstPair is the first width of a pair's kernel to try, leastPair the smallest.
 	firstPair = 1.0 / 8
 	leastPair = 1.0 / 64
 )
 
-// hats returns the recipe of the hats of a view; nil if there are none.
-func (s *scaled) hats() *preprocess.Bins {
+// hats returns the recipe of the piecewise-linear columns of a view; nil if there are none.
+func (s *viewRows) hats() *preprocess.Bins {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.cut {
@@ -43,13 +44,13 @@ func (s *scaled) hats() *preprocess.Bins {
 // pair is two columns of a view.
 type pair struct {
 	columns [2]int
-	rows    *scaled // in these columns alone
+	rows    *viewRows // in these columns alone
 }
 
 // newPair returns the pair of these columns of the view.
-func (s *scaled) newPair(columns [2]int) *pair {
+func (s *viewRows) newPair(columns [2]int) *pair {
 	n := len(s.x) / s.d
-	p := &pair{columns, emptyScaled(2)}
+	p := &pair{columns, newEmptyRows(2)}
 	p.rows.x = make([]float32, 2*n)
 	for i := range n {
 		for k, j := range columns {
@@ -74,7 +75,7 @@ const pairSeed = 0x70616972 // "pair"
 
 // numbers returns the columns with many distinct values that have the largest variance in the diagonal metric a,
 // at most pairColumns of them.
-func (s *scaled) numbers(a []float32) []int {
+func (s *viewRows) numbers(a []float32) []int {
 	n := min(medianRows, len(s.x)/s.d)
 	type column struct {
 		index  int
@@ -108,7 +109,7 @@ func (s *scaled) numbers(a []float32) []int {
 
 // bestPair returns the two of the columns in which the nearest rows predict the labels best, among the rows
 // train; nil if there are no two.
-func (r *runner) bestPair(s *scaled, columns, train []int) *pair {
+func (r *runner) bestPair(s *viewRows, columns, train []int) *pair {
 	if len(train) > pairRows {
 		train = train[:pairRows]
 	}
@@ -136,13 +137,13 @@ func (r *runner) bestPair(s *scaled, columns, train []int) *pair {
 
 // nearest returns the mean squared error of predicting each row of train by the mean label of its nearest
 // neighbours among the others. s has two columns.
-func (r *runner) nearest(s *scaled, train []int) float64 {
+func (r *runner) nearest(s *viewRows, train []int) float64 {
 	var total float64
-	var near [neighbours]struct {
+	var near [pairNeighbours]struct {
 		distance float64
 		row      int
 	}
-	k := min(neighbours, len(train)-1)
+	k := min(pairNeighbours, len(train)-1)
 	xs, ys := make([]float64, len(train)), make([]float64, len(train))
 	for a, i := range train {
 		xs[a], ys[a] = float64(s.x[2*i]), float64(s.x[2*i+1])
@@ -181,7 +182,7 @@ func (r *runner) nearest(s *scaled, train []int) float64 {
 
 // pairs returns the pair of each part's training rows in a view, and last the pair of all rows. weights are
 // diagonal metrics in the same order. It returns nil if a pair cannot be found.
-func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
+func (r *runner) pairs(view string, weights []*learnedMetric, rung *rung) []*pair {
 	v, out := r.views[view], make([]*pair, len(weights))
 	for part, m := range weights {
 		if m.ready() != nil {
@@ -191,9 +192,9 @@ func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 		if !ok {
 			return nil
 		}
-		train := l.whole
-		if part < len(l.train) {
-			train = l.train[part]
+		train := rung.whole
+		if part < len(rung.train) {
+			train = rung.train[part]
 		}
 		if out[part] = r.bestPair(v, v.numbers(d.A), train); out[part] == nil {
 			return nil
@@ -205,29 +206,29 @@ func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
 	return out
 }
 
-// beside tries narrow kernels of two columns, and piecewise-linear functions of single columns, as additional
-// features of the best candidates.
-func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+// addFeatures tries narrow kernels of two columns, and piecewise-linear columns, as additional features of the
+// best candidates.
+func (r *runner) addFeatures(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
 	try := func(more ...*entry) error {
-		if err := r.tryAll(ctx, more, l); err != nil {
+		if err := r.tryAll(ctx, more, rung); err != nil {
 			return err
 		}
-		field = append(field, more...)
-		order(field)
+		candidates = append(candidates, more...)
+		order(candidates)
 		return nil
 	}
-	best := field[0]
-	at := slices.IndexFunc(field, func(e *entry) bool {
+	best := candidates[0]
+	at := slices.IndexFunc(candidates, func(e *entry) bool {
 		return e.View == best.View && e.Metric == diagonalMetric && e.judged != nil
 	})
 	if at >= 0 {
-		if pairs := r.pairs(best.View, field[at].metric, l); pairs != nil {
+		if pairs := r.pairs(best.View, candidates[at].metric, rung); pairs != nil {
 			parent := best
 			for w := firstPair; w >= leastPair; w /= 2 {
 				next := best.with(func(c *Candidate) { c.Pair = w })
 				next.pairs = pairs
 				if err := try(next); err != nil {
-					return field, err
+					return candidates, err
 				}
 				if next.judged == nil || !(next.mean() < parent.mean()) {
 					break
@@ -236,12 +237,12 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 			}
 		}
 	}
-	field, err := r.pairOfResiduals(ctx, field, l)
+	candidates, err := r.pairOfResiduals(ctx, candidates, rung)
 	if err != nil {
-		return field, err
+		return candidates, err
 	}
 	var more []*entry
-	for _, e := range field {
+	for _, e := range candidates {
 		if len(more) == 2 || e.judged == nil {
 			break
 		}
@@ -252,5 +253,5 @@ func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry
 		more = append(more, e.with(func(c *Candidate) { c.Hats = true }))
 	}
 	err = try(more...)
-	return field, err
+	return candidates, err
 }

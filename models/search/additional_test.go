@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// Hats find steps of single columns. A narrow kernel of a pair finds a rough function of two of
+// Piecewise-linear columns find steps of single columns. A narrow kernel of a pair finds a rough function of two of
 // several columns.
 func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 	campaign.Long(t)
@@ -28,7 +28,7 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 		of   func(x []float32) float64
 		has  func(c Candidate) bool
 	}{
-		{"hats", 700, func(x []float32) float64 {
+		{"piecewise-linear columns", 700, func(x []float32) float64 {
 			return step(x[0]) + step(x[1]) + step(-x[2]) + math.Sin(4*float64(x[3])) + math.Abs(float64(x[4]))
 		}, func(c Candidate) bool { return c.Hats }},
 		{"pair", 700, func(x []float32) float64 {
@@ -39,7 +39,7 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 		o := options(p)
 		o.Views, o.Kernels = o.Views[:1], o.Kernels[:1]
 		r := run(t, p, o)
-		if !c.has(r.Chosen.Candidate) || r.Beside == nil || r.Chosen.Loss > 0.9*r.Default.Loss {
+		if !c.has(r.Chosen.Candidate) || r.Joined == nil || r.Chosen.Loss > 0.9*r.Default.Loss {
 			t.Errorf("%s: chose %v with loss %.4f, the default has %.4f", c.name, r.Chosen.Candidate, r.Chosen.Loss,
 				r.Default.Loss)
 		}
@@ -51,9 +51,9 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 func TestMatricesMatchJoinedKernels(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
 	o := options(p)
-	r := &runner{pilot: p, options: o, views: map[string]*scaled{},
+	r := &runner{pilot: p, options: o, views: map[string]*viewRows{},
 		kernels: map[string]kernelOf{"gaussian": {options: o.Kernels[0], distance: kernel.Euclidean}}}
-	v, err := newScaled(p, o.Views[0], 1000, 1)
+	v, err := newViewRows(p, o.Views[0], 1000, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +63,9 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
 		e := &entry{Candidate: c, pairs: pairs}
 		const width = 1.7
-		e.matrix = newKernelMatrix(fourier.GaussianAt, v.between(kernel.Euclidean, whole(p), 1), width,
+		e.matrix = newKernelMatrix(fourier.GaussianAt, v.distances(kernel.Euclidean, whole(p), 1), width,
 			make([]float64, triangle(p.N)))
-		if err := r.addBeside(e, 0, new(scratch), 1); err != nil {
+		if err := r.addJoined(e, 0, new(scratch), 1); err != nil {
 			t.Fatal(err)
 		}
 		joined, err := r.joinedOf(e, 0)
@@ -100,7 +100,7 @@ func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
 	hats := preprocess.NewHats(p.X, p.N, p.D, 1000)
 	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, Hats: hats}
 	if _, err := o.Choose(&kernel.Data{In: 3}); err == nil {
-		t.Error("96 hats leave 4 features")
+		t.Error("96 piecewise-linear columns leave 4 features")
 	}
 }
 
@@ -114,7 +114,7 @@ func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &runner{pilot: p, labels: l}
-	v, err := newScaled(p, View{}, 0, 1)
+	v, err := newViewRows(p, View{}, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

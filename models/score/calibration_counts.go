@@ -52,7 +52,7 @@ type CalibrationCounts struct {
 // NewCalibrationCounts returns the counts of no rows. It panics for fewer than two outputs.
 func NewCalibrationCounts(outputs int) *CalibrationCounts {
 	if outputs < 2 {
-		panic("calibrate: fewer than two outputs")
+		panic("score: fewer than two outputs")
 	}
 	return &CalibrationCounts{outputs: outputs, n: make([]int64, outputs*2*CalibrationCells)}
 }
@@ -61,15 +61,15 @@ func NewCalibrationCounts(outputs int) *CalibrationCounts {
 // repeats is nil. Add panics if lengths or classes do not fit, and returns an error if a score is NaN.
 func (c *CalibrationCounts) Add(scores []float32, class []int32, repeats []int64) error {
 	if len(scores) != len(class)*c.outputs || repeats != nil && len(repeats) != len(class) {
-		panic("calibrate: scores and classes do not fit")
+		panic("score: scores and classes do not fit")
 	}
 	if i := slices.IndexFunc(scores, func(s float32) bool { return s != s }); i >= 0 {
-		return fmt.Errorf("calibrate: row %d: output %d: the score is NaN", i/c.outputs, i%c.outputs)
+		return fmt.Errorf("score: row %d: output %d: the score is NaN", i/c.outputs, i%c.outputs)
 	}
 	c.rows += int64(len(class))
 	for i, y := range class {
 		if y < 0 || int(y) >= c.outputs {
-			panic("calibrate: class out of range")
+			panic("score: class out of range")
 		}
 		rows := int64(1)
 		if repeats != nil {
@@ -89,7 +89,7 @@ func (c *CalibrationCounts) Add(scores []float32, class []int32, repeats []int64
 // Merge adds the rows of d. It panics if it has another number of outputs.
 func (c *CalibrationCounts) Merge(d *CalibrationCounts) {
 	if c.outputs != d.outputs {
-		panic("calibrate: counts of different outputs")
+		panic("score: counts of different outputs")
 	}
 	c.rows += d.rows
 	addCounts(c.n, d.n)
