@@ -302,7 +302,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	if d.Labeled {
 		pass.Target = target
 	}
-	var found survey.Profiled
+	var found survey.ProfileSum
 	reports, err := j.ScanSum(ctx, pass, "profile", &found)
 	if err != nil {
 		return nil, true, err
