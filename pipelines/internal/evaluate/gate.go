@@ -36,7 +36,7 @@ type gateScore struct {
 	value func(*EvaluateResult) (low, high float64, excluded int64)
 	// undefined says for which rows the score is not defined.
 	undefined string
-	// knownClassesOnly tells that the score leaves out rows whose labels are not classes of the model: no recall
+	// knownClassesOnly is true if the score leaves out rows whose labels are not classes of the model: no recall
 	// includes them, and they have no rank.
 	knownClassesOnly bool
 }

@@ -211,7 +211,7 @@ func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.D
 	return d, nil
 }
 
-// manyShards is the size, in shards, from which on a note names a file that cannot be cut.
+// manyShards is the least size, in shards, of a file that a note names because it cannot be cut.
 const manyShards = 8
 
 // uncuttable returns the largest file that has at least the size of manyShards shards and cannot be cut, "" for

@@ -109,7 +109,7 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
 	return reports, nil
 }
 
-// largeSum is the size in bytes from which on an encoded sum takes much of a job's memory.
+// largeSum is the size in bytes above which an encoded sum takes much of a job's memory.
 const largeSum = 1 << 20
 
 func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string,
@@ -403,7 +403,7 @@ func (c Counts) Without() string {
 	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header")) + c.Remarks
 }
 
-// manyUnlabeled is the share of rows without a label from which on LabelNote returns a note.
+// manyUnlabeled is the share of rows without a label above which LabelNote returns a note.
 const manyUnlabeled = 0.1
 
 // LabelNote returns a note if many rows have no label, and "" otherwise.

@@ -29,7 +29,7 @@ type WorkDir struct {
 	Claim  *storage.Claim // on the output
 	Notes  []string       // on files that could not be removed
 
-	// Temporary tells that nobody can resume the job, because its caller removes the directory.
+	// Temporary is true if nobody can resume the job, because its caller removes the directory.
 	Temporary bool
 }
 

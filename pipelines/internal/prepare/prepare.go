@@ -160,7 +160,7 @@ type foldState struct {
 	repeatShare   float64 // see repeatShare
 }
 
-// wideRow is the length of rows from which on a profile takes tens of megabytes.
+// wideRow is the length of rows above which a profile takes tens of megabytes.
 const wideRow = 1 << 17
 
 // Data profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the

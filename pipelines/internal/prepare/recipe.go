@@ -26,7 +26,7 @@ type Recipe struct {
 	Dim    int     // number of features
 	Width  float64 // of the kernel; 0 if it has none
 	Name   string  // for people: "gaussian kernel, width 7"
-	// Recodes tells that training rows are encoded in another way than rows to predict: see
+	// Recodes is true if training rows are encoded in another way than rows to predict: see
 	// preprocess.TargetEncoder.
 	Recodes bool
 	Reach   float64 // largest feature as a multiple of the grid's bound; 0 means 1
@@ -215,8 +215,8 @@ func (l *Prepared) setRecipe(o options.Spec) (err error) {
 }
 
 // RechooseRecipe makes the recipe again, after the encodings of columns have changed. If categories are encoded
-// by counts and held is not 0, it counts their levels in one pass over the rows outside the first of held
-// folds, because counts of new rows are not known either. With held 0, the counts of the profile over all rows
+// by counts and held is not 0, it counts their levels in one pass over the rows outside the first fold
+// of held, because counts of new rows are not known either. With held 0, the counts of the profile over all rows
 // are used.
 func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
 	s.valueCounts = nil
@@ -234,7 +234,7 @@ func (s *Session) CountsTrainingRows() bool {
 }
 
 // EncodeLabels makes the recipe if categories are encoded by labels or counts, with one pass over the data for
-// each. It leaves out the rows of the first of held folds; with held 0 it uses all rows. Call it once, after Data and
+// each. It leaves out the rows of the first fold of held; with held 0 it uses all rows. Call it once, after Data and
 // before anything that uses the recipe.
 func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 	if s.Recipe.Sealed.Kind == "" { // categories are encoded by labels: see chooseRecipe

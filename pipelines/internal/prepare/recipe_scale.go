@@ -35,7 +35,7 @@ type statistics struct {
 	low, high      []float64
 	least, largest []float32 // range of the columns before scaling
 	unscaled       []bool    // columns that standard and minmax do not scale; nil for none
-	// known tells that the statistics are valid. They are not after steps that mix columns.
+	// known is true if the statistics are valid. They are not after steps that mix columns.
 	known bool
 }
 

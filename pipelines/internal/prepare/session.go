@@ -21,7 +21,7 @@ type Session struct {
 	*job.Job
 	*Prepared
 	Spec options.Spec
-	// Iterative tells that iterative learners read the rows, in shards of their own.
+	// Iterative is true if iterative learners read the rows, in shards of their own.
 	Iterative bool
 	Notes     []string
 }
@@ -46,7 +46,7 @@ func (s *Session) CountCopies(ctx context.Context) error {
 	return nil
 }
 
-// SurveyRows runs a survey pass outside the first of folds, with a sample of that many rows; 0 is the number of
+// SurveyRows runs a survey pass outside the first fold, with a sample of that many rows; 0 is the number of
 // the profile.
 func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
 	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample})

@@ -94,7 +94,7 @@ type Folding struct {
 // Sums returns the number of sums of a pass.
 func (f Folding) Sums() int { return f.Folds * max(1, f.Levels) }
 
-// Folding returns the folding for rows with that sum of weights. first tells that only the first fold is held
+// Folding returns the folding for rows with that sum of weights. With first, only the first fold is held
 // out.
 func (o Options) Folding(weight float64, first bool) Folding {
 	lambda, folds := LambdaValues(o.Lambda, weight)

@@ -136,7 +136,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 	return f.judgeProbabilities(), nil
 }
 
-// scanTrials runs the pass of scoreTrials. keep tells whether the result keeps the scores of rows.
+// scanTrials runs the pass of scoreTrials. keep is true if the result keeps the scores of rows.
 func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScores, error) {
 	f.Progress.Phase("scoring held-out rows", f.Counts.Used)
 	defer f.Progress.Done()

@@ -88,7 +88,7 @@ func (s *Game) Learn(ctx context.Context, a options.Game) (*prepare.Learned, err
 }
 
 // alignRows returns a sample of scaled rows x with their classes, and the number of rows that
-// features are learned from. Both leave out the first of a.HeldOut folds.
+// features are learned from. Both leave out the first fold of a.HeldOut.
 func (s *Game) alignRows(ctx context.Context, a options.Game) (x []float32, class []int32, used int64, err error) {
 	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
 	dim, n := s.Recipe.Scaling.Dim, a.Sample

@@ -202,7 +202,7 @@ func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int
 const tooFew = "too few rows are left apart from the held-out ones"
 
 // Search looks for features that predict held-out rows of a pilot better than the session's recipe,
-// and replaces the recipe by the best it finds. The pilot has no rows of the first of held folds;
+// and replaces the recipe by the best it finds. The pilot has no rows of the first fold of held;
 // with held = 0 it may have any rows. The search ends early as soon as enough, which may be nil,
 // returns true. atRows allows landmarks as features, if the number of rows suits them.
 //
