@@ -91,8 +91,8 @@ func (s *Aliases) Of(model string) (of []string) {
 	return of
 }
 
-// ValidAlias returns an error unless name can be the name of a model in a directory of models.
-func ValidAlias(name string) error {
+// CheckAlias returns an error unless name can be the name of a model in a directory of models.
+func CheckAlias(name string) error {
 	switch {
 	case name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\@\n\r\x00"):
 		return fmt.Errorf("%q cannot be the name of a model: it is empty, begins with a dot, or contains a slash, an @ or a line end", name)
@@ -128,7 +128,7 @@ func decodeAliases(data []byte) (*Aliases, error) {
 		if m == "" {
 			continue
 		}
-		if err := ValidAlias(m); err != nil {
+		if err := CheckAlias(m); err != nil {
 			return nil, fmt.Errorf("%s: %w", AliasFile, err)
 		}
 	}
@@ -279,7 +279,7 @@ func (s *Aliases) repeat() error {
 	if err := json.Unmarshal(s.Last, &e); err != nil {
 		return err
 	}
-	if err := ValidAlias(e.Model); err != nil {
+	if err := CheckAlias(e.Model); err != nil {
 		return err
 	}
 	switch e.Action {

@@ -80,7 +80,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 			return nil, err
 		}
 	}
-	learned, game, err := t.LearnFeatures(ctx)
+	features, game, err := t.LearnFeatures(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 			return nil, exit.AfterPublish(o.Out, err)
 		}
 	}
-	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: learned, Curve: game, Notes: t.Notes,
+	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: features, Curve: game, Notes: t.Notes,
 		Seconds: t.Seconds}, nil
 }
 
@@ -114,10 +114,10 @@ func (o AlignOptions) validate() error {
 	case f.Directory() != "":
 		return exit.Usage("--frequencies cannot be used with align, which learns new frequencies")
 	}
-	if err := report.ValidPicture(o.Curve); err != nil {
+	if err := report.CheckPicture(o.Curve); err != nil {
 		return err
 	}
-	if err := prepare.Validate(o.training().Base()); err != nil {
+	if err := prepare.Validate(o.training().ProfileSpec()); err != nil {
 		return err
 	}
 	if err := tuning.ValidateGame(o.Learned, f); err != nil {

@@ -98,7 +98,7 @@ func (o EmbedOptions) validate() error {
 	if err := o.Training.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
 	}
-	if err := report.ValidPicture(o.Picture); err != nil {
+	if err := report.CheckPicture(o.Picture); err != nil {
 		return err
 	}
 	if o.Picture != "" && o.Components < 2 {

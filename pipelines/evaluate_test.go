@@ -170,7 +170,7 @@ func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 
 func TestFractionsOfBadRows(t *testing.T) {
 	for _, f := range []float64{-1e-9, 1.01, math.NaN(), math.Inf(1)} {
-		jobtest.WantError(t, fmt.Sprint(f), prepare.ValidFraction(f), exit.CodeUsage, "--max_bad_fraction")
+		jobtest.WantError(t, fmt.Sprint(f), prepare.CheckFraction(f), exit.CodeUsage, "--max_bad_fraction")
 		_, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: "m", MaxBadFraction: f})
 		jobtest.WantError(t, "evaluate", err, exit.CodeUsage, "--max_bad_fraction")
 		_, err = Predict(jobtest.Ctx, PredictOptions{Model: "m", Out: "o", MaxBadFraction: f})

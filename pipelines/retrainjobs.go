@@ -62,9 +62,9 @@ func (n *retrainJobs) Train(ctx context.Context, model string, files []string) e
 	return err
 }
 
-// Probe makes an embedding whose recipe serves to measure drift. Here the label is a column like
+// Reference makes an embedding whose recipe serves to measure drift. Here the label is a column like
 // any other. Columns of groups and times keep their roles.
-func (n *retrainJobs) Probe(ctx context.Context, model string, files []string) error {
+func (n *retrainJobs) Reference(ctx context.Context, model string, files []string) error {
 	if there, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || there {
 		return err
 	}
@@ -93,7 +93,7 @@ func (n *retrainJobs) checkGate(m *models.Manifest) error {
 	if err != nil {
 		return err
 	}
-	return gates.Fit(m)
+	return gates.Check(m)
 }
 
 // checkPairedGate refuses conditions that do not apply to models like this one.
@@ -215,9 +215,9 @@ func (n *retrainJobs) Drift(ctx context.Context, from string, o options.Parts) (
 	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
-func (n *retrainJobs) ChooseWindow(ctx context.Context, sums []string,
+func (n *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
 	known map[string][]float64) (*ask.ChosenWindow, error) {
-	terms, err := parts.Open(ctx, options.Parts{Sums: sums})
+	terms, err := parts.Open(ctx, options.Parts{Sums: dirs})
 	if err != nil {
 		return nil, err
 	}

@@ -160,7 +160,7 @@ func (s *simulation) compareModels() {
 // compareSums compares the sums of nights with sums of the same files.
 func (s *simulation) compareSums() {
 	recipes := s.with(s.o.Models, models.ManifestFile)
-	maps.Copy(recipes, s.with(s.o.Models+"-sums", models.ManifestFile)) // recipes of probes
+	maps.Copy(recipes, s.with(s.o.Models+"-sums", models.ManifestFile)) // reference recipes
 	for _, model := range recipes {
 		r, _, err := sums.ReadRecipe(jobtest.Ctx, model)
 		if err != nil {

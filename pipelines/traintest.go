@@ -49,7 +49,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 		if err := job.CheckVacant(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
-		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).Base(), t.Share); err != nil {
+		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).ProfileSpec(), t.Share); err != nil {
 			return nil, err
 		}
 		test.Part = o.Data.Part.Other()

@@ -58,7 +58,7 @@ var _ schema.Sink = nothing{}
 // heldOut returns the lines of the rows that a training with these options holds out.
 func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
 	t.Helper()
-	part, _, err := holdout.Rows(t.Context(), (spec.Options{Train: o}).Base(), share)
+	part, _, err := holdout.Rows(t.Context(), (spec.Options{Train: o}).ProfileSpec(), share)
 	if err != nil {
 		t.Fatal(err)
 	}

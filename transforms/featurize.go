@@ -32,6 +32,9 @@ type Featurize struct {
 	Format string          `json:"format"` // of export, or codes for the hashes of a features.Hasher
 }
 
+// SetOut sets the directory of the files.
+func (p *Featurize) SetOut(dir string) { p.Out = dir }
+
 // Write reads all rows and writes their features, in the order of the rows, to files of at
 // most 64 MiB of numbers. If the pass has a Target, it also writes the labels: the index of
 // the class, or the number. It returns the Written of each shard, in JSON.

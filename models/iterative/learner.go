@@ -320,8 +320,8 @@ const (
 	CG         = "cg"
 )
 
-// ValidSolver returns an error unless s is the name of a solver, or "" for auto.
-func ValidSolver(s string) error {
+// CheckSolver returns an error unless s is the name of a solver, or "" for auto.
+func CheckSolver(s string) error {
 	if !slices.Contains([]string{"", AutoSolver, Gram, CG}, s) {
 		return option.Errorf("solver", "must be %s, %s or %s (have %q)", AutoSolver, Gram, CG, s)
 	}

@@ -28,7 +28,7 @@ func NewTraining() *Training { return &Training{Grid: features.AutoBits, Solver:
 
 // Validate returns errors that do not depend on the data.
 func (t *Training) Validate() error {
-	return cmp.Or(t.Grid.Validate(), iterative.ValidSolver(t.Solver))
+	return cmp.Or(t.Grid.Validate(), iterative.CheckSolver(t.Solver))
 }
 
 // FewProducts is the number of products of features, rows × D², up to which auto uses 16 bits from the

@@ -23,7 +23,7 @@ func TestDirectoriesThatLieInOneAnotherAreRefused(t *testing.T) {
 		more []string
 		want string
 	}{
-		{train, []string{"--model", "m", "--work", "m/w"}, "--work m/w is inside --model m: give a directory beside it"},
+		{train, []string{"--model", "m", "--work", "m/w"}, "--work m/w is inside --model m: give a directory next to it"},
 		{train, []string{"--model", "w/m", "--work", "w"}, "--model w/m is inside --work w: give"},
 		{train, []string{"--model", "m", "--work", "./m/"}, "--model and --work are the same directory, m: give another"},
 		{train, []string{"--model", "m", "--work", "link/m/w"}, "--work link/m/w is inside --model m"},
@@ -100,7 +100,7 @@ func TestFilesOfAnotherUserAreReported(t *testing.T) {
 	}
 }
 
-// What a killed run of another user has left beside a name does not keep it from
+// What a killed run of another user has left next to a name does not keep it from
 // being made.
 func TestAnUnfinishedOutputOfAnotherUserIsNoObstacle(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestAnUnfinishedOutputOfAnotherUserIsNoObstacle(t *testing.T) {
 	}
 	args := slices.DeleteFunc(trainOn("table.csv", "--label", "y"), func(a string) bool { return a == "--quiet" })
 	r := runCommand(t, asNobody(t, program(dir, args...)))
-	if r.code != 0 || !strings.Contains(r.stderr, "cannot remove the files of a killed run beside model:") {
+	if r.code != 0 || !strings.Contains(r.stderr, "cannot remove the files of a killed run next to model:") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
 }

@@ -138,7 +138,7 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, er
 	o.Kernels = f.searchKernels(cmd.Flags().Changed("kernel"))
 	whole := spec.Options{Train: o}
 	if whole.Learner, err = f.learners.chosen(whole.LearnsFeatures()); err == nil && !cmd.Flags().Changed("features") {
-		whole, err = whole.UpTo(tuning.MostFeatures)
+		whole, err = whole.WithFeatures(tuning.MostFeatures)
 	}
 	return whole.Train, err
 }

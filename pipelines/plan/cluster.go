@@ -117,14 +117,14 @@ func (p *Plan) solution(o spec.Options, f spec.Facts, d *dataset.Dataset) soluti
 	if o.Iterative() != nil {
 		all := o
 		all.Job.Engine.Readers = own
-		s.shards = all.Spread(own).Iterative().Common().Partitions
+		s.shards = all.WithPartitions(own).Iterative().Common().Partitions
 	}
 	s.needs = func(e engine.Engine) (spec.Memory, work) {
 		o := o
 		o.Job.Engine = e
-		o = o.Spread(own)
+		o = o.WithPartitions(own)
 		m := o.Memory(f, e, e.Readers)
-		w := p.work(m, o.Iterative(), o.Planned(f).Judge == ridge.JudgeFirst)
+		w := p.work(m, o.Iterative(), o.PlannedFolding(f).Judge == ridge.JudgeFirst)
 		w.pause = float64(max(m.Stripes, 1)) * cmp.Or(e.Checkpoint, transforms.CheckpointInterval).Seconds()
 		return m, w
 	}

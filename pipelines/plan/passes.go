@@ -24,14 +24,14 @@ func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 		p.scan("one to profile it")
 		p.scan("one to sum its features")
 	case l != nil:
-		p.iterative(o.Spread(1))
+		p.iterative(o.WithPartitions(1))
 	default:
 		p.sums(o)
 	}
 	if preprocess.NeedsTargets(d.Schema.Table, o.Encode) {
 		p.scan("one to sum labels by categories")
 	}
-	if o.Parts() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.Counts)) > 0 {
+	if o.FoldCount() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.Counts)) > 0 {
 		p.scan("one to count levels of categories")
 	}
 	if o.Searching() {
@@ -56,7 +56,7 @@ func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 // measures reports whether intervals take a pass. They do not with ridge, which measures them while it scores
 // held-out rows, unless the curves of classes take a pass.
 func (p *Plan) measures(o spec.Options) bool {
-	if o.Intervals == options.NoIntervals || o.Parts() == 0 || p.Components > 0 {
+	if o.Intervals == options.NoIntervals || o.FoldCount() == 0 || p.Components > 0 {
 		return false
 	}
 	l := o.Iterative()

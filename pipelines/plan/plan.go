@@ -133,7 +133,7 @@ func planJob(ctx context.Context, o spec.Options, components int) (*Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	o = o.Solved(seen.Rows, seen.Features, seen.Outputs, seen.Regression)
+	o = o.WithSolver(seen.Rows, seen.Features, seen.Outputs, seen.Regression)
 	unsearched := seen.decideSearch(&o, d)
 	engine := o.Job.Engine.WithDefaults()
 	p := &Plan{
@@ -183,7 +183,7 @@ func open(ctx context.Context, o spec.Options, components int) (*dataset.Dataset
 // resources adds memory, machines and files to a plan whose passes are known.
 func (p *Plan) resources(o spec.Options, d *dataset.Dataset, seen *preview) {
 	engine := o.Job.Engine.WithDefaults()
-	p.sumsHeld = o.Planned(seen.Facts).Folds
+	p.sumsHeld = o.PlannedFolding(seen.Facts).Folds
 	if engine.InProcess() {
 		p.Memory = o.Memory(seen.Facts, engine, p.Readers)
 		var err error
@@ -197,7 +197,7 @@ func (p *Plan) resources(o spec.Options, d *dataset.Dataset, seen *preview) {
 	}
 	p.unbounded = p.Memory.ExceedsWorker(engine)
 	if p.Rounds > 0 {
-		p.Parts = o.Spread(len(d.Shards(job.ShardBytes))).Iterative().Common().Partitions
+		p.Parts = o.WithPartitions(len(d.Shards(job.ShardBytes))).Iterative().Common().Partitions
 	} else {
 		p.Stored, p.Shuffle = int64(p.Readers)*int64(p.sumsHeld)*p.shape().Bytes(), p.lines()*lineBytes
 		if p.Carried > 0 {

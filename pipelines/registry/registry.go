@@ -102,7 +102,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 	if dir, name := storage.Split(strings.TrimRight(model, "/")); name != "" && dir != "." && r.isOwnDir(dir) {
 		model = name
 	}
-	if err := models.ValidAlias(model); err != nil {
+	if err := models.CheckAlias(model); err != nil {
 		return "", exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	return model, nil
@@ -164,7 +164,7 @@ const maxChanges = 20
 // change applies edit to the aliases, and records the event.
 func (r Registry) change(ctx context.Context, action Action, model string, n Note,
 	edit func(*models.Aliases) error) (*Event, error) {
-	if err := models.ValidAlias(model); err != nil {
+	if err := models.CheckAlias(model); err != nil {
 		return nil, exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	m, err := models.Check(ctx, r.Place(model))

@@ -104,9 +104,8 @@ type Calibration struct {
 	HeldOut
 }
 
-// Sum reads all rows and returns one encoded score.CalibrationCounts of the scores and classes,
-// and a JSON dataset.Report for each shard. Rows without a finite score, for which the
-// model predicts nothing, are not counted.
+// Sum reads all rows and returns one encoded score.CalibrationCounts of the scores and classes, and a JSON
+// dataset.Report for each shard. Rows without a finite score, for which the model predicts nothing, are not counted.
 func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("scores.Calibration"), sc, "calibration")
 }

@@ -48,6 +48,9 @@ type Predict struct {
 	Certainty
 }
 
+// SetOut sets the directory of the files.
+func (p *Predict) SetOut(dir string) { p.Out = dir }
+
 // Given is a column with the same value in all rows.
 type Given struct{ Name, Value string }
 

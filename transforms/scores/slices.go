@@ -15,14 +15,12 @@ import (
 // Slice is a column; rows with different values in it are scored separately.
 type Slice struct {
 	Name string `json:"name"`
-	// Value is the index in the row of the column's value; −1 means that the identifiers of
-	// the rows are the values.
+	// Value is the index in the row of the column's value; −1 means that the identifiers of the rows are the values.
 	Value int `json:"value"`
 	// Column describes a column of a typed table; nil for a plain number.
 	Column *schema.Column `json:"column,omitempty"`
 	Centre float64        `json:"centre,omitempty"` // number that was subtracted from a plain number
-	// Layout, unless empty, is the layout of times: identifiers count as the month that they are
-	// in.
+	// Layout, unless empty, is the layout of times: identifiers count as the month that they are in.
 	Layout string `json:"layout,omitempty"`
 }
 

@@ -17,20 +17,20 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[Profiled]("profile", beginProfile) }
+func init() { transforms.RegisterSum[ProfileSum]("profile", beginProfile) }
 
 // Profile is a pass that computes the profile of rows, and of their labels if it has a
 // target.
 type Profile struct{ transforms.Pass }
 
-// Sum reads all rows and returns one encoded Profiled, and a JSON dataset.Report for each
+// Sum reads all rows and returns one encoded ProfileSum, and a JSON dataset.Report for each
 // shard.
 func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Profile"), sc, "profile")
 }
 
-// Profiled is the result of a profile pass, a function of the rows alone.
-type Profiled struct {
+// ProfileSum is the result of a profile pass, a function of the rows alone.
+type ProfileSum struct {
 	Profile  profile.Sum
 	Distinct profile.DistinctRows // rows, under transforms.Pass.Seed
 	Keys     profile.FoldKeys     // of rows
@@ -38,7 +38,7 @@ type Profiled struct {
 }
 
 // Code codes the profile and the counts.
-func (l *Profiled) Code(c *wire.Coder) {
+func (l *ProfileSum) Code(c *wire.Coder) {
 	l.Profile.Code(c)
 	l.Distinct.Code(c)
 	l.Keys.Code(c)
@@ -46,7 +46,7 @@ func (l *Profiled) Code(c *wire.Coder) {
 }
 
 // Merge adds the result of another reader.
-func (l *Profiled) Merge(m *Profiled) {
+func (l *ProfileSum) Merge(m *ProfileSum) {
 	l.Profile.Merge(&m.Profile)
 	l.Distinct.Merge(&m.Distinct)
 	l.Keys.Merge(&m.Keys)
@@ -56,7 +56,7 @@ func (l *Profiled) Merge(m *Profiled) {
 // beginProfile computes the profile of rows, and of their labels if the pass has a
 // target.
 func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transforms.Summing, error) {
-	sum := &Profiled{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table))}
+	sum := &ProfileSum{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table))}
 	var label dataset.Label
 	switch t := p.Target; {
 	case t == nil:

@@ -25,7 +25,7 @@ type driftCheck struct {
 // without statistics is an error only if there is a bound.
 func newDriftCheck(ctx context.Context, model string, m *models.Manifest, d *dataset.Dataset,
 	bound float64) (*driftCheck, error) {
-	if err := prepare.ValidDrift(bound); err != nil {
+	if err := prepare.CheckDrift(bound); err != nil {
 		return nil, err
 	}
 	k := &driftCheck{bound: bound, cluster: m.Learner.Split.GroupSize()}

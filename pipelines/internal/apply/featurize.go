@@ -106,7 +106,7 @@ func Featurize(ctx context.Context, o options.Featurize) (result *FeaturizeResul
 	pass.Data = *d
 	result.Recipe = pass.Recipe
 	j.Progress.Phase("writing features", 0)
-	err = j.PublishShards(ctx, pass, "features", &pass.Out, func(written []transforms.Written, dir string) error {
+	err = j.PublishShards(ctx, pass, "features", func(written []transforms.Written, dir string) error {
 		j.Progress.Done()
 		return publishFeatures(ctx, o, j, d, result, written, dir)
 	})

@@ -138,7 +138,7 @@ func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *o
 	columns []export.Column, threshold *Threshold, moved *driftCheck) (*PredictResult, error) {
 	var parts []export.Part
 	result := &PredictResult{Out: o.Out, Threshold: threshold}
-	err := j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
+	err := j.PublishShards(ctx, pass, "predictions", func(written []transforms.Written, dir string) (err error) {
 		if result.Rows, err = job.Count(&pass.Data, job.ReportsOf(written), o.MaxBadFraction); err != nil {
 			return err
 		}

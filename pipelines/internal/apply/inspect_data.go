@@ -55,7 +55,7 @@ type ColumnReport struct {
 
 // InspectData reads all rows once and describes them. It writes nothing except WriteSchema.
 func InspectData(ctx context.Context, o options.Inspect) (report *DataReport, err error) {
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
 	if err := job.Validate(o.Job, o.Data, ""); err != nil {

@@ -134,7 +134,7 @@ func clip(s string, most int) string {
 // InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
 // no labels, and ignores weights of rows.
 func InspectEffects(ctx context.Context, model string, o options.Inspect) (result *ModelReport, err error) {
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
 	if model, err = job.FindModel(ctx, model, o.Job.Log); err != nil {

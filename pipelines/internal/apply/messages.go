@@ -119,8 +119,8 @@ func workBeside(out string) (string, error) {
 	if messages.Is(out) {
 		return os.MkdirTemp("", "bochner-stream-")
 	}
-	beside, base := storage.Split(out)
-	return storage.Join(beside, ".bochner-"+base+"-stream"), nil
+	parent, base := storage.Split(out)
+	return storage.Join(parent, ".bochner-"+base+"-stream"), nil
 }
 
 // subscription returns the service and the subscription that the stream reads from.

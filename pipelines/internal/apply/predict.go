@@ -107,7 +107,7 @@ func Predict(ctx context.Context, o options.Predict) (result *PredictResult, err
 	if o.Join != nil || file != nil {
 		return joinPredictions(ctx, o, j, file, pass, columns, threshold, moved)
 	}
-	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []transforms.Written, dir string) (err error) {
+	err = j.PublishShards(ctx, pass, "predictions", func(written []transforms.Written, dir string) (err error) {
 		j.Progress.Done()
 		result, err = publishPredictions(ctx, o, j, d, manifest, threshold, moved, written, dir)
 		return err
@@ -133,7 +133,7 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 			o.Format = file.format
 		}
 	}
-	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.ValidFraction(o.MaxBadFraction)); err != nil {
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
@@ -166,7 +166,7 @@ func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *d
 		return nil, err
 	}
 	files = append(files, counts.Files()...)
-	about, err := json.MarshalIndent(struct {
+	text, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		Model   string `json:"model_sha256"` // digest of the model's manifest
 		*PredictResult
@@ -174,7 +174,7 @@ func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *d
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
+	files = append(files, storage.File{Name: PredictManifest, Data: append(text, '\n')})
 	noteBlank(o, j, counts)
 	return result, j.Publish(ctx, o.Out, files)
 }

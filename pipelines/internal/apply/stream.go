@@ -155,7 +155,7 @@ func validateStream(o options.Stream) error {
 	case o.Data.Strict:
 		return exit.Usage("--strict compares files with one another; with --stream each is read alone")
 	}
-	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.ValidFraction(o.MaxBadFraction)); err != nil {
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	if err := o.Data.Validate(); err != nil {
@@ -344,9 +344,9 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 			return nil
 		}
 		some := tasks[at:min(at+each, len(tasks))]
-		results, err := s.run(context.WithoutCancel(ctx), some)
+		found, err := s.run(context.WithoutCancel(ctx), some)
 		if err == nil {
-			results, err = feed.done(context.WithoutCancel(ctx), results)
+			found, err = feed.done(context.WithoutCancel(ctx), found)
 		}
 		if err != nil {
 			for _, f := range tasks[at:] {
@@ -356,7 +356,7 @@ func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival
 			s.total.Retried += int64(len(tasks) - at)
 			return err
 		}
-		for _, f := range results {
+		for _, f := range found {
 			if f.Changed && c.Changed < 5 { // further ones are only counted
 				s.note("%s", storage.ChangedNote(f.Path))
 			}
@@ -384,13 +384,13 @@ func (s *streaming) run(ctx context.Context, tasks []scores.Arrival) ([]scores.F
 	if err != nil {
 		return nil, err
 	}
-	results, err := job.ReadReports[scores.FileResult](ctx, list)
+	found, err := job.ReadReports[scores.FileResult](ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	if len(results) != len(tasks) {
+	if len(found) != len(tasks) {
 		return nil, &exit.RunnerError{Runner: s.engine.Runner,
-			Err: fmt.Errorf("%d results for %d files", len(results), len(tasks))}
+			Err: fmt.Errorf("%d results for %d files", len(found), len(tasks))}
 	}
-	return results, storage.Remove(ctx, list)
+	return found, storage.Remove(ctx, list)
 }

@@ -55,7 +55,7 @@ func Ask(ctx context.Context, o options.Ask) (*Answer, error) {
 	case len(o.By) == 0 && o.Question == "matrix":
 		return nil, exit.Usage("matrix needs the labels whose values it compares: name them with --by")
 	}
-	if err := cmp.Or(spec.ValidateLambda(o.Lambda), report.ValidPicture(o.Plot), report.ValidPage(o.Report)); err != nil {
+	if err := cmp.Or(spec.ValidateLambda(o.Lambda), report.CheckPicture(o.Plot), report.CheckPage(o.Report)); err != nil {
 		return nil, err
 	}
 	terms, err := parts.Open(ctx, o.Selection.Parts)

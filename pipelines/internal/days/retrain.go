@@ -30,12 +30,12 @@ type Jobs interface {
 	// Accept returns an error if models like the champion do not have the scores that Judge needs.
 	// Train checks the same before it trains.
 	Accept(ctx context.Context, champion string) error
-	// Probe draws a small recipe from the files, to compare partitions, unless it exists.
-	Probe(ctx context.Context, model string, files []string) error
+	// Reference draws a small recipe from the files, to compare partitions, unless it exists.
+	Reference(ctx context.Context, model string, files []string) error
 
 	// Recipe returns an identifier of the recipe of a model, equal for equal recipes. It is "" if the
 	// model was not fitted to sums, or if its recipe lacks what the settings need. The jobs below are
-	// then called only for probes.
+	// then called only for reference recipes.
 	Recipe(ctx context.Context, model string) (string, error)
 	// Sum sums files by the recipe of a model and creates the directory out. If out exists, it reads
 	// no files, and read is false.
@@ -96,7 +96,7 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*RetrainRepor
 		return nil, err
 	}
 	slices.SortStableFunc(n.report.Refused, func(a, b Refused) int { return cmp.Compare(a.Day, b.Day) })
-	// Several probes may have refused the same day.
+	// Several reference recipes may have refused the same day.
 	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b Refused) bool { return a.Day == b.Day })
 	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ type night struct {
 	all      []Partition // partitions of the window
 	champion string      // its name; "" if there is none or its directory is lost
 	lineage  *registry.Lineage
-	index    *index // of the champion's recipe, or of a probe
+	index    *index // of the champion's recipe, or of a reference recipe
 	copies   int    // partitions that were refused because they copy another
 }
 
@@ -448,11 +448,11 @@ func uris(parts []Partition) (all []string) {
 	return all
 }
 
-// lineageParts describes partitions for a lineage. sums has the directories of their sums, by day.
-func lineageParts(parts []Partition, sums map[string]string) []registry.Part {
+// lineageParts describes partitions for a lineage. places has the directories of their sums, by day.
+func lineageParts(parts []Partition, places map[string]string) []registry.Part {
 	all := []registry.Part{}
 	for _, p := range parts {
-		x := registry.Part{Name: p.Day, Sums: sums[p.Day], Digest: p.Digest}
+		x := registry.Part{Name: p.Day, Sums: places[p.Day], Digest: p.Digest}
 		for _, o := range p.Files {
 			x.Files = append(x.Files, registry.File{Name: o.URI, Bytes: o.Size, Version: o.Version})
 		}

@@ -148,7 +148,7 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 	switch {
 	case err == nil && !read:
 		err = removeWork(ctx, place)
-	case err == nil && !slices.Contains(n.report.Summed, p.Day): // another probe may have read it
+	case err == nil && !slices.Contains(n.report.Summed, p.Day): // or another reference has read it
 		n.report.Summed = append(n.report.Summed, p.Day)
 	}
 	if err != nil {
@@ -299,14 +299,14 @@ func (n *night) refuse(ctx context.Context, why string) error {
 func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, judge *judgeRows, f options.Fit) error {
 	model := n.Day + "-" + key(train, "fit", id, judge.name, n.Settings)
 	n.report.setParts(train, judge)
-	sums := map[string]string{}
+	places := map[string]string{}
 	for _, p := range train {
-		sums[p.Day] = n.index.place(p.name())
+		places[p.Day] = n.index.place(p.name())
 	}
 	l := &registry.Lineage{
 		Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(),
 		Command: n.Command,
-		Parts:   lineageParts(train, sums), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
+		Parts:   lineageParts(train, places), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
 	}
 	err := n.timed("fit", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {

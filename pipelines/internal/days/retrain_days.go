@@ -16,8 +16,8 @@ import (
 
 // drawNew trains with a new recipe on the partitions of the window that have similar rows.
 func (n *night) drawNew(ctx context.Context, why string) error {
-	var fit []Partition
-	err := n.timed("check", func() (err error) { fit, err = n.check(ctx); return err })
+	var similar []Partition
+	err := n.timed("check", func() (err error) { similar, err = n.check(ctx); return err })
 	if err != nil || n.report.Outcome != "" {
 		return err
 	}
@@ -27,14 +27,14 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 	if n.Window.Auto {
 		n.note("the window takes all days: it is chosen by sums of a recipe, and this recipe is new")
 	}
-	return n.drawRecipe(ctx, fit, why)
+	return n.drawRecipe(ctx, similar, why)
 }
 
-// check returns the partitions of the window that are fit for training, when there is no recipe yet. It draws a
-// probe, which is a small recipe, from one partition, and checks the others by their drift from it. It takes
-// the first probe that accepts more partitions than it rejects. If there is none, it takes the probe that
-// accepts most, provided that the champion was trained on its partition. Otherwise the run ends.
-func (n *night) check(ctx context.Context) (fit []Partition, err error) {
+// check returns the partitions of the window to train on, when there is no recipe yet. It draws a reference recipe,
+// which is small, from one partition, and checks the others by their drift from it. It takes the first reference to
+// which more partitions are similar than not. If there is none, it takes the reference with the most similar
+// partitions, provided that the champion was trained on its partition. Otherwise the run ends.
+func (n *night) check(ctx context.Context) (similar []Partition, err error) {
 	references, trusted, err := n.references(ctx)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	var flags error // flags that do not fit the rows of a partition
 	most := 0
 	for _, from := range references {
-		why, err := n.drawProbe(ctx, n.probe(from), from)
+		why, err := n.drawReference(ctx, n.referenceDir(from), from)
 		if err != nil {
 			return nil, err
 		}
@@ -55,13 +55,13 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 			}
 		} else {
 			var against int
-			if fit, against, err = n.fitsProbe(ctx, from); err != nil || len(fit) > against {
-				return fit, err
+			if similar, against, err = n.similarTo(ctx, from); err != nil || len(similar) > against {
+				return similar, err
 			}
 		}
 		doubts = append(doubts, n.report.Refused...)
-		if len(fit) > most {
-			best, most = from, len(fit)
+		if len(similar) > most {
+			best, most = from, len(similar)
 		}
 	}
 	n.report.Refused = doubts
@@ -69,8 +69,8 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 	case len(doubts) == 0 || n.index == nil && flags != nil:
 		return nil, flags
 	case trusted && best != nil:
-		fit, _, err := n.fitsProbe(ctx, best)
-		return fit, err
+		similar, _, err := n.similarTo(ctx, best)
+		return similar, err
 	case n.index == nil:
 		return nil, n.refuse(ctx, "no partition can be used: correct them, or wait for more days")
 	}
@@ -79,19 +79,19 @@ func (n *night) check(ctx context.Context) (fit []Partition, err error) {
 			"correct or remove the wrong ones, or wait for more days", len(n.all)))
 }
 
-// drawProbe draws a probe from partitions. why is the reason if no recipe can be drawn from their
+// drawReference draws a reference recipe from partitions. why is the reason if no recipe can be drawn from their
 // rows, or if flags do not fit them.
-func (n *night) drawProbe(ctx context.Context, place string, from []Partition) (why, err error) {
-	err = n.Probe(ctx, place, uris(from))
+func (n *night) drawReference(ctx context.Context, place string, from []Partition) (why, err error) {
+	err = n.Reference(ctx, place, uris(from))
 	if _, other := unfit(err); other == nil || exit.Code(err) == exit.CodeUsage {
 		return err, nil
 	}
 	return nil, err
 }
 
-// references returns the partitions from which probes may be drawn, the best first. If the champion
+// references returns the partitions from which references may be drawn, the best first. If the champion
 // was trained on some of them, trusted is true and only these are returned. Single partitions come
-// first: those that have a probe, which saves reading, then the others except the day's, and
+// first: those that have a reference, which saves reading, then the others except the day's, and
 // then the day's. Newer ones come before older ones, because they stay longer in the window.
 // If there are several partitions, all of them together come last.
 func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool, err error) {
@@ -103,7 +103,7 @@ func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool
 	for i, p := range slices.Backward(pool) {
 		from := pool[i : i+1]
 		rank := 1
-		switch there, err := storage.Exists(ctx, storage.Join(n.probe(from), models.ManifestFile)); {
+		switch there, err := storage.Exists(ctx, storage.Join(n.referenceDir(from), models.ManifestFile)); {
 		case err != nil:
 			return nil, false, err
 		case there:
@@ -119,42 +119,42 @@ func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool
 	return all, trusted, nil
 }
 
-// probe returns the directory of the probe of partitions.
-func (n *night) probe(from []Partition) string {
+// referenceDir returns the directory of the reference recipe that is drawn from partitions.
+func (n *night) referenceDir(from []Partition) string {
 	return storage.Join(n.Sums, "probe-"+key(from, n.Settings))
 }
 
-// fitsProbe returns the partitions that the probe of the partitions from accepts, and how many it
-// rejects, not counting copies and partitions from which no probe can be drawn.
-func (n *night) fitsProbe(ctx context.Context, from []Partition) (fit []Partition, against int, err error) {
+// similarTo returns the partitions whose drift from the reference of the partitions from is small, and how many
+// drift further, not counting copies and partitions from which no recipe can be drawn.
+func (n *night) similarTo(ctx context.Context, from []Partition) (similar []Partition, against int, err error) {
 	n.report.Refused = nil
-	id, err := n.Recipe(ctx, n.probe(from))
+	id, err := n.Recipe(ctx, n.referenceDir(from))
 	if err == nil {
 		err = n.open(ctx, id)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	n.index.Probe = true
-	fit, err = n.sumAll(ctx, n.probe(from), from)
+	n.index.Reference = true
+	similar, err = n.sumAll(ctx, n.referenceDir(from), from)
 	against = len(n.report.Refused) - n.copies
 	for i, p := range n.all {
-		if err == nil && len(fit) <= against && n.index.Parts[p.name()] == nil {
+		if err == nil && len(similar) <= against && n.index.Parts[p.name()] == nil {
 			var why error
-			if why, err = n.drawProbe(ctx, n.probe(n.all[i:i+1])+"-alone", n.all[i:i+1]); why != nil {
+			if why, err = n.drawReference(ctx, n.referenceDir(n.all[i:i+1])+"-alone", n.all[i:i+1]); why != nil {
 				against--
 			}
 		}
 	}
-	with := map[string]int{} // columns that the probe lacks
-	for _, p := range fit {
+	with := map[string]int{} // columns that the reference lacks
+	for _, p := range similar {
 		for _, name := range n.index.Parts[p.name()].New {
-			if with[name]++; 2*with[name] > len(fit) && n.lineage == nil {
+			if with[name]++; 2*with[name] > len(similar) && n.lineage == nil {
 				return nil, against, err // training would lose a column that most partitions have
 			}
 		}
 	}
-	return fit, against, err
+	return similar, against, err
 }
 
 // open reads the index of the sums of a recipe, and finishes removals that were interrupted.

@@ -33,8 +33,8 @@ type index struct {
 	// TotalOf has the names of the parts of the stored total, sorted; nil if there is no total.
 	TotalOf []string `json:"total_of,omitempty"`
 	// Drawn reports that drawnSums exists.
-	Drawn bool `json:"drawn,omitempty"`
-	Probe bool `json:"probe,omitempty"` // the recipe comes from a probe
+	Drawn     bool `json:"drawn,omitempty"`
+	Reference bool `json:"probe,omitempty"` // the recipe is a reference
 	// Errors are the errors by which the last window was chosen: see options.Ask.Known.
 	Errors map[string][]float64 `json:"errors,omitempty"`
 	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
@@ -175,11 +175,11 @@ func (x *index) setTotal(ctx context.Context, parts []Partition) error {
 const unknownModels = "unknown"
 
 // use records that the retrainings of a directory of models use these sums.
-func (x *index) use(models string) error {
+func (x *index) use(dir string) error {
 	if len(x.Models) == 0 && len(x.Parts) > 0 {
 		x.Models = append(x.Models, unknownModels)
 	}
-	place, err := storage.Abs(models)
+	place, err := storage.Abs(dir)
 	if err == nil && !slices.Contains(x.Models, place) {
 		x.Models = append(x.Models, place)
 	}

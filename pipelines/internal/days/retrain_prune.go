@@ -18,7 +18,7 @@ import (
 // It runs after the promotion.
 //
 // Champion, challenger and previous champion need the sums of the partitions that they were trained
-// on and the total of their recipe. The sums of present partitions, also by probes, are needed as
+// on and the total of their recipe. The sums of present partitions, also by reference recipes, are needed as
 // well. Only sums whose index names no other directory of models are removed.
 func (n *night) prune(ctx context.Context) error {
 	needs, err := n.needs(ctx)
@@ -46,7 +46,7 @@ func (n *night) prune(ctx context.Context) error {
 			return err
 		}
 		id := path.Base(dir)
-		used := needs[id] || x.Probe
+		used := needs[id] || x.Reference
 		stays := used
 		var gone, totals []string
 		for _, place := range all {
@@ -54,7 +54,7 @@ func (n *night) prune(ctx context.Context) error {
 			switch day, isPart := dayOf(name); {
 			case !isPart:
 				totals = append(totals, name)
-			case needs[id+"/"+name], x.Probe && slices.Contains(sumNames(n.all), name),
+			case needs[id+"/"+name], x.Reference && slices.Contains(sumNames(n.all), name),
 				used && slices.Contains(x.TotalOf, name), day >= n.since(n.KeepSums.Days):
 				stays = true
 			default:

@@ -46,7 +46,7 @@ func (s *shop) sumsOf(t testing.TB) (recipes []string) {
 	for name := range s.mem.Files("/shop/models-sums") {
 		recipe, rest, _ := strings.Cut(name, "/")
 		if strings.HasPrefix(recipe, "p") {
-			continue // of probes
+			continue // of references
 		}
 		if day, ok := dayOf(rest); ok {
 			days[recipe] = append(days[recipe], day[len("2026-01-"):])
@@ -82,7 +82,7 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 		s.night(t, day, Promoted)
 	}
 	s.night(t, 8, Promoted,
-		"sums       no model needs 4 directories") // the previous champion has 3 to 6; the probe of the first night summed 1 and 2, too
+		"sums       no model needs 4 directories") // the previous champion has 3 to 6; the first reference summed 1 and 2
 	s.hasSums(t, "01 02 03 04 05 06 07 08")
 	s.o.KeepSums.Prune, s.o.KeepSums.Days = true, 7
 	s.night(t, 8, Promoted, "removed    2 directories of sums")

@@ -138,9 +138,9 @@ func (j *rowJobs) Accept(ctx context.Context, champion string) error {
 
 var errUnfit = errors.New("models like this one do not have the score")
 
-// Probe makes a recipe that has the rows of the files. Sums by it refuse other columns.
-func (j *rowJobs) Probe(ctx context.Context, model string, files []string) error {
-	j.call("probe %d", len(files))
+// Reference makes a recipe that has the rows of the files. Sums by it refuse other columns.
+func (j *rowJobs) Reference(ctx context.Context, model string, files []string) error {
+	j.call("reference %d", len(files))
 	rows, err := shopRows(ctx, files)
 	if err != nil {
 		return err
@@ -428,7 +428,7 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.put(2, "a2 b2")
 	s.night(t, 2, Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02",
 		"trained on 1 partition, 2026-01-01\n")
-	s.did(t, "probe 1", "sum 1", "train 1")
+	s.did(t, "reference 1", "sum 1", "train 1")
 	s.night(t, 2, Promoted, "nothing is left to do") // again
 	s.did(t)
 	s.put(3, "a3 b3")
@@ -564,7 +564,7 @@ func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s.put(4, "a4 b4")
 	s.night(t, 4, Promoted, "recipe     drawn anew: its learner is not trained by sums, or",
 		"new        2026-01-02, 2026-01-03, 2026-01-04")
-	s.did(t, "probe 1", "sum 1", "sum 1", "train 3")
+	s.did(t, "reference 1", "sum 1", "sum 1", "train 3")
 	s.night(t, 4, Promoted)
 	s.did(t)
 }
@@ -842,9 +842,9 @@ func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
 	s.put(2, "c d")
 	left := "/shop/models/.bochner-" + date(1) + "-0123abcd"
 	sums := "/shop/models-sums/some-recipe/.bochner-" + date(1) + "-0123abcd"
-	probe := "/shop/models-sums/.bochner-probe-0123abcd"
+	reference := "/shop/models-sums/.bochner-probe-0123abcd"
 	hand := "/shop/models/.bochner-by-hand" // of a training that somebody else runs
-	for _, dir := range []string{left, sums, probe, hand} {
+	for _, dir := range []string{left, sums, reference, hand} {
 		if err := errors.Join(storage.WriteFile(ctx, dir+"/bochner-work", nil),
 			storage.WriteState(ctx, dir+"/state/sum.bin", []byte("state"))); err != nil {
 			t.Fatal(err)
@@ -864,7 +864,7 @@ func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
 	}
 	defer claim.Drop(ctx)
 	s.night(t, 2, Promoted)
-	for dir, want := range map[string]bool{left: false, sums: false, probe: false, hand: true, total: false, report: false,
+	for dir, want := range map[string]bool{left: false, sums: false, reference: false, hand: true, total: false, report: false,
 		event: false, storage.ClaimName(path.Dir(total) + "/total-0123abcd"): false, storage.ClaimName(other): true} {
 		if there, err := storage.Exists(ctx, dir); err != nil || there != want {
 			t.Errorf("%s: there %t, want %t: %v", dir, there, want, err)

@@ -51,10 +51,10 @@ func validateSum(o options.Sum) error {
 	case o.Out == "":
 		return exit.Usage("no directory for the sums: name one with --out")
 	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
-	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
+	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
 		return err
 	}
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {
@@ -67,26 +67,26 @@ func validateSum(o options.Sum) error {
 // sumRows implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.
 func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *SumResult, rows []row, err error) {
 	o.Data.Levels = o.By
-	again := training.ByRecipe{Recipe: recipe, Data: o.Data, MinRows: o.MinRows, MaxBadFraction: o.MaxBadFraction, Job: o.Job, Contents: true}
-	again.Positions = recipe != nil
+	byRecipe := training.ByRecipe{Recipe: recipe, Data: o.Data, MinRows: o.MinRows, MaxBadFraction: o.MaxBadFraction,
+		Job: o.Job, Contents: true, Positions: recipe != nil}
 	if recipe == nil {
 		if err := validateSum(o); err != nil {
 			return nil, nil, err
 		}
-		if again.Recipe, err = training.ReadRecipe(ctx, o.Recipe, o.Job.Log); err != nil {
+		if byRecipe.Recipe, err = training.ReadRecipe(ctx, o.Recipe, o.Job.Log); err != nil {
 			return nil, nil, err
 		}
 	}
-	leaf, files, err := leafOf(ctx, o, again.Recipe)
+	leaf, files, err := leafOf(ctx, o, byRecipe.Recipe)
 	if err != nil {
 		return nil, nil, err
 	}
-	if found, err := existingSum(ctx, o, again.Recipe, leaf); err != nil {
+	if found, err := existingSum(ctx, o, byRecipe.Recipe, leaf); err != nil {
 		return nil, nil, err
 	} else if found != nil {
 		return found, nil, checkDrift(o.MaxDrift, found.Drift)
 	}
-	t, err := again.Begin(ctx, o.Out)
+	t, err := byRecipe.Begin(ctx, o.Out)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +98,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 				"pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
-	result = &SumResult{Out: o.Out, Seconds: t.Seconds, kernel: again.Recipe.Kernel}
+	result = &SumResult{Out: o.Out, Seconds: t.Seconds, kernel: byRecipe.Recipe.Kernel}
 	if err := checkDrift(o.MaxDrift, t.Drift); err != nil {
 		return nil, nil, err
 	}
@@ -121,8 +121,8 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 		}
 		leaf.Rows = p.Rows
 		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Drift
-		result.describe(p, again.Recipe)
-		if files, err = p.Files(again.Recipe, append(files, t.Counts.Files()...)); err != nil {
+		result.describe(p, byRecipe.Recipe)
+		if files, err = p.Files(byRecipe.Recipe, append(files, t.Counts.Files()...)); err != nil {
 			return err
 		}
 		return t.Job.Publish(ctx, o.Out, files)

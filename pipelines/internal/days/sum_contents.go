@@ -66,7 +66,7 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 			}
 			of := sha256.Sum256(entry)
 			for i := range sum {
-				sum[i] += uint64(int64(d.Sign)) * binary.LittleEndian.Uint64(of[8*i:])
+				sum[i] += uint64(d.Sign) * binary.LittleEndian.Uint64(of[8*i:])
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // Rows are listed only where that is needed and possible, so that the lists have a bound however many sums are added.
 func TestListsOfRowsHaveABound(t *testing.T) {
-	of := func(sign float64, rows int64, listed bool) parts.Term {
+	of := func(sign, rows int64, listed bool) parts.Term {
 		p := &sums.Part{Rows: models.Rows{Used: rows}}
 		if listed {
 			p.Contents = &models.FileSum{Size: 8 * rows}

@@ -35,7 +35,7 @@ func FeatureDrift(ctx context.Context, from []string, of options.Parts, threads 
 			if err != nil {
 				return sums.FeatureDrift{}, err
 			}
-			sign := 1.0
+			sign := int64(1)
 			if k >= len(some.Sums) {
 				sign = -1
 			}
@@ -104,7 +104,7 @@ func featuresOf(ctx context.Context, terms []parts.Term) (*featureSum, error) {
 		if d.Shape().Dim != dim {
 			return nil, exit.Refuse("pipelines: %s and %s are sums by different recipes", terms[0].Place, d.Place)
 		}
-		used += d.Sign * float64(d.Rows.Used)
+		used += float64(d.Sign * d.Rows.Used)
 		if err := addFeatures(ctx, d, &f.FeatureSum); err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func addFeatures(ctx context.Context, d parts.Term, to *sums.FeatureSum) error {
 			return err
 		}
 		for j := range part {
-			part[j] *= d.Sign
+			part[j] *= float64(d.Sign)
 		}
 		if err := to.AddPart(layout, i, part); err != nil {
 			return err

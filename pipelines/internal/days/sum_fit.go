@@ -97,7 +97,7 @@ func checkChoices(o options.Fit) error {
 		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all "+
 			"folds, by which --select mse chooses; train on the rows for it", l.Select)
 	}
-	return prepare.ValidDrift(o.MaxDrift)
+	return prepare.CheckDrift(o.MaxDrift)
 }
 
 // outputOf returns the directory that the job creates.
@@ -118,9 +118,9 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 		return nil, nil, err
 	}
 	all.Forgotten = append(all.Forgotten, forgotten...)
-	again := training.ByRecipe{Recipe: all.Recipe, Parent: parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
+	byRecipe := training.ByRecipe{Recipe: all.Recipe, Parent: parent, Lambda: o.Lambda, Calibrate: o.Calibrate,
 		Reporting: o.Reporting, Job: o.Job}
-	t, err := again.BeginAdded(ctx, outputOf(o), all.Added)
+	t, err := byRecipe.BeginAdded(ctx, outputOf(o), all.Added)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +158,12 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		// The name of the state depends on the content of the sums, not on their directories.
 		digest := ""
 		for _, d := range all.Terms {
-			digest += d.Part.Sums + map[bool]string{true: "+", false: "-"}[d.Sign > 0]
+			digest += d.Part.Sums
+			if d.Sign > 0 {
+				digest += "+"
+			} else {
+				digest += "-"
+			}
 		}
 		listed := listedRows(o, all)
 		if listed > 0 {

@@ -129,7 +129,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *ForgetResult, er
 	if o.Model == "" {
 		return nil, exit.Usage("no model: name its directory with --model")
 	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
@@ -331,7 +331,7 @@ func sumsDigest(ctx context.Context, o options.Forget, terms []parts.Term, lambd
 // usedBy returns the number of used rows of the added terms, minus the rows of the subtracted terms.
 func usedBy(terms []parts.Term) (rows int64) {
 	for _, t := range terms {
-		rows += int64(t.Sign) * t.Rows.Used
+		rows += t.Sign * t.Rows.Used
 	}
 	return rows
 }

@@ -31,8 +31,8 @@ type ApproximationErrors struct {
 // …, (n−2, n−1). Steps before the kernel, such as scaling, are applied once.
 func KernelOfPairs(r features.Recipe, x []float32, n, d, threads int) []float64 {
 	r, x, d = lastStep(r, x, n, d)
-	kernel := features.Kernel(r)
-	return forPairs(n, threads, func(i, j int) float64 { return kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d]) })
+	k := features.Kernel(r)
+	return forPairs(n, threads, func(i, j int) float64 { return k(x[i*d:(i+1)*d], x[j*d:(j+1)*d]) })
 }
 
 // lastStep returns the last step of a chain, and the output of the other steps for the n rows of x. If r is not
@@ -83,9 +83,9 @@ func forPairs(n, threads int, f func(i, j int) float64) []float64 {
 }
 
 // MeasureErrors draws the map of the recipe and compares its inner products with the kernel's values on the n
-// rows of x. kernel has the values of KernelOfPairs. It returns an error if the map cannot be drawn, or if the
+// rows of x. exact has the values of KernelOfPairs. It returns an error if the map cannot be drawn, or if the
 // features take more than 4 GiB.
-func MeasureErrors(r features.Recipe, kernel []float64, x []float32, n, threads int) (ApproximationErrors, error) {
+func MeasureErrors(r features.Recipe, exact []float64, x []float32, n, threads int) (ApproximationErrors, error) {
 	m, err := r.New()
 	if err != nil {
 		return ApproximationErrors{}, err
@@ -97,26 +97,26 @@ func MeasureErrors(r features.Recipe, kernel []float64, x []float32, n, threads 
 	}
 	phi := make([]float32, n*dim)
 	m.Apply(phi, x, n)
-	return CompareErrors(kernel, ProductsOfPairs(phi, n, dim, threads)), nil
+	return CompareErrors(exact, ProductsOfPairs(phi, n, dim, threads)), nil
 }
 
 // CompareErrors returns the errors of estimates of the kernel's values, pair by pair. It panics if the lengths
 // differ.
-func CompareErrors(kernel, estimates []float64) ApproximationErrors {
-	if len(kernel) != len(estimates) {
+func CompareErrors(exact, estimates []float64) ApproximationErrors {
+	if len(exact) != len(estimates) {
 		panic("approx: Compare: lengths differ")
 	}
 	var e ApproximationErrors
-	for i, k := range kernel {
+	for i, k := range exact {
 		d := math.Abs(estimates[i] - k)
 		e.MAE += d
 		e.RMSE += d * d
 		e.Max = max(e.Max, d)
 	}
-	n := float64(len(kernel))
+	n := float64(len(exact))
 	e.MAE /= n
 	e.RMSE = math.Sqrt(e.RMSE / n)
-	e.Correlation = stat.Correlation(kernel, estimates, nil)
+	e.Correlation = stat.Correlation(exact, estimates, nil)
 	return e
 }
 

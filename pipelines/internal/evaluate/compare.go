@@ -116,7 +116,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *ModelC
 		return nil, err
 	}
 	result.SetAside = result.Rows.Listed
-	if err := p.unseen(ctx, j, result.Rows.Used, reports); err != nil {
+	if err := p.checkUnseen(ctx, j, result.Rows.Used, reports); err != nil {
 		return nil, err
 	}
 	if p.champion.data.Weighted {
@@ -146,7 +146,7 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 	if _, err := ParseConditions("gate", o.Gate); err != nil {
 		return err
 	}
-	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction), report.ValidPage(o.Report)); err != nil {
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), report.CheckPage(o.Report)); err != nil {
 		return err
 	}
 	if len(o.Slices) > scores.MaxCompared {
@@ -324,8 +324,8 @@ func (m *openedModel) summary(model string) ComparedModel {
 	return ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: about.DecisionRule(m.manifest)}
 }
 
-// unseen returns an error if a model was trained on some of these rows, because scores on them are optimistic.
-func (p *pair) unseen(ctx context.Context, j *job.Job, used int64, reports []dataset.Report) error {
+// checkUnseen returns an error if a model was trained on some of these rows, because scores on them are optimistic.
+func (p *pair) checkUnseen(ctx context.Context, j *job.Job, used int64, reports []dataset.Report) error {
 	for _, m := range []*openedModel{&p.champion, &p.challenger} {
 		seen, err := trainingRows(ctx, j, m.name, m.manifest, m.data, used, reports)
 		switch {

@@ -88,8 +88,8 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *EvaluateResult, 
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction), report.ValidPicture(o.Reliability),
-		report.ValidPage(o.Report)); err != nil {
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), report.CheckPicture(o.Reliability),
+		report.CheckPage(o.Report)); err != nil {
 		return nil, err
 	}
 	manifest, d, err := openModel(ctx, &o.Model, &o.Data, o.Job)
@@ -178,7 +178,7 @@ func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g
 	if err != nil {
 		return nil, err
 	}
-	return threshold, cmp.Or(prepare.CheckLabeled(d), g.Fit(m))
+	return threshold, cmp.Or(prepare.CheckLabeled(d), g.Check(m))
 }
 
 // count adds the counts of the rows, their weights and groups, and the number of them that are training rows.

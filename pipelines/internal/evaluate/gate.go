@@ -36,7 +36,7 @@ type gateScore struct {
 	value func(*EvaluateResult) (low, high float64, excluded int64)
 	// undefined says for which rows the score is not defined.
 	undefined string
-	// knownClassesOnly tells that the score leaves out rows whose labels are not classes of the model: no recall
+	// knownClassesOnly is true if the score leaves out rows whose labels are not classes of the model: no recall
 	// includes them, and they have no rank.
 	knownClassesOnly bool
 }
@@ -228,12 +228,12 @@ func parseGate(text string) (g gate, err error) {
 	return g, exit.Usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
 }
 
-// Fit returns an error if evaluations of the model do not have the score of a gate. It uses the task, the
+// Check returns an error if evaluations of the model do not have the score of a gate. It uses the task, the
 // outputs, the probabilities and the names of targets in the manifest.
-func (all Gates) Fit(m *models.Manifest) error {
+func (all Gates) Check(m *models.Manifest) error {
 	for _, g := range all {
 		if gateScores[g.score].has(m) {
-			if err := g.fitTarget(m); err != nil {
+			if err := g.checkTarget(m); err != nil {
 				return err
 			}
 			continue
@@ -244,8 +244,8 @@ func (all Gates) Fit(m *models.Manifest) error {
 	return nil
 }
 
-// fitTarget returns an error if the model does not have the target of a gate.
-func (g gate) fitTarget(m *models.Manifest) error {
+// checkTarget returns an error if the model does not have the target of a gate.
+func (g gate) checkTarget(m *models.Manifest) error {
 	if g.target == "" {
 		return nil
 	}

@@ -90,14 +90,14 @@ func TestGates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := g.Fit(c.of); err != nil {
+		if err := g.Check(c.of); err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		}
 		other := regression
 		if c.result.Classes == nil {
 			other = jobtest.Classifier(2, true)
 		}
-		jobtest.WantError(t, c.text, g.Fit(other), exit.CodeUsage, "this model has no "+g[0].score)
+		jobtest.WantError(t, c.text, g.Check(other), exit.CodeUsage, "this model has no "+g[0].score)
 		for _, one := range g {
 			seen[one.score] = true
 		}
@@ -188,7 +188,7 @@ func TestGateRefusals(t *testing.T) {
 		_, err := ParseGates(text)
 		jobtest.WantError(t, text, err, exit.CodeUsage, word)
 	}
-	if g, err := ParseGates(""); g != nil || err != nil || g.Fit(jobtest.Classifier(2, false)) != nil ||
+	if g, err := ParseGates(""); g != nil || err != nil || g.Check(jobtest.Classifier(2, false)) != nil ||
 		g.check(nil) != nil {
 		t.Error("no gate is not passed")
 	}

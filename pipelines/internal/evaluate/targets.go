@@ -18,7 +18,7 @@ type TargetReport struct {
 	score.TargetReport
 }
 
-// addTargets adds the scores of a regression. weighted tells that rows were counted by their weights; effective
+// addTargets adds the scores of a regression. weighted is true if rows were counted by their weights; effective
 // is then their effective number.
 func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manifest, weighted bool, effective float64) {
 	names := (&models.Model{Manifest: m}).Outputs()

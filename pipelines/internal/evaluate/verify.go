@@ -56,7 +56,7 @@ type Optimum struct {
 // certificate: that the weights are at most as far from the optimum as the manifest says. If the certificate
 // does not hold, the error is an *exit.GateError and the result is complete.
 func Verify(ctx context.Context, o options.Verify) (result *VerifyResult, err error) {
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
 	manifest, d, err := openModel(ctx, &o.Model, &o.Data, o.Job)

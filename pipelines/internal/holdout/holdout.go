@@ -79,7 +79,7 @@ func (o trainingSpec) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 	if d.Schema.Table != nil {
 		return nil
 	}
-	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
+	defer j.WithUnknownMemory()() // the memory of a survey depends on the texts
 	found, _, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err == nil {
 		prepare.SetTypes(d, found)

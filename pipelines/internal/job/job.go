@@ -37,19 +37,19 @@ func Shards(o options.Job, d *dataset.Dataset) []dataset.Shard {
 
 // Job is the state of a running job.
 type Job struct {
-	Opts      options.Job
-	Engine    engine.Engine
-	Work      *WorkDir
-	scratch   func() error       // removes the scratch directory at the end; nil for none
-	Worker    *transforms.Worker // of the workers in this process
-	Progress  *report.Progress
-	Seconds   map[string]float64 // wall time by part of the job
-	peak      int64              // last argument of LimitMemory
-	unlimited int64              // the process's memory limit before the job set one; 0 if it set none
+	Opts     options.Job
+	Engine   engine.Engine
+	Work     *WorkDir
+	scratch  func() error       // removes the scratch directory at the end; nil for none
+	Worker   *transforms.Worker // of the workers in this process
+	Progress *report.Progress
+	Seconds  map[string]float64 // wall time by part of the job
+	peak     int64              // last argument of LimitMemory; -1 without a limit
+	limited  bool               // the job may have set the process's memory limit
 	// heldBefore is the memory in bytes that the process used before the job set a limit, minus what every process
 	// uses at its start.
 	heldBefore int64
-	percent    int // GOGC before the job set it
+	percent    int // GOGC before the job set it; 0 if it has not
 
 	// files are the files that recipes of the job's passes name, such as learned frequencies.
 	files []transforms.File
@@ -72,7 +72,7 @@ func New(ctx context.Context, o options.Job, out string) (*Job, error) {
 // Close ends the job. It returns err, the error of the job, possibly with advice on how to continue.
 func (j *Job) Close(ctx context.Context, err error) error {
 	j.Progress.Done()
-	j.LimitMemory(-1)
+	j.unlimitMemory()
 	err = j.Work.Close(ctx, err)
 	j.Worker.Close()
 	if j.scratch != nil {
@@ -117,23 +117,14 @@ func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 }
 
 // LimitMemory has the garbage collector keep the process within peak bytes. If peak is 0, for unknown, it
-// collects whenever the heap has grown by a quarter. A negative peak restores the original settings.
-// LimitMemory returns the previous peak. It does nothing unless options.Job.LimitMemory is set and workers are in this
-// process.
-func (j *Job) LimitMemory(peak int64) (before int64) {
-	before, j.peak = j.peak, peak
-	if !j.Opts.LimitMemory || !j.Engine.InProcess() {
-		return before
+// collects whenever the heap has grown by a quarter. It does nothing unless options.Job.LimitMemory is set, workers are
+// in this process, and the user has set no limit.
+func (j *Job) LimitMemory(peak int64) {
+	j.peak = peak
+	if !j.mayLimit() {
+		return
 	}
-	if j.unlimited == 0 {
-		was := debug.SetMemoryLimit(-1)
-		if was != math.MaxInt64 {
-			return before // the user has set one
-		}
-		j.unlimited = was
-		j.heldBefore = max(0, inUse()-ProgramBytes/3)
-	}
-	limit := j.unlimited
+	limit := int64(math.MaxInt64)
 	if peak > 0 {
 		// About a third of ProgramBytes is managed by Go and counts toward the limit. Without it, the collector of a
 		// small job would run all the time.
@@ -141,13 +132,51 @@ func (j *Job) LimitMemory(peak int64) (before int64) {
 	}
 	debug.SetMemoryLimit(limit)
 	switch {
-	case peak == 0 && j.percent == 0:
+	case peak > 0:
+		j.resetPercent()
+	case j.percent == 0:
 		j.percent = debug.SetGCPercent(25)
-	case peak != 0 && j.percent != 0:
+	}
+}
+
+// WithUnknownMemory calls LimitMemory(0) for a step whose memory depends on the rows. restore returns to the limit
+// before the step.
+func (j *Job) WithUnknownMemory() (restore func()) {
+	before := j.peak
+	j.LimitMemory(0)
+	return func() {
+		if before < 0 {
+			j.unlimitMemory()
+		} else {
+			j.LimitMemory(before)
+		}
+	}
+}
+
+// unlimitMemory restores the original settings of the garbage collector.
+func (j *Job) unlimitMemory() {
+	j.peak = -1
+	if j.limited {
+		debug.SetMemoryLimit(math.MaxInt64)
+		j.resetPercent()
+	}
+}
+
+// mayLimit reports whether the job may set the memory limit of the process. The first time, it sets heldBefore.
+func (j *Job) mayLimit() bool {
+	if !j.limited && j.Opts.LimitMemory && j.Engine.InProcess() && debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		j.limited = true
+		j.heldBefore = max(0, inUse()-ProgramBytes/3)
+	}
+	return j.limited
+}
+
+// resetPercent restores GOGC if the job has set it.
+func (j *Job) resetPercent() {
+	if j.percent != 0 {
 		debug.SetGCPercent(j.percent)
 		j.percent = 0
 	}
-	return before
 }
 
 // inUse returns the size in bytes of the live and dead objects of the process.
@@ -182,7 +211,7 @@ func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.D
 	return d, nil
 }
 
-// manyShards is the size, in shards, from which on a note names a file that cannot be cut.
+// manyShards is the least size, in shards, of a file that a note names because it cannot be cut.
 const manyShards = 8
 
 // uncuttable returns the largest file that has at least the size of manyShards shards and cannot be cut, "" for

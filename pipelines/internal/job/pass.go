@@ -109,7 +109,7 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
 	return reports, nil
 }
 
-// largeSum is the size in bytes from which on an encoded sum takes much of a job's memory.
+// largeSum is the size in bytes above which an encoded sum takes much of a job's memory.
 const largeSum = 1 << 20
 
 func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string,
@@ -234,7 +234,7 @@ func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
 
 // ForgetFaults removes the reports of an earlier run if they contain read errors, so that the data is read
 // again.
-func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R) dataset.Report) error {
+func ForgetFaults[R any](ctx context.Context, j *Job, uri string, reportOf func(R) dataset.Report) error {
 	found, err := j.Intact(ctx, uri)
 	if err != nil || !found {
 		return err
@@ -243,7 +243,7 @@ func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(left, func(r R) bool { return report(r).Fault != "" }) {
+	if slices.ContainsFunc(left, func(r R) bool { return reportOf(r).Fault != "" }) {
 		return storage.Remove(ctx, uri)
 	}
 	return nil
@@ -403,7 +403,7 @@ func (c Counts) Without() string {
 	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header")) + c.Remarks
 }
 
-// manyUnlabeled is the share of rows without a label from which on LabelNote returns a note.
+// manyUnlabeled is the share of rows without a label above which LabelNote returns a note.
 const manyUnlabeled = 0.1
 
 // LabelNote returns a note if many rows have no label, and "" otherwise.

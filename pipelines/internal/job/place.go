@@ -42,7 +42,7 @@ func checkDisjoint(o options.Job, makes string, dirs []Place) error {
 			case err != nil:
 				return err
 			case inside && !around:
-				return exit.Usage("--%s %s is inside --%s %s: give a directory beside it", a.Flag, a.Name, b.Flag, b.Name)
+				return exit.Usage("--%s %s is inside --%s %s: give a directory next to it", a.Flag, a.Name, b.Flag, b.Name)
 			case inside && slices.Contains(own, b):
 				return exit.Usage("--%s and --%s are the same directory, %s: give another", a.Flag, b.Flag, a.Name)
 			}

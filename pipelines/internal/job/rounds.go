@@ -131,7 +131,7 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 	return err
 }
 
-// maxUncleared is the number of rounds with files to delete from which on the job waits for the disk.
+// maxUncleared is the number of rounds with files to delete above which the job waits for the disk.
 const maxUncleared = 8
 
 // deleteReports deletes the reports of all rounds, so that they start again.

@@ -33,20 +33,23 @@ type Part struct {
 // filePass is a pass that writes files for every shard.
 type filePass interface {
 	transforms.Kind
+	// SetOut sets the directory of the files.
+	SetOut(dir string)
 	// Write returns a transforms.Written for each shard, in JSON.
 	Write(beam.Scope, transforms.Scan) beam.PCollection
 }
 
-// writeShards runs a pass that writes files for every shard, into a directory in the work directory whose name
-// it stores in out. If found is set, it keeps shards that an earlier run finished. It returns what was written,
-// in the order of the rows, and the directory.
-func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *string,
+// writeShards runs a pass that writes files for every shard, into a directory in the work directory. If found is set,
+// it keeps shards that an earlier run finished. It returns what was written, in the order of the rows, and the
+// directory.
+func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
 	found bool) (written []transforms.Written, dir string, err error) {
 	// The names of files have only the start of their shards, so each size of shards has its own directory.
 	common := pass.Common()
-	*out, common.Shards = "", nil
+	common.Shards = nil
+	pass.SetOut("") // the directory is named by a hash of the pass
 	dir = j.Work.File(name, engine.Program(), pass, j.Opts.ShardBytes)
-	*out = dir
+	pass.SetOut(dir)
 	shards := Shards(j.Opts, &common.Data)
 	if p, ok := pass.(*scores.Predict); ok && p.Lines {
 		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
@@ -179,11 +182,11 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transfor
 
 // PublishShards writes the files of the shards of a pass and publishes them. If files turn out to be damaged
 // when they are published, it writes them again.
-func (j *Job) PublishShards(ctx context.Context, pass filePass, name string, out *string,
+func (j *Job) PublishShards(ctx context.Context, pass filePass, name string,
 	publish func(written []transforms.Written, dir string) error) error {
 	const tries = 3
 	for try := 1; ; try++ {
-		written, dir, err := j.writeShards(ctx, pass, name, out, j.Opts.Resume || try > 1)
+		written, dir, err := j.writeShards(ctx, pass, name, j.Opts.Resume || try > 1)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ type WorkDir struct {
 	Claim  *storage.Claim // on the output
 	Notes  []string       // on files that could not be removed
 
-	// Temporary tells that nobody can resume the job, because its caller removes the directory.
+	// Temporary is true if nobody can resume the job, because its caller removes the directory.
 	Temporary bool
 }
 
@@ -94,7 +94,7 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 	}
 	err = w.Claim.Clear(ctx)
 	if errors.Is(err, fs.ErrPermission) {
-		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run beside %s: %s", out,
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run next to %s: %s", out,
 			transforms.FaultText(err)))
 		err = nil
 	}
@@ -120,8 +120,8 @@ func workDir(out, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	beside, name := storage.Split(out)
-	return storage.Join(beside, ".bochner-"+name), nil
+	parent, name := storage.Split(out)
+	return storage.Join(parent, ".bochner-"+name), nil
 }
 
 // ownWork marks an empty or missing directory as a work directory, and refuses other directories without the

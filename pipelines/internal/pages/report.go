@@ -26,7 +26,7 @@ type ReportResult struct {
 
 // Report writes the report on a model as a file. If there is labelled data, the report has the scores on it.
 func Report(ctx context.Context, o options.Report) (r *ReportResult, err error) {
-	if err := report.ValidPage(o.Out); err != nil {
+	if err := report.CheckPage(o.Out); err != nil {
 		return nil, err
 	}
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {

@@ -43,12 +43,11 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 	var names []string
 	rows := &t.Added.Rows
 	for _, d := range terms {
-		sign := int64(d.Sign)
-		rows.Read += sign * d.Rows.Read
-		rows.Used += sign * d.Rows.Used
-		rows.SetAside += sign * d.Rows.SetAside
+		rows.Read += d.Sign * d.Rows.Read
+		rows.Used += d.Sign * d.Rows.Used
+		rows.SetAside += d.Sign * d.Rows.SetAside
 		for i, c := range d.Classes {
-			counts[c] += sign * d.ClassCounts[i]
+			counts[c] += d.Sign * d.ClassCounts[i]
 			names = append(names, c)
 		}
 		if d.Sign < 0 {
@@ -76,7 +75,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Added.Copies, err = profile.AddFrequentRows(t.Added.Copies, copies, int64(d.Sign)); err != nil {
+		if t.Added.Copies, err = profile.AddFrequentRows(t.Added.Copies, copies, d.Sign); err != nil {
 			return nil, errNotInSums("%v", err)
 		}
 	}
@@ -255,7 +254,7 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 				return err
 			}
 			for j, v := range a.read {
-				a.sum[j] += d.Sign * v
+				a.sum[j] += float64(d.Sign) * v
 			}
 			continue
 		}
@@ -279,21 +278,21 @@ func (a *adder) load(ctx context.Context, d Term, fold, i, n int) error {
 // addClasses adds the head or the cross products of a term whose classes may differ from those of
 // the total. A class that the term lacks has no rows there, so it adds nothing to its column.
 func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) error {
-	own := ridge.LayoutOf(d.Shape())
+	own, sign := ridge.LayoutOf(d.Shape()), float64(d.Sign)
 	if i == 0 {
 		if err := a.load(ctx, d, fold, 0, own.Len(0)); err != nil {
 			return err
 		}
-		a.sum[0] += d.Sign * a.read[0]
+		a.sum[0] += sign * a.read[0]
 		for c, v := range a.read[1 : 1+len(to)] {
 			if to[c] >= 0 {
-				a.sum[1+to[c]] += d.Sign * v
+				a.sum[1+to[c]] += sign * v
 			} else {
-				a.removedClasses[d.Classes[c]] += d.Sign * v
+				a.removedClasses[d.Classes[c]] += sign * v
 			}
 		}
 		if own.Weighted {
-			a.sum[len(a.sum)-1] += d.Sign * a.read[len(a.read)-1]
+			a.sum[len(a.sum)-1] += sign * a.read[len(a.read)-1]
 		}
 		return nil
 	}
@@ -311,7 +310,7 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) e
 		for at, v := range a.read {
 			row, c := first+at/w-from, at%w
 			if row >= 0 && row < rows && to[c] >= 0 {
-				a.sum[row*width+to[c]] += d.Sign * v
+				a.sum[row*width+to[c]] += sign * v
 			}
 		}
 	}

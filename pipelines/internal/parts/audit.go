@@ -47,7 +47,7 @@ func Audit(ctx context.Context, o options.Audit) (r *AuditResult, err error) {
 	if len(o.Data.Data) == 0 && o.Model == "" {
 		return nil, exit.Usage("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
-	if err := cmp.Or(prepare.ValidFraction(o.MaxBadFraction),
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction),
 		job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}
@@ -262,6 +262,10 @@ func (r *AuditResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "weights   %d differ; relative residual %.2g, rounding explains %.2g\n", s.Different, s.Relative,
 			s.Bound)
 	}
-	fmt.Fprintf(&b, "audit     %s\n", map[bool]string{true: "confirmed", false: "not confirmed"}[r.Holds])
+	verdict := "confirmed"
+	if !r.Holds {
+		verdict = "not confirmed"
+	}
+	fmt.Fprintf(&b, "audit     %s\n", verdict)
 	return b.WriteTo(w)
 }

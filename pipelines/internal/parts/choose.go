@@ -20,7 +20,7 @@ import (
 // Term is a directory of sums that is added or subtracted.
 type Term struct {
 	*sums.Dir
-	Sign float64 // 1, or −1 if it is subtracted
+	Sign int64 // 1, or −1 if it is subtracted
 }
 
 // Open opens the directories and checks that they can be added and subtracted: see check.

@@ -100,8 +100,11 @@ func foldRule(o options.Spec, d *dataset.Dataset, keys *profile.FoldKeys, rows i
 	if o.Split.Gap != "" {
 		length, seconds, err := gapOf(o.Split)
 		if dates := d.Key.Layout != ""; err == nil && length > 0 && seconds != dates {
-			err = exit.Usage("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time,
-				map[bool]string{true: "dates: give a unit, such as 7d", false: "numbers: give a number without a unit"}[dates])
+			advice := "numbers: give a number without a unit"
+			if dates {
+				advice = "dates: give a unit, such as 7d"
+			}
+			err = exit.Usage("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time, advice)
 		}
 		if err != nil {
 			return nil, err

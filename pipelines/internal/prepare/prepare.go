@@ -53,13 +53,13 @@ func Validate(o options.Spec) error {
 	default:
 		return exit.Usage("--task must be auto, classification or regression (have %q)", o.Task)
 	}
-	if err := ValidFraction(o.MaxBadFraction); err != nil {
+	if err := CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
 		return exit.Usage("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
-	if err := ValidScale(o.Scale); err != nil {
+	if err := CheckScale(o.Scale); err != nil {
 		return err
 	}
 	if err := ValidateTypes(o.Types); err != nil {
@@ -85,16 +85,16 @@ func Validate(o options.Spec) error {
 	return o.Job.Engine.Validate()
 }
 
-// ValidDrift returns a usage error unless bound is from 0 to 1.
-func ValidDrift(bound float64) error {
+// CheckDrift returns a usage error unless bound is from 0 to 1.
+func CheckDrift(bound float64) error {
 	if !(bound >= 0 && bound <= 1) {
 		return exit.Usage("--max_drift must be between 0 and 1 (have %g)", bound)
 	}
 	return nil
 }
 
-// ValidFraction returns a usage error unless maxBad is from 0 to 1.
-func ValidFraction(maxBad float64) error {
+// CheckFraction returns a usage error unless maxBad is from 0 to 1.
+func CheckFraction(maxBad float64) error {
 	if !(maxBad >= 0 && maxBad <= 1) {
 		return exit.Usage("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
 	}
@@ -160,10 +160,11 @@ type foldState struct {
 	repeatShare   float64 // see repeatShare
 }
 
-// wideRow is the length of rows from which on a profile takes tens of megabytes.
+// wideRow is the length of rows above which a profile takes tens of megabytes.
 const wideRow = 1 << 17
 
-// Data profiles the data and derives target, folds and, unless labels encode categories, the recipe.
+// Data profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the
+// latter case, Session.EncodeLabels makes the recipe.
 func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Spec) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
@@ -301,7 +302,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	if d.Labeled {
 		pass.Target = target
 	}
-	var found survey.Profiled
+	var found survey.ProfileSum
 	reports, err := j.ScanSum(ctx, pass, "profile", &found)
 	if err != nil {
 		return nil, true, err

@@ -26,7 +26,7 @@ type Recipe struct {
 	Dim    int     // number of features
 	Width  float64 // of the kernel; 0 if it has none
 	Name   string  // for people: "gaussian kernel, width 7"
-	// Recodes tells that training rows are encoded in another way than rows to predict: see
+	// Recodes is true if training rows are encoded in another way than rows to predict: see
 	// preprocess.TargetEncoder.
 	Recodes bool
 	Reach   float64 // largest feature as a multiple of the grid's bound; 0 means 1
@@ -73,8 +73,8 @@ func (r Recipe) ChoiceFor(k kernel.Options) (*kernel.Choice, error) {
 	return c, nil
 }
 
-// Resized returns the recipe with another number of features.
-func (r Recipe) Resized(features int) (Recipe, error) {
+// WithFeatures returns the recipe with another number of features.
+func (r Recipe) WithFeatures(features int) (Recipe, error) {
 	k, err := kernel.With(r.kernel, "features", strconv.Itoa(features))
 	if err != nil {
 		return r, refusal(err)
@@ -91,7 +91,7 @@ func (r Recipe) Resized(features int) (Recipe, error) {
 // most if there is none.
 func (r Recipe) Least(from, most int) int {
 	for ; from < most; from *= 2 {
-		if _, err := r.Resized(from); err == nil {
+		if _, err := r.WithFeatures(from); err == nil {
 			return from
 		}
 	}
@@ -189,7 +189,8 @@ func TargetSums(levels, outputs int) int64 {
 	return targetParts * int64(levels) * int64(max(outputs, 2))
 }
 
-// chooseRecipe makes the recipe, unless it needs target statistics: see Session.EncodeLabels.
+// chooseRecipe makes the recipe. It leaves Recipe empty if categories are encoded by labels: Session.EncodeLabels then
+// makes it.
 func (l *Prepared) chooseRecipe(o options.Spec) (err error) {
 	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
@@ -214,8 +215,8 @@ func (l *Prepared) setRecipe(o options.Spec) (err error) {
 }
 
 // RechooseRecipe makes the recipe again, after the encodings of columns have changed. If categories are encoded
-// by counts and held is not 0, it counts their levels in one pass over the rows outside the first of held
-// folds, because counts of new rows are not known either. With held 0, the counts of the profile over all rows
+// by counts and held is not 0, it counts their levels in one pass over the rows outside the first fold
+// of held, because counts of new rows are not known either. With held 0, the counts of the profile over all rows
 // are used.
 func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
 	s.valueCounts = nil
@@ -233,9 +234,10 @@ func (s *Session) CountsTrainingRows() bool {
 }
 
 // EncodeLabels makes the recipe if categories are encoded by labels or counts, with one pass over the data for
-// each. It leaves out the rows of the first of held folds; with held 0 it uses all rows.
+// each. It leaves out the rows of the first fold of held; with held 0 it uses all rows. Call it once, after Data and
+// before anything that uses the recipe.
 func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
-	if s.Recipe.Sealed.Kind == "" {
+	if s.Recipe.Sealed.Kind == "" { // categories are encoded by labels: see chooseRecipe
 		if s.labelSums, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ type statistics struct {
 	low, high      []float64
 	least, largest []float32 // range of the columns before scaling
 	unscaled       []bool    // columns that standard and minmax do not scale; nil for none
-	// known tells that the statistics are valid. They are not after steps that mix columns.
+	// known is true if the statistics are valid. They are not after steps that mix columns.
 	known bool
 }
 
@@ -44,8 +44,8 @@ func (sc *Scaling) Encode(x []float32, n int) ([]float32, error) {
 	return apply(sc.Steps[:sc.encoded], x, n)
 }
 
-// ValidScale checks the steps of --scale.
-func ValidScale(chain []string) error {
+// CheckScale checks the steps of --scale.
+func CheckScale(chain []string) error {
 	for _, word := range chain {
 		if _, isStep := plainSteps[word]; isStep {
 			continue

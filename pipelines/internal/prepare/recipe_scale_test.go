@@ -100,7 +100,7 @@ func TestAutoScalesByTheFormat(t *testing.T) {
 func TestScaleRefusals(t *testing.T) {
 	for _, chain := range []string{"x", "", "0", "-1", "NaN", "Inf", "standard,auto", "none,2", "standard,,2",
 		"patches:5:3", "patches:5:0:7", "patches", "patch:5:3:7", "unitpixels:2"} {
-		jobtest.WantError(t, chain, ValidScale(strings.Split(chain, ",")), exit.CodeUsage, "--scale")
+		jobtest.WantError(t, chain, CheckScale(strings.Split(chain, ",")), exit.CodeUsage, "--scale")
 	}
 	_, d, p := profileOf(50)
 	for _, chain := range []string{"unit,standard", "unit,2,minmax"} {

@@ -21,7 +21,7 @@ type Session struct {
 	*job.Job
 	*Prepared
 	Spec options.Spec
-	// Iterative tells that iterative learners read the rows, in shards of their own.
+	// Iterative is true if iterative learners read the rows, in shards of their own.
 	Iterative bool
 	Notes     []string
 }
@@ -33,7 +33,8 @@ func (s *Session) AddNote(format string, args ...any) {
 	}
 }
 
-// CountCopies calls Prepared.CountCopies before the first pass with folds, and adds a note if many rows repeat.
+// CountCopies calls Prepared.CountCopies, and adds a note if many rows repeat. Call it before the first pass with
+// folds; later calls do nothing.
 func (s *Session) CountCopies(ctx context.Context) error {
 	if s.copiesCounted {
 		return nil
@@ -45,7 +46,7 @@ func (s *Session) CountCopies(ctx context.Context) error {
 	return nil
 }
 
-// SurveyRows runs a survey pass outside the first of folds, with a sample of that many rows; 0 is the number of
+// SurveyRows runs a survey pass outside the first fold, with a sample of that many rows; 0 is the number of
 // the profile.
 func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
 	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample})
@@ -101,7 +102,8 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 	}
 }
 
-// Pass returns the common part of all passes that assign rows to that many folds.
+// Pass returns the common part of all passes that assign rows to that many folds. If folds is above 1, or the recipe
+// encodes training rows in another way, it panics unless CountCopies has been called.
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{
 		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target,

@@ -103,9 +103,9 @@ func Describe(ctx context.Context, o options.Types, j *job.Job, d *dataset.Datas
 
 // DescribeBy is Describe with a function that surveys the columns of dataset.DescribedBy.
 func DescribeBy(o options.Types, d *dataset.Dataset,
-	survey func(schema.Rules) (*schema.Survey, error)) (*schema.Description, []schema.Note, error) {
+	surveyBy func(schema.Rules) (*schema.Survey, error)) (*schema.Description, []schema.Note, error) {
 	if o.Described != nil {
-		found, err := survey(o.Described.Rules)
+		found, err := surveyBy(o.Described.Rules)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -119,7 +119,7 @@ func DescribeBy(o options.Types, d *dataset.Dataset,
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := survey(rules)
+	found, err := surveyBy(rules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -161,7 +161,7 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 // findTypes finds and sets the types of columns, unless the data has no columns or they are plain numbers. It
 // returns notes on decisions that may be wrong.
 func findTypes(ctx context.Context, o options.Spec, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
-	defer j.LimitMemory(j.LimitMemory(0)) // the memory of a survey depends on the texts
+	defer j.WithUnknownMemory()() // the memory of a survey depends on the texts
 	found, notes, err := Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 // WritePicture writes a chart of the given size in centimetres to a file, as PNG or SVG by its extension.
 func WritePicture(ctx context.Context, name string, c picture.Figure, width, height float64) error {
-	if err := ValidPicture(name); err != nil {
+	if err := CheckPicture(name); err != nil {
 		return err
 	}
 	p, err := c.Plot()
@@ -42,16 +42,16 @@ func PictureFiles(name string, c picture.Figure, width, height float64) (files [
 	return files, nil
 }
 
-// ValidPicture returns an error unless name is "" or has the extension of a picture.
-func ValidPicture(name string) error {
+// CheckPicture returns an error unless name is "" or has the extension of a picture.
+func CheckPicture(name string) error {
 	if name != "" && path.Ext(name) != ".png" && path.Ext(name) != ".svg" {
 		return exit.Usage("%s: the name of a plot must end in .png or .svg", name)
 	}
 	return nil
 }
 
-// ValidPage returns an error unless name is "" or has the extension of a page.
-func ValidPage(name string) error {
+// CheckPage returns an error unless name is "" or has the extension of a page.
+func CheckPage(name string) error {
 	if name != "" && path.Ext(name) != ".html" {
 		return exit.Usage("%s: the name of a report must end in .html", name)
 	}

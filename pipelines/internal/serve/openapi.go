@@ -70,7 +70,7 @@ func schemaOf(option string) node {
 // paths describes the paths.
 func (s *served) paths() node {
 	rows := func(name string) node { return node{"type": "array", "minItems": 1, "items": ref(name)} }
-	json := func(schema node) node { return node{typeJSON: node{"schema": schema}} }
+	content := func(of node) node { return node{typeJSON: node{"schema": of}} }
 	predictions := func(items node, required ...string) node {
 		return node{"type": "object", "required": required, "properties": node{
 			"model":       node{"type": "string", "description": "Digest of the model."},
@@ -95,11 +95,11 @@ func (s *served) paths() node {
 		properties[name], withRows[name] = schemaOf(name), schemaOf(name)
 		parameters = append(parameters, node{"$ref": "#/components/parameters/" + name})
 	}
-	body := json(node{"anyOf": []node{
+	body := content(node{"anyOf": []node{
 		{"type": "object", "required": []string{"rows"}, "additionalProperties": false, "properties": withRows},
 		ref("Row")}})
 	body[typeCSV], body[typeLines] = text, text
-	frame := json(node{"type": "object", "minProperties": 1, "properties": node{
+	frame := content(node{"type": "object", "minProperties": 1, "properties": node{
 		"dataframe_split": node{"type": "object", "required": []string{"columns", "data"}, "properties": node{
 			"columns": node{"type": "array", "items": node{"type": "string"}},
 			"data":    node{"type": "array", "items": node{"type": "array"}}}},
@@ -107,14 +107,14 @@ func (s *served) paths() node {
 		"inputs": node{"type": []string{"object", "array"}},
 		"params": node{"type": "object", "properties": properties}}})
 	frame[typeCSV] = text
-	good := json(predictions(ref("Prediction"), "model", "predictions"))
+	good := content(predictions(ref("Prediction"), "model", "predictions"))
 	good[typeCSV] = text
 	return node{
 		"/v1/predict": node{"post": node{"operationId": "predict", "summary": "Predict one row or many.",
 			"parameters": parameters, "requestBody": node{"required": true, "content": body}, "responses": answers(good)}},
 		"/invocations": node{"post": node{"operationId": "invocations", "summary": "Predict as MLflow's scoring server does.",
 			"parameters": parameters, "requestBody": node{"required": true, "content": frame},
-			"responses": answers(json(predictions(node{}, "predictions")))}},
+			"responses": answers(content(predictions(node{}, "predictions")))}},
 		"/healthz": node{"get": status200("healthz", "200 while the server runs.")},
 		"/readyz":  node{"get": status200("readyz", "200 while requests are answered, otherwise 503.")},
 		"/metrics": node{"get": status200("metrics", "Metrics for Prometheus.")},

@@ -152,13 +152,13 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 		if err = q.read(w); err != nil {
 			return nil
 		}
-		var lines []byte
+		var out []byte
 		most := int(s.o.Limits.Memory / 4)
 		if q.explain {
 			err = w.explainable(s.o.Limits.Explained, most)
 		}
 		if err == nil {
-			lines, _, err = w.predict(ctx, q.wanted, most)
+			out, _, err = w.predict(ctx, q.wanted, most)
 		}
 		if err != nil {
 			switch {
@@ -170,8 +170,8 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 			}
 			return nil
 		}
-		if err = q.held.take(int64(len(lines) + 200)); err == nil {
-			text = form(lines)
+		if err = q.held.take(int64(len(out) + 200)); err == nil {
+			text = form(out)
 		}
 		return nil
 	})

@@ -23,10 +23,10 @@ func (b ByRounds) options() iterative.Options { return b.Iterative }
 
 func (b ByRounds) Name() string { return iterative.DefinitionOf(b.Iterative).Name }
 
-// Spread returns the options with defaults for how rounds run on data of that many shards. On a cluster, each
-// reader that has a shard has a partition. On one machine there is a single partition, which needs the fewest
-// rounds.
-func (o Options) Spread(shards int) Options {
+// WithPartitions returns the options of an iterative learner with defaults for how rounds run on data of that many
+// shards, and others unchanged. On a cluster, each reader that has a shard has a partition. On one machine there is a
+// single partition, which needs the fewest rounds.
+func (o Options) WithPartitions(shards int) Options {
 	b, ok := o.Rounds()
 	if !ok {
 		return o
@@ -87,7 +87,7 @@ func (b ByRounds) validate(o Options) error {
 	if _, _, err := Augmentation(b.Augments()); err != nil {
 		return err
 	}
-	if err := report.ValidPicture(b.Common().Curve); err != nil {
+	if err := report.CheckPicture(b.Common().Curve); err != nil {
 		return err
 	}
 	if s := o.Lambda.Select; s != "" && s != options.SelectError {

@@ -25,8 +25,8 @@ func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) {
 }
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers int) {
-	folding := o.Planned(f)
-	sums := int64(folding.Sums())
+	folding := o.PlannedFolding(f)
+	n := int64(folding.Sums())
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
 	threads := int64(max(e.Threads, 1))
 	// Each sum has a buffer of rows and one of their features. Features on a 16-bit grid, which may be chosen
@@ -42,7 +42,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers i
 	}
 	if f.Rows > 0 {
 		// Few rows fill only a part of the buffers; the rest takes memory only if it was in use before.
-		buffer = (buffer + min(buffer, 4*int64(f.Dim)*f.Rows/sums)) / 2
+		buffer = (buffer + min(buffer, 4*int64(f.Dim)*f.Rows/n)) / 2
 	}
 	loads := 2 * threads * min(job.LargestPart, shape.Bytes())
 	carried := folding.Carries(shape, f.Rows)
@@ -64,7 +64,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers i
 	} else if f.Components == 0 {
 		m.Solve += loads
 	}
-	cut, worker, least := ridge.FitStripes(shape, int(sums), readerLimit(e, readers, m.Solve), reader)
+	cut, worker, least := ridge.FitStripes(shape, int(n), readerLimit(e, readers, m.Solve), reader)
 	m.Stripes, m.Worker = len(cut), worker
 	if least > 0 && e.WorkerBytes > 0 {
 		m.Least = workerBytesForReader(e, readers, least)
@@ -94,7 +94,7 @@ type Folding struct {
 // Sums returns the number of sums of a pass.
 func (f Folding) Sums() int { return f.Folds * max(1, f.Levels) }
 
-// Folding returns the folding for rows with that sum of weights. first tells that only the first fold is held
+// Folding returns the folding for rows with that sum of weights. With first, only the first fold is held
 // out.
 func (o Options) Folding(weight float64, first bool) Folding {
 	lambda, folds := LambdaValues(o.Lambda, weight)
@@ -110,15 +110,15 @@ func (o Options) Folding(weight float64, first bool) Folding {
 	default:
 		return f
 	}
-	f.Folds, f.Cut = 2, o.Parts() // one sum of the held-out rows, and one of the others
+	f.Folds, f.Cut = 2, o.FoldCount() // one sum of the held-out rows, and one of the others
 	if o.rule != nil && o.rule.Gap {
 		f.Folds = 3 // and one of the rows in the gap
 	}
 	return f
 }
 
-// Planned returns the folding of a training run that has not begun.
-func (o Options) Planned(f Facts) Folding {
+// PlannedFolding returns the folding of a training run that has not begun.
+func (o Options) PlannedFolding(f Facts) Folding {
 	if f.Stored != nil {
 		return *f.Stored
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Parts returns the number of folds if rows are held out to choose λ, to stop rounds, to fit the curves of
+// FoldCount returns the number of folds if rows are held out to choose λ, to stop rounds, to fit the curves of
 // probabilities, or to choose a threshold. It is 0 if no rows are held out.
-func (o Options) Parts() int {
+func (o Options) FoldCount() int {
 	_, folds := o.Values(1)
 	switch {
 	case o.rule != nil && (folds > 1 || o.HoldsOut()):

@@ -60,10 +60,10 @@ func gradients(l *ridge.Training) ByRounds {
 // fewFeatures is the number of features up to which auto always uses the Gram matrix.
 const fewFeatures = 30000
 
-// Solved returns the options with the solver that ridge uses for that many rows and dim features, unless the solver
-// is given or another option needs exact sums. It must not depend on the machine, because the model depends on
+// WithSolver returns the options with the solver that ridge uses for the given numbers of rows and features, unless the
+// solver is given or another option needs exact sums. It must not depend on the machine, because the model depends on
 // the solver.
-func (o Options) Solved(rows int64, dim, outputs int, regression bool) Options {
+func (o Options) WithSolver(rows int64, dim, outputs int, regression bool) Options {
 	l, _ := o.Learner.(*ridge.Training)
 	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
 	given := l == nil || raw || l.Solver == iterative.Gram || l.Grid != "" && l.Grid != features.AutoBits ||

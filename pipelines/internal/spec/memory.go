@@ -106,7 +106,7 @@ type terms struct {
 }
 
 // Memory estimates the memory of a training run: the largest of phases that follow each other.
-func (o Options) Memory(f Facts, engine engine.Engine, readers int) Memory {
+func (o Options) Memory(f Facts, e engine.Engine, readers int) Memory {
 	var m Memory
 	var searched int64
 	if o.Searching() {
@@ -114,21 +114,21 @@ func (o Options) Memory(f Facts, engine engine.Engine, readers int) Memory {
 		if !f.Unnamed {
 			more = tuning.MoreColumns(f.Rows, f.Scaled, max(0, f.Scaled-f.Measured))
 		}
-		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, f.Patches > 0, engine.Threads)
+		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, f.Patches > 0, e.Threads)
 		f.Scaled += more
 	}
 	t := o.terms(f)
 	m.Profile = t.profile(f, readers)
 	m.Worker = 2*t.block + t.scratch + t.mapped
-	o.fitter().memory(o, &m, f, engine, readers)
+	o.fitter().memory(o, &m, f, e, readers)
 	m.Worker = max(2*t.mapped, m.Worker) // while the map is drawn, there are two copies of its numbers, and nothing else
 	if o.LearnsFeatures() {
 		o.learningMemory(&m, f)
 	}
-	trials, more := o.trialMemory(f, engine.Threads, readers)
+	trials, more := o.trialMemory(f, e.Threads, readers)
 	m.Solve += more
 	decide, publish := o.decisions(f, t), 5*t.weights
-	if engine.InProcess() {
+	if e.InProcess() {
 		m.Peak = peakOf(max(m.Profile, decide, t.standing+max(int64(readers)*m.Worker, m.Solve, publish,
 			o.judgeMemory(f, t, readers), trials, searched)))
 	} else {

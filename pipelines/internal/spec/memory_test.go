@@ -64,7 +64,7 @@ func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 			l.Common().Running = c.given
 			o := Options{Train: options.Train{Learner: l}}
 			o.Job.Engine.Runner, o.Job.Engine.Readers = c.runner, c.readers
-			got := o.WithDefaults().Spread(c.shards).Iterative().Common()
+			got := o.WithDefaults().WithPartitions(c.shards).Iterative().Common()
 			if got.Partitions != c.partitions || got.PerJob != c.roundsJob {
 				t.Errorf("%+v: %d partitions, %d rounds per job", c, got.Partitions, got.PerJob)
 			}

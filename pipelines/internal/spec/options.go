@@ -30,11 +30,11 @@ type Options struct {
 	rule *profile.FoldRule // assigns rows to folds; nil before the profile, and if their content does
 }
 
-// Divided returns the options for rows that the rule assigns to folds.
-func (o Options) Divided(r *profile.FoldRule) Options {
+// WithFoldRule returns the options for rows that the rule assigns to folds.
+func (o Options) WithFoldRule(r *profile.FoldRule) Options {
 	if r != nil {
 		o.rule = r
-		o.Learned.HeldOut = o.Parts()
+		o.Learned.HeldOut = o.FoldCount()
 	}
 	return o
 }
@@ -58,7 +58,7 @@ func (o Options) WithDefaults() Options {
 	o.Learner = o.fitter().options()
 	o.Calibrate = cmp.Or(o.Calibrate, AutoCalibrate)
 	o.Learned = tuning.GameDefaults(o.Learned)
-	o.Learned.HeldOut, o.Folds = o.Parts(), o.Parts()
+	o.Learned.HeldOut, o.Folds = o.FoldCount(), o.FoldCount()
 	o.Split.Into(&o.Data)
 	return o
 }
@@ -68,7 +68,7 @@ func (o Options) Validate() error {
 	if o.Model == "" {
 		return exit.Usage("--model is missing: name the directory to create")
 	}
-	if err := prepare.Validate(o.Base()); err != nil {
+	if err := prepare.Validate(o.ProfileSpec()); err != nil {
 		return err
 	}
 	if f := o.LearnedKernel(); f != nil {
@@ -103,9 +103,9 @@ func (o Options) LearnedKernel() kernel.LearnedKernel {
 // LearnsFeatures reports whether the job learns the features of the kernel.
 func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 
-// Base returns the options of the profile pass. If features are to be learned, its kernel is the one from which
+// ProfileSpec returns the options of the profile pass. If features are to be learned, its kernel is the one from which
 // learning starts.
-func (o Options) Base() options.Spec {
+func (o Options) ProfileSpec() options.Spec {
 	maps := o.Spec
 	if f := o.LearnedKernel(); f != nil {
 		maps.Learned = kernel.FamilyOf(f).Name
@@ -201,18 +201,18 @@ func (o Options) Searching() bool {
 	return o.Search == options.AutoSearch && len(tuning.Kernels(o.Kernels)) > 0
 }
 
-// Resizes tells whether the number of features is to be chosen.
-func (o Options) Resizes() bool { return o.Size.Chooses() && o.Iterative() == nil }
+// ChoosesSize reports whether the number of features is to be chosen.
+func (o Options) ChoosesSize() bool { return o.Size.Chooses() && o.Iterative() == nil }
 
-// hasFeatures tells whether a kernel has a number of features.
+// hasFeatures reports whether a kernel has a number of features.
 func hasFeatures(k kernel.Options) bool {
 	_, learned := k.(kernel.LearnedKernel)
 	return !learned && slices.ContainsFunc(option.List(k), func(o *option.Option) bool { return o.Name == "features" })
 }
 
-// UpTo returns options with that many features for all kernels, as far as the number is to be chosen.
-func (o Options) UpTo(features int) (Options, error) {
-	if !o.Resizes() {
+// WithFeatures returns the options with the number of features of all kernels, unless the number is given.
+func (o Options) WithFeatures(features int) (Options, error) {
+	if !o.ChoosesSize() {
 		return o, nil
 	}
 	o = o.WithKernels()

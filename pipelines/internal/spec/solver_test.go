@@ -28,7 +28,7 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 		{1e5, 65536, 1, []float64{0}, "ridge"},
 	} {
 		o := Options{Train: options.Train{Learner: ridge.NewTraining(), Lambda: options.Lambda{Path: c.path}}}
-		if got := o.Solved(c.rows, c.features, c.outputs, c.outputs == 1).LearnerName(); got != c.want {
+		if got := o.WithSolver(c.rows, c.features, c.outputs, c.outputs == 1).LearnerName(); got != c.want {
 			t.Errorf("%d rows, %d features, %d outputs, lambda %g: %s, want %s", c.rows, c.features, c.outputs, c.path, got,
 				c.want)
 		}
@@ -39,7 +39,7 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 		"gram":   {Learner: &ridge.Training{Solver: iterative.Gram}},
 		"select": {Learner: ridge.NewTraining(), Lambda: options.Lambda{Select: options.SelectError}},
 	} {
-		if got := (Options{Train: o}).Solved(1e5, 65536, 1, true).LearnerName(); got != "ridge" {
+		if got := (Options{Train: o}).WithSolver(1e5, 65536, 1, true).LearnerName(); got != "ridge" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -45,20 +45,20 @@ type ByRecipe struct {
 }
 
 // listsContents reports whether reports have hashes, for that many rows.
-func (a ByRecipe) listsContents(rows int64) bool {
-	return a.Positions || a.Contents && rows <= sums.MostRowHashes
+func (o ByRecipe) listsContents(rows int64) bool {
+	return o.Positions || o.Contents && rows <= sums.MostRowHashes
 }
 
 // options returns training options that match the recipe.
-func (a ByRecipe) options(model string) spec.Options {
-	l := a.Lambda
+func (o ByRecipe) options(model string) spec.Options {
+	l := o.Lambda
 	if l.Auto() {
-		l.Path, l.C = a.Recipe.Rule.Lambda, a.Recipe.Rule.C
+		l.Path, l.C = o.Recipe.Rule.Lambda, o.Recipe.Rule.C
 	}
-	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
+	l.Folds = max(o.Recipe.Rule.Folds, o.Recipe.Rule.Cut)
 	return spec.Options{Train: options.Train{
-		Reporting: a.Reporting,
-		Spec:      options.Spec{Data: a.Data, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job},
+		Reporting: o.Reporting,
+		Spec:      options.Spec{Data: o.Data, Seed: o.Recipe.Seed, MaxBadFraction: o.MaxBadFraction, Job: o.Job},
 		Model:     model, Learner: ridge.NewTraining(), Lambda: l,
 	}}
 }
@@ -76,30 +76,30 @@ func trainByRecipe(ctx context.Context, o options.Train) (result *Result, err er
 		return nil, err
 	}
 	_, parent := storage.Split(strings.TrimRight(o.Recipe, "/"))
-	a := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, Calibrate: o.Calibrate,
+	byRecipe := ByRecipe{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, Calibrate: o.Calibrate,
 		Reporting: o.Reporting, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
-	t, err := a.Begin(ctx, o.Model)
+	j, err := byRecipe.Begin(ctx, o.Model)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
+	defer func() { err = j.Close(ctx, err) }()
 	var fit *Fit
-	err = t.Timed(ctx, "train", func(ctx context.Context) error {
-		s, err := t.SumRows(ctx)
+	err = j.Timed(ctx, "train", func(ctx context.Context) error {
+		s, err := j.SumRows(ctx)
 		if err != nil {
 			return err
 		}
-		p, _, err := t.Part(ctx, s, false)
+		p, _, err := j.Part(ctx, s, false)
 		if err != nil {
 			return err
 		}
-		fit, err = t.SolveSums(ctx, s, p.Sums)
+		fit, err = j.SolveSums(ctx, s, p.Sums)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return t.Finish(ctx, fit)
+	return j.Finish(ctx, fit)
 }
 
 func validateByRecipe(o options.Train) error {
@@ -113,7 +113,7 @@ func validateByRecipe(o options.Train) error {
 	if err := spec.ValidateLambda(o.Lambda); err != nil {
 		return err
 	}
-	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
 	return job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
@@ -123,7 +123,7 @@ func validateByRecipe(o options.Train) error {
 // RecipeJob is an open job with a given recipe: it sums rows, or adds up sums, and fits models to sums.
 type RecipeJob struct {
 	*Training
-	by      ByRecipe
+	options ByRecipe
 	grid    *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
 	levels  [][]sums.Member     // levels with separate sums; nil for none
 	Lineage *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
@@ -131,45 +131,45 @@ type RecipeJob struct {
 
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
 // closes the job.
-func (a ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
-	if err := job.CheckVacant(ctx, a.Job, out); err != nil {
+func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
+	if err := job.CheckVacant(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
-	d, err := prepare.OpenByRecipe(ctx, a.Job, a.Data, a.Recipe)
+	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, o.Recipe)
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.begin(ctx, out)
+	j, err := o.begin(ctx, out)
 	if err != nil {
 		return nil, err
 	}
-	err = t.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		t.Prepared, err = prepare.ProfileByRecipe(ctx, t.Job, d, a.MaxBadFraction, a.Recipe)
+	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
+		j.Prepared, err = prepare.ProfileByRecipe(ctx, j.Job, d, o.MaxBadFraction, o.Recipe)
 		return err
 	})
 	if err == nil {
-		t.grid = a.Recipe.Rule.Weights.For(t.Profile.Weights)
-		t.levels, err = a.levels(t.Prepared)
+		j.grid = o.Recipe.Rule.Weights.For(j.Profile.Weights)
+		j.levels, err = o.levels(j.Prepared)
 	}
 	if err == nil {
-		t.stored.Levels = len(t.levels)
-		m := t.Memory(a.Recipe.Rule.Components)
+		j.stored.Levels = len(j.levels)
+		m := j.Memory(o.Recipe.Rule.Components)
 		switch {
-		case a.Positions:
-			m.Peak += 640 * t.Counts.Used // hashes and positions in reports, and a certificate
-		case a.listsContents(t.Counts.Used):
-			m.Peak += 72 * t.Counts.Used // hashes in reports, as text and sorted
+		case o.Positions:
+			m.Peak += 640 * j.Counts.Used // hashes and positions in reports, and a certificate
+		case o.listsContents(j.Counts.Used):
+			m.Peak += 72 * j.Counts.Used // hashes in reports, as text and sorted
 		}
-		err = t.Reserve(m)
+		err = j.Reserve(m)
 	}
 	if err != nil {
-		return nil, t.Close(ctx, err)
+		return nil, j.Close(ctx, err)
 	}
-	return t, nil
+	return j, nil
 }
 
 // levels returns the levels whose rows get separate sums, nil if all rows are summed together.
-func (a ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
+func (o ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 	if p.Data.Levels == nil {
 		return nil, nil
 	}
@@ -178,30 +178,30 @@ func (a ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 		return nil, exit.Refuse("--by %s: the rows have more than %d different levels; choose columns with fewer values",
 			columns, profile.MostLevels)
 	}
-	levels := sums.PoolLevels(p.Levels.Rows, a.MinRows)
+	levels := sums.PoolLevels(p.Levels.Rows, o.MinRows)
 	if len(levels) > sums.MostLevels {
 		return nil, exit.Refuse("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
-			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, a.MinRows),
+			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, o.MinRows),
 			sums.MostLevels)
 	}
 	return levels, nil
 }
 
 // begin begins a job, before any data is read.
-func (a ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
-	if err := spec.CheckSummed(a.Calibrate, a.Recipe); err != nil {
+func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
+	if err := spec.CheckSummed(o.Calibrate, o.Recipe); err != nil {
 		return nil, err
 	}
-	j, err := job.New(ctx, a.Job, out)
+	j, err := job.New(ctx, o.Job, out)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.ShareFiles(ctx, a.Recipe.Kept); err != nil {
+	if err := j.ShareFiles(ctx, o.Recipe.Kept); err != nil {
 		return nil, j.Close(ctx, err)
 	}
-	o, stored := a.options(out), spec.FoldingOf(&a.Recipe.Rule)
-	return &RecipeJob{Training: &Training{Session: &prepare.Session{Job: j, Spec: o.Spec}, opts: o, stored: &stored},
-		by: a}, nil
+	opts, stored := o.options(out), spec.FoldingOf(&o.Recipe.Rule)
+	return &RecipeJob{Training: &Training{Session: &prepare.Session{Job: j, Spec: opts.Spec}, opts: opts, stored: &stored},
+		options: o}, nil
 }
 
 // Added describes the rows of sums that earlier jobs have made.
@@ -213,16 +213,16 @@ type Added struct {
 }
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
-func (a ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
-	if err := job.CheckVacant(ctx, a.Job, out); err != nil {
+func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
+	if err := job.CheckVacant(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
-	t, err := a.begin(ctx, out)
+	j, err := o.begin(ctx, out)
 	if err != nil {
 		return nil, err
 	}
-	r := a.Recipe
-	t.Prepared = &prepare.Prepared{
+	r := o.Recipe
+	j.Prepared = &prepare.Prepared{
 		Data:     &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
 		Counts:   job.Counts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
 		Profiles: prepare.Profiles{Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim}}, Rule: r.Rule.Split,
@@ -230,18 +230,18 @@ func (a ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 	var others []string
 	if added.Classes != nil {
 		others = added.Classes.Classes
-		t.Profile.Labels = &schema.LabelSummary{Rows: added.Rows.Used, Vocabulary: added.Classes, Counts: added.ClassCounts}
+		j.Profile.Labels = &schema.LabelSummary{Rows: added.Rows.Used, Vocabulary: added.Classes, Counts: added.ClassCounts}
 	}
-	if err := t.Prepared.Take(r, others); err != nil {
-		return nil, t.Close(ctx, exit.Refuse("pipelines: %w", err))
+	if err := j.Prepared.Take(r, others); err != nil {
+		return nil, j.Close(ctx, exit.Refuse("pipelines: %w", err))
 	}
-	return t, nil
+	return j, nil
 }
 
 // specOf returns the specification of the sums of the recipe, without values of λ.
-func (t *RecipeJob) specOf() gram.Spec {
-	s := gram.SpecOf(t.by.Recipe, len(t.classes()))
-	for _, members := range t.levels {
+func (j *RecipeJob) specOf() gram.Spec {
+	s := gram.SpecOf(j.options.Recipe, len(j.classes()))
+	for _, members := range j.levels {
 		s.Levels = append(s.Levels, sums.NamesOf(members))
 	}
 	return s
@@ -258,92 +258,92 @@ type Summed struct {
 }
 
 // SumRows sums the rows in one pass.
-func (t *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
-	pass := &gram.Pass{Pass: t.Pass(1), Spec: t.specOf()}
-	pass.Spec.Contents, pass.Spec.Positions = t.by.listsContents(t.Counts.Used), t.by.Positions
+func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
+	pass := &gram.Pass{Pass: j.Pass(1), Spec: j.specOf()}
+	pass.Spec.Contents, pass.Spec.Positions = j.options.listsContents(j.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
-	pass.EqualWeights = t.by.Recipe.Rule.Weights == nil && t.Profile.Weights != nil
-	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Spec.Folds}
+	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && j.Profile.Weights != nil
+	s := &Summed{State: j.stateOf(pass), Shape: pass.Shape(j.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Refuse("pipelines: %w", err)
 	}
-	if err := t.tooMany(t.grid, s.Shape, pass.Spec.Steps); err != nil {
+	if err := j.tooMany(j.grid, s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
 	}
-	pass.Stripes = t.stripesOf(pass, s.Shape)
-	t.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
-		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		about.GridText(pass.Spec.Steps), t.sumsText(pass, s.Shape))
-	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
+	pass.Stripes = j.stripesOf(pass, s.Shape)
+	j.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
+		report.Counted64(j.Counts.Used, "row"), report.Counted(j.Profile.Dim, "number"), j.Recipe.Name, j.Recipe.Dim,
+		about.GridText(pass.Spec.Steps), j.sumsText(pass, s.Shape))
+	counts, lines, err := j.countSummed(ctx, pass, s.State, j.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err
 	}
-	if counts.Used != t.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", t.Counts.Used, counts.Used)
+	if counts.Used != j.Counts.Used {
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", j.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
-	if t.levels != nil {
-		return s, s.byLevel(t.levels)
+	if j.levels != nil {
+		return s, s.byLevel(j.levels)
 	}
 	s.Copies, err = gram.Copies(lines)
 	return s, err
 }
 
 // sum runs a pass that sums rows without a solve, unless its sums exist.
-func (t *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
-	if err := job.ForgetFaults(ctx, t.Job, st.Reports, readReport); err != nil {
+func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
+	if err := job.ForgetFaults(ctx, j.Job, st.Reports, readReport); err != nil {
 		return err
 	}
-	summed, err := t.Intact(ctx, st.Sum, st.Reports)
+	summed, err := j.Intact(ctx, st.Sum, st.Reports)
 	if err != nil {
 		return err
 	}
 	if summed {
-		stored, err := gram.OpenSums(ctx, st, pass.Spec.Sums(), pass.Shape(t.Recipe.Dim))
+		stored, err := gram.OpenSums(ctx, st, pass.Spec.Sums(), pass.Shape(j.Recipe.Dim))
 		if err == nil {
 			err = stored.Check(ctx)
 		}
 		if err == nil {
-			t.Progress.Note("found the sums of all rows in the work directory")
+			j.Progress.Note("found the sums of all rows in the work directory")
 		}
 		if !exit.Damaged(err) {
 			return err
 		}
-		t.Damage(err)
+		j.Damage(err)
 	}
-	sc, err := t.Store(ctx, pass)
+	sc, err := j.Store(ctx, pass)
 	if err != nil {
 		return err
 	}
-	t.Progress.Phase("summing", t.Counts.Used*int64(sc.Stripes))
-	defer t.Progress.Done()
-	return t.Run(ctx, func(s beam.Scope) {
+	j.Progress.Phase("summing", j.Counts.Used*int64(sc.Stripes))
+	defer j.Progress.Done()
+	return j.Run(ctx, func(s beam.Scope) {
 		parts, reports := gram.Sums(s, sc, st)
 		gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
 	})
 }
 
 // NewSummed returns the names of files for the total of other sums, which have that digest.
-func (t *RecipeJob) NewSummed(digest string) *Summed {
-	pass := t.passOf(digest)
-	return &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Spec.Folds}
+func (j *RecipeJob) NewSummed(digest string) *Summed {
+	pass := j.passOf(digest)
+	return &Summed{State: j.stateOf(pass), Shape: pass.Shape(j.Recipe.Dim), Folds: pass.Spec.Folds}
 }
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
-func (t *RecipeJob) passOf(digest string) *gram.Pass {
-	how := t.specOf()
+func (j *RecipeJob) passOf(digest string) *gram.Pass {
+	how := j.specOf()
 	how.NoPassFollows = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
-	return &gram.Pass{Pass: transforms.Pass{Seed: t.by.Recipe.Seed, Target: t.Target, Rule: t.by.Recipe.Rule.Split,
-		Data: dataset.Dataset{Schema: dataset.Schema{Format: t.by.Recipe.Schema.Format, Columns: []string{digest}}}},
+	return &gram.Pass{Pass: transforms.Pass{Seed: j.options.Recipe.Seed, Target: j.Target, Rule: j.options.Recipe.Rule.Split,
+		Data: dataset.Dataset{Schema: dataset.Schema{Format: j.options.Recipe.Schema.Format, Columns: []string{digest}}}},
 		Spec: how}
 }
 
 // SolveSums fits a model to the sums with that digest.
-func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*Fit, error) {
-	t.Digest = digest
+func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*Fit, error) {
+	j.Digest = digest
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
 	if err != nil {
 		return nil, err
@@ -352,60 +352,60 @@ func (t *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	if err != nil {
 		return nil, err
 	}
-	rule := &t.by.Recipe.Rule
+	rule := &j.options.Recipe.Rule
 	weight, grid := rule.Weigh(head, s.Copies, s.Shape.Regression)
-	pass := t.passOf(digest)
-	pass.Spec.FitWithoutFirst = t.by.Calibrate == score.Platt
+	pass := j.passOf(digest)
+	pass.Spec.FitWithoutFirst = j.options.Calibrate == score.Platt
 	if how := &pass.Spec; how.Components == 0 {
-		how.Lambda, _ = spec.LambdaValues(t.opts.Lambda, weight)
-		how.StartLambda = t.startLambda(nil)
-		if t.opts.Lambda.Auto() {
+		how.Lambda, _ = spec.LambdaValues(j.opts.Lambda, weight)
+		how.StartLambda = j.startLambda(nil)
+		if j.opts.Lambda.Auto() {
 			how.Smaller = ridge.SmallerOn(how.Steps, false)
 		}
 	}
-	st := t.stateOf(pass)
+	st := j.stateOf(pass)
 	st.Sum, st.Reports = s.State.Sum, s.State.Reports
-	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used),
-		report.Bytes(t.stored.Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
-	if err := t.solve(ctx, pass, st, "solving"); err != nil {
+	j.Progress.Note("solving on %s rows: %s", report.Groups(j.Counts.Used),
+		report.Bytes(j.stored.Solve(s.Shape, j.Counts.Used, false, j.Engine.Threads)))
+	if err := j.solve(ctx, pass, st, "solving"); err != nil {
 		return nil, err
 	}
-	f := &Fit{weights: t.recipeWeights(weight, grid)}
-	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Spec.Components), f)
+	f := &Fit{weights: j.recipeWeights(weight, grid)}
+	fit, err := j.loadFit(ctx, st, max(s.Shape.Outputs, pass.Spec.Components), f)
 	if err != nil {
 		return nil, err
 	}
-	if fit.Rows != t.Counts.Used {
-		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", t.Counts.Used, fit.Rows)
+	if fit.Rows != j.Counts.Used {
+		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", j.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
-	f.Learner = models.Learner{Kind: t.by.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().Judges(),
+	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().Judges(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Spec.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
 		ClassWeights: gridWeights(grid)}
 	if pass.Spec.FitWithoutFirst {
 		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().AllFolds(),
-			Curves: t.by.Recipe.Curves(t.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
+			Curves: j.options.Recipe.Curves(j.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
 	}
 	return f, nil
 }
 
 // Finish publishes a model that was fitted to sums, and describes it.
-func (t *RecipeJob) Finish(ctx context.Context, f *Fit) (*Result, error) {
+func (j *RecipeJob) Finish(ctx context.Context, f *Fit) (*Result, error) {
 	if f.linear.K == 2 {
-		t.positive = t.by.Recipe.Profile.Positive
+		j.positive = j.options.Recipe.Profile.Positive
 	}
-	m := &Model{Training: t.Training, Fit: f, byRecipe: &t.by, lineage: t.Lineage}
+	m := &Model{Training: j.Training, Fit: f, byRecipe: &j.options, lineage: j.Lineage}
 	return m.finish(ctx)
 }
 
 // recipeWeights describes the weights of rows whose sums were fitted, nil if they have none. weight is the sum of
 // their weights. Sums do not record everything; the rest is that of the recipe's rows.
-func (t *RecipeJob) recipeWeights(weight float64, grid *profile.WeightGrid) *models.RowWeights {
-	r, was := &t.by.Recipe.Rule, t.by.Recipe.Profile.Rows.Weights
+func (j *RecipeJob) recipeWeights(weight float64, grid *profile.WeightGrid) *models.RowWeights {
+	r, was := &j.options.Recipe.Rule, j.options.Recipe.Profile.Rows.Weights
 	if r.WeightColumn == "" || was == nil {
 		return nil
 	}
-	n := t.Counts.Used
+	n := j.Counts.Used
 	w := &models.RowWeights{Column: r.WeightColumn, Weights: profile.Weights{
 		Rows: n, Sum: max(weight, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit,
 		Effective: float64(n) * was.Effective / float64(was.Rows),

@@ -8,7 +8,7 @@ import (
 // checkOrigin returns an error if the features of --frequencies were learned from the held-out rows, and adds a
 // note if that is unknown.
 func (t *Training) checkOrigin() error {
-	o, parts := t.Recipe.Origin, t.opts.Parts()
+	o, parts := t.Recipe.Origin, t.opts.FoldCount()
 	if o == nil || parts == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (t *Training) allJudge(f Found) bool {
 	// only the search has seen the rows
 	only := f.Searched != nil && f.Learned == nil && !t.Recipe.Recodes && !t.CountsTrainingRows()
 	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" &&
-		!t.opts.Resizes() && !t.atLandmarks()
+		!t.opts.ChoosesSize() && !t.atLandmarks()
 }
 
 // firstJudges reports whether only the first fold is held out, because features, preprocessing or encodings

@@ -84,12 +84,12 @@ type ResultInterval struct {
 }
 
 // resultInterval returns nil unless the model predicts one target with intervals.
-func (t *Model) resultInterval() *ResultInterval {
-	v := t.intervals
+func (m *Model) resultInterval() *ResultInterval {
+	v := m.intervals
 	if v == nil {
 		return nil
 	}
-	half, one := about.HalfWidth(v, t.sketch, t.Target.Grid)
+	half, one := about.HalfWidth(v, m.sketch, m.Target.Grid)
 	if !one {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// judging sets the decision of a fit by the first of folds, which was not used to fit the weights that score it.
+// judging sets the decision of a fit by the first fold, which was not used to fit the weights that score it.
 type judging struct {
 	*Training
 	*Fit

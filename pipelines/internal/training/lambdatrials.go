@@ -24,7 +24,7 @@ const leastForLogLoss = 1500
 func (t *Training) logLossChooses() bool {
 	l, o := t.opts.Lambda, t.opts.Ridge()
 	return l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
-		!t.opts.Resizes() && t.Counts.Used >= leastForLogLoss
+		!t.opts.ChoosesSize() && t.Counts.Used >= leastForLogLoss
 }
 
 // chooseLambda sets the learner's λ by Select, but not yet the weights: see finishChoice. If no row was held out,
@@ -136,7 +136,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 	return f.judgeProbabilities(), nil
 }
 
-// scanTrials runs the pass of scoreTrials. keep tells whether the result keeps the scores of rows.
+// scanTrials runs the pass of scoreTrials. keep is true if the result keeps the scores of rows.
 func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScores, error) {
 	f.Progress.Phase("scoring held-out rows", f.Counts.Used)
 	defer f.Progress.Done()

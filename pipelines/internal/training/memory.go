@@ -48,7 +48,7 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) spec.Memory {
 // limit of the garbage collector.
 func (t *Training) Reserve(m spec.Memory) error {
 	t.Sum, t.stripes = nil, m.Stripes
-	if s := t.Recipe.Scaling; s != nil && !t.opts.Resizes() {
+	if s := t.Recipe.Scaling; s != nil && !t.opts.ChoosesSize() {
 		s.Sample = nil
 	}
 	if err := t.checkMachine(m); err != nil {

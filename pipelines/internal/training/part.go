@@ -73,28 +73,28 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 
 // Part describes sums in the work directory. With write it also returns the files of the part, except for its
 // manifest, and writes the packed sums into the work directory.
-func (t *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
+func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
 	p := &sums.Part{
-		Program: engine.Version(), Recipe: t.by.Recipe.Digest,
-		Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
+		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
+		Rows: models.Rows{Read: j.Counts.Read, Used: j.Counts.Used, SetAside: j.Counts.SetAside},
 	}
 	levels := s.Levels
 	if levels == nil {
 		levels = []SummedLevel{{Copies: s.Copies}}
-		if t.classes() != nil {
-			levels[0].Classes = t.Profile.Labels.Counts
+		if j.classes() != nil {
+			levels[0].Classes = j.Profile.Labels.Counts
 		}
 	}
 	contents := make([]sums.SumFiles, len(levels))
-	files, err := t.foldFiles(ctx, s, contents, write)
+	files, err := j.foldFiles(ctx, s, contents, write)
 	if err != nil {
 		return nil, nil, err
 	}
 	var copies []byte
 	for i, l := range levels {
 		c := &contents[i]
-		if t.classes() != nil {
-			c.Classes, c.ClassCounts = t.classes(), l.Classes
+		if j.classes() != nil {
+			c.Classes, c.ClassCounts = j.classes(), l.Classes
 		}
 		if len(l.Copies) > 0 {
 			data := profile.AppendFrequentRows(nil, l.Copies)
@@ -108,7 +108,7 @@ func (t *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 	if s.Levels == nil {
 		p.SumFiles = contents[0]
 	} else {
-		p.LevelColumns, p.MinRows = t.Data.Levels.Columns, t.by.MinRows
+		p.LevelColumns, p.MinRows = j.Data.Levels.Columns, j.options.MinRows
 		for i, l := range s.Levels {
 			p.Levels = append(p.Levels, sums.Level{Members: l.Members, SumFiles: contents[i]})
 		}
@@ -119,7 +119,7 @@ func (t *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 
 // foldFiles describes the sums of each fold of each level, level by level. With write it also writes their
 // files into the work directory, and returns them.
-func (t *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumFiles,
+func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumFiles,
 	write bool) (files []storage.File, err error) {
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds*len(levels), s.Shape)
 	if err != nil {
@@ -140,7 +140,7 @@ func (t *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumF
 			return err
 		}
 		if write {
-			file := storage.File{Name: sums.FoldFile(f), From: t.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
+			file := storage.File{Name: sums.FoldFile(f), From: j.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
 			sum, err := storage.CreateState(ctx, file.From, fold)
 			if err != nil {
 				return nil, err

@@ -26,7 +26,7 @@ func (j *judging) calibrate(ctx context.Context, held weightsFile) error {
 	return j.fitCurves(&counts)
 }
 
-// stepRows is the number of held-out rows of each class from which on curves are isotonic step functions.
+// stepRows is the number of held-out rows of each class that isotonic step functions need.
 const stepRows = 1000
 
 // leastRows is the number of held-out rows of each class, and of all other classes together, that a model needs

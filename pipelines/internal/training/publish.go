@@ -28,71 +28,71 @@ type Model struct {
 }
 
 // finish publishes the model and describes it.
-func (t *Model) finish(ctx context.Context) (*Result, error) {
-	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
+func (m *Model) finish(ctx context.Context) (*Result, error) {
+	if err := m.Timed(ctx, "publish", m.Publish); err != nil {
 		return nil, err
 	}
-	return t.result(), nil
+	return m.result(), nil
 }
 
 // Publish creates the model directory.
-func (t *Model) Publish(ctx context.Context) error {
-	options, err := json.Marshal(t.Data.Schema)
+func (m *Model) Publish(ctx context.Context) error {
+	options, err := json.Marshal(m.Data.Schema)
 	if err != nil {
 		return err
 	}
 	label := ""
-	if t.Data.Labeled && len(t.Data.Targets) == 0 {
-		label = t.Data.Label
+	if m.Data.Labeled && len(m.Data.Targets) == 0 {
+		label = m.Data.Label
 	}
-	m := &models.Model{
-		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.files),
+	out := &models.Model{
+		Linear: m.linear, Kept: slices.Concat(m.Recipe.Files, m.files),
 		Manifest: &models.Manifest{
-			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed, Learner: t.Learner,
-			Outputs: t.linear.K,
-			BeyondScores: models.BeyondScores{Probabilities: t.probabilities, Positive: t.positive, Segments: t.Segments,
-				Sketch: t.sketch, Intervals: t.intervals},
+			Program: engine.Version(), Task: m.task(), Seed: m.opts.Seed, Recipe: m.Recipe.Sealed, Learner: m.Learner,
+			Outputs: m.linear.K,
+			BeyondScores: models.BeyondScores{Probabilities: m.probabilities, Positive: m.positive, Segments: m.Segments,
+				Sketch: m.sketch, Intervals: m.intervals},
 			Input: models.Input{
-				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
+				Format: m.Data.Schema.Format, Dim: m.Profile.Dim, Columns: m.Data.Schema.Columns, Label: label, Options: options,
 			},
-			TrainingData: models.TrainingData{Profile: models.Profile{Width: t.Recipe.Width}, Fingerprint: t.Digest,
-				Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside}},
+			TrainingData: models.TrainingData{Profile: models.Profile{Width: m.Recipe.Width}, Fingerprint: m.Digest,
+				Rows: models.Rows{Read: m.Counts.Read, Used: m.Counts.Used, SetAside: m.Counts.SetAside}},
 		},
 	}
-	m.Manifest.Weights, m.Manifest.Learner.Split, m.Manifest.Threshold = t.weights, t.Rule, t.threshold
-	given, err := t.givenThreshold(m.Manifest)
+	out.Manifest.Weights, out.Manifest.Learner.Split, out.Manifest.Threshold = m.weights, m.Rule, m.threshold
+	given, err := m.givenThreshold(out.Manifest)
 	if err != nil {
 		return err
 	}
 	if given != nil {
-		t.threshold, m.Manifest.Threshold = given, given
+		m.threshold, out.Manifest.Threshold = given, given
 	}
-	if t.Searched != nil {
-		m.Manifest.Search = t.Searched.Summary()
+	if m.Searched != nil {
+		out.Manifest.Search = m.Searched.Summary()
 	}
-	switch task := m.Manifest.Task; task {
+	switch task := out.Manifest.Task; task {
 	case models.Classification:
-		m.Manifest.Vocabulary, m.Manifest.Profile.ClassCounts = t.Target.Classes, t.Profile.Labels.Counts
+		out.Manifest.Vocabulary, out.Manifest.Profile.ClassCounts = m.Target.Classes, m.Profile.Labels.Counts
 	case models.Regression:
-		m.Manifest.TargetGrid, m.Manifest.Input.Labels = t.Target.Grid, t.Data.Targets
+		out.Manifest.TargetGrid, out.Manifest.Input.Labels = m.Target.Grid, m.Data.Targets
 	}
-	if t.byRecipe != nil { // the input and the profile are the recipe's
-		m.Manifest.Input = t.byRecipe.Recipe.Input
+	if m.byRecipe != nil { // the input and the profile are the recipe's
+		out.Manifest.Input = m.byRecipe.Recipe.Input
 	} else {
-		about, err := t.profile().File()
+		file, err := m.profile().File()
 		if err != nil {
 			return err
 		}
-		m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
+		out.Kept = append(out.Kept, storage.File{Name: sums.ProfileFile, Data: file})
 	}
-	if t.stretch, err = stretch.Of(m.Manifest); err != nil {
+	if m.stretch, err = stretch.Of(out.Manifest); err != nil {
 		return err
 	}
-	files, err := models.Encode(m)
+	files, err := models.Encode(out)
 	if err != nil {
 		return err
 	}
-	lineage, err := t.fullLineage(ctx)
+	lineage, err := m.fullLineage(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,9 +100,9 @@ func (t *Model) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files = append(append(files, origin), t.Counts.Files()...)
-	if t.opts.Report != about.NoReport {
-		a, err := about.Of(m.Manifest, t.stretch, lineage, files)
+	files = append(append(files, origin), m.Counts.Files()...)
+	if m.opts.Report != about.NoReport {
+		a, err := about.Of(out.Manifest, m.stretch, lineage, files)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (t *Model) Publish(ctx context.Context) error {
 		}
 		files = append(files, page)
 	}
-	return t.Job.Publish(ctx, t.opts.Model, files)
+	return m.Job.Publish(ctx, m.opts.Model, files)
 }
 
 // mostValues is the largest number of distinct targets of a regression that are listed.
@@ -121,52 +121,52 @@ const mostValues = 256
 // profile returns the profile of a model directory: statistics of the training rows, and the rule by which
 // later data can be summed in the same way. It lists the targets of a regression only if they have at most
 // mostValues distinct values, because a longer list says little and would be most of the file.
-func (t *Model) profile() *sums.Profile {
-	p := &sums.Profile{Kernel: t.Recipe.Name, Rule: t.rule, Rows: t.Statistics}
-	if l := t.Statistics.Labels; l != nil && t.regression() && len(l.Counts) > mostValues {
-		rows, few := *t.Statistics, *l
+func (m *Model) profile() *sums.Profile {
+	p := &sums.Profile{Kernel: m.Recipe.Name, Rule: m.rule, Rows: m.Statistics}
+	if l := m.Statistics.Labels; l != nil && m.regression() && len(l.Counts) > mostValues {
+		rows, few := *m.Statistics, *l
 		few.Vocabulary, few.Counts, few.Weights = nil, nil, nil
 		rows.Labels, p.Rows = &few, &rows
 	}
-	if t.classes() != nil {
-		p.Classes, p.Positive, p.Shapes = t.classes(), t.positive, t.shapes
+	if m.classes() != nil {
+		p.Classes, p.Positive, p.Shapes = m.classes(), m.positive, m.shapes
 	}
 	return p
 }
 
 // fullLineage returns what the model was made from: the sums or the files that were read, and the directories that
 // it follows from.
-func (t *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
-	l := &registry.Lineage{Command: t.opts.Command}
-	if t.lineage != nil {
-		copied := *t.lineage
+func (m *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
+	l := &registry.Lineage{Command: m.opts.Command}
+	if m.lineage != nil {
+		copied := *m.lineage
 		l = &copied
 	} else {
-		files, err := registry.FilesOf(ctx, t.Data)
+		files, err := registry.FilesOf(ctx, m.Data)
 		if err != nil {
 			return nil, err
 		}
 		l.Parts = []registry.Part{{Files: files}}
 	}
 	l.Program = engine.Version()
-	if t.byRecipe != nil {
-		l.Recipe, l.RecipeSHA256 = t.byRecipe.Parent, t.byRecipe.Recipe.Digest
+	if m.byRecipe != nil {
+		l.Recipe, l.RecipeSHA256 = m.byRecipe.Parent, m.byRecipe.Recipe.Digest
 	}
-	l.Init = t.init
-	if t.Sized != nil {
-		l.Sizes = t.Sized.Sizes()
+	l.Init = m.init
+	if m.Sized != nil {
+		l.Sizes = m.Sized.Sizes()
 	}
-	if o := t.Recipe.Origin; o != nil {
+	if o := m.Recipe.Origin; o != nil {
 		l.Features = &registry.Parent{Name: o.Name, SHA256: o.SHA256}
 	}
 	return l, nil
 }
 
-func (t *Model) task() models.Task {
-	if len(t.Learner.Components) > 0 {
+func (m *Model) task() models.Task {
+	if len(m.Learner.Components) > 0 {
 		return models.Embedding
 	}
-	return t.Training.task()
+	return m.Training.task()
 }
 
 // task returns what is learned from the labels.
@@ -177,58 +177,58 @@ func (t *Training) task() models.Task {
 	return models.Regression
 }
 
-func (t *Model) result() *Result {
+func (m *Model) result() *Result {
 	r := &Result{
-		Model:          t.opts.Model,
-		ResultRows:     t.resultRows(),
-		ResultFeatures: t.resultFeatures(),
+		Model:          m.opts.Model,
+		ResultRows:     m.resultRows(),
+		ResultFeatures: m.resultFeatures(),
 		ResultFit: ResultFit{
-			Split: t.Rule, HeldOut: t.HeldOutText(), Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table,
-			RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps, Components: t.Learner.Components,
-			Folds: t.Learner.Folds,
+			Split: m.Rule, HeldOut: m.HeldOutText(), Learner: m.Learner.Kind, Lambda: m.Learner.Lambda, Path: m.Learner.Table,
+			RuledOut: m.Learner.RuledOut, Select: m.Learner.Select, Log: m.Learner.Log, Steps: m.Learner.Steps, Components: m.Learner.Components,
+			Folds: m.Learner.Folds,
 		},
-		ResultDecision: ResultDecision{Probabilities: t.probabilities, Positive: t.positive, Threshold: t.threshold,
-			Interval: t.resultInterval()},
-		Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		ResultDecision: ResultDecision{Probabilities: m.probabilities, Positive: m.positive, Threshold: m.threshold,
+			Interval: m.resultInterval()},
+		Notes: m.Notes, Seconds: m.Seconds, Work: m.Worker.Seconds(),
 	}
 	if r.Components != nil {
 		return r
 	}
-	r.Notes = append(r.Notes, gridNotes(t.Learner, t.floor, t.Copies != nil, t.regression())...)
-	tried := t.Learner.Table
-	for _, l := range t.Learner.RuledOut {
+	r.Notes = append(r.Notes, gridNotes(m.Learner, m.floor, m.Copies != nil, m.regression())...)
+	tried := m.Learner.Table
+	for _, l := range m.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
 	}
-	if note := about.Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
+	if note := about.Edge(tried, m.Learner.Lambda, ridge.FloorFactor*m.floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r
 }
 
-func (t *Model) resultRows() ResultRows {
-	r := ResultRows{Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim, Weights: t.weights}
-	if table := t.Data.Schema.Table; table != nil {
+func (m *Model) resultRows() ResultRows {
+	r := ResultRows{Task: m.task(), Rows: m.Counts, Columns: m.Profile.Dim, Weights: m.weights}
+	if table := m.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
-	if t.classes() != nil {
-		r.Classes, r.Counts = t.classes(), t.Profile.Labels.Counts
+	if m.classes() != nil {
+		r.Classes, r.Counts = m.classes(), m.Profile.Labels.Counts
 	}
 	if r.Task == models.Regression {
-		r.Targets = t.Data.Targets
-		for c, r2 := range t.Learner.TargetR2 { // empty if no rows were held out
-			r.TargetScores = append(r.TargetScores, TargetScore{Target: t.Data.Targets[c], R2: r2})
+		r.Targets = m.Data.Targets
+		for c, r2 := range m.Learner.TargetR2 { // empty if no rows were held out
+			r.TargetScores = append(r.TargetScores, TargetScore{Target: m.Data.Targets[c], R2: r2})
 		}
 	}
 	return r
 }
 
-func (t *Model) resultFeatures() ResultFeatures {
+func (m *Model) resultFeatures() ResultFeatures {
 	r := ResultFeatures{
-		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed, Learned: t.Learned,
-		Size: t.Sized, Stretch: t.stretch, Dim: t.Recipe.Dim, Seed: t.opts.Seed,
+		Kernel: m.Recipe.Name, Width: m.Recipe.Width, Recipe: m.Recipe.Sealed, Learned: m.Learned,
+		Size: m.Sized, Stretch: m.stretch, Dim: m.Recipe.Dim, Seed: m.opts.Seed,
 	}
-	if t.Searched != nil {
-		r.Search = t.Searched.Summary()
+	if m.Searched != nil {
+		r.Search = m.Searched.Summary()
 	}
 	return r
 }

@@ -209,7 +209,7 @@ func (r *Result) writeSeconds(b *strings.Builder) {
 			}
 			fmt.Fprintf(b, "%s %.2f", name, r.Work[name])
 		}
-		b.WriteString(" (reading runs beside the rest; the times of parallel readers are added)\n")
+		b.WriteString(" (reading runs in parallel with the rest; the times of parallel readers are added)\n")
 	}
 }
 

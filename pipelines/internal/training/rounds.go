@@ -160,7 +160,7 @@ func neededRounds(start, given *models.Linear) int {
 }
 
 // run learns with a group of values of λ from the weights init, which may be nil, and returns the fit with the best
-// value. It holds out the first of folds.
+// value. It holds out the first fold.
 func (r *rounds) run(ctx context.Context, group []float64, folds int, init *models.Linear,
 	end job.RoundOptions) (*Fit, error) {
 	problem, err := r.problem(group[0])

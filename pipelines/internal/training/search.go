@@ -27,7 +27,7 @@ func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
 	if err := s.prepare(ctx); err != nil {
 		return f, err
 	}
-	if !t.opts.Resizes() { // otherwise each size is checked
+	if !t.opts.ChoosesSize() { // otherwise each size is checked
 		if err := t.Reserve(t.Memory(0)); err != nil {
 			return f, err
 		}
@@ -73,7 +73,7 @@ func (s *search) prepare(ctx context.Context) (err error) {
 		s.counted, undo = tuning.Shorten(s.Data.Schema.Table, s.opts.Encode, s.Counts.Used, s.length())
 		if s.counted != nil {
 			s.undo = func() { undo(); s.Recipe = full }
-			if err := s.RechooseRecipe(ctx, s.opts.Parts()); err != nil {
+			if err := s.RechooseRecipe(ctx, s.opts.FoldCount()); err != nil {
 				return err
 			}
 		}
@@ -84,11 +84,11 @@ func (s *search) prepare(ctx context.Context) (err error) {
 		why = "memory is too small"
 	}
 	s.notSearched(why)
-	if why != "" || s.opts.Resizes() {
+	if why != "" || s.opts.ChoosesSize() {
 		return nil
 	}
 	if size := tuning.Features(s.opts.Kernels, s.Counts.Used, s.Recipe.Dim); size != s.Recipe.Dim {
-		s.Recipe, err = s.Recipe.Resized(size)
+		s.Recipe, err = s.Recipe.WithFeatures(size)
 	}
 	return err
 }
@@ -108,15 +108,15 @@ func (s *search) notSearched(why string) {
 
 // run replaces the features by the result of a search, and describes it in f.
 func (s *search) run(ctx context.Context, f *Found) (err error) {
-	if s.opts.Resizes() { // the memory of a size is planned when it is tried
-		least, err := s.Recipe.Resized(min(tuning.LeastFeatures, s.Recipe.Dim))
+	if s.opts.ChoosesSize() { // the memory of a size is planned when it is tried
+		least, err := s.Recipe.WithFeatures(min(tuning.LeastFeatures, s.Recipe.Dim))
 		if err != nil {
 			return err
 		}
 		s.LimitMemory(s.memoryWith(least, 0).Peak)
 	}
 	var why string
-	f.Searched, why, err = tuning.Search(ctx, s.Session, tuning.Kernels(s.opts.Kernels), s.opts.Parts(),
+	f.Searched, why, err = tuning.Search(ctx, s.Session, tuning.Kernels(s.opts.Kernels), s.opts.FoldCount(),
 		s.opts.LearnerName() == "ridge", s.searchedLong())
 	s.notSearched(why)
 	if r := f.Searched; r != nil {
@@ -136,7 +136,7 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 				"the texts apart", strings.Join(s.counted, ", "))
 		}
 	}
-	if err == nil && why != "" && !s.opts.Resizes() { // the search may have changed sums and features
+	if err == nil && why != "" && !s.opts.ChoosesSize() { // the search may have changed sums and features
 		return s.Reserve(s.Memory(0))
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 // fitSize fits the weights, and sets Fit. If the number of features is to be chosen, it chooses it first, and sets
 // Sized.
 func (m *Model) fitSize(ctx context.Context) (err error) {
-	if m.opts.Resizes() {
+	if m.opts.ChoosesSize() {
 		return m.chooseSize(ctx)
 	}
 	l, limit := m.opts.Iterative(), m.opts.Size.Time
@@ -38,7 +38,7 @@ func (t *Training) clock() time.Duration { return time.Since(t.begun) }
 
 // chooseSize chooses the number of features, and fits the weights.
 func (m *Model) chooseSize(ctx context.Context) error {
-	if m.opts.Parts() > 1 {
+	if m.opts.FoldCount() > 1 {
 		if err := m.CountCopies(ctx); err != nil { // it may add a note
 			return err
 		}
@@ -82,7 +82,7 @@ type sizes struct {
 func (s *sizes) most() (int, error) {
 	features := s.opts.Kernel.Size(1).Features
 	for {
-		r, err := s.all.Resized(features)
+		r, err := s.all.WithFeatures(features)
 		if err != nil {
 			return 0, err
 		}
@@ -130,7 +130,7 @@ func likelyFloor(t tuning.SizeTrial) float64 {
 // train fits a model with that many features. With once, it sums rows only once, on 8 bits.
 func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.SizeTrial, err error) {
 	begun, before := time.Now(), s.Worker.Seconds()
-	if s.Recipe, err = s.all.Resized(dim); err != nil {
+	if s.Recipe, err = s.all.WithFeatures(dim); err != nil {
 		return trial, err
 	}
 	s.bits = s.given

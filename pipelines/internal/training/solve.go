@@ -61,7 +61,7 @@ func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram
 		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
 		about.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
 	f := &sumsFit{pass: pass, state: s.stateOf(pass), judging: judging{Training: s.Training,
-		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.Parts()}}
+		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.FoldCount()}}
 	counts, _, err := s.countSummed(ctx, pass, f.state, s.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
 		return nil, err

@@ -92,18 +92,18 @@ func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Da
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: &prepare.Session{Job: j, Spec: o.Base(), Iterative: o.Iterative() != nil ||
+	t := &Training{Session: &prepare.Session{Job: j, Spec: o.ProfileSpec(), Iterative: o.Iterative() != nil ||
 		o.LearnsFeatures()}}
 	j.LimitMemory(spec.ProfileMemory(d, j.Engine))
 	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		if t.Prepared, err = prepare.Data(ctx, j, d, o.Base()); err != nil {
+		if t.Prepared, err = prepare.Data(ctx, j, d, o.ProfileSpec()); err != nil {
 			return err
 		}
-		t.opts = o.Divided(t.Rule)
+		t.opts = o.WithFoldRule(t.Rule)
 		if t.opts.Searching() && tuning.PilotRows(1, t.Profile.Dim) > 0 { // otherwise rows may be very long
 			t.measured = tuning.Measured(t.Sum, t.Data.Schema.Table)
 		}
-		return t.EncodeLabels(ctx, t.opts.Parts())
+		return t.EncodeLabels(ctx, t.opts.FoldCount())
 	})
 	if err != nil {
 		return nil, j.Close(ctx, err)
@@ -115,8 +115,8 @@ func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Da
 // resolve sets options that depend on the rows, and the positive class. It returns an error if the options do not
 // fit the rows.
 func (t *Training) resolve() (err error) {
-	t.opts = t.opts.Solved(t.Counts.Used, t.Recipe.Dim, t.Outputs(),
-		t.Target.Classes == nil).Spread(len(t.Data.Shards(job.ShardBytes)))
+	t.opts = t.opts.WithSolver(t.Counts.Used, t.Recipe.Dim, t.Outputs(),
+		t.Target.Classes == nil).WithPartitions(len(t.Data.Shards(job.ShardBytes)))
 	t.Iterative = t.Iterative || t.opts.Iterative() != nil
 	t.AddNote("%s", prepare.TaskNote(t.opts.Task, t.Data, t.Profile.Labels))
 	if err := t.opts.CheckLabels(len(t.classes()), t.Recipe.Dim); err != nil {

@@ -88,8 +88,8 @@ func (s *Game) Learn(ctx context.Context, a options.Game) (*prepare.Learned, err
 }
 
 // alignRows returns a sample of scaled rows x with their classes, and the number of rows that
-// features are learned from. Both leave out the first of a.HeldOut folds.
-func (s *Game) alignRows(ctx context.Context, a options.Game) (x []float32, class []int32, learned int64, err error) {
+// features are learned from. Both leave out the first fold of a.HeldOut.
+func (s *Game) alignRows(ctx context.Context, a options.Game) (x []float32, class []int32, used int64, err error) {
 	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
 	dim, n := s.Recipe.Scaling.Dim, a.Sample
 	switch {
@@ -110,7 +110,7 @@ func (s *Game) alignRows(ctx context.Context, a options.Game) (x []float32, clas
 	if err != nil {
 		return fail(err)
 	}
-	if learned, err = s.LearnedFrom(sum, a.HeldOut); err != nil {
+	if used, err = s.LearnedFrom(sum, a.HeldOut); err != nil {
 		return fail(err)
 	}
 	raw, n, d := sum.Sample()
@@ -120,7 +120,7 @@ func (s *Game) alignRows(ctx context.Context, a options.Game) (x []float32, clas
 		rows, class = append(rows, row[:d-1]...), append(class, int32(row[d-1]))
 	}
 	x, err = s.Recipe.Scaling.Apply(rows, n)
-	return x, class, learned, err
+	return x, class, used, err
 }
 
 // playGame learns frequencies by rounds of the game over all rows, with the sample x and class for
@@ -163,11 +163,11 @@ func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a options.G
 		if r.Detail == nil {
 			continue
 		}
-		var report align.Report
-		if err := json.Unmarshal(r.Detail, &report); err != nil {
+		var detail align.Report
+		if err := json.Unmarshal(r.Detail, &detail); err != nil {
 			return nil, fmt.Errorf("pipelines: report of round %d: %w; run again without --resume", r.Round, err)
 		}
-		s.Game = append(s.Game, report)
+		s.Game = append(s.Game, detail)
 	}
 	round := opened.(*align.Round)
 	last, _ := round.Last()
@@ -185,11 +185,11 @@ func (s *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epo
 	if err != nil {
 		return nil, err
 	}
-	options, err := json.Marshal(align.Sealed{Learner: *l, SampleFile: uri})
+	sealed, err := json.Marshal(align.Sealed{Learner: *l, SampleFile: uri})
 	if err != nil {
 		return nil, err
 	}
-	pass := s.LearnPass(epochs.Learner{Kind: align.Kind, Options: options}, folds, l.Partitions)
+	pass := s.LearnPass(epochs.Learner{Kind: align.Kind, Options: sealed}, folds, l.Partitions)
 	pass.Recipe, err = features.Seal(s.Recipe.Scaled(linear.Identity{In: l.Dim, Bound: 1}))
 	return pass, err
 }
@@ -266,8 +266,8 @@ func (s *Game) chooseHarmonics(found *prepare.Learned, a options.Game, count int
 	}
 	o := align.Harmonic(found.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
-	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, s.Outputs(), o, func(report align.Report) {
-		s.Game = append(s.Game, report)
+	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, s.Outputs(), o, func(r align.Report) {
+		s.Game = append(s.Game, r)
 	})
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}

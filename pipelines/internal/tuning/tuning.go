@@ -199,10 +199,10 @@ func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int
 }
 
 // tooFew is the reason for no search if a pilot without the held-out rows has too few rows.
-const tooFew = "too few rows are left besides the held-out ones"
+const tooFew = "too few rows are left apart from the held-out ones"
 
 // Search looks for features that predict held-out rows of a pilot better than the session's recipe,
-// and replaces the recipe by the best it finds. The pilot has no rows of the first of held folds;
+// and replaces the recipe by the best it finds. The pilot has no rows of the first fold of held;
 // with held = 0 it may have any rows. The search ends early as soon as enough, which may be nil,
 // returns true. atRows allows landmarks as features, if the number of rows suits them.
 //
@@ -219,14 +219,14 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	s.Progress.Phase("searching features", 0)
 	defer s.Progress.Done()
-	p, entities, err := pilot(s, sum)
+	p, naming, err := pilot(s, sum)
 	if err != nil {
 		return nil, "", err
 	}
-	if entities != nil {
+	if naming != nil {
 		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too "+
 			"good: --group_column %s holds out whole groups",
-			strings.Join(entities[:min(len(entities), 2)], ", or the same "), entities[0])
+			strings.Join(naming[:min(len(naming), 2)], ", or the same "), naming[0])
 		if prepare.TimeOrderNote(s.Spec, s.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}

@@ -91,7 +91,7 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 		return exit.Usage("--min_p must be 0, or at least %g and below 1 (have %g)",
 			sums.MostCertain, o.MinP)
 	}
-	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
+	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
 		return err
 	}
 	if o.Kernel == nil {
