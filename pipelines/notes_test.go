@@ -29,6 +29,8 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 			[]string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
 		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, true,
 			[]string{"RMSE", "is 2,", "compared with 3 for"}},
+		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9, Folds: 1}, true,
+			[]string{"RMSE of rounded features is 3,", "compared with 2 in predictions"}},
 	} {
 		note := training.RoundingNote(c.row, c.regression)
 		if (note == nil) != (c.want == nil) {

@@ -64,6 +64,15 @@ func OnFirst(path []ridge.Row, variance []float64) {
 	}
 }
 
+// heldOut returns the held-out squared error and R² of targets. If only the first fold is held out and its rows
+// were scored, features are not rounded, as in predictions; otherwise they are, as in sums.
+func heldOut(row ridge.Row) (mse, r2 float64) {
+	if row.Folds > 1 || row.HeldOutRows == 0 || row.MSE == 0 {
+		return row.MSE, row.R2
+	}
+	return row.HeldOutMSE, 1 - (1-row.R2)*row.HeldOutMSE/row.MSE
+}
+
 // halfWidth returns half the width of the 95% interval of a held-out squared error: from the spread over folds
 // with quantiles of Student's t, or for one fold from the spread over its rows; 0 if unknown.
 func halfWidth(row ridge.Row) float64 {
@@ -127,7 +136,8 @@ func (p lambdas) figure(row ridge.Row) (Figure, func(float64) string) {
 	case p.Task == models.Classification:
 		return withHalfWidth(row.MSE, half), plain
 	}
-	rmse := math.Sqrt(row.MSE)
+	mse, _ := heldOut(row)
+	rmse := math.Sqrt(mse)
 	return withHalfWidth(rmse, half/(2*max(rmse, math.SmallestNonzeroFloat64))), plain // d√x = dx/(2√x)
 }
 
@@ -191,7 +201,8 @@ func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) 
 			line[6] = root(row.FoldMSE)
 		}
 		if task != models.Classification {
-			line[7] = fmt.Sprintf("%.4f", row.R2)
+			_, r2 := heldOut(row)
+			line[7] = fmt.Sprintf("%.4f", r2)
 		}
 		line[8], line[9] = root(row.Train), fmt.Sprint(row.Folds)
 		t.Rows = append(t.Rows, line)

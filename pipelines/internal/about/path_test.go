@@ -53,6 +53,29 @@ func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 	}
 }
 
+// Predictions do not round features. Sums do, so their errors are printed only if no pass scored the held-out rows.
+func TestErrorsOfOneFoldAreErrorsOfPredictions(t *testing.T) {
+	scored := ridge.Row{Lambda: 1, MSE: 4, R2: 0.5, Train: 1, Folds: 1,
+		HeldOutRow: ridge.HeldOutRow{HeldOutRows: 100, HeldOutMSE: 9, HeldOutStdErr: 1}}
+	folds, sums := scored, scored
+	folds.Folds, sums.HeldOutRow = 5, ridge.HeldOutRow{}
+	for _, c := range []struct {
+		row  ridge.Row
+		want string
+	}{
+		{scored, "1 3 2.6733 to 3.3267 -0.1250 1 1 <- chosen"},
+		{folds, "1 2 - 0.5000 1 5 <- chosen"},
+		{sums, "1 2 - 0.5000 1 1 <- chosen"},
+	} {
+		var b strings.Builder
+		WritePath(&b, models.Regression, 1, []ridge.Row{c.row}, 1)
+		lines := strings.Split(b.String(), "\n")
+		if got := strings.Join(strings.Fields(lines[1]), " "); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.row, got, c.want)
+		}
+	}
+}
+
 func TestFirstFoldFiguresReplaceFiguresOfAllFolds(t *testing.T) {
 	path := []ridge.Row{{MSE: 2, FoldMSE: 3, StdErr: 1, Folds: 5, R2: 0.5}, {Failed: "singular"}}
 	for _, c := range []struct {

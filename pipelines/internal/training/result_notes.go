@@ -29,6 +29,10 @@ func RoundingNote(row ridge.Row, regression bool) []string {
 	if regression {
 		name, rounded, plain = "RMSE", math.Sqrt(rounded), math.Sqrt(plain)
 	}
+	if regression && row.Folds == 1 {
+		return []string{fmt.Sprintf("lambda was chosen by errors of features that are rounded for sums: at lambda %g, the "+
+			"held-out RMSE of rounded features is %.6g, compared with %.6g in predictions", row.Lambda, rounded, plain)}
+	}
 	return []string{fmt.Sprintf("held-out %s is that of rounded features; with unrounded features, as in predictions, "+
 		"that of lambda %g on %s rows of one fold is %.6g, compared with %.6g for rounded ones",
 		name, row.Lambda, report.Groups(row.HeldOutRows), plain, rounded)}
