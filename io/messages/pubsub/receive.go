@@ -5,6 +5,9 @@ import (
 	"time"
 
 	gps "cloud.google.com/go/pubsub/v2"
+	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/bochner-ml/bochner/io/messages"
 )
@@ -32,6 +35,12 @@ func (service) Receive(ctx context.Context, subscription string, s messages.Sett
 	c, r, err := connect(ctx, subscription)
 	if err != nil {
 		return nil, err
+	}
+	// A subscriber may lack the right to look at the subscription, so other errors come with the messages.
+	_, err = c.SubscriptionAdminClient.GetSubscription(ctx, &pubsubpb.GetSubscriptionRequest{Subscription: r.path()})
+	if status.Code(err) == codes.NotFound {
+		_ = c.Close() // failed says more
+		return nil, failed("receive from", subscription, err)
 	}
 	sub := c.Subscriber(r.path())
 	sub.ReceiveSettings.MaxOutstandingMessages = s.Outstanding
