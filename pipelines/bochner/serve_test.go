@@ -448,18 +448,15 @@ func TestServeLimitsRequestsAndDrains(t *testing.T) {
 	const row = `{"age": 39, "city": "osaka", "member": true, "since": "2024-03-01"}`
 	end := s.held(t, row)
 	s.waitsFor(t, "bochner_requests_in_flight 2") // with that for the metrics
-	second := s.held(t, row)
-	for {
+	for {                                         // until a third request comes while the second holds its place: either may come first
+		second := s.held(t, row)
 		answer, said := s.do(t, "POST", "/v1/predict", "application/json", row)
-		if answer.StatusCode == http.StatusServiceUnavailable {
+		if ended := second(); answer.StatusCode == http.StatusServiceUnavailable && strings.Contains(ended, "200 OK") {
 			if answer.Header.Get("Retry-After") == "" || !strings.Contains(said, "2 requests are waiting") {
 				t.Errorf("%v %s", answer.Header, said)
 			}
 			break
 		}
-	}
-	if said := second(); !strings.Contains(said, "200 OK") {
-		t.Error(said)
 	}
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	for { // until it takes no connections
