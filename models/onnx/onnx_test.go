@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // modelOf returns a classifier with that recipe, read from its files.
@@ -224,6 +225,31 @@ func TestGraphsAreWellFormed(t *testing.T) {
 			if by && c.columns != nil && !slices.EqualFunc(g.Inputs, five, named) {
 				t.Errorf("graph %d: inputs %v", i, g.Inputs)
 			}
+		}
+	}
+}
+
+// Probabilities of a loss with class weights are divided by the weights. Curves were fitted to rows that count
+// equally, so their probabilities are not.
+func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
+	divisions := func(kind string, weights []float64) int {
+		m := modelOf(t, gaussian, nil, nil)
+		curve := score.CalibrationCurve{Slope: 1, Score: []float64{-1, 1}, Probability: []float64{0, 1}}
+		m.Manifest.Probabilities = &models.Probabilities{Kind: kind, Weights: weights,
+			Curves: []score.CalibrationCurve{curve, curve}}
+		g, err := New(m, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if _, err := g.WriteTo(&file); err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Count(file.Bytes(), []byte("Div"))
+	}
+	for kind, more := range map[string]int{models.Softmax: 1, models.Logistic: 1, score.Platt: 0, score.Isotonic: 0} {
+		if got := divisions(kind, []float64{4, 1}) - divisions(kind, nil); got != more {
+			t.Errorf("%s: %d more divisions with class weights, want %d", kind, got, more)
 		}
 	}
 }
