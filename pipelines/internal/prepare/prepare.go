@@ -157,7 +157,7 @@ type foldState struct {
 	labelSums     *preprocess.Targets
 	valueCounts   *preprocess.Targets
 	copiesCounted bool    // CountCopies has run
-	repeatShare   float64 // see repeatShare
+	repeatShare   float64 // share of rows that repeat an earlier one
 }
 
 // wideRow is the length of rows above which a profile takes tens of megabytes.

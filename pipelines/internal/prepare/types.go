@@ -203,7 +203,7 @@ const (
 	// coarseRange is the ratio of range to magnitude below which a column loses too much precision in float32:
 	// numbers are rounded by up to 2⁻²⁵ of their magnitude, which is 2⁻¹⁷ of a range with this ratio.
 	coarseRange = 0x1p-8
-	// largeConstant is the magnitude from which on a column may be constant only because of float32: Unix seconds
+	// largeConstant is the least magnitude at which a column may be constant only because of float32: Unix seconds
 	// are rounded to multiples of 128.
 	largeConstant = 1 << 20
 )
