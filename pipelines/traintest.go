@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -70,7 +69,7 @@ func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Opt
 	test = dataset.Options{Data: o.Data.Data, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
 		Label: o.Data.Label, LabelText: o.Data.LabelText, Formats: o.Data.Formats}
 	if t.Share > 0 {
-		l, _ := o.Learner.(iterative.Iterative)
+		l := o.Iterative()
 		switch {
 		case t.Share >= 1:
 			return test, exit.Usage("--test %g: a share of the rows is above 0 and below 1", t.Share)

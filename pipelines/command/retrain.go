@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -38,7 +37,7 @@ func retrainCommand() *cobra.Command {
 		if len(o.Train.Data.Data) != 1 {
 			return nil, exit.Usage("--data: give one pattern of the files of a day, such as 'data/dt=YYYY-MM-DD/*'")
 		}
-		if _, rounds := r.Train.Learner.(iterative.Iterative); !rounds && !cmd.Flags().Changed("target_room") {
+		if !cmd.Flags().Changed("target_room") && r.Train.Iterative() == nil {
 			r.Train.Room = laterMargin
 		}
 		r.Data, r.Settings, r.Command, r.Log = o.Train.Data.Data[0], recipeSettings(cmd), retrainCommandLine(cmd), o.Train.Job.Log

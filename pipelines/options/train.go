@@ -42,6 +42,12 @@ type Train struct {
 	Accept func(*models.Manifest) error
 }
 
+// Iterative returns the options of an iterative learner, nil for ridge.
+func (o Train) Iterative() iterative.Iterative {
+	l, _ := o.Learner.(iterative.Iterative)
+	return l
+}
+
 // Values of Train.Search.
 const (
 	NoSearch   = "none"

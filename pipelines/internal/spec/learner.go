@@ -123,12 +123,6 @@ func (o Options) Rounds() (ByRounds, bool) {
 // LearnerName returns the registered name of the learner.
 func (o Options) LearnerName() string { return iterative.DefinitionOf(o.fitter().options()).Name }
 
-// Iterative returns the options of an iterative learner, nil for ridge.
-func (o Options) Iterative() iterative.Iterative {
-	l, _ := o.Learner.(iterative.Iterative)
-	return l
-}
-
 // Values returns the values of λ to try on n rows and the number of folds; see fitter.
 func (o Options) Values(n int64) (lambda []float64, folds int) {
 	return o.fitter().Values(o, float64(n))
