@@ -87,7 +87,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	}
 	return &EmbedResult{
 		Model: o.Model, Rows: t.Counts, Columns: t.Profile.Dim, Kernel: t.Recipe.Name, Recipe: t.Recipe.Sealed,
-		Components: m.Learner.Components, Seconds: t.Seconds, Steps: m.Learner.Steps, dim: t.Recipe.Dim,
+		Components: m.Fit.Learner.Components, Seconds: t.Seconds, Steps: m.Fit.Learner.Steps, dim: t.Recipe.Dim,
 	}, nil
 }
 

@@ -124,13 +124,14 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
+	defer func() { err = t.Training.Close(ctx, err) }()
 	if o.Model != "" {
-		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, listedRows(o, all), t.Engine.Threads)
+		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, listedRows(o, all),
+			t.Training.Engine.Threads)
 		if o.Each != "" {
-			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Engine.Threads))
+			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Training.Engine.Threads))
 		}
-		if err := t.Reserve(m); err != nil {
+		if err := t.Training.Reserve(m); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -154,7 +155,7 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		files  []storage.File
 		rows   sums.RowHashes
 	)
-	err = t.Timed(ctx, "add", func(ctx context.Context) error {
+	err = t.Training.Timed(ctx, "add", func(ctx context.Context) error {
 		// The name of the state depends on the content of the sums, not on their directories.
 		digest := ""
 		for _, d := range all.Terms {
@@ -173,12 +174,13 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		}
 		summed = t.NewSummed(digest)
 		if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
-			t.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
-				o.SaveSums)
+			t.Training.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that "+
+				"were added", o.SaveSums)
 		}
-		t.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.Terms), "sum"),
-			report.Bytes(int64(summed.Folds)*summed.Shape.Bytes()), report.Bytes(partBytes))
-		if err := all.Write(ctx, summed, t.Engine.Threads); err != nil {
+		t.Training.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory",
+			report.Counted(len(all.Terms), "sum"), report.Bytes(int64(summed.Folds)*summed.Shape.Bytes()),
+			report.Bytes(partBytes))
+		if err := all.Write(ctx, summed, t.Training.Engine.Threads); err != nil {
 			return err
 		}
 		p, files, err = t.Part(ctx, summed, o.SaveSums != "")
@@ -188,7 +190,7 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		if listed > 0 {
 			files = append(files, p.List(rows))
 		} else {
-			t.Progress.Note("%s", unlisted)
+			t.Training.Progress.Note("%s", unlisted)
 		}
 		return nil
 	})
@@ -197,13 +199,13 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 	}
 	p.Leaves, p.Forgotten, p.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
 	if o.Model != "" {
-		err = t.Timed(ctx, "solve", func(ctx context.Context) (err error) {
+		err = t.Training.Timed(ctx, "solve", func(ctx context.Context) (err error) {
 			if fit, err = t.SolveSums(ctx, summed, p.Sums); err != nil || o.Each == "" {
 				return err
 			}
-			s, err := segments.Fit(ctx, all, o.Each, fit.Learner.Lambda, t.Engine.Threads)
+			s, err := segments.Fit(ctx, all, o.Each, fit.Learner.Lambda, t.Training.Engine.Threads)
 			if err == nil {
-				fit.Segments, t.Notes = s.Segments, append(t.Notes, s.Notes...)
+				fit.Segments, t.Training.Notes = s.Segments, append(t.Training.Notes, s.Notes...)
 			}
 			return err
 		})
@@ -211,7 +213,9 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 	if err != nil || o.SaveSums == "" {
 		return p, fit, err
 	}
-	return p, fit, t.Timed(ctx, "add", func(ctx context.Context) error { return saveSums(ctx, o, t, all, p, files) })
+	return p, fit, t.Training.Timed(ctx, "add", func(ctx context.Context) error {
+		return saveSums(ctx, o, t, all, p, files)
+	})
 }
 
 // partBytes is the approximate size of a part of sums in memory, with its encoded form.
@@ -225,7 +229,7 @@ func saveSums(ctx context.Context, o options.Fit, t *training.RecipeJob, all *pa
 		return err
 	}
 	if o.Model == "" {
-		return t.Job.Publish(ctx, o.SaveSums, files)
+		return t.Training.Job.Publish(ctx, o.SaveSums, files)
 	}
 	err = storage.Publish(ctx, o.SaveSums, files)
 	if !errors.Is(err, fs.ErrExist) {
@@ -233,7 +237,7 @@ func saveSums(ctx context.Context, o options.Fit, t *training.RecipeJob, all *pa
 	}
 	if there, readErr := sums.ReadPart(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums &&
 		len(there.Leaves) == len(p.Leaves) {
-		t.Progress.Note("%s already has these sums", o.SaveSums)
+		t.Training.Progress.Note("%s already has these sums", o.SaveSums)
 		return nil
 	}
 	return exit.Refuse("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",

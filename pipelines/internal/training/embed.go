@@ -26,10 +26,10 @@ func (t *Training) Embed(ctx context.Context, o *pca.Training) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Learner = models.Learner{Kind: iterative.DefinitionOf(o).Name, Folds: 1, Components: f.report.Components,
+	f.fit.Learner = models.Learner{Kind: iterative.DefinitionOf(o).Name, Folds: 1, Components: f.report.Components,
 		Steps: steps}
-	f.rule = s.rule(f)
-	return f.Fit, nil
+	f.fit.rule = s.rule(f)
+	return f.fit, nil
 }
 
 // DrawEmbedding plots a sample of the rows along the first two components, coloured by class.

@@ -15,8 +15,8 @@ import (
 
 // judging sets the decision of a fit by the first fold, which was not used to fit the weights that score it.
 type judging struct {
-	*Training
-	*Fit
+	training     *Training
+	fit          *Fit
 	folds        int       // that assign rows; 0 for none
 	classWeights []float64 // in the loss; nil if all are 1
 	// From sums: the scores of classes in the first fold, and the fits without it for each λ that was tried.
@@ -33,12 +33,12 @@ type weightsFile struct{ name, sha256 string }
 // judge fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
 // without the first fold.
 func (j *judging) judge(ctx context.Context, held weightsFile) error {
-	if j.opts.Calibrates() {
+	if j.training.opts.Calibrates() {
 		if err := j.calibrate(ctx, held); err != nil {
 			return err
 		}
 	}
-	if j.opts.ChoosesThreshold() {
+	if j.training.opts.ChoosesThreshold() {
 		if err := j.chooseThreshold(ctx, held); err != nil {
 			return err
 		}
@@ -48,8 +48,9 @@ func (j *judging) judge(ctx context.Context, held weightsFile) error {
 
 // scoring describes the first fold and that many fits to score it by, for a pass.
 func (j *judging) scoring(w weightsFile, fits int) scores.HeldOut {
-	return scores.HeldOut{Folds: j.folds, Recipe: j.Recipe.Sealed, Outputs: j.Outputs(), Fits: fits, Weights: w.name,
-		SHA256: w.sha256, Grid: profile.NewWeightGrid(j.Weights(), nil, nil)} // classes have no weights in scores
+	t := j.training
+	return scores.HeldOut{Folds: j.folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: w.name,
+		SHA256: w.sha256, Grid: profile.NewWeightGrid(t.Weights(), nil, nil)} // classes have no weights in scores
 }
 
 // futureManifest returns a manifest with the task, classes and targets of the model to come. Its Probabilities
@@ -70,24 +71,25 @@ func (t *Training) futureManifest() *models.Manifest {
 
 // chooseThreshold chooses the threshold by held-out scores, in a pass over the data.
 func (j *judging) chooseThreshold(ctx context.Context, held weightsFile) error {
-	j.Progress.Phase("choosing the threshold", j.Counts.Used)
-	defer j.Progress.Done()
-	positive := j.futureManifest().PositiveClass()
-	pass := &scores.Threshold{Pass: j.Pass(j.folds), HeldOut: j.scoring(held, 0), Probabilities: j.probabilities,
+	t := j.training
+	t.Progress.Phase("choosing the threshold", t.Counts.Used)
+	defer t.Progress.Done()
+	positive := t.futureManifest().PositiveClass()
+	pass := &scores.Threshold{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, 0), Probabilities: j.fit.probabilities,
 		Positive: positive}
 	var counts score.Halves
-	if _, err := j.ScanSum(ctx, pass, "threshold", &counts); err != nil {
+	if _, err := t.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
-	by, usual, of := score.Criterion(j.opts.Threshold), float32(0), models.OfScore
-	if j.probabilities != nil {
-		usual, of = j.probabilities.Usual(positive), models.OfProbability
+	by, usual, of := score.Criterion(t.opts.Threshold), float32(0), models.OfScore
+	if j.fit.probabilities != nil {
+		usual, of = j.fit.probabilities.Usual(positive), models.OfProbability
 	}
 	value, expected, plain, err := counts.Choose(by, usual)
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	j.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: counts.Rows, Folds: j.folds,
+	j.fit.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: counts.Rows, Folds: j.folds,
 		Expected: expected, Plain: plain}
 	return nil
 }

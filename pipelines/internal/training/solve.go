@@ -37,56 +37,58 @@ type sumsFit struct {
 // the fit is empty.
 func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
+	t := s.training
 	how.FoldPlan, how.Lambda, how.Components = folding.FoldPlan, folding.Lambda, folding.Components
 	parts := how.AllFolds()
 	if parts > 1 {
-		if err := s.CountCopies(ctx); err != nil {
+		if err := t.CountCopies(ctx); err != nil {
 			return nil, err
 		}
 	}
 	how.Weights = s.grid
-	pass := &gram.Pass{Pass: s.Pass(parts), Spec: how}
+	pass := &gram.Pass{Pass: t.Pass(parts), Spec: how}
 	pass.Target = target
-	shape := pass.Shape(s.Recipe.Dim)
+	shape := pass.Shape(t.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	if err := s.tooMany(s.grid, shape, how.Steps); err != nil {
+	if err := t.tooMany(s.grid, shape, how.Steps); err != nil {
 		return nil, err
 	}
-	pass.Spec.Rows = folding.Carries(shape, s.Counts.Used)
-	pass.Stripes = s.stripesOf(pass, shape)
-	solve := folding.Solve(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
-	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
-		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
-		about.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
-	f := &sumsFit{pass: pass, state: s.stateOf(pass), judging: judging{Training: s.Training,
-		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.FoldCount()}}
-	counts, _, err := s.countSummed(ctx, pass, f.state, s.sumAndSolve(ctx, pass, f.state))
+	pass.Spec.Rows = folding.Carries(shape, t.Counts.Used)
+	pass.Stripes = t.stripesOf(pass, shape)
+	solve := folding.Solve(shape, t.Counts.Used, pass.Spec.Rows, t.Engine.Threads)
+	t.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
+		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
+		about.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
+	f := &sumsFit{pass: pass, state: t.stateOf(pass), judging: judging{training: t,
+		fit: &Fit{weights: t.rowWeights(s.grid)}, folds: t.opts.FoldCount()}}
+	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
 		return nil, err
 	}
-	if f.report, err = s.loadFit(ctx, f.state, max(shape.Outputs, how.Components), f.Fit); err != nil {
+	if f.report, err = t.loadFit(ctx, f.state, max(shape.Outputs, how.Components), f.fit); err != nil {
 		return nil, err
 	}
-	f.floor, f.discriminants = f.report.Floor, f.report.Discriminants
+	f.fit.floor, f.discriminants = f.report.Floor, f.report.Discriminants
 	f.heldOut = weightsFile{f.state.HeldOut, f.report.HeldOutSHA256}
 	f.trials = weightsFile{f.state.Trials, f.report.TrialsSHA256}
-	if counts.Used != s.Counts.Used || f.report.Rows != counts.Used {
+	if counts.Used != t.Counts.Used || f.report.Rows != counts.Used {
 		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed",
-			s.Counts.Used, counts.Used, f.report.Rows)
+			t.Counts.Used, counts.Used, f.report.Rows)
 	}
 	return f, nil
 }
 
 // solveFor replaces the weights by those for another λ, from the same sums.
 func (f *sumsFit) solveFor(ctx context.Context, lambda float64) error {
-	st := f.stateOf(f.pass, lambda)
+	t := f.training
+	st := t.stateOf(f.pass, lambda)
 	st.Chosen = []float64{lambda}
-	if err := f.solve(ctx, f.pass, st, "solving for the chosen lambda"); err != nil {
+	if err := t.solve(ctx, f.pass, st, "solving for the chosen lambda"); err != nil {
 		return err
 	}
-	fit, err := f.loadFit(ctx, st, f.Outputs(), f.Fit)
+	fit, err := t.loadFit(ctx, st, t.Outputs(), f.fit)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func Run(ctx context.Context, given options.Train) (result *Result, err error) {
 		return nil, err
 	}
 	if l := t.opts.Iterative(); l != nil && l.Common().Curve != "" {
-		if err := report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(m.rounds.Chosen()), 14, 10); err != nil {
+		if err := report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(m.Fit.rounds.Chosen()), 14, 10); err != nil {
 			return nil, exit.AfterPublish(t.opts.Model, err)
 		}
 	}
@@ -160,11 +160,11 @@ func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	fit, err := s.fit(ctx)
+	solved, err := s.fit(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return fit.Fit, nil
+	return solved.fit, nil
 }
 
 // Fit is a linear model, how it was fitted, and what held-out rows have decided.

@@ -94,14 +94,14 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 	if err != nil {
 		return nil, f, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
-	t.Work.Temporary = o.Job.Work == ""
-	if n := t.Counts.Used; n < sums.LeastRows {
+	defer func() { err = t.Training.Close(ctx, err) }()
+	t.Training.Work.Temporary = o.Job.Work == ""
+	if n := t.Training.Counts.Used; n < sums.LeastRows {
 		return nil, f, exit.Refuse("pipelines: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
 	}
-	m := t.Memory(1)
+	m := t.Training.Memory(1)
 	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))
-	if err := t.Reserve(m); err != nil {
+	if err := t.Training.Reserve(m); err != nil {
 		return nil, f, err
 	}
 	s, err := t.SumRows(ctx)
