@@ -90,19 +90,19 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = t.Training.Close(ctx, err) }()
+	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	for i := range files {
-		if len(files) != len(t.Training.Data.Files) || files[i].URI != t.Training.Data.Files[i].URI ||
-			files[i].Version != t.Training.Data.Files[i].Version {
+		if len(files) != len(t.Training.Prepared.Data.Files) || files[i].URI != t.Training.Prepared.Data.Files[i].URI ||
+			files[i].Version != t.Training.Prepared.Data.Files[i].Version {
 			return nil, nil, exit.Refuse(
 				"pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
-	result = &SumResult{Out: o.Out, Seconds: t.Training.Seconds, kernel: byRecipe.Recipe.Kernel}
-	if err := checkDrift(o.MaxDrift, t.Training.Drift); err != nil {
+	result = &SumResult{Out: o.Out, Seconds: t.Training.Job.Seconds, kernel: byRecipe.Recipe.Kernel}
+	if err := checkDrift(o.MaxDrift, t.Training.Prepared.Drift); err != nil {
 		return nil, nil, err
 	}
-	err = t.Training.Timed(ctx, "sum", func(ctx context.Context) error {
+	err = t.Training.Job.Timed(ctx, "sum", func(ctx context.Context) error {
 		s, err := t.SumRows(ctx)
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 			return err
 		}
 		for _, r := range s.Reports {
-			rows = append(rows, rowsOfSum(r, t.Training.Data.Files)...)
+			rows = append(rows, rowsOfSum(r, t.Training.Prepared.Data.Files)...)
 		}
 		if p.Rows.Used <= sums.MostRowHashes {
 			files = append(files, listContents(p, s))
@@ -120,9 +120,9 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 			t.Training.Notes = append(t.Training.Notes, unlisted)
 		}
 		leaf.Rows = p.Rows
-		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Training.Drift
+		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Training.Prepared.Drift
 		result.describe(p, byRecipe.Recipe)
-		if files, err = p.Files(byRecipe.Recipe, append(files, t.Training.Counts.Files()...)); err != nil {
+		if files, err = p.Files(byRecipe.Recipe, append(files, t.Training.Prepared.Counts.Files()...)); err != nil {
 			return err
 		}
 		return t.Training.Job.Publish(ctx, o.Out, files)

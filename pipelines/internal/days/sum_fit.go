@@ -124,12 +124,12 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = t.Training.Close(ctx, err) }()
+	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	if o.Model != "" {
 		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, listedRows(o, all),
-			t.Training.Engine.Threads)
+			t.Training.Job.Engine.Threads)
 		if o.Each != "" {
-			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Training.Engine.Threads))
+			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Training.Job.Engine.Threads))
 		}
 		if err := t.Training.Reserve(m); err != nil {
 			return nil, nil, err
@@ -155,7 +155,7 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		files  []storage.File
 		rows   sums.RowHashes
 	)
-	err = t.Training.Timed(ctx, "add", func(ctx context.Context) error {
+	err = t.Training.Job.Timed(ctx, "add", func(ctx context.Context) error {
 		// The name of the state depends on the content of the sums, not on their directories.
 		digest := ""
 		for _, d := range all.Terms {
@@ -174,13 +174,13 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		}
 		summed = t.NewSummed(digest)
 		if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
-			t.Training.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that "+
+			t.Training.Job.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that "+
 				"were added", o.SaveSums)
 		}
-		t.Training.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory",
+		t.Training.Job.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory",
 			report.Counted(len(all.Terms), "sum"), report.Bytes(int64(summed.Folds)*summed.Shape.Bytes()),
 			report.Bytes(partBytes))
-		if err := all.Write(ctx, summed, t.Training.Engine.Threads); err != nil {
+		if err := all.Write(ctx, summed, t.Training.Job.Engine.Threads); err != nil {
 			return err
 		}
 		p, files, err = t.Part(ctx, summed, o.SaveSums != "")
@@ -190,7 +190,7 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		if listed > 0 {
 			files = append(files, p.List(rows))
 		} else {
-			t.Training.Progress.Note("%s", unlisted)
+			t.Training.Job.Progress.Note("%s", unlisted)
 		}
 		return nil
 	})
@@ -199,11 +199,11 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 	}
 	p.Leaves, p.Forgotten, p.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
 	if o.Model != "" {
-		err = t.Training.Timed(ctx, "solve", func(ctx context.Context) (err error) {
+		err = t.Training.Job.Timed(ctx, "solve", func(ctx context.Context) (err error) {
 			if fit, err = t.SolveSums(ctx, summed, p.Sums); err != nil || o.Each == "" {
 				return err
 			}
-			s, err := segments.Fit(ctx, all, o.Each, fit.Learner.Lambda, t.Training.Engine.Threads)
+			s, err := segments.Fit(ctx, all, o.Each, fit.Learner.Lambda, t.Training.Job.Engine.Threads)
 			if err == nil {
 				fit.Segments, t.Training.Notes = s.Segments, append(t.Training.Notes, s.Notes...)
 			}
@@ -213,7 +213,7 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 	if err != nil || o.SaveSums == "" {
 		return p, fit, err
 	}
-	return p, fit, t.Training.Timed(ctx, "add", func(ctx context.Context) error {
+	return p, fit, t.Training.Job.Timed(ctx, "add", func(ctx context.Context) error {
 		return saveSums(ctx, o, t, all, p, files)
 	})
 }
@@ -237,7 +237,7 @@ func saveSums(ctx context.Context, o options.Fit, t *training.RecipeJob, all *pa
 	}
 	if there, readErr := sums.ReadPart(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums &&
 		len(there.Leaves) == len(p.Leaves) {
-		t.Training.Progress.Note("%s already has these sums", o.SaveSums)
+		t.Training.Job.Progress.Note("%s already has these sums", o.SaveSums)
 		return nil
 	}
 	return exit.Refuse("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",

@@ -82,9 +82,9 @@ func trainByRecipe(ctx context.Context, o options.Train) (result *Result, err er
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = j.Training.Close(ctx, err) }()
+	defer func() { err = j.Training.Job.Close(ctx, err) }()
 	var fit *Fit
-	err = j.Training.Timed(ctx, "train", func(ctx context.Context) error {
+	err = j.Training.Job.Timed(ctx, "train", func(ctx context.Context) error {
 		s, err := j.SumRows(ctx)
 		if err != nil {
 			return err
@@ -143,12 +143,12 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = j.Training.Timed(ctx, "profile", func(ctx context.Context) (err error) {
+	err = j.Training.Job.Timed(ctx, "profile", func(ctx context.Context) (err error) {
 		j.Training.Prepared, err = prepare.ProfileByRecipe(ctx, j.Training.Job, d, o.MaxBadFraction, o.Recipe)
 		return err
 	})
 	if err == nil {
-		j.grid = o.Recipe.Rule.Weights.For(j.Training.Profile.Weights)
+		j.grid = o.Recipe.Rule.Weights.For(j.Training.Prepared.Profile.Weights)
 		j.levels, err = o.levels(j.Training.Prepared)
 	}
 	if err == nil {
@@ -156,14 +156,14 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 		m := j.Training.Memory(o.Recipe.Rule.Components)
 		switch {
 		case o.Positions:
-			m.Peak += 640 * j.Training.Counts.Used // hashes and positions in reports, and a certificate
-		case o.listsContents(j.Training.Counts.Used):
-			m.Peak += 72 * j.Training.Counts.Used // hashes in reports, as text and sorted
+			m.Peak += 640 * j.Training.Prepared.Counts.Used // hashes and positions in reports, and a certificate
+		case o.listsContents(j.Training.Prepared.Counts.Used):
+			m.Peak += 72 * j.Training.Prepared.Counts.Used // hashes in reports, as text and sorted
 		}
 		err = j.Training.Reserve(m)
 	}
 	if err != nil {
-		return nil, j.Training.Close(ctx, err)
+		return nil, j.Training.Job.Close(ctx, err)
 	}
 	return j, nil
 }
@@ -230,11 +230,11 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 	var others []string
 	if added.Classes != nil {
 		others = added.Classes.Classes
-		j.Training.Profile.Labels = &schema.LabelSummary{Rows: added.Rows.Used, Vocabulary: added.Classes,
+		j.Training.Prepared.Profile.Labels = &schema.LabelSummary{Rows: added.Rows.Used, Vocabulary: added.Classes,
 			Counts: added.ClassCounts}
 	}
 	if err := j.Training.Prepared.Take(r, others); err != nil {
-		return nil, j.Training.Close(ctx, exit.Refuse("pipelines: %w", err))
+		return nil, j.Training.Job.Close(ctx, exit.Refuse("pipelines: %w", err))
 	}
 	return j, nil
 }
@@ -261,13 +261,14 @@ type Summed struct {
 // SumRows sums the rows in one pass.
 func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	t := j.Training
+	p := t.Prepared
 	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.specOf()}
-	pass.Spec.Contents, pass.Spec.Positions = j.options.listsContents(t.Counts.Used), j.options.Positions
+	pass.Spec.Contents, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
-	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && t.Profile.Weights != nil
-	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Spec.Folds}
+	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && p.Profile.Weights != nil
+	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Refuse("pipelines: %w", err)
 	}
@@ -275,15 +276,15 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 		return nil, err
 	}
 	pass.Stripes = t.stripesOf(pass, s.Shape)
-	t.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
-		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
+	t.Job.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
+		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		about.GridText(pass.Spec.Steps), t.sumsText(pass, s.Shape))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, j.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err
 	}
-	if counts.Used != t.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", t.Counts.Used, counts.Used)
+	if counts.Used != p.Counts.Used {
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
 	if j.levels != nil {
@@ -299,30 +300,30 @@ func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 	if err := job.ForgetFaults(ctx, t.Job, st.Reports, readReport); err != nil {
 		return err
 	}
-	summed, err := t.Intact(ctx, st.Sum, st.Reports)
+	summed, err := t.Job.Intact(ctx, st.Sum, st.Reports)
 	if err != nil {
 		return err
 	}
 	if summed {
-		stored, err := gram.OpenSums(ctx, st, pass.Spec.Sums(), pass.Shape(t.Recipe.Dim))
+		stored, err := gram.OpenSums(ctx, st, pass.Spec.Sums(), pass.Shape(t.Prepared.Recipe.Dim))
 		if err == nil {
 			err = stored.Check(ctx)
 		}
 		if err == nil {
-			t.Progress.Note("found the sums of all rows in the work directory")
+			t.Job.Progress.Note("found the sums of all rows in the work directory")
 		}
 		if !exit.Damaged(err) {
 			return err
 		}
-		t.Damage(err)
+		t.Job.Damage(err)
 	}
-	sc, err := t.Store(ctx, pass)
+	sc, err := t.Job.Store(ctx, pass)
 	if err != nil {
 		return err
 	}
-	t.Progress.Phase("summing", t.Counts.Used*int64(sc.Stripes))
-	defer t.Progress.Done()
-	return t.Run(ctx, func(s beam.Scope) {
+	t.Job.Progress.Phase("summing", t.Prepared.Counts.Used*int64(sc.Stripes))
+	defer t.Job.Progress.Done()
+	return t.Job.Run(ctx, func(s beam.Scope) {
 		parts, reports := gram.Sums(s, sc, st)
 		gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
 	})
@@ -331,7 +332,8 @@ func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 // NewSummed returns the names of files for the total of other sums, which have that digest.
 func (j *RecipeJob) NewSummed(digest string) *Summed {
 	pass := j.passOf(digest)
-	return &Summed{State: j.Training.stateOf(pass), Shape: pass.Shape(j.Training.Recipe.Dim), Folds: pass.Spec.Folds}
+	return &Summed{State: j.Training.stateOf(pass), Shape: pass.Shape(j.Training.Prepared.Recipe.Dim),
+		Folds: pass.Spec.Folds}
 }
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
@@ -340,7 +342,7 @@ func (j *RecipeJob) passOf(digest string) *gram.Pass {
 	how.NoPassFollows = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	r := j.options.Recipe
-	return &gram.Pass{Pass: transforms.Pass{Seed: r.Seed, Target: j.Training.Target, Rule: r.Rule.Split,
+	return &gram.Pass{Pass: transforms.Pass{Seed: r.Seed, Target: j.Training.Prepared.Target, Rule: r.Rule.Split,
 		Data: dataset.Dataset{Schema: dataset.Schema{Format: r.Schema.Format, Columns: []string{digest}}}},
 		Spec: how}
 }
@@ -348,7 +350,8 @@ func (j *RecipeJob) passOf(digest string) *gram.Pass {
 // SolveSums fits a model to the sums with that digest.
 func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*Fit, error) {
 	t := j.Training
-	t.Digest = digest
+	p := t.Prepared
+	p.Digest = digest
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
 	if err != nil {
 		return nil, err
@@ -370,8 +373,8 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	}
 	st := t.stateOf(pass)
 	st.Sum, st.Reports = s.State.Sum, s.State.Reports
-	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used),
-		report.Bytes(t.stored.Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
+	t.Job.Progress.Note("solving on %s rows: %s", report.Groups(p.Counts.Used),
+		report.Bytes(t.stored.Solve(s.Shape, p.Counts.Used, false, t.Job.Engine.Threads)))
 	if err := t.solve(ctx, pass, st, "solving"); err != nil {
 		return nil, err
 	}
@@ -380,8 +383,8 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	if err != nil {
 		return nil, err
 	}
-	if fit.Rows != t.Counts.Used {
-		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", t.Counts.Used, fit.Rows)
+	if fit.Rows != p.Counts.Used {
+		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", p.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().Judges(),
@@ -410,7 +413,7 @@ func (j *RecipeJob) recipeWeights(weight float64, grid *profile.WeightGrid) *mod
 	if r.WeightColumn == "" || was == nil {
 		return nil
 	}
-	n := j.Training.Counts.Used
+	n := j.Training.Prepared.Counts.Used
 	w := &models.RowWeights{Column: r.WeightColumn, Weights: profile.Weights{
 		Rows: n, Sum: max(weight, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit,
 		Effective: float64(n) * was.Effective / float64(was.Rows),

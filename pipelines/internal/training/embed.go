@@ -20,8 +20,8 @@ func (t *Training) Embed(ctx context.Context, o *pca.Training) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := s.steps(s.bits, t.Recipe.Dim)
-	f, err := s.sum(ctx, nil, gram.Spec{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps},
+	steps := s.steps(s.bits, t.Prepared.Recipe.Dim)
+	f, err := s.sum(ctx, nil, gram.Spec{Recipe: t.Prepared.Recipe.Sealed, Outputs: 1, Steps: steps},
 		spec.Folding{FoldPlan: ridge.FoldPlan{Folds: 1}, Components: o.Components})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (t *Training) DrawEmbedding(ctx context.Context, f *Fit, name string) error
 	k := f.linear.K
 	scores := make([]float32, found.N*k)
 	f.linear.Scores(scores, found.Phi, found.N)
-	s := picture.Lines{Title: fmt.Sprintf("%s, %d features", t.Recipe.Name, t.Recipe.Dim), Scatter: true}
+	s := picture.Lines{Title: fmt.Sprintf("%s, %d features", t.Prepared.Recipe.Name, t.Prepared.Recipe.Dim), Scatter: true}
 	axis := func(i int) string {
 		return fmt.Sprintf("component %d (%.1f%% of the variance)", i+1, 100*f.Learner.Components[i].Share)
 	}

@@ -44,17 +44,17 @@ const laterRows = 1 << 23
 // sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
 func (s *summing) fineSteps() int {
 	t := s.training
-	shape, total := ridge.Shape{Dim: t.Recipe.Dim, Outputs: 1, Regression: t.regression()}, s.total
+	shape, total := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}, s.total
 	if t.opts.Room > 0 {
-		total = max(total, int64(laterRows*float64(total)/float64(t.Weights().Rows)))
+		total = max(total, int64(laterRows*float64(total)/float64(t.Prepared.Weights().Rows)))
 	}
-	return max(features.ByteSteps, int(float64(shape.Fine(total))/math.Max(1, t.Recipe.Reach)))
+	return max(features.ByteSteps, int(float64(shape.Fine(total))/math.Max(1, t.Prepared.Recipe.Reach)))
 }
 
 // steps returns the number of steps of the grid on which that many features are summed first, where the user asks
 // for bits.
 func (s *summing) steps(bits features.Bits, dim int) int {
-	choice := s.training.Recipe.Choice
+	choice := s.training.Prepared.Recipe.Choice
 	ranges := choice != nil && choice.Wide // each feature has its own range on the grid
 	return bits.Steps(products(s.rows, dim), s.fineUpTo, ranges, s.fineSteps())
 }
@@ -62,14 +62,15 @@ func (s *summing) steps(bits features.Bits, dim int) int {
 // firstSteps returns the number of steps of the first grid, and whether rows may be summed again on a finer one.
 func (s *summing) firstSteps() (steps int, mayRefine bool, err error) {
 	t := s.training
-	steps, fine := s.steps(s.bits, t.Recipe.Dim), s.fineSteps()
+	p := t.Prepared
+	steps, fine := s.steps(s.bits, p.Recipe.Dim), s.fineSteps()
 	mayRefine = s.bits != features.Bits8 && steps != fine && s.rows <= maxResumRows &&
-		products(s.rows, t.Recipe.Dim) <= maxResumProducts
-	lambda, _ := spec.LambdaValues(t.opts.Lambda, t.Weights().Sum)
+		products(s.rows, p.Recipe.Dim) <= maxResumProducts
+	lambda, _ := spec.LambdaValues(t.opts.Lambda, p.Weights().Sum)
 	if !mayRefine || len(lambda) != 1 {
 		return steps, mayRefine, nil
 	}
-	m, err := t.Worker.Gridded(t.Recipe.Sealed)
+	m, err := t.Job.Worker.Gridded(p.Recipe.Sealed)
 	if err != nil {
 		return 0, false, err
 	}
@@ -81,14 +82,14 @@ func (s *summing) firstSteps() (steps int, mayRefine bool, err error) {
 
 // cheapToResum reports whether a second sum takes so little time that the chance of a better λ justifies it.
 func (s *summing) cheapToResum() bool {
-	return products(s.rows, s.training.Recipe.Dim) <= maxCheapProducts
+	return products(s.rows, s.training.Prepared.Recipe.Dim) <= maxCheapProducts
 }
 
 // tooCoarse reports whether a fit on 8 bits shows that rows should be summed again on 16 bits.
 func (s *summing) tooCoarse(f *sumsFit) bool {
 	l, floor := f.fit.Learner, ridge.FloorFactor*f.fit.floor
 	switch {
-	case s.training.Copies != nil && l.Lambda <= floor:
+	case s.training.Prepared.Copies != nil && l.Lambda <= floor:
 		return true // copies have equal rounding errors, which the table does not include
 	case s.cheapToResum():
 		return ridge.TooCoarse(l.Table, l.Lambda, floor)
@@ -103,7 +104,7 @@ const landmarkLambda = 1e-2
 
 // atLandmarks reports whether features are landmarks.
 func (t *Training) atLandmarks() bool {
-	return slices.ContainsFunc(t.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName })
+	return slices.ContainsFunc(t.Prepared.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName })
 }
 
 // startLambda returns the λ to try first (ridge.Choice.StartLambda), or 0 without landmarks. A quarter of the landmarks
@@ -114,7 +115,7 @@ func (t *Training) startLambda(searched *tuning.Result) float64 {
 		return 0
 	}
 	if searched != nil && searched.Chosen.Lambda > 0 {
-		return searched.Chosen.Lambda * float64(t.Recipe.Dim) / float64(searched.Chosen.Features)
+		return searched.Chosen.Lambda * float64(t.Prepared.Recipe.Dim) / float64(searched.Chosen.Features)
 	}
 	return landmarkLambda
 }

@@ -31,7 +31,7 @@ func (f *Fit) tried() (fits, chosen int) {
 // rows that the trials have kept, or makes a pass over the data. Without held, it uses the weights of the trials.
 func (j *judging) addIntervals(ctx context.Context, held weightsFile) error {
 	t := j.training
-	classes := t.Target.Classes != nil
+	classes := t.Prepared.Target.Classes != nil
 	fits, chosen := 1, 0
 	if held.sha256 == "" && classes {
 		held = j.trials
@@ -46,12 +46,12 @@ func (j *judging) addIntervals(ctx context.Context, held weightsFile) error {
 		j.keepIntervals([]score.Conformal{*c}, j.groups, false)
 		return nil
 	}
-	t.Progress.Phase("measuring intervals", t.Counts.Used)
-	defer t.Progress.Done()
-	pass := &scores.Trials{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, fits), Grouped: t.Dependent(),
+	t.Job.Progress.Phase("measuring intervals", t.Prepared.Counts.Used)
+	defer t.Job.Progress.Done()
+	pass := &scores.Trials{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, fits), Grouped: t.Prepared.Dependent(),
 		Conformal: &scores.Conformal{Fit: chosen, Probabilities: j.fit.probabilities}}
 	var sum scores.TrialScores
-	if _, err := t.ScanSum(ctx, pass, "conformal", &sum); err != nil {
+	if _, err := t.Job.ScanSum(ctx, pass, "conformal", &sum); err != nil {
 		return err
 	}
 	j.keepIntervals(sum.Conformal, sum.Clusters(), false)
@@ -90,7 +90,7 @@ func (m *Model) resultInterval() *ResultInterval {
 	if v == nil {
 		return nil
 	}
-	half, one := about.HalfWidth(v, m.Fit.sketch, m.Training.Target.Grid)
+	half, one := about.HalfWidth(v, m.Fit.sketch, m.Training.Prepared.Target.Grid)
 	if !one {
 		return nil
 	}

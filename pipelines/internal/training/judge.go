@@ -48,18 +48,19 @@ func (j *judging) judge(ctx context.Context, held weightsFile) error {
 
 // scoring describes the first fold and that many fits to score it by, for a pass.
 func (j *judging) scoring(w weightsFile, fits int) scores.HeldOut {
-	t := j.training
-	return scores.HeldOut{Folds: j.folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: w.name,
-		SHA256: w.sha256, Grid: profile.NewWeightGrid(t.Weights(), nil, nil)} // classes have no weights in scores
+	p := j.training.Prepared
+	return scores.HeldOut{Folds: j.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
+		SHA256: w.sha256, Grid: profile.NewWeightGrid(p.Weights(), nil, nil)} // classes have no weights in scores
 }
 
 // futureManifest returns a manifest with the task, classes and targets of the model to come. Its Probabilities
 // are not nil if it will have probabilities.
 func (t *Training) futureManifest() *models.Manifest {
-	m := &models.Manifest{Task: models.Regression, Outputs: t.Outputs(),
-		Input: models.Input{Label: t.Data.Label, Labels: t.Data.Targets}}
-	if t.Target.Classes != nil {
-		m.Task, m.Vocabulary, m.Positive = models.Classification, t.Target.Classes, t.positive
+	p := t.Prepared
+	m := &models.Manifest{Task: models.Regression, Outputs: p.Outputs(),
+		Input: models.Input{Label: p.Data.Label, Labels: p.Data.Targets}}
+	if p.Target.Classes != nil {
+		m.Task, m.Vocabulary, m.Positive = models.Classification, p.Target.Classes, t.positive
 	}
 	if will, _ := t.willCalibrate(); will {
 		m.Probabilities = new(models.Probabilities)
@@ -72,13 +73,13 @@ func (t *Training) futureManifest() *models.Manifest {
 // chooseThreshold chooses the threshold by held-out scores, in a pass over the data.
 func (j *judging) chooseThreshold(ctx context.Context, held weightsFile) error {
 	t := j.training
-	t.Progress.Phase("choosing the threshold", t.Counts.Used)
-	defer t.Progress.Done()
+	t.Job.Progress.Phase("choosing the threshold", t.Prepared.Counts.Used)
+	defer t.Job.Progress.Done()
 	positive := t.futureManifest().PositiveClass()
 	pass := &scores.Threshold{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, 0), Probabilities: j.fit.probabilities,
 		Positive: positive}
 	var counts score.Halves
-	if _, err := t.ScanSum(ctx, pass, "threshold", &counts); err != nil {
+	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
 	by, usual, of := score.Criterion(t.opts.Threshold), float32(0), models.OfScore

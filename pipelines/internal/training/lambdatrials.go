@@ -23,8 +23,8 @@ const leastForLogLoss = 1500
 // have weights, which log losses of rows ignore.
 func (t *Training) logLossChooses() bool {
 	l, o := t.opts.Lambda, t.opts.Ridge()
-	return l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
-		!t.opts.ChoosesSize() && t.Counts.Used >= leastForLogLoss
+	return l.Select == "" && l.Auto() && t.Prepared.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
+		!t.opts.ChoosesSize() && t.Prepared.Counts.Used >= leastForLogLoss
 }
 
 // chooseLambda sets the learner's λ by Select, but not yet the weights: see finishChoice. If no row was held out,
@@ -95,7 +95,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		return losses, nil
 	}
 	keep, _ := t.willCalibrate()
-	keep = keep && t.Outputs() <= spec.MaxKept
+	keep = keep && t.Prepared.Outputs() <= spec.MaxKept
 	sum, err := f.scanTrials(ctx, keep)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 			continue
 		}
 		row.HeldOutRows = sum.Rows()
-		if t.Target.Grid != nil {
+		if t.Prepared.Target.Grid != nil {
 			f.scoreTargets(row, &sum.Trials, trial)
 		} else {
 			row.HeldOutErrors, row.HeldOutMSE = sum.Result(trial)
@@ -140,13 +140,13 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 // scanTrials runs the pass of scoreTrials. keep is true if the result keeps the scores of rows.
 func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScores, error) {
 	t := f.training
-	t.Progress.Phase("scoring held-out rows", t.Counts.Used)
-	defer t.Progress.Done()
+	t.Job.Progress.Phase("scoring held-out rows", t.Prepared.Counts.Used)
+	defer t.Job.Progress.Done()
 	fits, chosen := f.fit.tried()
 	pass := &scores.Trials{Pass: t.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
-		LogLoss: t.opts.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: t.Dependent()}
+		LogLoss: t.opts.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: t.Prepared.Dependent()}
 	// Conformity scores of classes need probabilities and come later.
-	targets := t.Target.Grid != nil && t.opts.Intervals != options.NoIntervals
+	targets := t.Prepared.Target.Grid != nil && t.opts.Intervals != options.NoIntervals
 	if targets {
 		pass.Conformal = &scores.Conformal{Fit: chosen}
 	}
@@ -157,7 +157,7 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 		}
 	}
 	sum := new(scores.TrialScores)
-	if _, err := t.ScanSum(ctx, pass, "trials", sum); err != nil {
+	if _, err := t.Job.ScanSum(ctx, pass, "trials", sum); err != nil {
 		return nil, err
 	}
 	if sum.Rows() != f.report.FirstRows {
@@ -170,8 +170,8 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 // scoreTargets stores the held-out errors of a fit to targets.
 func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
 	t := f.training
-	k, fit := len(t.Target.Grid), &f.report
-	for c, g := range t.Target.Grid {
+	k, fit := len(t.Prepared.Target.Grid), &f.report
+	for c, g := range t.Prepared.Target.Grid {
 		if far := sum.Far(trial*k+c).On(g.Low, g.High); far != nil && row.Lambda == f.fit.Learner.Lambda {
 			t.AddNote("held-out rows: %s", far.Text(sum.Rows()))
 		}

@@ -77,13 +77,13 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 	t := j.Training
 	p := &sums.Part{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
-		Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
+		Rows: models.Rows{Read: t.Prepared.Counts.Read, Used: t.Prepared.Counts.Used, SetAside: t.Prepared.Counts.SetAside},
 	}
 	levels := s.Levels
 	if levels == nil {
 		levels = []SummedLevel{{Copies: s.Copies}}
 		if t.classes() != nil {
-			levels[0].Classes = t.Profile.Labels.Counts
+			levels[0].Classes = t.Prepared.Profile.Labels.Counts
 		}
 	}
 	contents := make([]sums.SumFiles, len(levels))
@@ -109,7 +109,7 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 	if s.Levels == nil {
 		p.SumFiles = contents[0]
 	} else {
-		p.LevelColumns, p.MinRows = t.Data.Levels.Columns, j.options.MinRows
+		p.LevelColumns, p.MinRows = t.Prepared.Data.Levels.Columns, j.options.MinRows
 		for i, l := range s.Levels {
 			p.Levels = append(p.Levels, sums.Level{Members: l.Members, SumFiles: contents[i]})
 		}
@@ -142,7 +142,7 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumF
 		}
 		if write {
 			file := storage.File{Name: sums.FoldFile(f),
-				From: j.Training.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
+				From: j.Training.Job.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
 			sum, err := storage.CreateState(ctx, file.From, fold)
 			if err != nil {
 				return nil, err

@@ -17,11 +17,11 @@ import (
 // calibrate fits the curves of probabilities to held-out scores, in a pass over the data.
 func (j *judging) calibrate(ctx context.Context, held weightsFile) error {
 	t := j.training
-	t.Progress.Phase("calibrating", t.Counts.Used)
-	defer t.Progress.Done()
+	t.Job.Progress.Phase("calibrating", t.Prepared.Counts.Used)
+	defer t.Job.Progress.Done()
 	pass := &scores.Calibration{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, 0)}
 	var counts score.CalibrationCounts
-	if _, err := t.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
+	if _, err := t.Job.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
 	return j.fitCurves(&counts)
@@ -68,10 +68,10 @@ func classRows(c *score.CalibrationCounts) (rows []float64) {
 // willCalibrate reports whether scores will be calibrated. why is the reason if auto decides that they will
 // not.
 func (t *Training) willCalibrate() (will bool, why string) {
-	if t.Target.Classes == nil {
+	if t.Prepared.Target.Classes == nil {
 		return false, ""
 	}
-	return t.opts.Calibration(t.Outputs(), t.Recipe.Dim)
+	return t.opts.Calibration(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
 }
 
 // noteProbabilities adds a note on why a classifier has no probabilities, unless why is "".
@@ -146,7 +146,7 @@ func (j *judging) fitProbabilities() error {
 // score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
 func (j *judging) keptMethod(c *score.CalibrationCounts) string {
-	if m := j.method(c); m != score.Platt || j.training.opts.Calibrates() || j.training.Outputs() == 2 {
+	if m := j.method(c); m != score.Platt || j.training.opts.Calibrates() || j.training.Prepared.Outputs() == 2 {
 		return m
 	}
 	return score.Shared

@@ -29,7 +29,7 @@ type Model struct {
 
 // finish publishes the model and describes it.
 func (m *Model) finish(ctx context.Context) (*Result, error) {
-	if err := m.Training.Timed(ctx, "publish", m.Publish); err != nil {
+	if err := m.Training.Job.Timed(ctx, "publish", m.Publish); err != nil {
 		return nil, err
 	}
 	return m.result(), nil
@@ -38,29 +38,30 @@ func (m *Model) finish(ctx context.Context) (*Result, error) {
 // Publish creates the model directory.
 func (m *Model) Publish(ctx context.Context) error {
 	t, f := m.Training, m.Fit
-	options, err := json.Marshal(t.Data.Schema)
+	p := t.Prepared
+	options, err := json.Marshal(p.Data.Schema)
 	if err != nil {
 		return err
 	}
 	label := ""
-	if t.Data.Labeled && len(t.Data.Targets) == 0 {
-		label = t.Data.Label
+	if p.Data.Labeled && len(p.Data.Targets) == 0 {
+		label = p.Data.Label
 	}
 	out := &models.Model{
-		Linear: f.linear, Kept: slices.Concat(t.Recipe.Files, f.files),
+		Linear: f.linear, Kept: slices.Concat(p.Recipe.Files, f.files),
 		Manifest: &models.Manifest{
-			Program: engine.Version(), Task: m.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed, Learner: f.Learner,
+			Program: engine.Version(), Task: m.task(), Seed: t.opts.Seed, Recipe: p.Recipe.Sealed, Learner: f.Learner,
 			Outputs: f.linear.K,
 			BeyondScores: models.BeyondScores{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
 				Sketch: f.sketch, Intervals: f.intervals},
 			Input: models.Input{
-				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
+				Format: p.Data.Schema.Format, Dim: p.Profile.Dim, Columns: p.Data.Schema.Columns, Label: label, Options: options,
 			},
-			TrainingData: models.TrainingData{Profile: models.Profile{Width: t.Recipe.Width}, Fingerprint: t.Digest,
-				Rows: models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside}},
+			TrainingData: models.TrainingData{Profile: models.Profile{Width: p.Recipe.Width}, Fingerprint: p.Digest,
+				Rows: models.Rows{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside}},
 		},
 	}
-	out.Manifest.Weights, out.Manifest.Learner.Split, out.Manifest.Threshold = f.weights, t.Rule, f.threshold
+	out.Manifest.Weights, out.Manifest.Learner.Split, out.Manifest.Threshold = f.weights, p.Rule, f.threshold
 	given, err := t.givenThreshold(out.Manifest)
 	if err != nil {
 		return err
@@ -73,9 +74,9 @@ func (m *Model) Publish(ctx context.Context) error {
 	}
 	switch task := out.Manifest.Task; task {
 	case models.Classification:
-		out.Manifest.Vocabulary, out.Manifest.Profile.ClassCounts = t.Target.Classes, t.Profile.Labels.Counts
+		out.Manifest.Vocabulary, out.Manifest.Profile.ClassCounts = p.Target.Classes, p.Profile.Labels.Counts
 	case models.Regression:
-		out.Manifest.TargetGrid, out.Manifest.Input.Labels = t.Target.Grid, t.Data.Targets
+		out.Manifest.TargetGrid, out.Manifest.Input.Labels = p.Target.Grid, p.Data.Targets
 	}
 	if m.byRecipe != nil { // the input and the profile are the recipe's
 		out.Manifest.Input = m.byRecipe.Recipe.Input
@@ -101,7 +102,7 @@ func (m *Model) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files = append(append(files, origin), t.Counts.Files()...)
+	files = append(append(files, origin), p.Counts.Files()...)
 	if t.opts.Report != about.NoReport {
 		a, err := about.Of(out.Manifest, m.stretch, lineage, files)
 		if err != nil {
@@ -124,9 +125,9 @@ const mostValues = 256
 // mostValues distinct values, because a longer list says little and would be most of the file.
 func (m *Model) profile() *sums.Profile {
 	t := m.Training
-	p := &sums.Profile{Kernel: t.Recipe.Name, Rule: m.Fit.rule, Rows: t.Statistics}
-	if l := t.Statistics.Labels; l != nil && t.regression() && len(l.Counts) > mostValues {
-		rows, few := *t.Statistics, *l
+	p := &sums.Profile{Kernel: t.Prepared.Recipe.Name, Rule: m.Fit.rule, Rows: t.Prepared.Statistics}
+	if l := t.Prepared.Statistics.Labels; l != nil && t.regression() && len(l.Counts) > mostValues {
+		rows, few := *t.Prepared.Statistics, *l
 		few.Vocabulary, few.Counts, few.Weights = nil, nil, nil
 		rows.Labels, p.Rows = &few, &rows
 	}
@@ -145,7 +146,7 @@ func (m *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
 		copied := *m.lineage
 		l = &copied
 	} else {
-		files, err := registry.FilesOf(ctx, t.Data)
+		files, err := registry.FilesOf(ctx, t.Prepared.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +160,7 @@ func (m *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
 	if m.Sized != nil {
 		l.Sizes = m.Sized.Sizes()
 	}
-	if o := t.Recipe.Origin; o != nil {
+	if o := t.Prepared.Recipe.Origin; o != nil {
 		l.Features = &registry.Parent{Name: o.Name, SHA256: o.SHA256}
 	}
 	return l, nil
@@ -174,7 +175,7 @@ func (m *Model) task() models.Task {
 
 // task returns what is learned from the labels.
 func (t *Training) task() models.Task {
-	if t.Target.Classes != nil {
+	if t.Prepared.Target.Classes != nil {
 		return models.Classification
 	}
 	return models.Regression
@@ -187,18 +188,18 @@ func (m *Model) result() *Result {
 		ResultRows:     m.resultRows(),
 		ResultFeatures: m.resultFeatures(),
 		ResultFit: ResultFit{
-			Split: t.Rule, HeldOut: t.HeldOutText(), Learner: f.Learner.Kind, Lambda: f.Learner.Lambda, Path: f.Learner.Table,
-			RuledOut: f.Learner.RuledOut, Select: f.Learner.Select, Log: f.Learner.Log, Steps: f.Learner.Steps,
-			Components: f.Learner.Components, Folds: f.Learner.Folds,
+			Split: t.Prepared.Rule, HeldOut: t.Prepared.HeldOutText(), Learner: f.Learner.Kind, Lambda: f.Learner.Lambda,
+			Path: f.Learner.Table, RuledOut: f.Learner.RuledOut, Select: f.Learner.Select, Log: f.Learner.Log,
+			Steps: f.Learner.Steps, Components: f.Learner.Components, Folds: f.Learner.Folds,
 		},
 		ResultDecision: ResultDecision{Probabilities: f.probabilities, Positive: t.positive, Threshold: f.threshold,
 			Interval: m.resultInterval()},
-		Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		Notes: t.Notes, Seconds: t.Job.Seconds, Work: t.Job.Worker.Seconds(),
 	}
 	if r.Components != nil {
 		return r
 	}
-	r.Notes = append(r.Notes, gridNotes(f.Learner, f.floor, t.Copies != nil, t.regression())...)
+	r.Notes = append(r.Notes, gridNotes(f.Learner, f.floor, t.Prepared.Copies != nil, t.regression())...)
 	tried := f.Learner.Table
 	for _, l := range f.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
@@ -211,17 +212,18 @@ func (m *Model) result() *Result {
 
 func (m *Model) resultRows() ResultRows {
 	t := m.Training
-	r := ResultRows{Task: m.task(), Rows: t.Counts, Columns: t.Profile.Dim, Weights: m.Fit.weights}
-	if table := t.Data.Schema.Table; table != nil {
+	p := t.Prepared
+	r := ResultRows{Task: m.task(), Rows: p.Counts, Columns: p.Profile.Dim, Weights: m.Fit.weights}
+	if table := p.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
 	if t.classes() != nil {
-		r.Classes, r.Counts = t.classes(), t.Profile.Labels.Counts
+		r.Classes, r.Counts = t.classes(), p.Profile.Labels.Counts
 	}
 	if r.Task == models.Regression {
-		r.Targets = t.Data.Targets
+		r.Targets = p.Data.Targets
 		for c, r2 := range m.Fit.Learner.TargetR2 { // empty if no rows were held out
-			r.TargetScores = append(r.TargetScores, TargetScore{Target: t.Data.Targets[c], R2: r2})
+			r.TargetScores = append(r.TargetScores, TargetScore{Target: p.Data.Targets[c], R2: r2})
 		}
 	}
 	return r
@@ -229,9 +231,10 @@ func (m *Model) resultRows() ResultRows {
 
 func (m *Model) resultFeatures() ResultFeatures {
 	t := m.Training
+	p := t.Prepared
 	r := ResultFeatures{
-		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed, Learned: m.Found.Learned,
-		Size: m.Sized, Stretch: m.stretch, Dim: t.Recipe.Dim, Seed: t.opts.Seed,
+		Kernel: p.Recipe.Name, Width: p.Recipe.Width, Recipe: p.Recipe.Sealed, Learned: m.Found.Learned,
+		Size: m.Sized, Stretch: m.stretch, Dim: p.Recipe.Dim, Seed: t.opts.Seed,
 	}
 	if m.Found.Searched != nil {
 		r.Search = m.Found.Searched.Summary()

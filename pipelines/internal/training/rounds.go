@@ -43,14 +43,15 @@ type rounds struct {
 // fitByRounds fits the weights by an iterative learner. If there are several λ, or rows are held out for a
 // calibration, it chooses the λ with the least error on held-out rows, and then learns from all rows.
 func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, err error) {
+	p := t.Prepared
 	begun, shared := time.Now(), l.Common()
 	r := &rounds{training: t, learner: l}
-	if t.Target.Classes != nil {
-		if r.classWeights, err = iterative.ClassWeights(shared.Weights, t.classes(), t.ByClass()); err != nil {
+	if p.Target.Classes != nil {
+		if r.classWeights, err = iterative.ClassWeights(shared.Weights, t.classes(), p.ByClass()); err != nil {
 			return nil, spec.Usage(err)
 		}
 	}
-	r.lambda, r.folds = l.Values(t.opts, t.Weights().Sum)
+	r.lambda, r.folds = l.Values(t.opts, p.Weights().Sum)
 	var parent *registry.Parent
 	if r.init, parent, err = r.initialWeights(ctx, shared.Init); err != nil {
 		return nil, err
@@ -59,14 +60,14 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	if r.surveyed, err = r.survey(ctx); err != nil {
 		return nil, err
 	}
-	if r.augment, err = spec.Augmented(l.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
+	if r.augment, err = spec.Augmented(l.Augments(), p.Data.Schema, p.Recipe, t.opts.Seed); err != nil {
 		return nil, err
 	}
-	t.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(t.Counts.Used, "row"),
-		report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		l.Summary(cmp.Or(shared.Loss, l.DefaultLoss(t.Target.Classes != nil))))
-	t.Progress.Phase("training", 0)
-	defer t.Progress.Done()
+	t.Job.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(p.Counts.Used, "row"),
+		report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
+		l.Summary(cmp.Or(shared.Loss, l.DefaultLoss(p.Target.Classes != nil))))
+	t.Job.Progress.Phase("training", 0)
+	defer t.Job.Progress.Done()
 	fit, err := r.fit(ctx, begun)
 	if err != nil {
 		return nil, err
@@ -120,11 +121,11 @@ func (r *rounds) judge(ctx context.Context, without *models.Linear) (decision, e
 	}
 	calibrates, why := t.willCalibrate()
 	t.noteProbabilities(why)
-	conforms := t.opts.Intervals != options.NoIntervals && (t.Target.Classes == nil || j.fit.probabilities != nil)
+	conforms := t.opts.Intervals != options.NoIntervals && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
 	if r.folds == 0 || !calibrates && !conforms && !t.opts.HoldsOut() {
 		return j.fit.decision, nil
 	}
-	name := storage.Join(t.Work.Dir, "held.safetensors")
+	name := storage.Join(t.Job.Work.Dir, "held.safetensors")
 	sum, err := transforms.StoreWeights(ctx, name, without)
 	if err != nil {
 		return decision{}, err
@@ -141,7 +142,7 @@ func (r *rounds) judge(ctx context.Context, without *models.Linear) (decision, e
 
 // lossProbabilities returns how the loss of an iterative learner makes probabilities of scores, nil if it does not.
 func (t *Training) lossProbabilities() *models.Probabilities {
-	if kind := t.opts.LossProbabilities(); t.Target.Classes != nil && kind != "" {
+	if kind := t.opts.LossProbabilities(); t.Prepared.Target.Classes != nil && kind != "" {
 		return &models.Probabilities{Kind: kind}
 	}
 	return nil
@@ -179,7 +180,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 	}
 	pass := t.LearnPass(sealed, folds, end.Partitions)
 	pass.Augment = r.augment
-	if t.Profile.Weights != nil && !t.EqualWeights() {
+	if t.Prepared.Profile.Weights != nil && !t.Prepared.EqualWeights() {
 		pass.MeanWeight = found.weights.Mean()
 	}
 	opened, err := sealed.Open(ctx)
@@ -216,9 +217,9 @@ func (r *rounds) problem(lambda float64) (loss.Problem, error) {
 	var counts []float64
 	classes := t.classes()
 	if classes != nil {
-		counts = t.ByClass()
+		counts = t.Prepared.ByClass()
 	}
-	p, err := r.learner.Common().Problem(r.learner.DefaultLoss(classes != nil), classes, counts, t.Recipe.Dim,
+	p, err := r.learner.Common().Problem(r.learner.DefaultLoss(classes != nil), classes, counts, t.Prepared.Recipe.Dim,
 		r.surveyed.rows, lambda)
 	return p, spec.Usage(err)
 }
@@ -240,6 +241,7 @@ func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 // returns nil if init is "". The weights are in the units of the model's grid of targets, which it takes over.
 func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linear, *registry.Parent, error) {
 	t := r.training
+	p := t.Prepared
 	if init == "" {
 		return nil, nil, nil
 	}
@@ -255,17 +257,17 @@ func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linea
 	switch {
 	case m.Manifest.Task != t.task():
 		what = fmt.Sprintf("is for %s, the data for %s", m.Manifest.Task, t.task())
-	case !m.Manifest.Recipe.Equal(t.Recipe.Sealed):
+	case !m.Manifest.Recipe.Equal(p.Recipe.Sealed):
 		what = "has different features; give the same --kernel, --features and --seed, and give --width and --scale as " +
 			"numbers, because their defaults depend on the data"
-	case t.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.classes()):
+	case p.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.classes()):
 		what = "has different classes"
 	}
 	if what != "" {
 		return nil, nil, exit.Usage("--init %s: the model %s", init, what)
 	}
-	if t.Target.Grid != nil {
-		t.Target.Grid = m.Manifest.TargetGrid
+	if p.Target.Grid != nil {
+		p.Target.Grid = m.Manifest.TargetGrid
 	}
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return m.Linear, &registry.Parent{Name: name, SHA256: m.Manifest.SHA256}, nil

@@ -34,7 +34,7 @@ func (t *roundTrials) compare(ctx context.Context) error {
 			return nil
 		}
 		end.Needed = neededRounds(t.start, t.init)
-		t.training.Progress.Note("lambda %s:", about.Numbers(group))
+		t.training.Job.Progress.Note("lambda %s:", about.Numbers(group))
 		fit, err := t.run(ctx, group, t.folds, t.start, end)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 			"rows, %s", t.options.Time, report.OneIn(t.folds))
 		return t.best, nil
 	}
-	t.training.Progress.Note("lambda %g, on all rows:", t.lambda[t.chosen])
+	t.training.Job.Progress.Note("lambda %g, on all rows:", t.lambda[t.chosen])
 	end.Patience = 0
 	if t.options.Patience > 0 {
 		end.Rounds = max(1, t.path[t.chosen].Rounds)
@@ -86,7 +86,8 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 	if t.learner.Resumes() {
 		t.start, end.Needed = t.best.linear, minRoundsFromTrial
 	}
-	t.surveyed.rows, t.surveyed.weights = t.training.Counts.Used, t.training.Weights() // the sample stays
+	p := t.training.Prepared
+	t.surveyed.rows, t.surveyed.weights = p.Counts.Used, p.Weights() // the sample stays
 	return t.run(ctx, t.lambda[t.chosen:t.chosen+1], 0, t.start, end)
 }
 

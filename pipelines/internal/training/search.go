@@ -38,7 +38,7 @@ func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
 		}
 	}
 	if t.opts.Searching() {
-		err = t.Timed(ctx, "search", func(ctx context.Context) error { return s.run(ctx, &f) })
+		err = t.Job.Timed(ctx, "search", func(ctx context.Context) error { return s.run(ctx, &f) })
 	}
 	return f, err
 }
@@ -46,7 +46,7 @@ func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
 // LearnFeatures learns features from the data, and replaces the drawn ones. It also returns the reports of the game.
 func (t *Training) LearnFeatures(ctx context.Context) (found *prepare.Learned, game []align.Report, err error) {
 	s := &tuning.Game{Session: t.Session, Kernel: t.opts.LearnedKernel()}
-	err = t.Timed(ctx, "align", func(ctx context.Context) (err error) {
+	err = t.Job.Timed(ctx, "align", func(ctx context.Context) (err error) {
 		found, err = s.Learn(ctx, t.opts.Learned)
 		return err
 	})
@@ -64,38 +64,41 @@ type search struct {
 // it reduces the number of features.
 func (s *search) prepare(ctx context.Context) (err error) {
 	t := s.training
+	p := t.Prepared
 	if !t.opts.Searching() {
 		return nil
 	}
-	full := t.Recipe
-	s.undo = func() { t.Recipe = full }
+	full := p.Recipe
+	s.undo = func() { p.Recipe = full }
 	if !full.Recodes { // recipes that recode are not searched
 		var undo func()
-		s.counted, undo = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, s.length())
+		s.counted, undo = tuning.Shorten(p.Data.Schema.Table, t.opts.Encode, p.Counts.Used, s.length())
 		if s.counted != nil {
-			s.undo = func() { undo(); t.Recipe = full }
+			s.undo = func() { undo(); p.Recipe = full }
 			if err := t.RechooseRecipe(ctx, t.opts.FoldCount()); err != nil {
 				return err
 			}
 		}
 	}
-	why := tuning.Unsearchable(t.Counts.Used, s.length(), len(t.Target.Grid), len(t.Distinct.Few(t.Counts.Used)),
-		t.Recipe.Recodes)
-	if _, err := t.opts.CheckMachine(t.Memory(0)); why == "" && err != nil && t.Engine.InProcess() {
+	why := tuning.Unsearchable(p.Counts.Used, s.length(), len(p.Target.Grid), len(p.Distinct.Few(p.Counts.Used)),
+		p.Recipe.Recodes)
+	if _, err := t.opts.CheckMachine(t.Memory(0)); why == "" && err != nil && t.Job.Engine.InProcess() {
 		why = "memory is too small"
 	}
 	s.notSearched(why)
 	if why != "" || t.opts.ChoosesSize() {
 		return nil
 	}
-	if size := tuning.Features(t.opts.Kernels, t.Counts.Used, t.Recipe.Dim); size != t.Recipe.Dim {
-		t.Recipe, err = t.Recipe.WithFeatures(size)
+	if size := tuning.Features(t.opts.Kernels, p.Counts.Used, p.Recipe.Dim); size != p.Recipe.Dim {
+		p.Recipe, err = p.Recipe.WithFeatures(size)
 	}
 	return err
 }
 
 // length returns the larger of the row lengths before and after encoding.
-func (s *search) length() int { return max(s.training.Profile.Dim, s.training.Recipe.Scaling.Dim) }
+func (s *search) length() int {
+	return max(s.training.Prepared.Profile.Dim, s.training.Prepared.Recipe.Scaling.Dim)
+}
 
 // notSearched turns the search off for the given reason, unless it is "", and adds a note.
 func (s *search) notSearched(why string) {
@@ -111,11 +114,11 @@ func (s *search) notSearched(why string) {
 func (s *search) run(ctx context.Context, f *Found) (err error) {
 	t := s.training
 	if t.opts.ChoosesSize() { // the memory of a size is planned when it is tried
-		least, err := t.Recipe.WithFeatures(min(tuning.LeastFeatures, t.Recipe.Dim))
+		least, err := t.Prepared.Recipe.WithFeatures(min(tuning.LeastFeatures, t.Prepared.Recipe.Dim))
 		if err != nil {
 			return err
 		}
-		t.LimitMemory(t.memoryWith(least, 0).Peak)
+		t.Job.LimitMemory(t.memoryWith(least, 0).Peak)
 	}
 	var why string
 	f.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.FoldCount(),

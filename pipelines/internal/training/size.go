@@ -50,7 +50,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &sizes{summing: sums, all: t.Recipe, given: l.Grid, notes: t.Notes}
+	s := &sizes{summing: sums, all: t.Prepared.Recipe, given: l.Grid, notes: t.Notes}
 	most, err := s.most()
 	if err != nil {
 		return err
@@ -90,13 +90,13 @@ func (s *sizes) most() (int, error) {
 			return 0, err
 		}
 		_, err = t.opts.CheckMachine(t.memoryWith(r, 0))
-		if err == nil || !t.Engine.InProcess() {
+		if err == nil || !t.Job.Engine.InProcess() {
 			return features, nil
 		}
 		if features/2 < s.all.Least(tuning.LeastFeatures, features) {
 			return 0, err
 		}
-		t.Progress.Note("%v: trying up to %d features", err, features/2)
+		t.Job.Progress.Note("%v: trying up to %d features", err, features/2)
 		features /= 2
 	}
 }
@@ -107,9 +107,9 @@ func (s *sizes) most() (int, error) {
 func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
 	d := float64(t.Features)
 	lambda, folds := s.training.opts.Values(s.rows)
-	shape := ridge.Shape{Dim: t.Features, Outputs: s.training.Outputs(), Regression: s.training.regression()}
+	shape := ridge.Shape{Dim: t.Features, Outputs: s.training.Prepared.Outputs(), Regression: s.training.regression()}
 	cost := tuning.Cost{Map: d, Sum: d * d,
-		Solve: ridge.Work(shape, s.training.Counts.Used, folds, len(lambda), s.onlyFirst)}
+		Solve: ridge.Work(shape, s.training.Prepared.Counts.Used, folds, len(lambda), s.onlyFirst)}
 	switch {
 	case s.steps(s.given, t.Features) != features.ByteSteps:
 		cost.Sum *= 4
@@ -134,8 +134,8 @@ func likelyFloor(t tuning.SizeTrial) float64 {
 // train fits a model with that many features. With once, it sums rows only once, on 8 bits.
 func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.SizeTrial, err error) {
 	t := s.training
-	begun, before := time.Now(), t.Worker.Seconds()
-	if t.Recipe, err = s.all.WithFeatures(dim); err != nil {
+	begun, before := time.Now(), t.Job.Worker.Seconds()
+	if t.Prepared.Recipe, err = s.all.WithFeatures(dim); err != nil {
 		return trial, err
 	}
 	s.bits = s.given
@@ -153,7 +153,7 @@ func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.Siz
 		return trial, err
 	}
 	s.last = f.fit
-	after := t.Worker.Seconds()
+	after := t.Job.Worker.Seconds()
 	spent := func(stages ...string) (seconds float64) {
 		for _, name := range stages {
 			seconds += after[name] - before[name]

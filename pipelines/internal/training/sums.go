@@ -34,13 +34,14 @@ type summing struct {
 
 // summing prepares a fit by sums. classWeights is the option class_weight.
 func (t *Training) summing(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*summing, error) {
-	classes, err := iterative.ClassWeights(classWeights, t.classes(), t.ByClass())
+	p := t.Prepared
+	classes, err := iterative.ClassWeights(classWeights, t.classes(), p.ByClass())
 	if err != nil {
 		return nil, spec.Usage(err)
 	}
 	s := &summing{training: t, found: f, bits: bits, fineUpTo: fineUpTo,
-		grid: profile.NewWeightGrid(t.Weights(), classes, t.ByClass()), onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
-	s.rows, s.total = ridge.WeightedRows(t.Weights(), s.grid)
+		grid: profile.NewWeightGrid(p.Weights(), classes, p.ByClass()), onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
+	s.rows, s.total = ridge.WeightedRows(p.Weights(), s.grid)
 	return s, nil
 }
 
@@ -57,7 +58,7 @@ func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
 	}
 	if f.report.Coarse || mayRefine && s.tooCoarse(f) {
 		fine := s.fineSteps()
-		s.training.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
+		s.training.Job.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
 			f.fit.Learner.Lambda, about.GridText(steps), about.GridText(fine))
 		if f, err = s.fitOn(ctx, fine, false); err != nil {
 			return nil, err
@@ -77,9 +78,10 @@ func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
 // grid: if the first fold shows that λ is too small for this one, nothing is fitted and the report is Coarse.
 func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
 	t := s.training
+	p := t.Prepared
 	l := t.opts.Lambda
-	folding := t.opts.Folding(t.Weights().Sum, s.onlyFirst && !s.allChoose)
-	how := gram.Spec{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Steps: steps}
+	folding := t.opts.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
+	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps}
 	if l.Auto() {
 		how.Smaller = ridge.SmallerOn(steps, mayRefine)
 	}
@@ -92,7 +94,7 @@ func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFi
 	how.StartLambda = t.startLambda(s.found.Searched)
 	how.TryAll = l.Selects() && !s.found.lambdaByMSE
 	how.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
-	f, err := s.sum(ctx, t.Target, how, folding)
+	f, err := s.sum(ctx, p.Target, how, folding)
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +124,11 @@ func ruledOut(lambda []float64, table []ridge.Row) []float64 {
 // rule returns how the rows were summed, so that later rows can be summed in the same way.
 func (s *summing) rule(f *sumsFit) *sums.Rule {
 	t := s.training
+	p := t.Prepared
 	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.grid}
 	plan := f.pass.Spec.FoldPlan
 	if s.allChoose { // later training with this recipe holds out the first fold
-		plan = t.opts.Folding(t.Weights().Sum, true).FoldPlan
+		plan = t.opts.Folding(p.Weights().Sum, true).FoldPlan
 	}
 	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
 	if r.Components == 0 {
@@ -140,8 +143,8 @@ func (s *summing) rule(f *sumsFit) *sums.Rule {
 			r.Weight = f.fit.weights.Max
 		}
 	}
-	if r.Folds > 1 || t.Recipe.Recodes {
-		r.Frequent, r.Split = t.Copies.Frequency(), t.Rule
+	if r.Folds > 1 || p.Recipe.Recodes {
+		r.Frequent, r.Split = p.Copies.Frequency(), p.Rule
 	}
 	return r
 }
@@ -159,10 +162,11 @@ func gridWeights(grid *profile.WeightGrid) (weights []float64) {
 // rowWeights describes the weights of the rows, nil if they have none. grid is the grid of weights in sums; nil for
 // rounds.
 func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
-	if t.Profile.Weights == nil {
+	if t.Prepared.Profile.Weights == nil {
 		return nil
 	}
-	w := &models.RowWeights{Column: dataset.RoleName(t.Data, dataset.WeightRole), Weights: *t.Profile.Weights}
+	w := &models.RowWeights{Column: dataset.RoleName(t.Prepared.Data, dataset.WeightRole),
+		Weights: *t.Prepared.Profile.Weights}
 	if !w.Equal() {
 		w.Grid = grid
 	}
@@ -172,7 +176,7 @@ func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
 // tooMany returns an error if there are so many rows that sums of features on a grid of that many steps are not
 // exact. grid is the grid of weights.
 func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps int) error {
-	_, total := ridge.WeightedRows(t.Weights(), grid)
+	_, total := ridge.WeightedRows(t.Prepared.Weights(), grid)
 	most := shape.MaxRows(steps)
 	switch {
 	case total <= most:
@@ -180,8 +184,8 @@ func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps in
 	case grid != nil:
 		return exit.Refuse("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
 			"to %s in units of its grid of weights; train the recipe with --grid 8, or on more rows",
-			report.Groups(t.Counts.Used), report.Groups(most))
+			report.Groups(t.Prepared.Counts.Used), report.Groups(most))
 	}
-	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows", report.Groups(t.Counts.Used),
-		report.Groups(most))
+	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows",
+		report.Groups(t.Prepared.Counts.Used), report.Groups(most))
 }

@@ -209,16 +209,16 @@ const tooFew = "too few rows are left apart from the held-out ones"
 // If nothing was searched, r is nil and why is the reason, for the user.
 func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, atRows bool,
 	enough func() bool) (r *Result, why string, err error) {
-	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)),
-		search.Parts)
+	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Prepared.Counts.Used, max(s.Prepared.Profile.Dim,
+		s.Prepared.Recipe.Scaling.Dim)), search.Parts)
 	if err != nil {
 		return nil, "", err
 	}
 	if _, err := s.LearnedFrom(sum, held); err != nil {
 		return nil, tooFew, nil
 	}
-	s.Progress.Phase("searching features", 0)
-	defer s.Progress.Done()
+	s.Job.Progress.Phase("searching features", 0)
+	defer s.Job.Progress.Done()
 	p, naming, err := pilot(s, sum)
 	if err != nil {
 		return nil, "", err
@@ -227,7 +227,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too "+
 			"good: --group_column %s holds out whole groups",
 			strings.Join(naming[:min(len(naming), 2)], ", or the same "), naming[0])
-		if prepare.TimeOrderNote(s.Spec, s.Data) != "" {
+		if prepare.TimeOrderNote(s.Spec, s.Prepared.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}
 		s.AddNote("%s", note)
@@ -245,9 +245,9 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		return nil, "", err
 	}
 	found, err := search.Run(ctx, p, search.Options{
-		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
-		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Landmarks: atRows && landmarkRows(s.Counts.Used, s.Recipe.Dim),
-		Threads: s.Engine.Threads, Enough: enough,
+		Views: s.Prepared.Recipe.Views(s.Spec.Scale, s.Prepared.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
+		Seed: s.Spec.Seed, Features: s.Prepared.Recipe.Dim, Landmarks: atRows && landmarkRows(s.Prepared.Counts.Used,
+			s.Prepared.Recipe.Dim), Threads: s.Job.Engine.Threads, Enough: enough,
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -260,7 +260,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
 	r.Categories = columnNames(s, found.Levels)
 	name := nameOf(s, found)
-	size := s.Recipe.Dim
+	size := s.Prepared.Recipe.Dim
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
 	if err != nil {
 		return nil, "", err
@@ -272,7 +272,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	if err != nil {
 		return nil, "", err
 	}
-	if s.Recipe, err = s.Recipe.Searched(found.Steps, chosen, s.Spec.Seed, name, files); err != nil {
+	if s.Prepared.Recipe, err = s.Prepared.Recipe.Searched(found.Steps, chosen, s.Spec.Seed, name, files); err != nil {
 		return nil, "", err
 	}
 	r.Kernel = name
@@ -280,7 +280,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	if err != nil {
 		return nil, "", err
 	}
-	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: SearchFile, Data: append(data, '\n')})
+	s.Prepared.Recipe.Files = append(s.Prepared.Recipe.Files, storage.File{Name: SearchFile, Data: append(data, '\n')})
 	return r, "", nil
 }
 
@@ -304,7 +304,7 @@ func shareFiles(ctx context.Context, s *prepare.Session, found *search.Result) (
 			continue
 		}
 		files = append(files, f)
-		if err := s.Share(ctx, f, models.SumFile(f.Name, f.Data).SHA256); err != nil {
+		if err := s.Job.Share(ctx, f, models.SumFile(f.Name, f.Data).SHA256); err != nil {
 			return nil, err
 		}
 	}
@@ -315,14 +315,14 @@ func shareFiles(ctx context.Context, s *prepare.Session, found *search.Result) (
 // categories are. Columns that --numeric names may not. The function is nil if no column may: with
 // a schema, or if columns have no names that --numeric could give.
 func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
-	if s.Spec.Types.Schema != "" || !s.Data.Schema.Traits().Columns {
+	if s.Spec.Types.Schema != "" || !s.Prepared.Data.Schema.Traits().Columns {
 		return nil, nil
 	}
-	given, err := dataset.FindColumns(s.Data, "numeric", s.Spec.Types.Numeric)
+	given, err := dataset.FindColumns(s.Prepared.Data, "numeric", s.Spec.Types.Numeric)
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	described := dataset.DescribedBy(s.Data)
+	described := dataset.DescribedBy(s.Prepared.Data)
 	var numeric []string
 	for _, i := range given {
 		numeric = append(numeric, described[i].Name)
@@ -333,10 +333,10 @@ func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
 // columnNames returns the names of the columns of encoded rows at these indices. A column without a
 // name is called by its number, from 1.
 func columnNames(s *prepare.Session, indices []int) (names []string) {
-	all := s.Data.Schema.Columns
-	if t := s.Data.Schema.Table; t != nil {
+	all := s.Prepared.Data.Schema.Columns
+	if t := s.Prepared.Data.Schema.Table; t != nil {
 		all = nil
-		if encoding, typed := s.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
+		if encoding, typed := s.Prepared.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
 			all = encoding.Names(t)
 		}
 	}
@@ -377,16 +377,16 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 		}
 		weighted = weighted || weights[i] != weights[0]
 	}
-	p.Ordered = s.Rule.Ordered()
+	p.Ordered = s.Prepared.Rule.Ordered()
 	if weighted {
 		p.Weights = weights
 	}
-	if s.Target.Classes != nil {
-		p.Classes = len(s.Target.Classes.Classes)
+	if s.Prepared.Target.Classes != nil {
+		p.Classes = len(s.Prepared.Target.Classes.Classes)
 	}
-	if s.Rule == nil && n >= minSearched {
+	if s.Prepared.Rule == nil && n >= minSearched {
 		number := func(int) bool { return true }
-		if t := s.Data.Schema.Table; t != nil {
+		if t := s.Prepared.Data.Schema.Table; t != nil {
 			numbers := t.Slots(schema.Number)
 			number = func(j int) bool { return slices.Contains(numbers, j) }
 		}
@@ -397,7 +397,7 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 		}
 	}
 	// Encode may overwrite x, which is not used after it.
-	p.X, err = s.Recipe.Scaling.Encode(x, n)
+	p.X, err = s.Prepared.Recipe.Scaling.Encode(x, n)
 	p.D = len(p.X) / n // row length after encoding; views may change it again
 	return p, naming, err
 }
@@ -405,10 +405,10 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 // slotName returns the name of the category or number at an index of a row before encoding, or ""
 // if it has none.
 func slotName(s *prepare.Session, slot int) string {
-	t := s.Data.Schema.Table
+	t := s.Prepared.Data.Schema.Table
 	if t == nil {
-		if slot < len(s.Data.Schema.Columns) {
-			return s.Data.Schema.Columns[slot]
+		if slot < len(s.Prepared.Data.Schema.Columns) {
+			return s.Prepared.Data.Schema.Columns[slot]
 		}
 		return ""
 	}

@@ -63,15 +63,15 @@ func Test(ctx context.Context, o options.TwoSample) (result *Result, err error) 
 	}
 	// The statistics in the recipe are the reference for drift, so use the statistics of A.
 	of := *recipe
-	of.Profile = &sums.Profile{Rows: a.Training.Statistics}
+	of.Profile = &sums.Profile{Rows: a.Statistics}
 	b, ofB, err := sumTable(ctx, &o, storage.Join(dir, "b"), &of, o.B)
 	if err != nil {
 		return nil, err
 	}
-	result.A, result.B, result.Kernel, result.Dim = a.Training.Counts, b.Training.Counts, recipe.Kernel, recipe.Dim
-	result.DriftReport = b.Training.Drift
-	if b.Training.Drift == nil { // there are too many columns
-		result.DriftReport = &sums.DriftReport{Rows: b.Training.Counts.Used, Reference: a.Training.Counts.Used}
+	result.A, result.B, result.Kernel, result.Dim = a.Counts, b.Counts, recipe.Kernel, recipe.Dim
+	result.DriftReport = b.Drift
+	if b.Drift == nil { // there are too many columns
+		result.DriftReport = &sums.DriftReport{Rows: b.Counts.Used, Reference: a.Counts.Used}
 	}
 	f := sums.TwoSampleOf(ofA, ofB, o.Job.Engine.WithDefaults().Threads)
 	result.Features = &f
