@@ -62,7 +62,7 @@ type SizeSearch struct {
 	options.Size
 	// Least and Most are the smallest and the largest number of features that may be tried.
 	Least, Most int
-	// Train fits a model with that many features and returns its trial. once asks for sums on 8
+	// Train fits a model with so many features and returns its trial. once asks for sums on 8
 	// bits only; see SizeTrial.Once. Run measures the time itself.
 	Train func(ctx context.Context, features int, once bool) (SizeTrial, error)
 	// Expect returns the relative cost of each stage of a trial, as far as it follows from the
@@ -182,7 +182,7 @@ func (t *SizeTrial) pays(worth float64) bool {
 	return t.Gain >= worth && t.Gain > student(len(t.Folds)-1)*t.StdErr
 }
 
-// student returns the 95% quantile of Student's t distribution with that many degrees of freedom,
+// student returns the 95% quantile of Student's t distribution by its degrees of freedom,
 // rounded. With 0 or fewer it is the quantile of the normal distribution.
 func student(freedom int) float64 {
 	table := []float64{1.645, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833}
