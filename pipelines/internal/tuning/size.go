@@ -95,8 +95,7 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 		r.Trials = append(r.Trials, t)
 		if last >= 0 && s.Worth > 0 && !t.pays(float64(s.Worth)) {
 			r.take(&r.Trials[last])
-			r.Why = fmt.Sprintf("%d features instead of %d reduce the held-out error by %s ± %s, which is not %s or not more "+
-				"than chance", size, r.Features, percent(t.Gain), percent(t.StdErr), s.Worth)
+			r.Why = t.why(size, r.Features, s.Worth)
 			return r, nil
 		}
 		if size >= s.Most {
@@ -129,6 +128,19 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 		}
 		size = next
 	}
+}
+
+// why says why the features of the trial are not worth more than fewer are.
+func (t *SizeTrial) why(features, fewer int, worth options.Share) string {
+	verb, reason := "reduce", ", which may be chance"
+	switch {
+	case t.Gain < 0:
+		verb, reason = "increase", ""
+	case t.Gain < float64(worth):
+		reason = fmt.Sprintf(", less than %s", worth)
+	}
+	return fmt.Sprintf("%d features instead of %d %s the held-out error by %s ± %s%s", features, fewer, verb,
+		percent(math.Abs(t.Gain)), percent(t.StdErr), reason)
 }
 
 // choose takes the trial with the smallest loss, or the last one without losses. why is the reason
