@@ -51,8 +51,8 @@ func (s *summing) fineSteps() int {
 	return max(features.ByteSteps, int(float64(shape.Fine(total))/math.Max(1, t.Prepared.Recipe.Reach)))
 }
 
-// steps returns the number of steps of the grid on which that many features are summed first, where the user asks
-// for bits.
+// steps returns the number of steps of the grid on which dim features are summed first, where the user asks for
+// bits.
 func (s *summing) steps(bits features.Bits, dim int) int {
 	choice := s.training.Prepared.Recipe.Choice
 	ranges := choice != nil && choice.Wide // each feature has its own range on the grid

@@ -46,7 +46,7 @@ func (j *judging) judge(ctx context.Context, held weightsFile) error {
 	return j.addIntervals(ctx, held)
 }
 
-// scoring describes the first fold and that many fits to score it by, for a pass.
+// scoring describes, for a pass, the first fold and the number of fits that score it.
 func (j *judging) scoring(w weightsFile, fits int) scores.HeldOut {
 	p := j.training.Prepared
 	return scores.HeldOut{Folds: j.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
