@@ -90,48 +90,63 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = t.Training.Job.Close(ctx, err) }()
+	j, p := t.Training.Job, t.Training.Prepared
+	defer func() { err = j.Close(ctx, err) }()
 	for i := range files {
-		if len(files) != len(t.Training.Prepared.Data.Files) || files[i].URI != t.Training.Prepared.Data.Files[i].URI ||
-			files[i].Version != t.Training.Prepared.Data.Files[i].Version {
+		if len(files) != len(p.Data.Files) || files[i].URI != p.Data.Files[i].URI ||
+			files[i].Version != p.Data.Files[i].Version {
 			return nil, nil, exit.Refuse(
 				"pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
-	result = &SumResult{Out: o.Out, Seconds: t.Training.Job.Seconds, kernel: byRecipe.Recipe.Kernel}
-	if err := checkDrift(o.MaxDrift, t.Training.Prepared.Drift); err != nil {
+	if err := checkDrift(o.MaxDrift, p.Drift); err != nil {
 		return nil, nil, err
 	}
-	err = t.Training.Job.Timed(ctx, "sum", func(ctx context.Context) error {
-		s, err := t.SumRows(ctx)
-		if err != nil {
-			return err
-		}
-		p, files, err := t.Part(ctx, s, true)
-		if err != nil {
-			return err
-		}
-		for _, r := range s.Reports {
-			rows = append(rows, rowsOfSum(r, t.Training.Prepared.Data.Files)...)
-		}
-		if p.Rows.Used <= sums.MostRowHashes {
-			files = append(files, listContents(p, s))
-		} else if recipe == nil {
-			t.Training.Notes = append(t.Training.Notes, unlisted)
-		}
-		leaf.Rows = p.Rows
-		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Training.Prepared.Drift
-		result.describe(p, byRecipe.Recipe)
-		if files, err = p.Files(byRecipe.Recipe, append(files, t.Training.Prepared.Counts.Files()...)); err != nil {
-			return err
-		}
-		return t.Training.Job.Publish(ctx, o.Out, files)
-	})
+	s := &summing{job: t, recipe: byRecipe.Recipe, leaf: leaf, listsRows: recipe != nil,
+		result: &SumResult{Out: o.Out, Seconds: j.Seconds, kernel: byRecipe.Recipe.Kernel}}
+	if err := j.Timed(ctx, "sum", s.sum); err != nil {
+		return nil, nil, err
+	}
+	s.result.Notes = t.Training.Notes
+	return s.result, s.rows, nil
+}
+
+// summing sums the rows of a job, and publishes the sums.
+type summing struct {
+	job       *training.RecipeJob
+	recipe    *sums.Recipe
+	leaf      sums.Leaf // of the files
+	listsRows bool      // the caller needs the rows
+	rows      []row     // nil unless listsRows is set
+	result    *SumResult
+}
+
+// sum sums the rows in a pass, and describes and publishes the result.
+func (s *summing) sum(ctx context.Context) error {
+	t := s.job.Training
+	summed, err := s.job.SumRows(ctx)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	result.Notes = t.Training.Notes
-	return result, rows, nil
+	p, files, err := s.job.Part(ctx, summed, true)
+	if err != nil {
+		return err
+	}
+	for _, r := range summed.Reports {
+		s.rows = append(s.rows, rowsOfSum(r, t.Prepared.Data.Files)...)
+	}
+	if p.Rows.Used <= sums.MostRowHashes {
+		files = append(files, listContents(p, summed))
+	} else if !s.listsRows {
+		t.Notes = append(t.Notes, unlisted)
+	}
+	s.leaf.Rows = p.Rows
+	p.Leaves, p.Drift = []sums.Leaf{s.leaf}, t.Prepared.Drift
+	s.result.describe(p, s.recipe)
+	if files, err = p.Files(s.recipe, append(files, t.Prepared.Counts.Files()...)); err != nil {
+		return err
+	}
+	return t.Job.Publish(ctx, s.result.Out, files)
 }
 
 // listContents stores the hashes of the summed rows as the contents of p, and returns their file.

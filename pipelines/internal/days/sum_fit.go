@@ -147,101 +147,121 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 	return p, result, err
 }
 
+// fitting adds up sums and fits a model to the total.
+type fitting struct {
+	options options.Fit
+	job     *training.RecipeJob
+	total   *parts.Total
+	summed  *training.Summed
+	part    *sums.Part     // describes summed
+	files   []storage.File // of part, to save
+	fit     *training.Fit  // nil if there is no model to create
+}
+
 // fitTotal adds up the sums and, if there is a model to create, solves for its weights.
 func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
-	all *parts.Total) (p *sums.Part, fit *training.Fit, err error) {
-	var (
-		summed *training.Summed
-		files  []storage.File
-		rows   sums.RowHashes
-	)
-	err = t.Training.Job.Timed(ctx, "add", func(ctx context.Context) error {
-		// The name of the state depends on the content of the sums, not on their directories.
-		digest := ""
-		for _, d := range all.Terms {
-			digest += d.Part.Sums
-			if d.Sign > 0 {
-				digest += "+"
-			} else {
-				digest += "-"
-			}
-		}
-		listed := listedRows(o, all)
-		if listed > 0 {
-			if rows, err = all.Contents(ctx, listed); err != nil {
-				return err
-			}
-		}
-		summed = t.NewSummed(digest)
-		if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
-			t.Training.Job.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that "+
-				"were added", o.SaveSums)
-		}
-		t.Training.Job.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory",
-			report.Counted(len(all.Terms), "sum"), report.Bytes(int64(summed.Folds)*summed.Shape.Bytes()),
-			report.Bytes(partBytes))
-		if err := all.Write(ctx, summed, t.Training.Job.Engine.Threads); err != nil {
-			return err
-		}
-		p, files, err = t.Part(ctx, summed, o.SaveSums != "")
-		if err != nil || o.SaveSums == "" {
-			return err
-		}
-		if listed > 0 {
-			files = append(files, p.List(rows))
-		} else {
-			t.Training.Job.Progress.Note("%s", unlisted)
-		}
-		return nil
-	})
-	if err != nil {
+	all *parts.Total) (*sums.Part, *training.Fit, error) {
+	f := &fitting{options: o, job: t, total: all}
+	j := t.Training.Job
+	if err := j.Timed(ctx, "add", f.add); err != nil {
 		return nil, nil, err
 	}
-	p.Leaves, p.Forgotten, p.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
 	if o.Model != "" {
-		err = t.Training.Job.Timed(ctx, "solve", func(ctx context.Context) (err error) {
-			if fit, err = t.SolveSums(ctx, summed, p.Sums); err != nil || o.Each == "" {
-				return err
-			}
-			s, err := segments.Fit(ctx, all, o.Each, fit.Learner.Lambda, t.Training.Job.Engine.Threads)
-			if err == nil {
-				fit.Segments, t.Training.Notes = s.Segments, append(t.Training.Notes, s.Notes...)
-			}
-			return err
-		})
+		if err := j.Timed(ctx, "solve", f.solve); err != nil {
+			return f.part, f.fit, err
+		}
 	}
-	if err != nil || o.SaveSums == "" {
-		return p, fit, err
+	if o.SaveSums != "" {
+		if err := j.Timed(ctx, "add", f.save); err != nil {
+			return f.part, f.fit, err
+		}
 	}
-	return p, fit, t.Training.Job.Timed(ctx, "add", func(ctx context.Context) error {
-		return saveSums(ctx, o, t, all, p, files)
-	})
+	return f.part, f.fit, nil
 }
 
 // partBytes is the approximate size of a part of sums in memory, with its encoded form.
 const partBytes = 3 * ridge.MaxPartBytes
 
-// saveSums publishes the sums.
-func saveSums(ctx context.Context, o options.Fit, t *training.RecipeJob, all *parts.Total, p *sums.Part,
-	files []storage.File) error {
-	files, err := p.Files(all.Recipe, files)
+// add adds up the sums in the work directory, and describes them.
+func (f *fitting) add(ctx context.Context) (err error) {
+	o, all, j := &f.options, f.total, f.job.Training.Job
+	// The name of the state depends on the content of the sums, not on their directories.
+	digest := ""
+	for _, d := range all.Terms {
+		digest += d.Part.Sums
+		if d.Sign > 0 {
+			digest += "+"
+		} else {
+			digest += "-"
+		}
+	}
+	var rows sums.RowHashes
+	listed := listedRows(*o, all)
+	if listed > 0 {
+		if rows, err = all.Contents(ctx, listed); err != nil {
+			return err
+		}
+	}
+	f.summed = f.job.NewSummed(digest)
+	if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
+		j.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
+			o.SaveSums)
+	}
+	j.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.Terms), "sum"),
+		report.Bytes(int64(f.summed.Folds)*f.summed.Shape.Bytes()), report.Bytes(partBytes))
+	if err := all.Write(ctx, f.summed, j.Engine.Threads); err != nil {
+		return err
+	}
+	f.part, f.files, err = f.job.Part(ctx, f.summed, o.SaveSums != "")
 	if err != nil {
 		return err
 	}
-	if o.Model == "" {
-		return t.Training.Job.Publish(ctx, o.SaveSums, files)
+	switch {
+	case o.SaveSums == "":
+	case listed > 0:
+		f.files = append(f.files, f.part.List(rows))
+	default:
+		j.Progress.Note("%s", unlisted)
 	}
-	err = storage.Publish(ctx, o.SaveSums, files)
+	f.part.Leaves, f.part.Forgotten, f.part.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
+	return nil
+}
+
+// solve fits a model to the total, and segments to the sums of levels.
+func (f *fitting) solve(ctx context.Context) (err error) {
+	t := f.job.Training
+	f.fit, err = f.job.SolveSums(ctx, f.summed, f.part.Sums)
+	if err != nil || f.options.Each == "" {
+		return err
+	}
+	s, err := segments.Fit(ctx, f.total, f.options.Each, f.fit.Learner.Lambda, t.Job.Engine.Threads)
+	if err == nil {
+		f.fit.Segments, t.Notes = s.Segments, append(t.Notes, s.Notes...)
+	}
+	return err
+}
+
+// save publishes the total.
+func (f *fitting) save(ctx context.Context) error {
+	j, dir := f.job.Training.Job, f.options.SaveSums
+	files, err := f.part.Files(f.total.Recipe, f.files)
+	if err != nil {
+		return err
+	}
+	if f.options.Model == "" {
+		return j.Publish(ctx, dir, files)
+	}
+	err = storage.Publish(ctx, dir, files)
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if there, readErr := sums.ReadPart(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums &&
-		len(there.Leaves) == len(p.Leaves) {
-		t.Training.Job.Progress.Note("%s already has these sums", o.SaveSums)
+	if there, readErr := sums.ReadPart(ctx, dir); readErr == nil && there.Sums == f.part.Sums &&
+		len(there.Leaves) == len(f.part.Leaves) {
+		j.Progress.Note("%s already has these sums", dir)
 		return nil
 	}
 	return exit.Refuse("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",
-		o.SaveSums)
+		dir)
 }
 
 // Facts describes a fit to sums by the manifests of their directories.
