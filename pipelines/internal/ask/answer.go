@@ -69,7 +69,7 @@ type Facts struct {
 
 // describe sets the Facts of the answer.
 func (a *Answer) describe(d *data, seconds float64) {
-	a.Question, a.Notes = d.Question, d.notes
+	a.Question, a.Notes = d.options.Question, d.notes
 	measure := []string{"brier", "mse", "share of the variance"}[min(2, len(d.units.Grid))]
 	a.Facts = Facts{len(d.parts), d.total.Added.Rows.Used, d.total.Recipe.Dim, d.fits, measure, seconds}
 }

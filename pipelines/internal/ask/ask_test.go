@@ -31,7 +31,7 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 	}
 	map_ := m.(features.Gridded)
 	d := &data{ctx: context.Background(), last: -1, slots: map[int]*running{}, features: map_}
-	d.Seed, d.Threads = 1, 1
+	d.options.Seed, d.options.Threads = 1, 1
 	d.units = ridge.Units{Step: map_.Step(), Grid: linear.Grids{{Low: -2, High: 2}}}
 	shape := ridge.Shape{Dim: 8, Outputs: 1, Regression: true}
 	d.total = &parts.Total{Recipe: &sums.Recipe{TargetGrid: d.units.Grid, Opened: sums.Opened{Dim: 8},
@@ -50,16 +50,16 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 			s.AddTargets(z, d.units.Grid.Append(nil, y), 1)
 			date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
 			dir := &sums.Dir{Place: fmt.Sprint(day, " ", source), Labels: map[string]string{"source": fmt.Sprint(source)}}
-			d.parts = append(d.parts, part{Term: parts.Term{Dir: dir, Sign: 1}, date: date, sum: s, head: s.Part(0),
+			d.parts = append(d.parts, part{term: parts.Term{Dir: dir, Sign: 1}, date: date, sum: s, head: s.Part(0),
 				judges: day >= days-judges || judges == 0})
 			all.Merge(s)
 		}
 	}
 	if judges > 0 {
-		d.Judge = "given"
+		d.options.Judge = "given"
 	}
 	d.slots[readSlot] = &running{Sum: ridge.NewSum(shape)}
-	if d.Evaluator, err = ridge.NewEvaluator(all, d.units, d.Threads); err != nil {
+	if d.evaluator, err = ridge.NewEvaluator(all, d.units, d.options.Threads); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -92,7 +92,7 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 			}
 			return draw(r, rows, sign)
 		})
-		d.Question = "window"
+		d.options.Question = "window"
 		all, window, half := d.forgetting()
 		if d.err != nil {
 			t.Fatal(d.err)
@@ -129,9 +129,9 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		d := made(t, days, 1, 0, func(int, int) (x, y []float64) { return draw(r, 8, 1) })
 		for i := range d.parts {
-			d.parts[i].Part = &sums.Part{Sums: fmt.Sprint("sums of day ", i)}
+			d.parts[i].term.Part = &sums.Part{Sums: fmt.Sprint("sums of day ", i)}
 		}
-		d.Question, d.Known = "window", known
+		d.options.Question, d.options.Known = "window", known
 		_, window, _ := d.forgetting()
 		if d.err != nil {
 			t.Fatal(d.err)
@@ -150,9 +150,10 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 	}
 	next, got := d(21, known)
 	whole, want := d(21, map[string][]float64{})
-	if !reflect.DeepEqual(got, want) || next.fits >= 20 || whole.fits < 80 || !reflect.DeepEqual(next.Known, whole.Known) {
+	if !reflect.DeepEqual(got, want) || next.fits >= 20 || whole.fits < 80 || !reflect.DeepEqual(next.options.Known,
+		whole.options.Known) {
 		t.Errorf("after %d fits %+v, anew after %d fits %+v; %d and %d errors are kept", next.fits, got, whole.fits, want,
-			len(next.Known), len(whole.Known))
+			len(next.options.Known), len(whole.options.Known))
 	}
 }
 
@@ -166,7 +167,7 @@ func TestAHalfLifeWeightsDates(t *testing.T) {
 	for _, i := range []int{0, 1, 1} {
 		s.Merge(d.parts[i].sum)
 	}
-	want := d.Fit(s, history[1].values).Squares(d.parts[2].sum)
+	want := d.evaluator.Fit(s, history[1].values).Squares(d.parts[2].sum)
 	for l, got := range history[1].squares[0] {
 		if math.Abs(got-want[l]) > 1e-12*want[l] {
 			t.Errorf("lambda %g: %.15g, of copies %.15g", history[1].values[l], got, want[l])
@@ -188,7 +189,7 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 			}
 			return draw(r, 10, 1)
 		})
-		d.By = []string{"source"}
+		d.options.By = []string{"source"}
 		rows := d.worth().Tables[0].Rows
 		if rows[0].Name == fmt.Sprint(bad) {
 			first++
@@ -210,7 +211,7 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 		for _, row := range rows[:6] {
 			exact[row.Name] = *row.Worth.Shapley
 		}
-		d.Permutations = 40
+		d.options.Permutations = 40
 		train, judged := d.splitJudged([]string{"source"})
 		for g := range rows[:6] {
 			rows[g] = Row{Name: train[g].name, Worth: &Worth{}}
@@ -257,7 +258,7 @@ func TestBisectFindsTheBadDayInNineFits(t *testing.T) {
 			least float64
 			most  int
 		}{{0.5, 9}, {0, 10}} {
-			d.fits, d.MinR2 = 0, c.least
+			d.fits, d.options.MinR2 = 0, c.least
 			if a := d.bisect(); a.Found == nil || a.Found.Name != nameOf(d.parts[bad].date) || d.fits > c.most || !(*a.Found.Low > 0) {
 				t.Errorf("seed %d, from R² %g: found %+v in %d fits, want %s", seed, c.least, a.Found, d.fits,
 					nameOf(d.parts[bad].date))
@@ -267,7 +268,7 @@ func TestBisectFindsTheBadDayInNineFits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 4))
 	d := made(t, 375, 1, 10, func(day, _ int) (x, y []float64) { return draw(r, n(day), 1) })
 	for _, least := range []float64{0, 0.3} {
-		d.MinR2 = least
+		d.options.MinR2 = least
 		if d.bisect().Found != nil {
 			t.Errorf("R² %g: found a bad day among good ones", least)
 		}
@@ -350,9 +351,9 @@ func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
 					}
 					return x, y
 				})
-				d.Question, d.Known = "window", map[string][]float64{}
+				d.options.Question, d.options.Known = "window", map[string][]float64{}
 				for i := range d.parts {
-					d.parts[i].Part = &sums.Part{Sums: fmt.Sprint(i)}
+					d.parts[i].term.Part = &sums.Part{Sums: fmt.Sprint(i)}
 				}
 				spans := d.spans()
 				history, first := d.forward(spans)

@@ -20,7 +20,7 @@ import (
 
 // part is a directory of sums that a question uses.
 type part struct {
-	parts.Term
+	term         parts.Term
 	date         time.Time  // zero if it has none
 	judges, seen bool       // models are scored on it; the recipe was drawn from some of its files
 	head         []float64  // the first part of its sum
@@ -41,17 +41,17 @@ type running struct {
 
 // data has the sums that a question is about. After the first error nothing more is computed.
 type data struct {
-	options.Ask
-	ctx      context.Context // of the question
-	err      error           // the first
-	total    *parts.Total
-	features features.Gridded
-	parts    []part           // in the order of time
-	slots    map[int]*running // sums that are updated from one training set to the next
-	last     int              // position of the part that was read last
-	*ridge.Evaluator
-	units    ridge.Units
-	progress *report.Progress
+	options   options.Ask
+	ctx       context.Context // of the question
+	err       error           // the first
+	total     *parts.Total
+	features  features.Gridded
+	parts     []part           // in the order of time
+	slots     map[int]*running // sums that are updated from one training set to the next
+	last      int              // position of the part that was read last
+	evaluator *ridge.Evaluator
+	units     ridge.Units
+	progress  *report.Progress
 	facts
 }
 
@@ -72,14 +72,14 @@ const (
 
 // open selects the sums of the terms and loads them.
 func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error) {
-	d := &data{Ask: o, ctx: ctx, last: -1, slots: map[int]*running{},
+	d := &data{options: o, ctx: ctx, last: -1, slots: map[int]*running{},
 		progress: report.NewProgress(o.Log, func() int64 { return 0 })}
-	d.Threads = cmp.Or(d.Threads, runtime.GOMAXPROCS(0))
+	d.options.Threads = cmp.Or(d.options.Threads, runtime.GOMAXPROCS(0))
 	if err := d.selectParts(terms); err != nil {
 		return nil, err
 	}
 	for i, p := range d.parts {
-		terms[i] = p.Term
+		terms[i] = p.term
 	}
 	terms = terms[:len(d.parts)]
 	r := terms[0].Recipe
@@ -101,7 +101,7 @@ func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error)
 	}
 	all := d.sum(trainSlot, []unit{{parts: d.everything()}})
 	d.units = d.total.Units(d.features, all.Part(0))
-	if d.Evaluator, err = ridge.NewEvaluator(all, d.units, d.Threads); err != nil {
+	if d.evaluator, err = ridge.NewEvaluator(all, d.units, d.options.Threads); err != nil {
 		d.fail(exit.Refuse("%w", err))
 	}
 	return d, d.err
@@ -111,9 +111,9 @@ func (d *data) fail(err error) { d.err = cmp.Or(d.err, err) }
 
 // load keeps the sums of all parts in memory if they fit, together with the memory for solving.
 func (d *data) load(shape ridge.Shape) {
-	have := cmp.Or(d.Memory, machine.ReadMemory().Free)
-	work := ridge.Memory(shape, d.total.Added.Rows.Used, blocks, d.Threads, false) +
-		int64(spanSlot+len(d.spans())+d.Threads)*shape.Bytes()
+	have := cmp.Or(d.options.Memory, machine.ReadMemory().Free)
+	work := ridge.Memory(shape, d.total.Added.Rows.Used, blocks, d.options.Threads, false) +
+		int64(spanSlot+len(d.spans())+d.options.Threads)*shape.Bytes()
 	kept := int64(len(d.parts)) * shape.Bytes()
 	keep := have == 0 || kept+work <= have
 	if !keep {
@@ -121,7 +121,7 @@ func (d *data) load(shape ridge.Shape) {
 			report.Bytes(kept), report.Bytes(work), report.Bytes(have))
 	}
 	errs := make([]error, len(d.parts))
-	parallel.Each(len(d.parts), d.Threads, func(_, i int) {
+	parallel.Each(len(d.parts), d.options.Threads, func(_, i int) {
 		if keep && d.err == nil {
 			s := ridge.NewSum(shape)
 			d.parts[i].sum, errs[i] = s, d.addFolds(s, i)
@@ -135,8 +135,8 @@ func (d *data) load(shape ridge.Shape) {
 }
 
 func (d *data) addFolds(to *ridge.Sum, i int) (err error) {
-	for fold := range d.parts[i].Folds {
-		err = cmp.Or(err, d.ctx.Err(), d.total.AddFold(d.ctx, to, d.parts[i].Term, fold, d.features))
+	for fold := range d.parts[i].term.Folds {
+		err = cmp.Or(err, d.ctx.Err(), d.total.AddFold(d.ctx, to, d.parts[i].term, fold, d.features))
 	}
 	return err
 }

@@ -54,7 +54,7 @@ type judged struct {
 func (d *data) forward(spans []Span) (history []judged, first float64) {
 	steps, found := d.steps(), map[string][]float64{}
 	for t := 1; t < len(steps) && d.err == nil; t++ {
-		u, end := d.judges(steps[t]), t-d.Gap
+		u, end := d.judges(steps[t]), t-d.options.Gap
 		if end < 1 {
 			continue
 		}
@@ -64,7 +64,7 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 			before := s.dates(steps[:end])
 			j.train = append(j.train, Row{Trained: spanOf(before)})
 			keys[c] = d.key(before, u)
-			if known := d.Known[keys[c]]; history != nil && len(known) == len(history[0].values) {
+			if known := d.options.Known[keys[c]]; history != nil && len(known) == len(history[0].values) {
 				j.squares[c], j.values = known, history[0].values
 				continue
 			}
@@ -89,7 +89,7 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 				j.squares[c] = j.squares[0]
 			case sums[c] != nil:
 				d.fits++
-				j.squares[c] = d.judge(d.Fit(sums[c], j.values), u, len(j.values))
+				j.squares[c] = d.judge(d.evaluator.Fit(sums[c], j.values), u, len(j.values))
 			}
 			if !math.IsInf(slices.Max(j.squares[c]), 1) { // JSON has no infinity
 				found[keys[c]] = j.squares[c]
@@ -100,25 +100,25 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 	if len(history) == 0 {
 		d.fail(exit.Refuse("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
 			"(--gap_dates %d), or sums that meet --judge %q",
-			report.Counted(len(steps), "date"), d.Gap, d.Judge))
+			report.Counted(len(steps), "date"), d.options.Gap, d.options.Judge))
 	}
-	if d.Known != nil {
-		clear(d.Known)
-		maps.Copy(d.Known, found)
+	if d.options.Known != nil {
+		clear(d.options.Known)
+		maps.Copy(d.options.Known, found)
 	}
 	return history, first
 }
 
 // key returns the key in Known of the errors on judged of fits to train; "" without Known.
 func (d *data) key(train []unit, judged unit) string {
-	if d.Known == nil {
+	if d.options.Known == nil {
 		return ""
 	}
 	h := sha256.New()
 	fmt.Fprintln(h, d.units.Weights, len(judged.parts))
 	for _, u := range append([]unit{judged}, train...) {
 		for _, i := range u.parts {
-			fmt.Fprintln(h, d.parts[i].Sums)
+			fmt.Fprintln(h, d.parts[i].term.Sums)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
@@ -226,7 +226,7 @@ func (d *data) prequential(history []judged, spans []int, first float64) (score 
 
 // backtest judges each date by a model of all dates before it, or of the last Dates of them.
 func (d *data) backtest() *Answer {
-	history, first := d.forward([]Span{{Window: d.Dates}})
+	history, first := d.forward([]Span{{Window: d.options.Dates}})
 	if d.err != nil {
 		return nil
 	}
@@ -237,18 +237,18 @@ func (d *data) backtest() *Answer {
 
 // spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of the last.
 func (d *data) spans() (all []Span) {
-	if d.Question != "window" {
+	if d.options.Question != "window" {
 		return []Span{{}}
 	}
-	windows, dates := d.Windows, len(d.grouped(nil, d.everything()))
-	for n := 1; n < dates && len(d.Windows) == 0; n *= 2 {
+	windows, dates := d.options.Windows, len(d.grouped(nil, d.everything()))
+	for n := 1; n < dates && len(d.options.Windows) == 0; n *= 2 {
 		windows = append(windows, n)
 	}
 	all = []Span{{}}
 	for _, n := range windows {
 		all = append(all, Span{Window: n})
 	}
-	for i := 0; i < len(windows) && d.Known == nil; i++ {
+	for i := 0; i < len(windows) && d.options.Known == nil; i++ {
 		all = append(all, Span{HalfLife: float64(windows[i])})
 	}
 	return all

@@ -20,7 +20,7 @@ func cutOut(all []unit, from, to int) []unit { return slices.Concat(all[:from], 
 
 // groups judges each group by a model of all others.
 func (d *data) groups() *Answer {
-	all := d.grouped(d.By, d.everything())
+	all := d.grouped(d.options.By, d.everything())
 	var rows []Row
 	var tallies []tally
 	for k, g := range all {
@@ -41,7 +41,7 @@ func (d *data) groups() *Answer {
 // matrix judges each group by a model of each group. A group is judged on each fifth of its own
 // parts by a model of the other four.
 func (d *data) matrix() *Answer {
-	all := d.grouped(d.By, d.everything())
+	all := d.grouped(d.options.By, d.everything())
 	var judged []unit
 	for _, g := range all {
 		if u := d.judges(g); len(u.parts) > 0 {
@@ -85,7 +85,7 @@ func (d *data) matrix() *Answer {
 // shuffled returns units in a random order (Fisher-Yates) that d.Seed and index determine.
 func (d *data) shuffled(all []unit, index int) []unit {
 	all = slices.Clone(all)
-	s := stream.New(d.Seed, shuffle, uint64(index))
+	s := stream.New(d.options.Seed, shuffle, uint64(index))
 	for i := len(all) - 1; i > 0; i-- {
 		j := int(s.Below(uint64(i + 1)))
 		all[i], all[j] = all[j], all[i]
@@ -138,7 +138,7 @@ type Worth struct {
 // worth compares a model of all groups with models of all but one. λ is chosen once, by
 // cross-validation over all groups.
 func (d *data) worth() *Answer {
-	groups, judged := d.splitJudged(d.By)
+	groups, judged := d.splitJudged(d.options.By)
 	if len(groups) < 2 {
 		d.fail(exit.Refuse("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge", len(groups)))
 		return nil
@@ -172,9 +172,9 @@ func (d *data) worth() *Answer {
 	case len(groups) <= exactGroups:
 		exactShapley(rows, value)
 		how = "; Shapley values add up to the R² of all"
-	case d.Permutations > 0:
+	case d.options.Permutations > 0:
 		d.estimateShapley(rows, value)
-		how = "; Shapley values are means over " + report.Counted(d.Permutations, "random order")
+		how = "; Shapley values are means over " + report.Counted(d.options.Permutations, "random order")
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
 	return &Answer{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
@@ -215,12 +215,12 @@ func exactShapley(rows []Row, value func(in []bool) float64) {
 // estimateShapley estimates the Shapley values by the mean contribution of a group over random
 // orders (Castro, Gómez and Tejada 2009), with standard errors.
 func (d *data) estimateShapley(rows []Row, value func(in []bool) float64) {
-	n, places := float64(d.Permutations), make([]unit, len(rows))
+	n, places := float64(d.options.Permutations), make([]unit, len(rows))
 	sum, squares := make([]float64, len(rows)), make([]float64, len(rows))
 	for g := range places {
 		places[g].parts = []int{g}
 	}
-	for p := range d.Permutations {
+	for p := range d.options.Permutations {
 		in, before := make([]bool, len(rows)), 0.0
 		for _, u := range d.shuffled(places, p) {
 			g := u.parts[0]
@@ -268,7 +268,7 @@ func (d *data) bisect() *Answer {
 			return d.r2(good.tallies, times) - d.r2(bad.tallies, times)
 		})
 	}
-	good, bad, least := 0, len(steps)+1, d.MinR2 // bad stays len(steps)+1 if all models are good
+	good, bad, least := 0, len(steps)+1, d.options.MinR2 // bad stays len(steps)+1 if all models are good
 	if least == 0 {
 		// The first half, quarter and so on must be better than all dates by 0.01 and, if there is an
 		// interval, significantly.

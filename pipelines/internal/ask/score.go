@@ -61,7 +61,7 @@ func (d *data) r2(all []tally, times []float64) float64 {
 		}
 	}
 	if head[0] > 0 {
-		if spread := d.SquaresOfMean(head); spread > 0 {
+		if spread := d.evaluator.SquaresOfMean(head); spread > 0 {
 			return 1 - squares/spread
 		}
 	}
@@ -94,7 +94,7 @@ func (d *data) interval(n int, statistic func(times []float64) float64) Interval
 	values, times := make([]float64, samples), make([]float64, n)
 	for b := range values {
 		clear(times)
-		s := stream.New(d.Seed, resample, uint64(b))
+		s := stream.New(d.options.Seed, resample, uint64(b))
 		for range n {
 			times[s.Below(uint64(n))]++
 		}
@@ -136,7 +136,7 @@ func (d *data) fitAndJudge(train, judged []unit, lambda float64) Row {
 		return row
 	}
 	d.fits++
-	fits := d.Fit(s, []float64{lambda})
+	fits := d.evaluator.Fit(s, []float64{lambda})
 	for _, u := range judged {
 		t := tally{d.judge(fits, u, 1)[0], d.head(u)}
 		row.tallies = append(row.tallies, t)
@@ -160,7 +160,7 @@ const blocks = 5
 // values returns the values of λ to try for a training set, the largest first. They are the same
 // for all training sets, unless C is given: λ is then 1/(C·n), for n rows or their sum of weights.
 func (d *data) values(train *ridge.Sum) []float64 {
-	rule, l := &d.total.Recipe.Rule, d.Lambda
+	rule, l := &d.total.Recipe.Rule, d.options.Lambda
 	if l.Auto() {
 		l.Path, l.C = rule.Lambda, rule.C
 	}
@@ -183,7 +183,7 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 	}
 	rule, n := &d.total.Recipe.Rule, len(train)
 	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole)}, Results: ridge.Results{ChoiceOnly: true}, Units: d.units,
-		Threads: d.Threads, FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
+		Threads: d.options.Threads, FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
 	if n == 1 {
 		o.Folds = rule.Folds
 	}
@@ -198,7 +198,7 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 		}
 		sums[b] = ridge.NewSum(whole.Shape())
 		for _, i := range train[0].parts {
-			d.fail(d.total.AddFold(d.ctx, sums[b], d.parts[i].Term, b, d.features))
+			d.fail(d.total.AddFold(d.ctx, sums[b], d.parts[i].term, b, d.features))
 		}
 	}
 	o.Sums = sums
@@ -213,7 +213,7 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 // none of them could judge the others.
 func (d *data) directories(u unit) (all []unit) {
 	for _, i := range u.parts {
-		place := d.parts[i].Place
+		place := d.parts[i].term.Place
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == place })
 		if k < 0 {
 			k, all = len(all), append(all, unit{name: place})

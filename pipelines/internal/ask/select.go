@@ -19,9 +19,9 @@ import (
 // selectParts sets d.parts, sorted by time.
 func (d *data) selectParts(terms []parts.Term) error {
 	drawn, empty := d.recipeFiles(), 0
-	judge, err := where.Parse(d.Judge)
+	judge, err := where.Parse(d.options.Judge)
 	if err != nil {
-		return exit.Usage("--judge %q: %w", d.Judge, err)
+		return exit.Usage("--judge %q: %w", d.options.Judge, err)
 	}
 	for _, t := range terms {
 		switch {
@@ -31,9 +31,9 @@ func (d *data) selectParts(terms []parts.Term) error {
 			empty++
 			continue
 		}
-		p := part{Term: t, date: d.dateOf(t)}
+		p := part{term: t, date: d.dateOf(t)}
 		if p.judges, err = t.Holds(judge); err != nil {
-			d.fail(exit.Refuse("--judge %q: %w", d.Judge, err))
+			d.fail(exit.Refuse("--judge %q: %w", d.options.Judge, err))
 		}
 		for _, l := range t.Leaves {
 			for _, f := range l.Files {
@@ -50,7 +50,7 @@ func (d *data) selectParts(terms []parts.Term) error {
 			report.Counted(len(d.parts), "directory")))
 	}
 	slices.SortStableFunc(d.parts, func(a, b part) int {
-		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.Place, b.Place))
+		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.term.Place, b.term.Place))
 	})
 	return d.err
 }
@@ -61,10 +61,10 @@ const pooledGroup = "pooled"
 // label returns the values of labels of a part, joined to a name, or the label that the part lacks.
 // All parts that pool several values have the name pooledGroup.
 func (p *part) label(names []string) (value, lacks string) {
-	for member := range max(1, len(p.Members)) {
+	for member := range max(1, len(p.term.Members)) {
 		var values []string
 		for _, name := range names {
-			v, ok := p.LabelsOf(member)[name]
+			v, ok := p.term.LabelsOf(member)[name]
 			if !ok {
 				return "", name
 			}
@@ -85,12 +85,13 @@ var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-[0-9a-f]{16}/?$`)
 // dateOf returns the date of a part from its labels, zero if it has none.
 func (d *data) dateOf(t parts.Term) time.Time {
 	labels := t.LabelsOf(0)
-	date, ok := parts.Date(labels[d.DateLabel])
-	if d.DateLabel != "" && !ok {
-		d.fail(exit.Usage("--date_label %s: %s has no such label with a date such as 2026-11-20", d.DateLabel, t.Place))
-	} else if own, err := parts.DateOf(t.Place); err == nil && d.DateLabel == "" {
+	date, ok := parts.Date(labels[d.options.DateLabel])
+	if d.options.DateLabel != "" && !ok {
+		d.fail(exit.Usage("--date_label %s: %s has no such label with a date such as 2026-11-20", d.options.DateLabel,
+			t.Place))
+	} else if own, err := parts.DateOf(t.Place); err == nil && d.options.DateLabel == "" {
 		return own
-	} else if own := nightSums.FindStringSubmatch(t.Place); own != nil && d.DateLabel == "" {
+	} else if own := nightSums.FindStringSubmatch(t.Place); own != nil && d.options.DateLabel == "" {
 		date, ok = parts.Date(own[1])
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
@@ -103,10 +104,10 @@ func (d *data) dateOf(t parts.Term) time.Time {
 
 // recipeFiles returns the versions of the files from which the recipe was drawn, if a lineage has them.
 func (d *data) recipeFiles() map[string]bool {
-	dir, err := models.ResolveAlias(d.ctx, d.Recipe)
+	dir, err := models.ResolveAlias(d.ctx, d.options.Recipe)
 	d.fail(err)
 	var l *registry.Lineage
-	if d.Recipe != "" && err == nil {
+	if d.options.Recipe != "" && err == nil {
 		l, err = registry.ReadLineage(d.ctx, dir)
 		d.fail(err)
 	}
@@ -130,7 +131,7 @@ func (d *data) dated() error {
 	for _, p := range d.parts {
 		if p.date.IsZero() {
 			return exit.Usage("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label with --date_label",
-				d.Question, p.Place)
+				d.options.Question, p.term.Place)
 		}
 	}
 	return nil
@@ -147,9 +148,10 @@ func (d *data) grouped(by []string, some []int) (all []unit) {
 		case len(by) == 0 && dated:
 			name = nameOf(p.date)
 		case len(by) == 0:
-			name = p.Place
+			name = p.term.Place
 		case lacks != "":
-			d.fail(exit.Refuse("--by %s: %s has no such label; use directories as sums/%[1]s=VALUE, or sum --by %[1]s", lacks, p.Place))
+			d.fail(exit.Refuse("--by %s: %s has no such label; use directories as sums/%[1]s=VALUE, or sum --by %[1]s", lacks,
+				p.term.Place))
 		}
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
 		if k < 0 {
@@ -186,7 +188,7 @@ func (d *data) judges(u unit) unit {
 // splitJudged returns the units to train on, grouped by labels if there are any, and the units on
 // which models are scored: by --judge, or the newest fifth of the dates.
 func (d *data) splitJudged(by []string) (train, judged []unit) {
-	if d.Judge == "" {
+	if d.options.Judge == "" {
 		steps := d.steps()
 		for k, s := range steps {
 			for _, i := range s.parts {
@@ -199,7 +201,7 @@ func (d *data) splitJudged(by []string) (train, judged []unit) {
 	judges := slices.DeleteFunc(d.everything(), func(i int) bool { return !judge(i) })
 	if len(trains) == 0 || len(judges) == 0 {
 		d.fail(exit.Refuse("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both must be at "+
-			"least 1", len(trains), len(judges), d.Judge))
+			"least 1", len(trains), len(judges), d.options.Judge))
 	}
 	return d.grouped(by, trains), d.grouped(nil, judges)
 }
