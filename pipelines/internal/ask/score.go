@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -105,48 +106,63 @@ func (d *data) interval(n int, statistic func(times []float64) float64) Interval
 }
 
 // judge returns the squared errors of fits, for each λ, on the parts of a unit.
-func (d *data) judge(f *ridge.Fits, u unit, values int) []float64 {
+func (d *data) judge(ctx context.Context, f *ridge.Fits, u unit, values int) ([]float64, error) {
 	all := make([]float64, values)
 	for _, i := range u.parts {
-		if s := d.part(i); d.err == nil {
-			for k, v := range f.Squares(s) {
-				all[k] += v
-			}
+		s, err := d.part(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range f.Squares(s) {
+			all[k] += v
 		}
 	}
-	return all
+	return all, nil
 }
 
 // fitAndScore fits a model to train and scores it on judged. Cross-validation inside train chooses
 // λ if lambda is negative.
-func (d *data) fitAndScore(name string, train, judged []unit, lambda float64) Row {
-	row := d.fitAndJudge(train, judged, lambda)
+func (d *data) fitAndScore(ctx context.Context, name string, train, judged []unit, lambda float64) (Row, error) {
+	row, err := d.fitAndJudge(ctx, train, judged, lambda)
+	if err != nil {
+		return Row{}, err
+	}
 	row.Name, row.Score = name, d.score(row.tallies)
-	return row
+	return row, nil
 }
 
 // fitAndJudge does the same as fitAndScore, but sets neither the name nor the score.
-func (d *data) fitAndJudge(train, judged []unit, lambda float64) Row {
-	s := d.sum(trainSlot, train)
+func (d *data) fitAndJudge(ctx context.Context, train, judged []unit, lambda float64) (Row, error) {
+	s, err := d.sum(ctx, trainSlot, train)
+	if err != nil {
+		return Row{}, err
+	}
 	if lambda < 0 {
-		lambda = d.lambda(train, s)
+		if lambda, err = d.lambda(ctx, train, s); err != nil {
+			return Row{}, err
+		}
 	}
 	row := Row{Trained: spanOf(train), TrainedRows: s.Rows(), Lambda: lambda}
-	if d.err != nil {
-		return row
-	}
 	d.fits++
 	fits := d.evaluator.Fit(s, []float64{lambda})
 	for _, u := range judged {
-		t := tally{d.judge(fits, u, 1)[0], d.head(u)}
-		row.tallies = append(row.tallies, t)
-		if math.IsInf(t.squares, 1) {
-			d.fail(exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda", row.Trained,
-				lambda))
+		squares, err := d.judge(ctx, fits, u, 1)
+		if err != nil {
+			return Row{}, err
 		}
+		if math.IsInf(squares[0], 1) {
+			return Row{}, row.notDefinite()
+		}
+		row.tallies = append(row.tallies, tally{squares[0], d.head(u)})
 		row.Seen = len(judged) == 1 && d.seen(u)
 	}
-	return row
+	return row, nil
+}
+
+// notDefinite returns the error of a model whose matrix is not positive definite.
+func (r *Row) notDefinite() error {
+	return exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
+		r.Trained, r.Lambda)
 }
 
 // seen reports whether the recipe was drawn from files of a unit.
@@ -177,7 +193,7 @@ func (d *data) values(train *ridge.Sum) []float64 {
 // lambda chooses λ by cross-validation inside a training set, whose sum is whole. The folds are up
 // to five blocks of consecutive units, or the directories of the only unit, or the folds of the
 // only directory. If there is only one fold or one class, it returns the largest value.
-func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
+func (d *data) lambda(ctx context.Context, train []unit, whole *ridge.Sum) (_ float64, err error) {
 	if len(train) == 1 {
 		train = d.directories(train[0])
 	}
@@ -188,25 +204,29 @@ func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
 		o.Folds = rule.Folds
 	}
 	if len(o.Lambda) == 1 || o.Folds == 1 {
-		return o.Lambda[0]
+		return o.Lambda[0], nil
 	}
 	sums := make([]*ridge.Sum, o.Folds)
 	for b := range sums {
 		if n > 1 {
-			sums[b] = d.sum(blockSlot+b, train[b*n/o.Folds:(b+1)*n/o.Folds])
+			if sums[b], err = d.sum(ctx, blockSlot+b, train[b*n/o.Folds:(b+1)*n/o.Folds]); err != nil {
+				return 0, err
+			}
 			continue
 		}
 		sums[b] = ridge.NewSum(whole.Shape())
 		for _, i := range train[0].parts {
-			d.fail(d.total.AddFold(d.ctx, sums[b], d.parts[i].term, b, d.features))
+			if err := d.total.AddFold(ctx, sums[b], d.parts[i].term, b, d.features); err != nil {
+				return 0, err
+			}
 		}
 	}
 	o.Sums = sums
 	fit, err := ridge.Solve(o)
-	if err != nil || d.err != nil { // all rows belong to one class or one block
-		return o.Lambda[0]
+	if err != nil { // all rows belong to one class or one block
+		return o.Lambda[0], nil
 	}
-	return fit.Lambda
+	return fit.Lambda, nil
 }
 
 // directories groups the parts of a unit by directory: levels of a directory are different rows by design, so

@@ -46,9 +46,9 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) spec.Memory {
 }
 
 // Reserve prepares the job for passes and solves that take this memory. It returns an error if the machine cannot
-// provide it, and notes in the log that it may not. It drops t.Sum, which only choices by the profile need, and the
-// sample of the recipe unless the number of features is still to be chosen. It sets the number of stripes and the
-// limit of the garbage collector.
+// provide it, and notes in the log that it may not. It drops the sum of the profile, which only choices by the profile
+// need, and the sample of the recipe unless the number of features is still to be chosen. It sets the number of
+// stripes and the limit of the garbage collector.
 func (t *Training) Reserve(m spec.Memory) error {
 	t.Prepared.Sum, t.stripes = nil, m.Stripes
 	if s := t.Prepared.Recipe.Scaling; s != nil && !t.opts.ChoosesSize() {
