@@ -121,8 +121,9 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 		t.Job.LimitMemory(t.memoryWith(least, 0).Peak)
 	}
 	var why string
-	f.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.FoldCount(),
-		t.opts.LearnerName() == "ridge", s.searchedLong())
+	search := &tuning.Search{Session: t.Session, Kernels: tuning.Kernels(t.opts.Kernels), Folds: t.opts.FoldCount(),
+		Landmarks: t.opts.LearnerName() == "ridge", Enough: s.searchedLong()}
+	f.Searched, why, err = search.Run(ctx)
 	s.notSearched(why)
 	if r := f.Searched; r != nil {
 		if f.lambdaByMSE = t.logLossChooses(); f.lambdaByMSE {

@@ -201,25 +201,44 @@ func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int
 // tooFew is the reason for no search if a pilot without the held-out rows has too few rows.
 const tooFew = "too few rows are left apart from the held-out ones"
 
-// Search looks for features that predict held-out rows of a pilot better than the session's recipe,
-// and replaces the recipe by the best it finds. The pilot has no rows of the first fold of held;
-// with held = 0 it may have any rows. The search ends early as soon as enough, which may be nil,
-// returns true. atRows allows landmarks as features, if the number of rows suits them.
-//
-// If nothing was searched, r is nil and why is the reason, for the user.
-func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, atRows bool,
-	enough func() bool) (r *Result, why string, err error) {
-	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Prepared.Counts.Used, max(s.Prepared.Profile.Dim,
-		s.Prepared.Recipe.Scaling.Dim)), search.Parts)
+// Search looks for features that predict held-out rows of a pilot better than the session's recipe.
+type Search struct {
+	Session   *prepare.Session
+	Kernels   []kernel.Options
+	Folds     int         // the pilot has no rows of the first fold; with 0 it may have any rows
+	Landmarks bool        // tries landmarks as features, if the number of rows suits them
+	Enough    func() bool // ends the search as soon as it returns true; may be nil
+}
+
+// Run searches, and replaces the recipe of the session by the best that it finds. If nothing was searched, the result
+// is nil and why is the reason, for the user.
+func (s *Search) Run(ctx context.Context) (r *Result, why string, err error) {
+	j, p := s.Session.Job, s.Session.Prepared
+	rows := PilotRows(p.Counts.Used, max(p.Profile.Dim, p.Recipe.Scaling.Dim))
+	sum, err := s.Session.SurveyWeighed(ctx, s.Folds, rows, search.Parts)
 	if err != nil {
 		return nil, "", err
 	}
-	if _, err := s.LearnedFrom(sum, held); err != nil {
+	if _, err := s.Session.LearnedFrom(sum, s.Folds); err != nil {
 		return nil, tooFew, nil
 	}
-	s.Job.Progress.Phase("searching features", 0)
-	defer s.Job.Progress.Done()
-	p, naming, err := pilot(s, sum)
+	j.Progress.Phase("searching features", 0)
+	defer j.Progress.Done()
+	pilot, why, err := s.pilot(sum)
+	if err != nil || why != "" {
+		return nil, why, err
+	}
+	found, why, err := s.try(ctx, pilot)
+	if err != nil || why != "" {
+		return nil, why, err
+	}
+	r, err = s.adopt(ctx, pilot, found)
+	return r, "", err
+}
+
+// pilot makes the pilot, and adds a note if columns name entities. why says why it is not fit for a search.
+func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error) {
+	p, naming, err := newPilot(s.Session, sum)
 	if err != nil {
 		return nil, "", err
 	}
@@ -227,10 +246,10 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too "+
 			"good: --group_column %s holds out whole groups",
 			strings.Join(naming[:min(len(naming), 2)], ", or the same "), naming[0])
-		if prepare.TimeOrderNote(s.Spec, s.Prepared.Data) != "" {
+		if prepare.TimeOrderNote(s.Session.Spec, s.Session.Prepared.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}
-		s.AddNote("%s", note)
+		s.Session.AddNote("%s", note)
 	}
 	switch {
 	case p == nil || p.N < minSearched:
@@ -240,14 +259,20 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	case p.Constant():
 		return nil, "the labels are all equal", nil
 	}
-	levels, err := mayBeLevels(s)
+	return p, "", nil
+}
+
+// try tries candidates on the pilot. why says why none was found.
+func (s *Search) try(ctx context.Context, pilot *search.Pilot) (found *search.Result, why string, err error) {
+	levels, err := mayBeLevels(s.Session)
 	if err != nil {
 		return nil, "", err
 	}
-	found, err := search.Run(ctx, p, search.Options{
-		Views: s.Prepared.Recipe.Views(s.Spec.Scale, s.Prepared.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
-		Seed: s.Spec.Seed, Features: s.Prepared.Recipe.Dim, Landmarks: atRows && landmarkRows(s.Prepared.Counts.Used,
-			s.Prepared.Recipe.Dim), Threads: s.Job.Engine.Threads, Enough: enough,
+	spec, p := &s.Session.Spec, s.Session.Prepared
+	found, err = search.Run(ctx, pilot, search.Options{
+		Views: p.Recipe.Views(spec.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
+		Seed: spec.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
+		Threads: s.Session.Job.Engine.Threads, Enough: s.Enough,
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -257,31 +282,35 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	case found.Kernel == nil:
 		return nil, "no candidate could be fitted", nil
 	}
-	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
-	r.Categories = columnNames(s, found.Levels)
-	name := nameOf(s, found)
-	size := s.Prepared.Recipe.Dim
+	return found, "", nil
+}
+
+// adopt replaces the recipe by the features that were found. The recipe also stores the result.
+func (s *Search) adopt(ctx context.Context, pilot *search.Pilot, found *search.Result) (*Result, error) {
+	p, name := s.Session.Prepared, nameOf(s.Session, found)
+	r := &Result{Result: *found, Pilot: pilot.N, Classes: pilot.Classes > 0, Kernel: name,
+		Categories: columnNames(s.Session, found.Levels)}
+	size := p.Recipe.Dim
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if found.Joined != nil {
 		found.Joined.Features, chosen = size, found.Joined
 	}
-	files, err := shareFiles(ctx, s, found)
+	files, err := shareFiles(ctx, s.Session, found)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	if s.Prepared.Recipe, err = s.Prepared.Recipe.Searched(found.Steps, chosen, s.Spec.Seed, name, files); err != nil {
-		return nil, "", err
+	if p.Recipe, err = p.Recipe.Searched(found.Steps, chosen, s.Session.Spec.Seed, name, files); err != nil {
+		return nil, err
 	}
-	r.Kernel = name
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	s.Prepared.Recipe.Files = append(s.Prepared.Recipe.Files, storage.File{Name: SearchFile, Data: append(data, '\n')})
-	return r, "", nil
+	p.Recipe.Files = append(p.Recipe.Files, storage.File{Name: SearchFile, Data: append(data, '\n')})
+	return r, nil
 }
 
 // nameOf returns the name of the features that a search found. If they are landmarks, it adds a
@@ -350,13 +379,13 @@ func columnNames(s *prepare.Session, indices []int) (names []string) {
 	return names
 }
 
-// pilot makes the pilot from a sample of rows, in which label, weight and part follow the numbers
+// newPilot makes the pilot from a sample of rows, in which label, weight and part follow the numbers
 // of each row. Rows that are equal in all of these become one row, whose weight is the sum of
 // theirs.
 //
 // naming has the columns that seem to name the entities that rows belong to (package entities). It
 // is empty if the session has a rule that splits the rows.
-func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []string, err error) {
+func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []string, err error) {
 	all, n, width := sum.Sample()
 	copies := sum.Copies()
 	if n == 0 {
