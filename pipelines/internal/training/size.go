@@ -62,7 +62,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 	}
 	if last := m.Sized.Trials[len(m.Sized.Trials)-1]; last.Features != m.Sized.Features {
 		// The fit of this size is in the work directory.
-		if _, err := s.train(ctx, m.Sized.Features, m.Sized.Once); err != nil {
+		if _, err := s.train(ctx, tuning.SizeTrial{Features: m.Sized.Features, Once: m.Sized.Once}); err != nil {
 			return err
 		}
 	}
@@ -131,15 +131,15 @@ func likelyFloor(t tuning.SizeTrial) float64 {
 	return least
 }
 
-// train fits a model with dim features. With once, it sums rows only once, on 8 bits.
-func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.SizeTrial, err error) {
+// train implements tuning.SizeSearch.Train.
+func (s *sizes) train(ctx context.Context, planned tuning.SizeTrial) (trial tuning.SizeTrial, err error) {
 	t := s.training
 	begun, before := time.Now(), t.Job.Worker.Seconds()
-	if t.Prepared.Recipe, err = s.all.WithFeatures(dim); err != nil {
+	if t.Prepared.Recipe, err = s.all.WithFeatures(planned.Features); err != nil {
 		return trial, err
 	}
 	s.bits = s.given
-	if once && s.steps(s.given, dim) == features.ByteSteps {
+	if planned.Once && s.steps(s.given, planned.Features) == features.ByteSteps {
 		s.bits = features.Bits8
 	}
 	t.opts.Ridge().Grid = s.bits // memory depends on it

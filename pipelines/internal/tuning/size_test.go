@@ -36,9 +36,10 @@ func (m *simulated) search(o options.Size, most int) *SizeSearch {
 		}}
 }
 
-func (m *simulated) train(_ context.Context, features int, once bool) (t SizeTrial, err error) {
-	m.trained, m.once = append(m.trained, features), append(m.once, once)
-	t.Once = once
+func (m *simulated) train(_ context.Context, planned SizeTrial) (t SizeTrial, err error) {
+	features := planned.Features
+	m.trained, m.once = append(m.trained, features), append(m.once, planned.Once)
+	t.Once = planned.Once
 	t.Cost = m.cost(float64(features))
 	m.now += time.Duration((t.Cost.Map + t.Cost.Sum + t.Cost.Solve + t.Cost.Rest) * float64(time.Second))
 	if m.loss == nil {
@@ -181,7 +182,7 @@ func TestFailuresOfATrainingAreReturned(t *testing.T) {
 	broken := errors.New("broken")
 	m := &simulated{cost: cost}
 	s := m.search(options.Size{Worth: 0.001}, 4096)
-	s.Train = func(context.Context, int, bool) (SizeTrial, error) { return SizeTrial{}, broken }
+	s.Train = func(context.Context, SizeTrial) (SizeTrial, error) { return SizeTrial{}, broken }
 	if _, err := s.Run(context.Background()); !errors.Is(err, broken) {
 		t.Error(err)
 	}
