@@ -51,8 +51,8 @@ type Store interface {
 	// Swap replaces a small file if its content is old, or makes it if old is nil and it
 	// does not exist. Otherwise the error is ErrSwapped.
 	Swap(ctx context.Context, name string, old, new []byte) error
-	// Sum returns the checksum of a file.
-	Sum(ctx context.Context, name string) (Sum, error)
+	// Checksum returns the checksum of a file.
+	Checksum(ctx context.Context, name string) (Checksum, error)
 	// Claim takes the right to make a file or directory of that name. The error is
 	// ErrBusy if another process has it.
 	Claim(ctx context.Context, name string) (Claimed, error)
@@ -193,7 +193,9 @@ func (r readOnly) Names(ctx context.Context, dir string) (names []string, err er
 	return names, err
 }
 
-func (r readOnly) Sum(ctx context.Context, name string) (Sum, error) { return sumOf(ctx, r, name) }
+func (r readOnly) Checksum(ctx context.Context, name string) (Checksum, error) {
+	return checksumOf(ctx, r, name)
+}
 
 func (r readOnly) Vacant(context.Context, string) error               { return r.refuse() }
 func (r readOnly) Remove(context.Context, string) error               { return r.refuse() }

@@ -33,10 +33,10 @@ func create(ctx context.Context, uri string, size int64, wait bool, write func(i
 // File is one file of a directory to publish: either Data, or the content of
 // the file From, which stays where it is.
 type File struct {
-	Name string // without directories
-	Data []byte
-	From string // URI; if set, Data is not used
-	Sum  *Sum   // of From; a file with another one is not published
+	Name     string // without directories
+	Data     []byte
+	From     string    // URI; if set, Data is not used
+	Checksum *Checksum // of From; a file with another one is not published
 }
 
 // Publish makes a directory of the files as Claim.Publish does, under a claim that it
@@ -68,15 +68,15 @@ func (f File) Open(ctx context.Context) (io.ReadCloser, error) {
 	return Open(ctx, f.From, 0, -1)
 }
 
-// CopyTo writes the content of the file to w and checks its Sum.
+// CopyTo writes the content of the file to w and checks its Checksum.
 func (f File) CopyTo(ctx context.Context, w io.Writer) error {
 	r, err := f.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	sum := NewSummer()
-	if _, err = io.Copy(io.MultiWriter(w, sum), r); err == nil && f.Sum != nil && sum.Sum() != *f.Sum {
+	h := NewHash()
+	if _, err = io.Copy(io.MultiWriter(w, h), r); err == nil && f.Checksum != nil && h.Checksum() != *f.Checksum {
 		err = Damaged(f.From)
 	}
 	return err

@@ -70,7 +70,7 @@ func open(ctx context.Context, place string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	var listed struct{ Files []models.FileSum }
+	var listed struct{ Files []models.FileEntry }
 	if err := json.Unmarshal(data, &listed); err != nil {
 		return nil, &badPart{place, fmt.Errorf("%s: %w", RecipeFile, err)}
 	}
@@ -180,7 +180,7 @@ func (d *Dir) checkCopies(all []profile.FrequentRow) error {
 }
 
 // file reads a file from offset at on and checks its size and digest against want.
-func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileSum) ([]byte, error) {
+func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileEntry) ([]byte, error) {
 	if want.Size < 0 || want.Size > MostRowHashes*8 {
 		return nil, &badPart{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
 	}

@@ -63,9 +63,9 @@ type SumFiles struct {
 
 	Folds [][]Frame `json:"folds,omitempty"` // the frames of each FoldFile
 	// Copies describes CopiesFile; nil if there is none.
-	Copies *models.FileSum `json:"copies,omitempty"`
+	Copies *models.FileEntry `json:"copies,omitempty"`
 	// Contents describes RowHashFile; nil if there is none: see MostRowHashes.
-	Contents *models.FileSum `json:"contents,omitempty"`
+	Contents *models.FileEntry `json:"contents,omitempty"`
 }
 
 // Leaf is a piece of the data that was summed by one job.
@@ -298,8 +298,8 @@ func (c *SumFiles) List(rows RowHashes) storage.File {
 	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
 	}
-	sum := models.SumFile(RowHashFile, data)
-	c.Contents = &sum
+	entry := models.EntryOf(RowHashFile, data)
+	c.Contents = &entry
 	return storage.File{Name: RowHashFile, Data: data}
 }
 

@@ -75,8 +75,8 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 		to.Parts = nil
 		for _, values := range x.Parts {
 			data := gram.EncodePart(values)
-			sum := models.SumFile("", data)
-			to.Parts = append(to.Parts, sums.Frame{Size: sum.Size, SHA256: sum.SHA256})
+			entry := models.EntryOf("", data)
+			to.Parts = append(to.Parts, sums.Frame{Size: entry.Size, SHA256: entry.SHA256})
 			if _, err := w.Write(data); err != nil {
 				return err
 			}
@@ -154,8 +154,8 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		return Stored{}, err
 	}
 	if len(count.Copies) > 0 {
-		sum := models.SumFile(sums.CopiesFile, count.Copies)
-		p.Copies = &sum
+		entry := models.EntryOf(sums.CopiesFile, count.Copies)
+		p.Copies = &entry
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: count.Copies})
 	}
 	if int64(len(count.Contents)) == 8*p.Rows.Used {
@@ -223,7 +223,7 @@ func (f *publishFn) files(
 		var frames []sums.Frame
 		file := storage.File{Name: sums.FoldFile(fold), From: storage.Join(dir, "fold-"+rand.Text())}
 		start := slices.Clone(at)
-		sum, err := storage.CreateState(ctx, file.From, func(w io.Writer) (err error) {
+		checksum, err := storage.CreateState(ctx, file.From, func(w io.Writer) (err error) {
 			copy(at, start) // begin again, after a failed attempt
 			frames, err = out.Fold(w, n, load)
 			return err
@@ -231,7 +231,7 @@ func (f *publishFn) files(
 		if err != nil {
 			return nil, nil, err
 		}
-		file.Sum = &sum
+		file.Checksum = &checksum
 		files, made, p.Folds = append(files, file), append(made, file.From), append(p.Folds, frames)
 	}
 	return files, func(ctx context.Context) error {
@@ -259,7 +259,7 @@ func (f file) part(ctx context.Context, key int, at int64) ([]float64, error) {
 	if _, err := io.ReadFull(in, data); err != nil {
 		return nil, err
 	}
-	if models.SumFile("", data).SHA256 != want.SHA256 {
+	if models.EntryOf("", data).SHA256 != want.SHA256 {
 		return nil, storage.Damaged(f.Name)
 	}
 	return gram.DecodePart(data)

@@ -151,10 +151,10 @@ func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *o
 		_, files := job.PublishedParts(&pass.Data, written, dir)
 		parts = nil
 		for _, f := range files {
-			if err := f.Sum.Verify(ctx, f.From); err != nil {
+			if err := f.Checksum.Verify(ctx, f.From); err != nil {
 				return err // PublishShards makes the part again
 			}
-			parts = append(parts, export.Part{Size: f.Sum.Bytes, Open: func(off, n int64) (io.ReadCloser, error) {
+			parts = append(parts, export.Part{Size: f.Checksum.Bytes, Open: func(off, n int64) (io.ReadCloser, error) {
 				return storage.Open(ctx, f.From, off, n)
 			}})
 		}

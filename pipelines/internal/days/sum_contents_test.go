@@ -15,7 +15,7 @@ func TestListsOfRowsHaveABound(t *testing.T) {
 	of := func(sign, rows int64, listed bool) parts.Term {
 		p := &sums.Part{Rows: models.Rows{Used: rows}}
 		if listed {
-			p.Contents = &models.FileSum{Size: 8 * rows}
+			p.Contents = &models.FileEntry{Size: 8 * rows}
 		}
 		return parts.Term{Dir: &sums.Dir{Part: p}, Sign: sign}
 	}

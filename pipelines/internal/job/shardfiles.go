@@ -172,7 +172,7 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transfor
 	}
 	for _, p := range w.Parts {
 		for _, f := range p.Files {
-			if err := f.Sum.Verify(ctx, storage.Join(dir, f.Name)); err != nil {
+			if err := f.Checksum.Verify(ctx, storage.Join(dir, f.Name)); err != nil {
 				return w, err
 			}
 		}
@@ -216,7 +216,7 @@ func PublishedParts(d *dataset.Dataset, written []transforms.Written, dir string
 			for _, f := range p.Files {
 				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)
 				part.Names = append(part.Names, name)
-				files = append(files, storage.File{Name: name, From: storage.Join(dir, f.Name), Sum: &f.Sum})
+				files = append(files, storage.File{Name: name, From: storage.Join(dir, f.Name), Checksum: &f.Checksum})
 			}
 			parts = append(parts, part)
 		}

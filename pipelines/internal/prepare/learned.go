@@ -41,7 +41,7 @@ type Learned struct {
 	// Bound is the number of sampled rows that guarantees potentials with an error of at most 0.1.
 	Bound float64 `json:"sample_bound,omitempty"`
 	LearnedRows
-	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
+	Files []models.FileEntry `json:"files,omitempty"` // the other files of the directory
 }
 
 // LearnedFeatures describes the map of learned features.
@@ -141,7 +141,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return Recipe{
 		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: f.Name(opened), Files: files,
-		Origin: &RecipeOrigin{Name: name, SHA256: models.SumFile(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
+		Origin: &RecipeOrigin{Name: name, SHA256: models.EntryOf(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
 			Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
 	}, nil
 }

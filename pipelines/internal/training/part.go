@@ -98,8 +98,8 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 		}
 		if len(l.Copies) > 0 {
 			data := profile.AppendFrequentRows(nil, l.Copies)
-			sum := models.SumFile(sums.CopiesFile, data)
-			c.Copies, copies = &sum, append(copies, data...)
+			entry := models.EntryOf(sums.CopiesFile, data)
+			c.Copies, copies = &entry, append(copies, data...)
 		}
 	}
 	if copies != nil {
@@ -141,11 +141,11 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumF
 		}
 		if write {
 			file := storage.File{Name: sums.FoldFile(f), From: j.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
-			sum, err := storage.CreateState(ctx, file.From, fold)
+			checksum, err := storage.CreateState(ctx, file.From, fold)
 			if err != nil {
 				return nil, err
 			}
-			file.Sum = &sum
+			file.Checksum = &checksum
 			files = append(files, file)
 		} else if err := fold(nil); err != nil {
 			return nil, err
