@@ -188,7 +188,7 @@ func (l local) Claim(_ context.Context, p string) (Claimed, error) {
 }
 
 func (c *localClaim) Publish(ctx context.Context, files []File) error {
-	if err := (local{}).Vacant(ctx, c.p); err != nil {
+	if err := (local{}).CheckAbsent(ctx, c.p); err != nil {
 		return err
 	}
 	return publishNew(ctx, c.p, files)

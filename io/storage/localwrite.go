@@ -189,7 +189,7 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 	return disk.Now().Sync(filepath.Dir(p))
 }
 
-func (l local) Vacant(ctx context.Context, dir string) error {
+func (l local) CheckAbsent(ctx context.Context, dir string) error {
 	there, err := l.Exists(ctx, dir)
 	if err == nil && there {
 		err = ErrOccupied

@@ -42,8 +42,8 @@ type Store interface {
 	Remove(ctx context.Context, name string) error
 	// RemoveEmpty is like the function of that name, for a directory that was empty a moment ago.
 	RemoveEmpty(ctx context.Context, dir, but string) error
-	// Vacant returns ErrOccupied if the name is taken.
-	Vacant(ctx context.Context, dir string) error
+	// CheckAbsent returns ErrOccupied if the name is taken.
+	CheckAbsent(ctx context.Context, dir string) error
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 	// Create writes a file of size bytes, -1 if unknown, and replaces an older one. With
 	// wait it returns when the file is on the disk; otherwise that happens later.
@@ -197,7 +197,7 @@ func (r readOnly) Checksum(ctx context.Context, name string) (Checksum, error) {
 	return checksumOf(ctx, r, name)
 }
 
-func (r readOnly) Vacant(context.Context, string) error               { return r.refuse() }
+func (r readOnly) CheckAbsent(context.Context, string) error          { return r.refuse() }
 func (r readOnly) Remove(context.Context, string) error               { return r.refuse() }
 func (r readOnly) RemoveEmpty(context.Context, string, string) error  { return r.refuse() }
 func (r readOnly) Lock(context.Context, string) (func(), error)       { return nil, r.refuse() }

@@ -42,7 +42,7 @@ type File struct {
 // Publish makes a directory of the files as Claim.Publish does, under a claim that it
 // takes and drops, and removes what killed publishers have left.
 func Publish(ctx context.Context, dir string, files []File) error {
-	if err := MustNotExist(ctx, dir); err != nil {
+	if err := CheckAbsent(ctx, dir); err != nil {
 		return err
 	}
 	c, err := AcquireClaim(ctx, dir)
@@ -54,10 +54,10 @@ func Publish(ctx context.Context, dir string, files []File) error {
 	return c.Publish(ctx, files)
 }
 
-// MustNotExist returns an error if dir already exists, so that a job can fail at its start and
+// CheckAbsent returns an error if dir already exists, so that a job can fail at its start and
 // not after an hour of work.
-func MustNotExist(ctx context.Context, dir string) error {
-	return act("publish", dir, func(s Store, abs string) error { return s.Vacant(ctx, abs) })
+func CheckAbsent(ctx context.Context, dir string) error {
+	return act("publish", dir, func(s Store, abs string) error { return s.CheckAbsent(ctx, abs) })
 }
 
 // Open reads the content of the file.

@@ -62,7 +62,7 @@ func Featurize(ctx context.Context, o options.Featurize) (result *FeaturizeResul
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
 	var manifest *models.Manifest

@@ -170,7 +170,7 @@ func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *o
 		return result, export.Join(contextWriter{ctx, o.Join}, o.Format, columns, parts)
 	}
 	if !o.Job.Resume { // another program may have created the file
-		if err := storage.MustNotExist(ctx, o.Out); err != nil {
+		if err := storage.CheckAbsent(ctx, o.Out); err != nil {
 			return nil, err
 		}
 	}

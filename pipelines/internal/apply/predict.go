@@ -146,7 +146,7 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 	if o.Join != nil {
 		return nil
 	}
-	return job.CheckVacant(ctx, o.Job, o.Out)
+	return job.CheckOutput(ctx, o.Job, o.Out)
 }
 
 // publishPredictions creates the directory of predictions.

@@ -110,7 +110,7 @@ func Forget(ctx context.Context, o options.Forget) (*ForgetResult, error) {
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
 	result, err := forgetRows(ctx, o)

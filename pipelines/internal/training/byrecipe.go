@@ -132,7 +132,7 @@ type RecipeJob struct {
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
 // closes the job.
 func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
-	if err := job.CheckVacant(ctx, o.Job, out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
 	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, o.Recipe)
@@ -214,7 +214,7 @@ type Added struct {
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
 func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
-	if err := job.CheckVacant(ctx, o.Job, out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
 	j, err := o.begin(ctx, out)

@@ -75,7 +75,7 @@ type Training struct {
 // Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
 // data that the job cannot use. The caller closes the job.
 func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
-	if err := job.CheckVacant(ctx, o.Job, out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
 	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
