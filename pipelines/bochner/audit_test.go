@@ -42,9 +42,9 @@ func forgeSums(t *testing.T, from, to string, fold int, change func(part int, nu
 	})
 	must(err)
 	write(t, to, sums.FoldFile(fold), file.String())
-	manifest, err := d.Part.Encode()
+	manifest, err := d.Manifest.Encode()
 	must(err)
-	write(t, to, sums.PartFile, string(manifest))
+	write(t, to, sums.ManifestFile, string(manifest))
 }
 
 // forgeModel writes a copy of a model with other weights, and its checksums computed again.

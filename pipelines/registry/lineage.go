@@ -29,8 +29,8 @@ type Lineage struct {
 	Origins
 	// Drawn has the parts from which the recipe was drawn, if these are not Parts.
 	Drawn   []string `json:"drawn,omitempty"`
-	Parts   []Part   `json:"parts"` // training data, in order
-	HeldOut *Part    `json:"held_out,omitempty"`
+	Sources []Source `json:"parts"` // training data, in order
+	HeldOut *Source  `json:"held_out,omitempty"`
 	// Forgotten identifies forgotten rows, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`
 	Sizes     []Size   `json:"sizes,omitempty"` // numbers of features that were tried on all rows
@@ -68,8 +68,8 @@ type Size struct {
 	StdErr float64 `json:"gain_std_err,omitempty"`
 }
 
-// Part is a part of the data, such as a day.
-type Part struct {
+// Source is a part of the data, such as a day.
+type Source struct {
 	Name string `json:"name,omitempty"`
 	Sums string `json:"sums,omitempty"` // the directory of its sums
 	// Digest is the digest in the sums of the part (sums.Leaf), or of the list of its files.

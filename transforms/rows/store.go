@@ -115,7 +115,7 @@ func (f *publishFn) ProcessElement(
 	for i := 0; err == nil && i < int(pane.Index); i++ {
 		_, place := placeOf(f.Out, w, i)
 		var there bool
-		if there, err = storage.Exists(ctx, storage.Join(place, sums.PartFile)); there {
+		if there, err = storage.Exists(ctx, storage.Join(place, sums.ManifestFile)); there {
 			st.Window = append(st.Window, place)
 		}
 	}
@@ -133,7 +133,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		return Stored{}, err
 	}
 	name, place := placeOf(f.Out, w, pane)
-	p := &sums.Part{
+	p := &sums.Manifest{
 		Program: "rows " + transforms.Build(), Recipe: r.Digest,
 		Rows: models.Rows{Read: count.Read, Used: count.Read - count.Rejected, SetAside: count.Rejected},
 	}
@@ -144,7 +144,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, first), count.Files)
 	if errors.Is(err, fs.ErrNotExist) {
 		// An earlier attempt may have stored the sums and then removed the parts.
-		there, readErr := sums.ReadPart(ctx, place)
+		there, readErr := sums.ReadManifest(ctx, place)
 		if readErr == nil && there.Recipe == p.Recipe && there.Rows == p.Rows &&
 			slices.Equal(there.ClassCounts, p.ClassCounts) {
 			return Stored{Place: place, Rows: p.Rows.Used, Sums: there.Sums}, nil
@@ -176,7 +176,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		if !errors.Is(err, fs.ErrExist) {
 			return Stored{}, transforms.NewFault(transforms.PlaceFault, err)
 		}
-		there, readErr := sums.ReadPart(ctx, place)
+		there, readErr := sums.ReadManifest(ctx, place)
 		if readErr != nil || there.Sums != p.Sums || there.Rows != p.Rows {
 			return Stored{}, transforms.NewFault(transforms.PlaceFault,
 				fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
@@ -188,7 +188,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 // files writes the sums of each fold to a file in a directory, from files of sums, and returns them. clean
 // removes all of these.
 func (f *publishFn) files(
-	ctx context.Context, r *recipe, p *sums.Part, dir string, from []file,
+	ctx context.Context, r *recipe, p *sums.Manifest, dir string, from []file,
 ) (files []storage.File, clean func(context.Context) error, err error) {
 	n := ridge.NumParts(r.Shape(len(p.Classes)))
 	at := make([]int64, len(from)) // where the next part begins

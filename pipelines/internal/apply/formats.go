@@ -148,7 +148,7 @@ func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *o
 		if err := moved.check(result.Drift); err != nil {
 			return err
 		}
-		_, files := job.PublishedParts(&pass.Data, written, dir)
+		_, files := job.PublishedFiles(&pass.Data, written, dir)
 		parts = nil
 		for _, f := range files {
 			if err := f.Checksum.Verify(ctx, f.From); err != nil {

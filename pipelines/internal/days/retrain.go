@@ -44,7 +44,7 @@ type Jobs interface {
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
 	Fit(ctx context.Context, recipe string, o options.Fit) error
 	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
-	Drift(ctx context.Context, from string, o options.Parts) (*Drift, error)
+	Drift(ctx context.Context, from string, o options.SumDirs) (*Drift, error)
 	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each. known
 	// has errors that an earlier night computed; ChooseWindow replaces its content.
 	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
@@ -276,7 +276,7 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 	n.report.setParts(train, judge)
 	l := &registry.Lineage{Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
 		Command: n.Command, Seen: key(n.all, n.Settings)}
-	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
+	l.Sources, l.HeldOut = sourcesOf(train, nil), judge.source()
 	err := n.timed("train", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
 			err := n.Train(ctx, dir, uris(train))
@@ -335,11 +335,11 @@ type judgeRows struct {
 	partition *Partition // nil for a fixed set
 }
 
-func (j *judgeRows) part() *registry.Part {
+func (j *judgeRows) source() *registry.Source {
 	if j.partition == nil {
-		return &registry.Part{Name: j.name, Files: []registry.File{}}
+		return &registry.Source{Name: j.name, Files: []registry.File{}}
 	}
-	return &lineageParts([]Partition{*j.partition}, nil)[0]
+	return &sourcesOf([]Partition{*j.partition}, nil)[0]
 }
 
 // splitJudge returns the rows that judge and the partitions to train on. The rows are a fixed set,
@@ -364,7 +364,7 @@ func (n *night) seen(day string) bool {
 	if n.lineage == nil {
 		return false
 	}
-	return n.beforeWindow(day) || slices.ContainsFunc(n.lineage.Parts, func(p registry.Part) bool { return p.Name == day }) ||
+	return n.beforeWindow(day) || slices.ContainsFunc(n.lineage.Sources, func(p registry.Source) bool { return p.Name == day }) ||
 		slices.Contains(n.lineage.Drawn, day)
 }
 
@@ -448,11 +448,11 @@ func uris(parts []Partition) (all []string) {
 	return all
 }
 
-// lineageParts describes partitions for a lineage. places has the directories of their sums, by day.
-func lineageParts(parts []Partition, places map[string]string) []registry.Part {
-	all := []registry.Part{}
+// sourcesOf describes partitions for a lineage. places has the directories of their sums, by day.
+func sourcesOf(parts []Partition, places map[string]string) []registry.Source {
+	all := []registry.Source{}
 	for _, p := range parts {
-		x := registry.Part{Name: p.Day, Sums: places[p.Day], Digest: p.Digest}
+		x := registry.Source{Name: p.Day, Sums: places[p.Day], Digest: p.Digest}
 		for _, o := range p.Files {
 			x.Files = append(x.Files, registry.File{Name: o.URI, Bytes: o.Size, Version: o.Version})
 		}

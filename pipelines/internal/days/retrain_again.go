@@ -64,7 +64,7 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if n.Redraw > 0 && n.index.Drawn {
 		var d *Drift
 		if err := n.timed("drift", func() (err error) {
-			d, err = n.Drift(ctx, n.index.place(drawnSums), f.Parts)
+			d, err = n.Drift(ctx, n.index.place(drawnSums), f.SumDirs)
 			return err
 		}); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 		if n.MaxDrift > 0 && n.index.Drawn {
 			if x.Drift == nil {
 				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums),
-					options.Parts{Sums: []string{n.index.place(p.name())}}); err != nil {
+					options.SumDirs{Sums: []string{n.index.place(p.name())}}); err != nil {
 					return nil, err
 				}
 			}
@@ -196,7 +196,7 @@ func (n *night) drawnDays() []string {
 		return n.lineage.Drawn
 	}
 	var days []string
-	for _, p := range n.lineage.Parts { // it was drawn for the champion
+	for _, p := range n.lineage.Sources { // it was drawn for the champion
 		days = append(days, p.Name)
 	}
 	return days
@@ -230,7 +230,7 @@ func (n *night) reportDrifts() {
 func (n *night) reportChanges() {
 	before := map[string]string{}
 	newest := ""
-	for _, p := range n.lineage.Parts {
+	for _, p := range n.lineage.Sources {
 		before[p.Name] = p.Digest
 		newest = max(newest, p.Name)
 	}
@@ -255,7 +255,7 @@ func (n *night) reportChanges() {
 		}
 		delete(before, p.Day)
 	}
-	for _, p := range n.lineage.Parts {
+	for _, p := range n.lineage.Sources {
 		if _, gone := before[p.Name]; gone && p.Name >= first {
 			n.report.Withdrawn = append(n.report.Withdrawn, p.Name)
 		}
@@ -264,7 +264,7 @@ func (n *night) reportChanges() {
 
 // unchanged reports whether the champion was trained on exactly these partitions.
 func (n *night) unchanged(train []Partition) bool {
-	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.matches)
+	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Sources, Partition.matches)
 }
 
 // endIfRefused ends a run if the partition of its day was refused, and returns whether it did. If there is a
@@ -306,7 +306,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, j
 	l := &registry.Lineage{
 		Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(),
 		Command: n.Command,
-		Parts:   lineageParts(train, places), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
+		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: key(n.all, n.Settings),
 	}
 	err := n.timed("fit", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {

@@ -213,13 +213,13 @@ func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, err
 
 // beforeWindow reports whether a day is before the window that was chosen for the champion.
 func (n *night) beforeWindow(day string) bool {
-	return n.Window.Auto && n.lineage != nil && len(n.lineage.Parts) > 0 && day < n.lineage.Parts[0].Name
+	return n.Window.Auto && n.lineage != nil && len(n.lineage.Sources) > 0 && day < n.lineage.Sources[0].Name
 }
 
 // trusted reports whether the champion was trained on this version of a partition.
 func (n *night) trusted(p Partition) bool {
-	return n.lineage != nil && slices.ContainsFunc(n.lineage.Parts, p.matches)
+	return n.lineage != nil && slices.ContainsFunc(n.lineage.Sources, p.matches)
 }
 
 // matches reports whether q, a part that a model was trained on, is this version of the partition.
-func (p Partition) matches(q registry.Part) bool { return p.Day == q.Name && p.Digest == q.Digest }
+func (p Partition) matches(q registry.Source) bool { return p.Day == q.Name && p.Digest == q.Digest }

@@ -144,7 +144,7 @@ func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 			continue
 		}
 		x[id] = true
-		for _, p := range l.Parts {
+		for _, p := range l.Sources {
 			if p.Sums == "" { // it was trained on rows, which may have sums
 				x[id+"/"+(&Partition{Day: p.Name, Digest: p.Digest}).name()] = true
 			} else {

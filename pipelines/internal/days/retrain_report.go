@@ -125,9 +125,9 @@ func (r *RetrainReport) setParts(train []Partition, judge *judgeRows) {
 // fromLineage does the same as RetrainReport.setParts, for an existing model.
 func (n *night) fromLineage(l *registry.Lineage) {
 	r := n.report
-	r.Partitions, r.Redrawn = len(l.Parts), l.Redrawn
-	if len(l.Parts) > 0 {
-		r.First, r.Last = l.Parts[0].Name, l.Parts[len(l.Parts)-1].Name
+	r.Partitions, r.Redrawn = len(l.Sources), l.Redrawn
+	if len(l.Sources) > 0 {
+		r.First, r.Last = l.Sources[0].Name, l.Sources[len(l.Sources)-1].Name
 	}
 	if l.HeldOut != nil {
 		r.HeldOut = l.HeldOut.Name

@@ -230,7 +230,7 @@ func summed(ctx context.Context, dir string) (*Summed, error) {
 	return p, err
 }
 
-func shopTotal(ctx context.Context, o options.Parts) (multiset, error) {
+func shopTotal(ctx context.Context, o options.SumDirs) (multiset, error) {
 	rows := multiset{}
 	for i, list := range [][]string{o.Sums, o.Without} {
 		for _, dir := range list {
@@ -247,7 +247,7 @@ func shopTotal(ctx context.Context, o options.Parts) (multiset, error) {
 }
 
 func (j *rowJobs) Fit(ctx context.Context, recipe string, o options.Fit) error {
-	rows, err := shopTotal(ctx, o.Parts)
+	rows, err := shopTotal(ctx, o.SumDirs)
 	if o.Model == "" && err == nil {
 		return store(ctx, o.SaveSums, rows)
 	}
@@ -272,7 +272,7 @@ func (j *rowJobs) Fit(ctx context.Context, recipe string, o options.Fit) error {
 }
 
 // Drift is the share of rows that begin with an x.
-func (j *rowJobs) Drift(ctx context.Context, from string, o options.Parts) (*Drift, error) {
+func (j *rowJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*Drift, error) {
 	rows, err := shopTotal(ctx, o)
 	n := 0
 	for row := range rows {

@@ -213,7 +213,7 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 
 // termsOf opens the sums and checks that their recipe is the model's.
 func termsOf(ctx context.Context, o options.Forget, model string, recipe *sums.Recipe) ([]parts.Term, error) {
-	terms, err := parts.Open(ctx, o.Parts)
+	terms, err := parts.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +299,7 @@ func weightsOf(m *models.Manifest) string {
 // sumsDigest returns the digest of the sums of the terms. It refuses a model that was not fitted to them.
 func sumsDigest(ctx context.Context, o options.Forget, terms []parts.Term, lambda options.Lambda, m *models.Manifest,
 	out string, j options.Job) (string, error) {
-	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
+	if len(terms) == 1 && m.Fingerprint == terms[0].Manifest.Sums {
 		return m.Fingerprint, nil
 	}
 	fit := options.Fit{Lambda: lambda, Model: out, Job: j}

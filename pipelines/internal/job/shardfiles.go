@@ -21,8 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// Part is a set of files, one for each of Names, with consecutive rows of one input file.
-type Part struct {
+// OutputFiles is a set of files, one for each of Names, with consecutive rows of one input file.
+type OutputFiles struct {
 	Names []string `json:"names"` // files of this part
 	File  string   `json:"file"`  // input file of the rows
 	First int64    `json:"first"` // lines or records of the input file before the shard of these rows
@@ -207,11 +207,11 @@ func ReportsOf(written []transforms.Written) []dataset.Report {
 	return reports
 }
 
-// PublishedParts returns the parts in the order of the rows, with the names of their files in the output.
-func PublishedParts(d *dataset.Dataset, written []transforms.Written, dir string) (parts []Part, files []storage.File) {
+// PublishedFiles returns the parts in the order of the rows, with the names of their files in the output.
+func PublishedFiles(d *dataset.Dataset, written []transforms.Written, dir string) (parts []OutputFiles, files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
-			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
+			part := OutputFiles{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
 				Blank: w.Report.Blank + w.Report.Headers}
 			for _, f := range p.Files {
 				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)

@@ -73,8 +73,8 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 
 // Part describes sums in the work directory. With write it also returns the files of the part, except for its
 // manifest, and writes the packed sums into the work directory.
-func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
-	p := &sums.Part{
+func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Manifest, []storage.File, error) {
+	p := &sums.Manifest{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
 		Rows: models.Rows{Read: j.Counts.Read, Used: j.Counts.Used, SetAside: j.Counts.SetAside},
 	}
