@@ -148,9 +148,9 @@ type night struct {
 	pattern  *Pattern
 	report   *RetrainReport
 
-	first    string      // first day of the window; "" if it has no bound
-	all      []Partition // partitions of the window
-	champion string      // its name; "" if there is none or its directory is lost
+	first    string // first day of the window; "" if it has no bound
+	all      []Day  // partitions of the window
+	champion string // its name; "" if there is none or its directory is lost
 	lineage  *registry.Lineage
 	index    *index // of the champion's recipe, or of a reference recipe
 	copies   int    // partitions that were refused because they copy another
@@ -195,7 +195,7 @@ func (n *night) run(ctx context.Context) error {
 		n.first = n.since(n.Window.Days)
 	}
 	if err := n.timed("list", func() (err error) {
-		n.all, err = n.pattern.Partitions(ctx, n.first, n.Day)
+		n.all, err = n.pattern.Days(ctx, n.first, n.Day)
 		return err
 	}); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, e
 }
 
 // drawRecipe trains a model with a new recipe on partitions, except those that judge it, and judges it.
-func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) error {
+func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 	judge, train := n.splitJudge(parts)
 	switch {
 	case len(train) == 0:
@@ -330,30 +330,30 @@ func removeWork(ctx context.Context, out string) error {
 
 // judgeRows are the held-out rows on which models are judged.
 type judgeRows struct {
-	name      string
-	files     []string
-	partition *Partition // nil for a fixed set
+	name  string
+	files []string
+	day   *Day // nil for a fixed set
 }
 
 func (j *judgeRows) source() *registry.Source {
-	if j.partition == nil {
+	if j.day == nil {
 		return &registry.Source{Name: j.name, Files: []registry.File{}}
 	}
-	return &sourcesOf([]Partition{*j.partition}, nil)[0]
+	return &sourcesOf([]Day{*j.day}, nil)[0]
 }
 
 // splitJudge returns the rows that judge and the partitions to train on. The rows are a fixed set,
 // or the newest partition that the champion has not seen, neither in its training nor when its
 // recipe was drawn. judge is nil if there are none.
-func (n *night) splitJudge(parts []Partition) (judge *judgeRows, train []Partition) {
+func (n *night) splitJudge(parts []Day) (judge *judgeRows, train []Day) {
 	if n.HeldOut != "" {
 		return &judgeRows{name: n.HeldOut, files: []string{n.HeldOut}}, parts
 	}
 	for i, p := range slices.Backward(parts) {
-		if n.seen(p.Day) {
+		if n.seen(p.Date) {
 			continue
 		}
-		return &judgeRows{name: p.Day, files: uris(parts[i : i+1]), partition: &parts[i]}, slices.Delete(slices.Clone(parts), i, i+1)
+		return &judgeRows{name: p.Date, files: uris(parts[i : i+1]), day: &parts[i]}, slices.Delete(slices.Clone(parts), i, i+1)
 	}
 	return nil, parts
 }
@@ -384,7 +384,7 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		}
 		return err
 	})
-	if why, other := unfit(err); judge.partition != nil && why != "" && other == nil {
+	if why, other := unfit(err); judge.day != nil && why != "" && other == nil {
 		// for instance, the champion was trained on these rows, of a day that has left the window
 		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, why))
 	}
@@ -439,7 +439,7 @@ func (n *night) endWithoutModel(why string) error {
 }
 
 // uris returns the URIs of the files of partitions.
-func uris(parts []Partition) (all []string) {
+func uris(parts []Day) (all []string) {
 	for _, p := range parts {
 		for _, o := range p.Files {
 			all = append(all, o.URI)
@@ -449,10 +449,10 @@ func uris(parts []Partition) (all []string) {
 }
 
 // sourcesOf describes partitions for a lineage. places has the directories of their sums, by day.
-func sourcesOf(parts []Partition, places map[string]string) []registry.Source {
+func sourcesOf(parts []Day, places map[string]string) []registry.Source {
 	all := []registry.Source{}
 	for _, p := range parts {
-		x := registry.Source{Name: p.Day, Sums: places[p.Day], Digest: p.Digest}
+		x := registry.Source{Name: p.Date, Sums: places[p.Date], Digest: p.Digest}
 		for _, o := range p.Files {
 			x.Files = append(x.Files, registry.File{Name: o.URI, Bytes: o.Size, Version: o.Version})
 		}

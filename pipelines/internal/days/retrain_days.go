@@ -16,7 +16,7 @@ import (
 
 // drawNew trains with a new recipe on the partitions of the window that have similar rows.
 func (n *night) drawNew(ctx context.Context, why string) error {
-	var similar []Partition
+	var similar []Day
 	err := n.timed("check", func() (err error) { similar, err = n.check(ctx); return err })
 	if err != nil || n.report.Outcome != "" {
 		return err
@@ -34,12 +34,12 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 // which is small, from one partition, and checks the others by their drift from it. It takes the first reference to
 // which more partitions are similar than not. If there is none, it takes the reference with the most similar
 // partitions, provided that the champion was trained on its partition. Otherwise the run ends.
-func (n *night) check(ctx context.Context) (similar []Partition, err error) {
+func (n *night) check(ctx context.Context) (similar []Day, err error) {
 	references, trusted, err := n.references(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var best []Partition
+	var best []Day
 	var doubts []Refused
 	var flags error // flags that do not fit the rows of a partition
 	most := 0
@@ -49,7 +49,7 @@ func (n *night) check(ctx context.Context) (similar []Partition, err error) {
 			return nil, err
 		}
 		if why != nil {
-			n.report.Refused = []Refused{{from[0].Day, transforms.FaultText(why)}}
+			n.report.Refused = []Refused{{from[0].Date, transforms.FaultText(why)}}
 			if exit.Code(why) == exit.CodeUsage {
 				flags = cmp.Or(flags, why)
 			}
@@ -81,7 +81,7 @@ func (n *night) check(ctx context.Context) (similar []Partition, err error) {
 
 // drawReference draws a reference recipe from partitions. why is the reason if no recipe can be drawn from their
 // rows, or if flags do not fit them.
-func (n *night) drawReference(ctx context.Context, place string, from []Partition) (why, err error) {
+func (n *night) drawReference(ctx context.Context, place string, from []Day) (why, err error) {
 	err = n.Reference(ctx, place, uris(from))
 	if _, other := unfit(err); other == nil || exit.Code(err) == exit.CodeUsage {
 		return err, nil
@@ -94,12 +94,12 @@ func (n *night) drawReference(ctx context.Context, place string, from []Partitio
 // first: those that have a reference, which saves reading, then the others except the day's, and
 // then the day's. Newer ones come before older ones, because they stay longer in the window.
 // If there are several partitions, all of them together come last.
-func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool, err error) {
-	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !n.trusted(p) })
+func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err error) {
+	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Day) bool { return !n.trusted(p) })
 	if trusted = len(pool) > 0; !trusted {
 		pool = n.all
 	}
-	var order [3][][]Partition
+	var order [3][][]Day
 	for i, p := range slices.Backward(pool) {
 		from := pool[i : i+1]
 		rank := 1
@@ -108,7 +108,7 @@ func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool
 			return nil, false, err
 		case there:
 			rank = 0
-		case p.Day == n.Day:
+		case p.Date == n.Day:
 			rank = 2
 		}
 		order[rank] = append(order[rank], from)
@@ -120,13 +120,13 @@ func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool
 }
 
 // referenceDir returns the directory of the reference recipe that is drawn from partitions.
-func (n *night) referenceDir(from []Partition) string {
+func (n *night) referenceDir(from []Day) string {
 	return storage.Join(n.Sums, "probe-"+key(from, n.Settings))
 }
 
 // similarTo returns the partitions whose drift from the reference of the partitions from is small, and how many
 // drift further, not counting copies and partitions from which no recipe can be drawn.
-func (n *night) similarTo(ctx context.Context, from []Partition) (similar []Partition, against int, err error) {
+func (n *night) similarTo(ctx context.Context, from []Day) (similar []Day, against int, err error) {
 	n.report.Refused = nil
 	id, err := n.Recipe(ctx, n.referenceDir(from))
 	if err == nil {
@@ -169,8 +169,8 @@ func (n *night) open(ctx context.Context, id string) (err error) {
 }
 
 // leaveOut adds a partition that is not trained on to the report.
-func (n *night) leaveOut(p Partition, why string) {
-	n.report.Refused = append(n.report.Refused, Refused{p.Day, why})
+func (n *night) leaveOut(p Day, why string) {
+	n.report.Refused = append(n.report.Refused, Refused{p.Date, why})
 }
 
 // unfit returns the text of an error that means that data cannot be used. It returns other errors.
@@ -182,7 +182,7 @@ func unfit(err error) (why string, _ error) {
 }
 
 // choose returns the partitions to train on: all of train, or the last ones if the window is automatic.
-func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, error) {
+func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
 	if !n.Window.Auto || len(train) == 0 {
 		return train, nil
 	}
@@ -202,7 +202,7 @@ func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, err
 		return train, nil
 	}
 	train = train[len(train)-w.Dates:]
-	for w.Days = 1; n.since(w.Days) > train[0].Day; {
+	for w.Days = 1; n.since(w.Days) > train[0].Date; {
 		w.Days++
 	}
 	if n.report.Window = w; n.Log != nil {
@@ -217,9 +217,9 @@ func (n *night) beforeWindow(day string) bool {
 }
 
 // trusted reports whether the champion was trained on this version of a partition.
-func (n *night) trusted(p Partition) bool {
+func (n *night) trusted(p Day) bool {
 	return n.lineage != nil && slices.ContainsFunc(n.lineage.Sources, p.matches)
 }
 
 // matches reports whether q, a part that a model was trained on, is this version of the partition.
-func (p Partition) matches(q registry.Source) bool { return p.Day == q.Name && p.Digest == q.Digest }
+func (d Day) matches(q registry.Source) bool { return d.Date == q.Name && d.Digest == q.Digest }

@@ -54,7 +54,7 @@ type indexed struct {
 }
 
 // name returns the name of the sums of this version of a partition.
-func (p *Partition) name() string { return p.Day + "-" + p.Digest }
+func (d *Day) name() string { return d.Date + "-" + d.Digest }
 
 func readIndex(ctx context.Context, dir string) (*index, error) {
 	x := &index{dir: dir, Parts: map[string]*indexed{}, Errors: map[string][]float64{}}
@@ -103,7 +103,7 @@ func (x *index) total(names []string) string { return x.place("total-" + key(nil
 
 // plan returns options that compute the total of partitions: from the stored total, or from the
 // sums of all partitions if that is less work.
-func (x *index) plan(parts []Partition) (f options.Fit) {
+func (x *index) plan(parts []Day) (f options.Fit) {
 	of := sumNames(parts)
 	f.SaveSums = x.total(of)
 	var add, without []string
@@ -128,7 +128,7 @@ func (x *index) plan(parts []Partition) (f options.Fit) {
 }
 
 // planFromParts is plan without the stored total.
-func (x *index) planFromParts(parts []Partition) (f options.Fit) {
+func (x *index) planFromParts(parts []Day) (f options.Fit) {
 	of := sumNames(parts)
 	f.SaveSums = x.total(of)
 	for _, name := range of {
@@ -147,7 +147,7 @@ func (x *index) begin(ctx context.Context, total string) error {
 }
 
 // setTotal makes the total of partitions, if it exists, the stored total, and removes those in Drop.
-func (x *index) setTotal(ctx context.Context, parts []Partition) error {
+func (x *index) setTotal(ctx context.Context, parts []Day) error {
 	of := sumNames(parts)
 	total := x.total(of)
 	if there, err := storage.Exists(ctx, storage.Join(total, models.ManifestFile)); err != nil {
@@ -213,7 +213,7 @@ func (x *index) clear(ctx context.Context) error {
 }
 
 // sumNames returns the names of the sums of partitions, sorted.
-func sumNames(parts []Partition) (all []string) {
+func sumNames(parts []Day) (all []string) {
 	for _, p := range parts {
 		all = append(all, p.name())
 	}

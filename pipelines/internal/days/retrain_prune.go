@@ -146,7 +146,7 @@ func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 		x[id] = true
 		for _, p := range l.Sources {
 			if p.Sums == "" { // it was trained on rows, which may have sums
-				x[id+"/"+(&Partition{Day: p.Name, Digest: p.Digest}).name()] = true
+				x[id+"/"+(&Day{Date: p.Name, Digest: p.Digest}).name()] = true
 			} else {
 				x[path.Base(path.Dir(p.Sums))+"/"+path.Base(p.Sums)] = true
 			}

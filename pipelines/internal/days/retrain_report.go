@@ -118,8 +118,8 @@ type ReportedWork struct {
 }
 
 // setParts sets the partitions that the model is trained on, and the rows that judge it.
-func (r *RetrainReport) setParts(train []Partition, judge *judgeRows) {
-	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Day, train[len(train)-1].Day, judge.name
+func (r *RetrainReport) setParts(train []Day, judge *judgeRows) {
+	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Date, train[len(train)-1].Date, judge.name
 }
 
 // fromLineage does the same as RetrainReport.setParts, for an existing model.
