@@ -114,7 +114,7 @@ func (g Summing) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) e
 	fold := func(at profile.FoldPlace, b *rows.Block) error {
 		begun, mapped := time.Now(), r.values[MapTime].Load()
 		err := g.Add(at, b)
-		r.Add(FoldTime, int64(time.Since(begun))-(r.values[MapTime].Load()-mapped))
+		r.Add(AddTime, int64(time.Since(begun))-(r.values[MapTime].Load()-mapped))
 		return err
 	}
 	saver := &sumSaver{sum: g.Sum, add: add}

@@ -50,8 +50,8 @@ type Fitted interface {
 // Worker processes the rows of one partition. It is used by one goroutine, and works on one thread unless
 // it is Threaded.
 type Worker interface {
-	// Fold takes the next block of rows. It must not keep the block.
-	Fold(b Block) error
+	// Take takes the next block of rows. It must not keep the block.
+	Take(b Block) error
 	// End returns the partial result for Update, and the carried state for the partition's next worker (nil
 	// if none).
 	End() (found, own []byte, err error)

@@ -85,7 +85,7 @@ func pass(r Round, blocks []Block, own []byte, threads int) (next []byte, report
 	}
 	if r.Reads() {
 		for _, b := range blocks {
-			if err := w.Fold(b); err != nil {
+			if err := w.Take(b); err != nil {
 				return nil, report, nil, err
 			}
 		}

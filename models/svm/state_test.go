@@ -170,7 +170,7 @@ func TestChangedRowsAreErrors(t *testing.T) {
 			return err
 		}
 		for _, b := range blocks {
-			if err := w.Fold(b); err != nil {
+			if err := w.Take(b); err != nil {
 				return err
 			}
 		}
@@ -243,7 +243,7 @@ func FuzzBytes(f *testing.F) {
 		}
 		if w, err := good.Worker(0, data); err == nil {
 			for _, b := range r.parts[0] {
-				if err := w.Fold(b); err != nil {
+				if err := w.Take(b); err != nil {
 					return
 				}
 			}

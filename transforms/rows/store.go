@@ -225,7 +225,7 @@ func (f *publishFn) files(
 		start := slices.Clone(at)
 		checksum, err := storage.CreateState(ctx, file.From, func(w io.Writer) (err error) {
 			copy(at, start) // begin again, after a failed attempt
-			frames, err = out.Fold(w, n, load)
+			frames, err = out.WriteFold(w, n, load)
 			return err
 		})
 		if err != nil {

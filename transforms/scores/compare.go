@@ -101,7 +101,7 @@ func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transf
 	} else {
 		c.challenger.rows = &sameRows{from: c.champion, to: c.challenger}
 	}
-	return transforms.Summing{Sum: sum, Label: c.champion.label(), Add: c.fold, Done: c.done}, nil
+	return transforms.Summing{Sum: sum, Label: c.champion.label(), Add: c.add, Done: c.done}, nil
 }
 
 // comparing folds blocks into the sum.
@@ -142,7 +142,7 @@ func (s *side) label() dataset.Label {
 	return schema.ParseTarget
 }
 
-func (c *comparing) fold(at profile.FoldPlace, b *rows.Block) error {
+func (c *comparing) add(at profile.FoldPlace, b *rows.Block) error {
 	other, err := c.challenger.rows.take(at, b)
 	if err != nil {
 		return err

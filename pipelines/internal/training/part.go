@@ -135,7 +135,7 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumF
 		fold := func(out io.Writer) (err error) {
 			for l := 0; err == nil && l < len(levels); l++ {
 				first := (l*s.Folds + f) * n
-				frames[l], err = w.Fold(out, n, func(i int) ([]float64, error) { return stored.Load(ctx, first+i) })
+				frames[l], err = w.WriteFold(out, n, func(i int) ([]float64, error) { return stored.Load(ctx, first+i) })
 			}
 			return err
 		}
