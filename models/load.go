@@ -242,8 +242,8 @@ func readListed(dir directory, m *Manifest, name string) ([]byte, error) {
 }
 
 // read returns a file of the directory of at most max bytes.
-func read(dir directory, name string, max int64) ([]byte, error) {
-	data, err := dir.read(name, max)
+func read(dir directory, name string, limit int64) ([]byte, error) {
+	data, err := dir.read(name, limit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &Error{dir.place(), missing(dir, name)}
@@ -282,8 +282,8 @@ type inStorage struct {
 	dir string
 }
 
-func (d inStorage) read(name string, max int64) ([]byte, error) {
-	return storage.ReadFile(d.ctx, storage.Join(d.dir, name), max)
+func (d inStorage) read(name string, limit int64) ([]byte, error) {
+	return storage.ReadFile(d.ctx, storage.Join(d.dir, name), limit)
 }
 
 func (d inStorage) exists() bool {
@@ -295,7 +295,7 @@ func (d inStorage) place() string { return d.dir }
 
 type inFS struct{ fsys fs.FS }
 
-func (d inFS) read(name string, max int64) ([]byte, error) {
+func (d inFS) read(name string, limit int64) ([]byte, error) {
 	f, err := d.fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -307,13 +307,13 @@ func (d inFS) read(name string, max int64) ([]byte, error) {
 		return nil, err
 	case fi.IsDir():
 		return nil, syscall.EISDIR
-	case fi.Size() > max:
-		return nil, storage.Invalid("%s has %d bytes, limit is %d", name, fi.Size(), max)
+	case fi.Size() > limit:
+		return nil, storage.Invalid("%s has %d bytes, limit is %d", name, fi.Size(), limit)
 	}
 	var data bytes.Buffer
 	// A damaged archive may claim any size: limit what is allocated in advance.
 	data.Grow(int(min(fi.Size(), 1<<24) + bytes.MinRead))
-	_, err = io.Copy(&data, io.LimitReader(f, max))
+	_, err = io.Copy(&data, io.LimitReader(f, limit))
 	return data.Bytes(), err
 }
 

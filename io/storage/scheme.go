@@ -50,7 +50,7 @@ type Store interface {
 	Create(ctx context.Context, name string, size int64, wait bool, write func(io.Writer) error) error
 	// Swap replaces a small file if its content is old, or makes it if old is nil and it
 	// does not exist. Otherwise the error is ErrSwapped.
-	Swap(ctx context.Context, name string, old, new []byte) error
+	Swap(ctx context.Context, name string, old, next []byte) error
 	// Checksum returns the checksum of a file.
 	Checksum(ctx context.Context, name string) (Checksum, error)
 	// Claim takes the right to make a file or directory of that name. The error is

@@ -41,8 +41,8 @@ func WriteState(ctx context.Context, uri string, data []byte) error {
 }
 
 // ReadState returns what WriteState wrote, of at most max bytes.
-func ReadState(ctx context.Context, uri string, max int64) ([]byte, error) {
-	data, err := ReadFile(ctx, uri, max)
+func ReadState(ctx context.Context, uri string, limit int64) ([]byte, error) {
+	data, err := ReadFile(ctx, uri, limit)
 	if err != nil {
 		return nil, err
 	}

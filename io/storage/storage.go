@@ -190,14 +190,14 @@ func Join(dir string, elem ...string) string {
 // the two names.
 func Within(name, dir string) (bool, error) {
 	var err error
-	if name, err = real(name); err == nil {
-		dir, err = real(dir)
+	if name, err = resolved(name); err == nil {
+		dir, err = resolved(dir)
 	}
 	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/"), err
 }
 
-// real is Abs with the links of the existing part of the name resolved.
-func real(name string) (string, error) {
+// resolved is Abs with the links of the existing part of the name resolved.
+func resolved(name string) (string, error) {
 	name, err := Abs(name)
 	if err != nil || strings.Contains(name, "://") {
 		return strings.TrimRight(name, "/"), err
@@ -340,14 +340,14 @@ func (r *reader) Close() error { return r.r.Close() }
 
 // ReadFile returns the content of a file of at most max bytes. A larger file is
 // an error and is not read.
-func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
+func ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error) {
 	r, size, err := Object{Name: uri, URI: uri}.open(ctx, 0, -1)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if size > max {
-		return nil, fail("read", uri, Invalid("has %d bytes; the limit is %d", size, max))
+	if size > limit {
+		return nil, fail("read", uri, Invalid("has %d bytes; the limit is %d", size, limit))
 	}
 	return readInto(nil, r, uri, size)
 }

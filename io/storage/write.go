@@ -193,11 +193,11 @@ var ErrSwapped = errors.New("has changed since it was read; look at it, and try 
 // If the answer of a server was lost and another process has replaced the file since, the
 // error is ErrSwapped although the file had the new content for a while. Files that need
 // to tell the two apart contain something by which a later reader recognises the writer.
-func Swap(ctx context.Context, name string, old, new []byte) error {
-	if len(new) > MaxSwap {
-		return fail("swap", name, Invalid("has %d bytes; the limit is %d", len(new), MaxSwap))
+func Swap(ctx context.Context, name string, old, next []byte) error {
+	if len(next) > MaxSwap {
+		return fail("swap", name, Invalid("has %d bytes; the limit is %d", len(next), MaxSwap))
 	}
-	return act("swap", name, func(s Store, abs string) error { return s.Swap(ctx, abs, old, new) })
+	return act("swap", name, func(s Store, abs string) error { return s.Swap(ctx, abs, old, next) })
 }
 
 // A Swap waits this long for others that replace the same file.
@@ -208,7 +208,7 @@ const (
 
 // Swap compares and replaces the file under a lock beside it, and renames the new content
 // into place. What killed processes have left is removed.
-func (l local) Swap(ctx context.Context, p string, old, new []byte) error {
+func (l local) Swap(ctx context.Context, p string, old, next []byte) error {
 	c, err := l.claimSoon(ctx, p)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (l local) Swap(ctx context.Context, p string, old, new []byte) error {
 	if (there == nil) != (old == nil) || !bytes.Equal(there, old) {
 		return ErrSwapped
 	}
-	return l.Create(ctx, p, -1, true, func(w io.Writer) error { return File{Data: new}.CopyTo(ctx, w) })
+	return l.Create(ctx, p, -1, true, func(w io.Writer) error { return File{Data: next}.CopyTo(ctx, w) })
 }
 
 // claimSoon takes a claim and waits for others that hold it for a moment.

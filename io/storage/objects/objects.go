@@ -231,7 +231,7 @@ func Said(kind error, format string, args ...any) error {
 
 // Swap writes an object on the condition that the version whose content was
 // compared is the current one, or that there is none.
-func (s *Store) Swap(ctx context.Context, name string, old, new []byte) error {
+func (s *Store) Swap(ctx context.Context, name string, old, next []byte) error {
 	o := resolved(name)
 	cond := Condition{Absent: true}
 	if old != nil {
@@ -253,7 +253,7 @@ func (s *Store) Swap(ctx context.Context, name string, old, new []byte) error {
 		}
 		cond = Condition{Version: a.Version}
 	}
-	_, err := s.putFile(ctx, o, cond, nil, storage.File{Data: new})
+	_, err := s.putFile(ctx, o, cond, nil, storage.File{Data: next})
 	if errors.Is(err, ErrUnmet) {
 		return storage.ErrSwapped
 	}

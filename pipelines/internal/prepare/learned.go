@@ -149,8 +149,8 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 // maxLearned is the largest size of LearnedFile in bytes, enough for a million columns.
 const maxLearned = 64 << 20
 
-func readLearned(ctx context.Context, dir, name string, max int64) ([]byte, error) {
-	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
+func readLearned(ctx context.Context, dir, name string, limit int64) ([]byte, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, name), limit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, models.Bad(dir, fmt.Errorf("%s is missing; did bochner align create this directory?", name))
