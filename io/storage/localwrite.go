@@ -199,9 +199,9 @@ func (l local) CheckAbsent(ctx context.Context, dir string) error {
 
 func (local) Remove(_ context.Context, p string) error { return disk.Now().RemoveAll(p) }
 
-func (local) RemoveEmpty(_ context.Context, p, but string) (err error) {
-	if but != "" {
-		err = clearBeside(filepath.Join(p, but))
+func (local) RemoveEmpty(_ context.Context, p, except string) (err error) {
+	if except != "" {
+		err = clearBeside(filepath.Join(p, except))
 	}
 	if err == nil {
 		err = disk.Now().Remove(p)

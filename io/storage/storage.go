@@ -276,9 +276,9 @@ func Exists(ctx context.Context, name string) (there bool, err error) {
 
 // Empty reports whether a directory is empty or does not exist. Unfinished files that
 // killed writers of the file named but have left do not count, if but is not "".
-func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
+func Empty(ctx context.Context, dir, except string) (empty bool, err error) {
 	names, err := Names(ctx, dir)
-	other := slices.ContainsFunc(names, func(name string) bool { return but == "" || !unfinished(name, but) })
+	other := slices.ContainsFunc(names, func(name string) bool { return except == "" || !unfinished(name, except) })
 	return err == nil && !other, err
 }
 

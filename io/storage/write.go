@@ -116,11 +116,11 @@ func ClearUnfinished(ctx context.Context, dir string) error {
 }
 
 // RemoveEmpty deletes a directory that is Empty.
-func RemoveEmpty(ctx context.Context, dir, but string) error {
-	if empty, err := Empty(ctx, dir, but); err != nil || !empty {
+func RemoveEmpty(ctx context.Context, dir, except string) error {
+	if empty, err := Empty(ctx, dir, except); err != nil || !empty {
 		return err
 	}
-	return act("remove", dir, func(s Store, abs string) error { return s.RemoveEmpty(ctx, abs, but) })
+	return act("remove", dir, func(s Store, abs string) error { return s.RemoveEmpty(ctx, abs, except) })
 }
 
 // Lock locks a file, which it makes if needed, and returns the function that releases the
