@@ -57,7 +57,7 @@ func ReadState(ctx context.Context, uri string, limit int64) ([]byte, error) {
 // CheckState returns the error that ReadState would: nil, fs.ErrNotExist, ErrDamaged
 // or another. Only files of the local disk are read: a bucket keeps objects whole.
 func CheckState(ctx context.Context, uri string) error {
-	if b, err := storeOf(uri); err == nil && b != (local{}) {
+	if s, err := storeOf(uri); err == nil && s != (local{}) {
 		_, err := Stat(ctx, uri)
 		return err
 	}
@@ -100,8 +100,8 @@ func CreateState(ctx context.Context, uri string, write func(io.Writer) error) (
 // Verify returns an error, such as ErrDamaged or fs.ErrNotExist, unless the file has that
 // Checksum.
 func (c Checksum) Verify(ctx context.Context, uri string) error {
-	return act("read", uri, func(b Store, abs string) error {
-		got, err := b.Checksum(ctx, abs)
+	return act("read", uri, func(s Store, abs string) error {
+		got, err := s.Checksum(ctx, abs)
 		if err == nil && got != c {
 			err = ErrDamaged
 		}

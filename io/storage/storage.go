@@ -232,9 +232,9 @@ func Split(name string) (dir, base string) {
 // pattern that names a directory, and a directory or link that cannot be read: nothing is
 // skipped silently.
 func List(ctx context.Context, pattern string) (objects []Object, err error) {
-	b, err := storeOf(pattern)
+	s, err := storeOf(pattern)
 	if err == nil {
-		objects, err = b.List(ctx, pattern)
+		objects, err = s.List(ctx, pattern)
 	}
 	return objects, fail("list", pattern, err)
 }
@@ -244,11 +244,11 @@ func List(ctx context.Context, pattern string) (objects []Object, err error) {
 // first wildcard, an entry that is not a regular file, a directory that cannot be read. An entry that
 // vanishes and a pattern without a match are no errors.
 func ListReadable(ctx context.Context, pattern string, bad func(name, why string)) (objects []Object, err error) {
-	b, err := storeOf(pattern)
-	if _, isLocal := b.(local); isLocal {
+	s, err := storeOf(pattern)
+	if _, isLocal := s.(local); isLocal {
 		objects, err = local{}.list(ctx, pattern, bad)
 	} else if err == nil {
-		objects, err = b.List(ctx, pattern)
+		objects, err = s.List(ctx, pattern)
 	}
 	switch {
 	case errors.Is(err, ErrNoMatch):
@@ -262,9 +262,9 @@ func ListReadable(ctx context.Context, pattern string, bad func(name, why string
 
 // Stat returns the file of that name. A directory is an error (syscall.EISDIR).
 func Stat(ctx context.Context, name string) (o Object, err error) {
-	b, err := storeOf(name)
+	s, err := storeOf(name)
 	if err == nil {
-		o, err = b.Stat(ctx, name)
+		o, err = s.Stat(ctx, name)
 	}
 	return o, fail("stat", name, err)
 }
@@ -310,11 +310,11 @@ func (o Object) open(ctx context.Context, off, n int64) (io.ReadCloser, int64, e
 		}
 		return io.NopCloser(bytes.NewReader(o.content[off : off+n])), size, nil
 	}
-	b, err := storeOf(o.URI)
+	s, err := storeOf(o.URI)
 	if err != nil {
 		return nil, 0, fail("open", o.Name, err)
 	}
-	r, size, err := b.Open(ctx, o, off, n)
+	r, size, err := s.Open(ctx, o, off, n)
 	if err != nil {
 		return nil, 0, fail("open", o.Name, err)
 	}
