@@ -262,10 +262,10 @@ func read(dir directory, name string, limit int64) ([]byte, error) {
 // missing returns the error for a missing file; for the manifest, that there is no model.
 func missing(dir directory, name string) error {
 	if !dir.exists() {
-		return &storage.Reason{Text: "the directory does not exist", Kind: fs.ErrNotExist}
+		return &storage.ReasonError{Text: "the directory does not exist", Kind: fs.ErrNotExist}
 	}
 	if name == ManifestFile {
-		return &storage.Reason{Text: name + " is missing; is this the directory of a model?", Kind: fs.ErrNotExist}
+		return &storage.ReasonError{Text: name + " is missing; is this the directory of a model?", Kind: fs.ErrNotExist}
 	}
 	return fmt.Errorf("%s is missing; copy the model again", name)
 }

@@ -138,10 +138,10 @@ func holdByName(p string, text []byte) (release func(), err error) {
 	if errors.Is(err, fs.ErrExist) {
 		by, readErr := readOwner(p)
 		if readErr == nil && by.Gone() {
-			return nil, &Reason{Text: fmt.Sprintf("process %d left %s, and this file system has no locks that end with a "+
+			return nil, &ReasonError{Text: fmt.Sprintf("process %d left %s, and this file system has no locks that end with a "+
 				"process: remove that file", by.ID, p), Kind: ErrBusy}
 		}
-		return nil, &Reason{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run has "+
+		return nil, &ReasonError{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run has "+
 			"ended, remove %s)", Busy(by.ID, by.Host), p), Kind: ErrBusy}
 	}
 	if err != nil {

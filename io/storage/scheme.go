@@ -153,7 +153,7 @@ func unknown(scheme string) error {
 	if path := importPaths[scheme]; path != "" {
 		next = "a program that imports " + path + " knows it"
 	}
-	return &Reason{Text: fmt.Sprintf("unknown scheme %s://; have %s; %s", scheme, have, next), Kind: ErrScheme}
+	return &ReasonError{Text: fmt.Sprintf("unknown scheme %s://; have %s; %s", scheme, have, next), Kind: ErrScheme}
 }
 
 // ErrReadOnly means that files of a scheme can only be read.
@@ -166,7 +166,7 @@ type readOnly struct {
 }
 
 func (r readOnly) refuse() error {
-	return &Reason{Text: "files of " + r.name + ":// are read-only; name another place", Kind: ErrReadOnly}
+	return &ReasonError{Text: "files of " + r.name + ":// are read-only; name another place", Kind: ErrReadOnly}
 }
 
 func (r readOnly) Exists(ctx context.Context, name string) (bool, error) {

@@ -70,7 +70,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // full disk), so that a retry without a change is useless. The answer of a server is Refused
 // only if there is no such file, or if it denies access: buckets can appear on their own.
 func (e *Error) Refused() bool {
-	if r, ok := errors.AsType[*Reason](e.Err); ok && r.Answer {
+	if r, ok := errors.AsType[*ReasonError](e.Err); ok && r.FromServer {
 		return errors.Is(r, fs.ErrNotExist) || errors.Is(r, ErrNoMatch) || errors.Is(r, fs.ErrPermission)
 	}
 	return slices.ContainsFunc([]error{
@@ -98,7 +98,7 @@ var (
 	ErrNoMatch  = errors.New("no file matches the pattern; check it and the current directory")
 	ErrChanged  = errors.New("the file has changed since it was listed; start again when no process writes to it")
 
-	ErrOccupied error = &Reason{Text: "already exists; remove it or name another", Kind: fs.ErrExist}
+	ErrOccupied error = &ReasonError{Text: "already exists; remove it or name another", Kind: fs.ErrExist}
 )
 
 var (
@@ -106,21 +106,21 @@ var (
 	errIsDir  error = syscall.EISDIR
 )
 
-// Reason is an explanation why an operation failed.
-type Reason struct {
+// ReasonError is an explanation why an operation failed.
+type ReasonError struct {
 	Text string
 	Kind error // for errors.Is; may be nil
-	// Answer means that the reason is the answer of a server, or that it could not be
+	// FromServer means that the reason is the answer of a server, or that it could not be
 	// asked: it may change on its own, unless there is no such file or no right to it.
-	Answer bool
+	FromServer bool
 }
 
-func (r *Reason) Error() string { return r.Text }
-func (r *Reason) Unwrap() error { return r.Kind }
+func (r *ReasonError) Error() string { return r.Text }
+func (r *ReasonError) Unwrap() error { return r.Kind }
 
 // Invalid returns an fs.ErrInvalid with an explanation.
 func Invalid(format string, args ...any) error {
-	return &Reason{Text: fmt.Sprintf(format, args...), Kind: fs.ErrInvalid}
+	return &ReasonError{Text: fmt.Sprintf(format, args...), Kind: fs.ErrInvalid}
 }
 
 // Busy returns ErrBusy with the process that holds the name, if known.
@@ -128,7 +128,7 @@ func Busy(process int, host string) error {
 	if process == 0 {
 		return ErrBusy
 	}
-	return &Reason{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory",
+	return &ReasonError{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory",
 		process, host), Kind: ErrBusy}
 }
 

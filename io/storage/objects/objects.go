@@ -226,7 +226,7 @@ func (s *Store) putFile(ctx context.Context, o Name, cond Condition, metadata ma
 // Said returns an error with the response of a server, or with the reason why it could not be reached. kind, for
 // errors.Is, may be nil.
 func Said(kind error, format string, args ...any) error {
-	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
+	return &storage.ReasonError{FromServer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }
 
 // Swap writes an object on the condition that the version whose content was
