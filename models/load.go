@@ -71,9 +71,9 @@ func LoadUndrawn(ctx context.Context, dir string) (*Model, error) {
 	return m, err
 }
 
-// Check reads and checks a model directory as LoadURI does, without drawing the map, and returns the
+// CheckDir reads and checks a model directory as LoadURI does, without drawing the map, and returns the
 // manifest. Files that the recipe names stay available to the recipes of this process until it ends.
-func Check(ctx context.Context, dir string) (*Manifest, error) {
+func CheckDir(ctx context.Context, dir string) (*Manifest, error) {
 	m, _, _, err := loadFiles(inStorage{ctx, dir}, func(_ *Manifest, name string, data []byte) error {
 		_, err := features.ProvideFile(name, data)
 		return err

@@ -286,9 +286,9 @@ const (
 	tailEnd   = "\"\n}\n"
 )
 
-// Seal encodes v as a JSON file. The last field of v must be the string sum, with the JSON name sha256.
+// EncodeWithChecksum encodes v as a JSON file. The last field of v must be the string sum, with the JSON name sha256.
 // Seal sets it to the checksum of the file without its last two lines.
-func Seal(v any, sum *string) ([]byte, error) {
+func EncodeWithChecksum(v any, sum *string) ([]byte, error) {
 	*sum = ""
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -302,8 +302,8 @@ func Seal(v any, sum *string) ([]byte, error) {
 	return append(body, tailStart+*sum+tailEnd...), nil
 }
 
-// Sealed reports whether a file has the checksum that Seal wrote.
-func Sealed(data []byte) bool {
+// HasChecksum reports whether a file has the checksum that Seal wrote.
+func HasChecksum(data []byte) bool {
 	tail := len(data) - len(tailStart) - 2*sha256.Size - len(tailEnd)
 	return tail >= 0 && string(data[tail:]) == tailStart+hexDigest(data[:tail])+tailEnd
 }
@@ -315,7 +315,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 	if _, err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
 	}
-	data, err := Seal(m, &m.SHA256)
+	data, err := EncodeWithChecksum(m, &m.SHA256)
 	if err != nil {
 		err = fmt.Errorf("models: manifest: %w", err)
 	}
@@ -339,7 +339,7 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 		return nil, nil, fmt.Errorf("format version %d, this program reads %d; upgrade bochner", version.Format,
 			manifestFormat)
 	}
-	if !Sealed(data) {
+	if !HasChecksum(data) {
 		return nil, nil, errors.New(ManifestFile +
 			" is damaged or was edited: its checksum does not match; copy the model again")
 	}

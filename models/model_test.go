@@ -65,7 +65,7 @@ func TestSaveLoadRoundTrips(t *testing.T) {
 		if !slices.Equal(a, b) {
 			t.Errorf("%s: scores %v, before %v", m.Manifest.Task, a, b)
 		}
-		checked, err := Check(context.Background(), dir)
+		checked, err := CheckDir(context.Background(), dir)
 		if err != nil || checked.SHA256 != m.Manifest.SHA256 {
 			t.Errorf("%s: checked: %v", m.Manifest.Task, err)
 		}
@@ -255,7 +255,7 @@ func TestOtherDirectoriesAreBadModels(t *testing.T) {
 	} {
 		for which, load := range map[string]func() error{
 			"Load":  func() error { _, err := LoadURI(context.Background(), name); return err },
-			"Check": func() error { _, err := Check(context.Background(), name); return err },
+			"Check": func() error { _, err := CheckDir(context.Background(), name); return err },
 		} {
 			if err := load(); !errors.Is(err, ErrBadModel) || err.Error() != "models: "+name+": "+want {
 				t.Errorf("%s: %v, want %q", which, err, want)

@@ -45,7 +45,7 @@ func (s *simulation) registryWhole() {
 	}
 	for _, alias := range models.AliasNames {
 		if model := a.Model(alias); model != "" {
-			if _, err := models.Check(jobtest.Ctx, reg.Place(model)); err != nil {
+			if _, err := models.CheckDir(jobtest.Ctx, reg.Place(model)); err != nil {
 				s.problem("the %s is not whole: %v", alias, err)
 			}
 		}

@@ -27,7 +27,7 @@ import (
 // no reader would take the manifest.
 func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
 	t.Helper()
-	m, err := models.Check(jobtest.Ctx, from)
+	m, err := models.CheckDir(jobtest.Ctx, from)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 // Encode returns the content of PartFile and sets Format, Kind, Sums and SHA256.
 func (m *Manifest) Encode() ([]byte, error) {
 	m.Format, m.Kind, m.Sums = Format, manifestKind, m.digest()
-	return models.Seal(m, &m.SHA256)
+	return models.EncodeWithChecksum(m, &m.SHA256)
 }
 
 // Files returns all files of a directory of sums, the manifest last. files are those with sums, copies and
@@ -169,7 +169,7 @@ func decodeManifest(data []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", m.Format, Format)
 	}
 	switch {
-	case !models.Sealed(data) || m.Sums != m.digest():
+	case !models.HasChecksum(data) || m.Sums != m.digest():
 		return nil, fmt.Errorf("%s %w", ManifestFile, errDamaged)
 	case m.Rows.Used < 0 || m.Rows.SetAside < 0 || m.Rows.Read != m.Rows.Used+m.Rows.SetAside:
 		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", m.Rows.Read, m.Rows.Used,

@@ -38,7 +38,7 @@ func withWeights(t *testing.T, dir string, tensors ...safetensors.Tensor) {
 	if err := safetensors.Write(&data, nil, tensors); err != nil {
 		t.Fatal(err)
 	}
-	m, err := models.Check(context.Background(), dir)
+	m, err := models.CheckDir(context.Background(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

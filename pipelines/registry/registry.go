@@ -167,7 +167,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 	if err := models.CheckAlias(model); err != nil {
 		return nil, exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
-	m, err := models.Check(ctx, r.Place(model))
+	m, err := models.CheckDir(ctx, r.Place(model))
 	if err != nil {
 		return nil, err
 	}

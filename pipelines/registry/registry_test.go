@@ -390,7 +390,7 @@ func TestLineageIsNextToTheManifest(t *testing.T) {
 	if err != nil || got.Sources[0].Files[0] != want.Sources[0].Files[0] {
 		t.Errorf("%v %+v", err, got)
 	}
-	if _, err := models.Check(ctx, r.Place("a")); err != nil {
+	if _, err := models.CheckDir(ctx, r.Place("a")); err != nil {
 		t.Error(err)
 	}
 }

@@ -65,7 +65,7 @@ const remains = "The new model has the recipe of the old one. Its scaling, kerne
 	"without the forgotten rows. The sums of the days, other copies of the data, and earlier predictions are not changed."
 
 // Encode returns the content of the file and sets SHA256.
-func (c *Certificate) Encode() ([]byte, error) { return models.Seal(c, &c.SHA256) }
+func (c *Certificate) Encode() ([]byte, error) { return models.EncodeWithChecksum(c, &c.SHA256) }
 
 // maxCertificate limits the size of a certificate: about a hundred million rows.
 const maxCertificate = 1 << 33
@@ -83,7 +83,7 @@ func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
 	if c.Format != sums.Format {
 		return nil, exit.Refuse("pipelines: %s: format version %d, this program reads %d", name, c.Format, sums.Format)
 	}
-	if !models.Sealed(data) {
+	if !models.HasChecksum(data) {
 		return nil,
 			&exit.GateError{Message: fmt.Sprintf("%s was changed after it was written: its checksum does not match", name)}
 	}
@@ -390,7 +390,7 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *VerifyForgo
 	if err != nil {
 		return nil, err
 	}
-	after, err := models.Check(ctx, model)
+	after, err := models.CheckDir(ctx, model)
 	if err != nil {
 		return nil, err
 	}
