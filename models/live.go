@@ -215,7 +215,7 @@ func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 		return false, err
 	}
 	if err := replaceable(s.first, m); err != nil {
-		s.unfit, s.why = m.Manifest.SHA256, Bad(dir, err)
+		s.unfit, s.why = m.Manifest.SHA256, NewError(dir, err)
 		return false, s.why
 	}
 	s.model.Store(m)

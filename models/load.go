@@ -38,8 +38,8 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error        { return e.Err }
 func (e *Error) Is(target error) bool { return target == ErrBadModel }
 
-// Bad returns an *Error for a directory.
-func Bad(dir string, reason error) error { return &Error{dir, reason} }
+// NewError returns an *Error for a directory.
+func NewError(dir string, reason error) error { return &Error{dir, reason} }
 
 // Load reads the model of a directory, for instance os.DirFS("model"), and draws its map. It ignores files
 // that the manifest does not name. Files that its recipe names, such as a learned metric, are available to

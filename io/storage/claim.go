@@ -112,7 +112,7 @@ func (local) hold(p string) (release func(), err error) {
 		// The process that has just taken the lock may not have written its name yet.
 		by, readErr := readOwner(p)
 		if readErr == nil && by.ID != 0 && !by.Gone() || try == ownerTries {
-			return nil, Busy(by.ID, by.Host)
+			return nil, BusyError(by.ID, by.Host)
 		}
 		time.Sleep(ownerWait)
 		h, err = disk.Now().Lock(p)
@@ -142,7 +142,7 @@ func holdByName(p string, text []byte) (release func(), err error) {
 				"process: remove that file", by.ID, p), Kind: ErrBusy}
 		}
 		return nil, &ReasonError{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run has "+
-			"ended, remove %s)", Busy(by.ID, by.Host), p), Kind: ErrBusy}
+			"ended, remove %s)", BusyError(by.ID, by.Host), p), Kind: ErrBusy}
 	}
 	if err != nil {
 		return nil, err

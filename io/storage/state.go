@@ -25,8 +25,8 @@ import (
 // ErrDamaged means that the content of a file is not what was written.
 var ErrDamaged = errors.New("is damaged: its checksum does not match")
 
-// Damaged returns ErrDamaged for a file.
-func Damaged(uri string) error { return fail("read", uri, ErrDamaged) }
+// DamagedError returns ErrDamaged for a file.
+func DamagedError(uri string) error { return fail("read", uri, ErrDamaged) }
 
 // WriteState writes data after its checksum.
 func WriteState(ctx context.Context, uri string, data []byte) error {
@@ -51,7 +51,7 @@ func ReadState(ctx context.Context, uri string, limit int64) ([]byte, error) {
 			return data[sha256.Size:], nil
 		}
 	}
-	return nil, Damaged(uri)
+	return nil, DamagedError(uri)
 }
 
 // CheckState returns the error that ReadState would: nil, fs.ErrNotExist, ErrDamaged

@@ -123,8 +123,8 @@ func Invalid(format string, args ...any) error {
 	return &ReasonError{Text: fmt.Sprintf(format, args...), Kind: fs.ErrInvalid}
 }
 
-// Busy returns ErrBusy with the process that holds the name, if known.
-func Busy(process int, host string) error {
+// BusyError returns ErrBusy with the process that holds the name, if known.
+func BusyError(process int, host string) error {
 	if process == 0 {
 		return ErrBusy
 	}
@@ -168,8 +168,8 @@ func fail(op, name string, err error) error {
 	return &Error{Op: op, Name: name, Err: err}
 }
 
-// Directory returns the error that name is a directory.
-func Directory(name string) error {
+// DirectoryError returns the error that name is a directory.
+func DirectoryError(name string) error {
 	return fmt.Errorf("%w; name its files, as in %s", syscall.EISDIR, Join(name, "*"))
 }
 

@@ -77,7 +77,7 @@ func (f File) CopyTo(ctx context.Context, w io.Writer) error {
 	defer r.Close()
 	h := NewHash()
 	if _, err = io.Copy(io.MultiWriter(w, h), r); err == nil && f.Checksum != nil && h.Checksum() != *f.Checksum {
-		err = Damaged(f.From)
+		err = DamagedError(f.From)
 	}
 	return err
 }

@@ -169,7 +169,7 @@ func decodeProfile(data []byte) (*Profile, error) {
 // if the model has none.
 func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile, error) {
 	if _, ok := m.File(ProfileFile); !ok {
-		return nil, models.Bad(dir, fmt.Errorf("has no %s; train it again", ProfileFile))
+		return nil, models.NewError(dir, fmt.Errorf("has no %s; train it again", ProfileFile))
 	}
 	data, err := models.ReadFile(ctx, dir, m, ProfileFile)
 	if err != nil {
@@ -177,7 +177,7 @@ func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile,
 	}
 	p, err := decodeProfile(data)
 	if err != nil {
-		return nil, models.Bad(dir, err)
+		return nil, models.NewError(dir, err)
 	}
 	return p, nil
 }

@@ -100,7 +100,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 	}
 	// Decode it again, so that it is what parts hold, byte for byte.
 	if r, err = decodeRecipe(data, r.Kept); err != nil {
-		return nil, nil, models.Bad(dir, err)
+		return nil, nil, models.NewError(dir, err)
 	}
 	return r, m, nil
 }

@@ -62,7 +62,7 @@ func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 	}
 	s, data, err := models.ReadAliases(ctx, r.Dir)
 	if _, failed := errors.AsType[*storage.Error](err); err != nil && !failed {
-		err = models.Bad(r.Dir, err)
+		err = models.NewError(r.Dir, err)
 	}
 	if err == nil && s == nil {
 		s = &models.Aliases{Format: models.AliasFormat}

@@ -260,7 +260,7 @@ func (f file) part(ctx context.Context, key int, at int64) ([]float64, error) {
 		return nil, err
 	}
 	if models.EntryOf("", data).SHA256 != want.SHA256 {
-		return nil, storage.Damaged(f.Name)
+		return nil, storage.DamagedError(f.Name)
 	}
 	return gram.DecodePart(data)
 }

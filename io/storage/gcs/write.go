@@ -177,7 +177,7 @@ func (g *gcs) Copy(ctx context.Context, to objects.Name, f storage.File, metadat
 		return &storage.Error{Op: "open", Name: f.From, Err: err}
 	}
 	if f.Checksum != nil && checksumOf(a) != *f.Checksum {
-		return storage.Damaged(f.From)
+		return storage.DamagedError(f.From)
 	}
 	_, err = g.copy(ctx, to, from, a.Generation, metadata)
 	return err

@@ -52,7 +52,7 @@ func service(leases objects.Times) *s3 {
 // Head implements objects.Client.
 func (s *s3) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
 	if o.Name == "" {
-		return nil, storage.Directory(strings.TrimRight(o.String(), "/"))
+		return nil, storage.DirectoryError(strings.TrimRight(o.String(), "/"))
 	}
 	r, err := s.get(ctx, request{method: http.MethodHead, object: o})
 	if err != nil {

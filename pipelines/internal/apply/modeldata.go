@@ -44,7 +44,7 @@ func SchemaOf(model string, m *models.Manifest) (*dataset.Schema, error) {
 		err = s.Validate()
 	}
 	if err != nil {
-		return nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
+		return nil, models.NewError(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
 	}
 	return s, nil
 }

@@ -85,7 +85,7 @@ func (f *Learned) Name(recipe features.Recipe) string {
 // takeLearned reads the recipe that Align wrote to a directory, for rows of d numbers, and shares its files.
 func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, error) {
 	bad := func(format string, args ...any) (Recipe, error) {
-		return Recipe{}, models.Bad(dir, fmt.Errorf(format, args...))
+		return Recipe{}, models.NewError(dir, fmt.Errorf(format, args...))
 	}
 	data, err := readLearned(ctx, dir, LearnedFile, maxLearned)
 	if err != nil {
@@ -153,9 +153,9 @@ func readLearned(ctx context.Context, dir, name string, limit int64) ([]byte, er
 	data, err := storage.ReadFile(ctx, storage.Join(dir, name), limit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, models.Bad(dir, fmt.Errorf("%s is missing; did bochner align create this directory?", name))
+		return nil, models.NewError(dir, fmt.Errorf("%s is missing; did bochner align create this directory?", name))
 	case errors.Is(err, fs.ErrInvalid):
-		return nil, models.Bad(dir, err)
+		return nil, models.NewError(dir, err)
 	}
 	return data, err
 }
