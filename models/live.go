@@ -59,10 +59,10 @@ var open = struct {
 // clock returns the time. Tests replace it.
 var clock = time.Now
 
-// OpenLive loads the model of a directory or alias, unless a handle of this process has it open.
+// OpenHandle loads the model of a directory or alias, unless a handle of this process has it open.
 // Handle.Model looks the name up again when ttl has passed since the last lookup by any handle; with 0 it
 // never does. Errors are as from LoadURI.
-func OpenLive(ctx context.Context, name string, ttl time.Duration) (*Handle, error) {
+func OpenHandle(ctx context.Context, name string, ttl time.Duration) (*Handle, error) {
 	s, err := share(name)
 	if err != nil {
 		return nil, err
