@@ -56,7 +56,7 @@ func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram
 	}
 	pass.Spec.Rows = folding.Carries(shape, s.Counts.Used)
 	pass.Stripes = s.stripesOf(pass, shape)
-	solve := folding.Solve(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
+	solve := folding.SolveMemory(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
 	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
 		about.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
@@ -115,12 +115,12 @@ func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
 	if pass.Spec.Rows {
 		most = min(most, pass.Spec.Folds)
 	}
-	return len(ridge.CutStripes(shape, pass.Spec.Sums(), most))
+	return len(ridge.CutStripes(shape, pass.Spec.NumSums(), most))
 }
 
 // sumsText describes the sums of a pass, or the rows that it stores.
 func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
-	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.Sums(), "sum"),
+	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.NumSums(), "sum"),
 		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Readers, len(t.Shards))), "reader")), "added up"
 	if pass.Spec.Rows {
 		text, striped = report.Bytes(spec.RowBytes(shape, t.Counts.Used))+" of features", "stored"

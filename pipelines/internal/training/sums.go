@@ -95,7 +95,7 @@ func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFi
 	if err != nil {
 		return nil, err
 	}
-	f.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.Judges(), Table: f.report.Table,
+	f.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumJudges(), Table: f.report.Table,
 		RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps, ClassWeights: gridWeights(s.grid)}
 	f.classWeights = f.Learner.ClassWeights
 	if s.allChoose {
