@@ -233,10 +233,10 @@ func (a HeldOut) Better(b HeldOut) bool {
 	return a.HeldOutLoss < b.HeldOutLoss
 }
 
-// Reached reports whether the rounds in the history are enough, which state to take, and why no more are
+// Decide reports whether the rounds in the history are enough, which state to take, and why no more are
 // needed. The state is the last one or, with patience, the one with the least held-out error. done says
 // that the learner ends. The first report at which a condition is met decides, however many follow.
-func (s Stop) Reached(history []Report, done bool) (taken int, why string, reached bool) {
+func (s Stop) Decide(history []Report, done bool) (taken int, why string, reached bool) {
 	best := 0
 	for i, r := range history {
 		if r.Better(history[best].HeldOut) {

@@ -49,7 +49,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 		if len(history) == 1 || report.Better(history[bestAt].HeldOut) {
 			best, bestAt = state, report.Round
 		}
-		taken, why, enough := stop.Reached(history, finished)
+		taken, why, enough := stop.Decide(history, finished)
 		if !enough && stop.Time > 0 && time.Since(begun) >= stop.Time && len(history) > 1 {
 			why, enough = "time limit reached", true
 		}

@@ -126,7 +126,7 @@ func (e *Evaluator) SquaresOfMean(head []float64) (squares float64) {
 	return squares * e.problem.squareUnit()
 }
 
-// Toward fits weights to few rows, shrunk toward the weights of more rows: the first λ of prior. For each
+// FitShrunk fits weights to few rows, shrunk toward the weights of more rows: the first λ of prior. For each
 // strength κ > 0 they minimise
 //
 //	Σ(q − wᵀφ − b)² + κ(‖w − w₀‖² + (b − b₀)²)
@@ -134,7 +134,7 @@ func (e *Evaluator) SquaresOfMean(head []float64) (squares float64) {
 // for each output over the rows of train, where w₀ and b₀ are the prior's (Evgeniou and Pontil 2004,
 // Regularized multi-task learning, KDD). b is the intercept at features 0, or at Ranges.Centre. κ is in
 // rows of the mean weight of the prior's rows. Without rows in train, the result is the prior.
-func (e *Evaluator) Toward(train *Sum, prior *Fits, strengths []float64) []*Fits {
+func (e *Evaluator) FitShrunk(train *Sum, prior *Fits, strengths []float64) []*Fits {
 	d, k := e.shape.Dim, e.shape.Outputs
 	all, intercept := make([]*Fits, len(strengths)), make([]float64, k)
 	prior.system().intercept(intercept)

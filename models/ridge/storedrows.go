@@ -19,7 +19,7 @@ type Rows struct {
 // them: they are so few that a fold takes less memory than its sum, and Solve less time. It is false if a
 // value is below all of SmallerLambda, because the dual problem is not accurate enough for it.
 func StoresRows(shape Shape, rows int64, lambda []float64) bool {
-	return solver.Few(solverShape(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
+	return solver.StoresRows(solverShape(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
 }
 
 // NewGridRows returns an empty GridRows for sums of the shape.

@@ -43,7 +43,7 @@ func (s *search) try(values, folds []int) error {
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(s.values[a], s.values[b]) })
 	}
 	for len(rest) > 0 {
-		trials := s.trials(rest, len(folds) == 1 && solver.Far(solverShape(s.Shape)))
+		trials := s.trials(rest, len(folds) == 1 && solver.SharesFactors(solverShape(s.Shape)))
 		rest = slices.DeleteFunc(rest, func(i int) bool {
 			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
 		})
