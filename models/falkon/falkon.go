@@ -64,9 +64,9 @@ type Learner struct {
 }
 
 var (
-	_ iterative.Learner  = (*Learner)(nil)
-	_ iterative.Fitted   = (*round)(nil)
-	_ iterative.Threaded = (*worker)(nil)
+	_ iterative.Learner     = (*Learner)(nil)
+	_ iterative.LinearRound = (*round)(nil)
+	_ iterative.Threaded    = (*worker)(nil)
 )
 
 // New returns the learner for the options. The error names the invalid option. The sample is read only by

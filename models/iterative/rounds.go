@@ -40,8 +40,8 @@ type Round interface {
 	Done() bool
 }
 
-// Fitted is a Round whose state is a linear model.
-type Fitted interface {
+// LinearRound is a Round whose state is a linear model.
+type LinearRound interface {
 	Round
 	// Model returns the weights of the state, as float32, k×D with k intercepts.
 	Model() *linear.Model

@@ -66,7 +66,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 				return nil, err
 			}
 		}
-		fitted, ok := round.(Fitted)
+		fitted, ok := round.(LinearRound)
 		if !ok {
 			return nil, fmt.Errorf("iterative: %T has no linear model", round)
 		}

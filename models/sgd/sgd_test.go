@@ -119,7 +119,7 @@ func modelOf(t testing.TB, l *learner, state []byte) *models.Linear {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.(iterative.Fitted).Model()
+	return r.(iterative.LinearRound).Model()
 }
 
 // best returns the least objective, by gradient descent with Nesterov's momentum
@@ -409,7 +409,7 @@ func FuzzBytes(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if r, err := l.Open(data); err == nil {
-			if m := r.(iterative.Fitted).Model(); len(m.W) != 24 || len(m.B) != 3 {
+			if m := r.(iterative.LinearRound).Model(); len(m.W) != 24 || len(m.B) != 3 {
 				t.Fatal("weights of another shape")
 			}
 			w, err := r.Worker(0, nil)

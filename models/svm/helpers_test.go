@@ -225,7 +225,7 @@ func (r *run) model(t testing.TB) *models.Linear {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return round.(iterative.Fitted).Model()
+	return round.(iterative.LinearRound).Model()
 }
 
 // cases are options of every loss, with rows.

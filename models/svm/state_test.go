@@ -23,7 +23,7 @@ func TestStartFromAModelTakesUpWhereItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		model := round.(iterative.Fitted).Model()
+		model := round.(iterative.LinearRound).Model()
 		done := r.certify(t)
 		again := start(t, o, parts)
 		if again.state, err = again.learner.Start(model); err != nil {
@@ -92,7 +92,7 @@ func TestModelScoresAsTheRoundDid(t *testing.T) {
 			r.round(t)
 		}
 		round, _ := r.learner.Open(r.state)
-		m := round.(iterative.Fitted).Model()
+		m := round.(iterative.LinearRound).Model()
 		rep := r.round(t)
 		scores := make([]float32, s.learn.N*m.K)
 		m.Scores(scores, s.learn.Phi, s.learn.N)

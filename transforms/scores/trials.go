@@ -31,7 +31,7 @@ func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 	return transforms.Sum(s.Scope("scores.Trials"), sc, "trials")
 }
 
-func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.Summing, error) {
+func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.ReaderSum, error) {
 	// The squared errors of each target are summed separately, because targets have different units.
 	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}, p.Fits*p.Outputs
 	if p.Grouped {

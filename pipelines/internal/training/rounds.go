@@ -200,7 +200,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
 			"or a smaller rate", last.Round, last.Objective)
 	}
-	fit := &Fit{linear: round.(iterative.Fitted).Model(), rounds: c}
+	fit := &Fit{linear: round.(iterative.LinearRound).Model(), rounds: c}
 	fit.Learner = models.Learner{Kind: r.learner.Name(), Lambda: group[0], Folds: max(1, folds), Log: trainingLog(c, end)}
 	fit.Learner.Log.Loss, fit.Learner.Log.Options = problem.Loss, recorded
 	curve, err := json.MarshalIndent(c.Chosen(), "", " ")

@@ -35,7 +35,7 @@ type sumsFit struct {
 
 // sum sums the rows of each fold and solves. It completes how by the folding. The learner of
 // the fit is empty.
-func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
+func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
 	how.FoldPlan, how.Lambda, how.Components = folding.FoldPlan, folding.Lambda, folding.Components
 	parts := how.AllFolds()
