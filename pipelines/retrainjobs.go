@@ -127,7 +127,7 @@ func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 	return d
 }
 
-func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
+func (n *retrainJobs) Compare(ctx context.Context, champion, model string,
 	files []string) (gates []registry.Gate, r *evaluate.ModelComparison, err error) {
 	if n.o.Gate != "" {
 		r, err := Evaluate(ctx, EvaluateOptions{

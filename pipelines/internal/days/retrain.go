@@ -24,9 +24,9 @@ import (
 type Jobs interface {
 	// Train draws a recipe from the files and trains a model by it.
 	Train(ctx context.Context, model string, files []string) error
-	// Judge checks the gates of a model and, unless champion is "", compares it with the champion on
+	// Compare checks the gates of a model and, unless champion is "", compares it with the champion on
 	// the rows of the files.
-	Judge(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison, error)
+	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison, error)
 	// Accept returns an error if models like the champion do not have the scores that Judge needs.
 	// Train checks the same before it trains.
 	Accept(ctx context.Context, champion string) error
@@ -376,7 +376,7 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		champion = n.registry.Place(n.champion)
 	}
 	err := n.timed("judge", func() (err error) {
-		n.report.Gates, n.report.compared, err = n.Judge(ctx, champion, n.registry.Place(model), judge.files)
+		n.report.Gates, n.report.compared, err = n.Compare(ctx, champion, n.registry.Place(model), judge.files)
 		if c := n.report.compared; c != nil {
 			var b strings.Builder
 			c.WriteTo(&b)

@@ -307,7 +307,7 @@ func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[strin
 	return w, nil
 }
 
-func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
+func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
 	r *evaluate.ModelComparison, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 
 // sumsFit is a fit by sums: the pass that summed the rows, its files, and the results of the solve.
 type sumsFit struct {
-	judging
+	deciding
 	pass    *gram.Pass
 	state   gram.State
 	report  gram.FitReport // for the λ that the solve has chosen
@@ -60,7 +60,7 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
 		about.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
-	f := &sumsFit{pass: pass, state: s.stateOf(pass), judging: judging{Training: s.Training,
+	f := &sumsFit{pass: pass, state: s.stateOf(pass), deciding: deciding{Training: s.Training,
 		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.FoldCount()}}
 	counts, _, err := s.countSummed(ctx, pass, f.state, s.sumAndSolve(ctx, pass, f.state))
 	if err != nil {

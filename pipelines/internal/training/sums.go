@@ -66,7 +66,7 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 	if err := f.finishChoice(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.judge(ctx, f.heldOut); err != nil {
+	if err := f.decide(ctx, f.heldOut); err != nil {
 		return nil, err
 	}
 	f.rule = s.rule(f)
