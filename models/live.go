@@ -174,12 +174,12 @@ func (s *shared) refresh(ctx context.Context) (swapped bool, err error) {
 	case err == nil:
 		s.told = ""
 		if swapped {
-			slog.InfoContext(ctx, "live: another model is in use", "name", s.name, "digest", s.model.Load().Manifest.SHA256,
+			slog.InfoContext(ctx, "models: another model is in use", "name", s.name, "digest", s.model.Load().Manifest.SHA256,
 				"before", before)
 		}
 	case err.Error() != s.told:
 		s.told = err.Error()
-		slog.WarnContext(ctx, "live: keeping the present model; the new one cannot be used", "name", s.name, "digest",
+		slog.WarnContext(ctx, "models: keeping the present model; the new one cannot be used", "name", s.name, "digest",
 			before, "cause", s.told)
 	}
 	return swapped, err

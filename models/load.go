@@ -241,7 +241,7 @@ func readListed(dir directory, m *Manifest, name string) ([]byte, error) {
 	return data, nil
 }
 
-// read returns a file of the directory of at most max bytes.
+// read returns a file of the directory of at most limit bytes.
 func read(dir directory, name string, limit int64) ([]byte, error) {
 	data, err := dir.read(name, limit)
 	switch {
@@ -272,7 +272,7 @@ func missing(dir directory, name string) error {
 
 // directory gives access to the files of a model.
 type directory interface {
-	read(name string, max int64) ([]byte, error)
+	read(name string, limit int64) ([]byte, error)
 	exists() bool // true if unknown
 	place() string
 }

@@ -287,7 +287,7 @@ const (
 )
 
 // EncodeWithChecksum encodes v as a JSON file. The last field of v must be the string sum, with the JSON name sha256.
-// Seal sets it to the checksum of the file without its last two lines.
+// EncodeWithChecksum sets it to the checksum of the file without its last two lines.
 func EncodeWithChecksum(v any, sum *string) ([]byte, error) {
 	*sum = ""
 	data, err := json.MarshalIndent(v, "", "  ")
@@ -302,7 +302,7 @@ func EncodeWithChecksum(v any, sum *string) ([]byte, error) {
 	return append(body, tailStart+*sum+tailEnd...), nil
 }
 
-// HasChecksum reports whether a file has the checksum that Seal wrote.
+// HasChecksum reports whether a file has the checksum that EncodeWithChecksum wrote.
 func HasChecksum(data []byte) bool {
 	tail := len(data) - len(tailStart) - 2*sha256.Size - len(tailEnd)
 	return tail >= 0 && string(data[tail:]) == tailStart+hexDigest(data[:tail])+tailEnd

@@ -15,7 +15,7 @@
 // A Handle gives access to a model that may be replaced while rows are scored. It looks up its directory or
 // alias again after a while, and replaces the old model between two uses.
 //
-//	h, err := models.OpenLive(ctx, "gs://bucket/models@champion", time.Minute)
+//	h, err := models.OpenHandle(ctx, "gs://bucket/models@champion", time.Minute)
 //	defer h.Close()
 //	m := h.Model(ctx)             // for one batch of rows, or one request
 //	err = m.Predict(dst, rows)    // by exactly the model with the digest m.Manifest.SHA256

@@ -41,7 +41,7 @@ type Store interface {
 	Names(ctx context.Context, dir string) ([]string, error)
 	Remove(ctx context.Context, name string) error
 	// RemoveEmpty is like the function of that name, for a directory that was empty a moment ago.
-	RemoveEmpty(ctx context.Context, dir, but string) error
+	RemoveEmpty(ctx context.Context, dir, except string) error
 	// CheckAbsent returns ErrOccupied if the name is taken.
 	CheckAbsent(ctx context.Context, dir string) error
 	Lock(ctx context.Context, name string) (unlock func(), err error)

@@ -40,7 +40,7 @@ func WriteState(ctx context.Context, uri string, data []byte) error {
 	})
 }
 
-// ReadState returns what WriteState wrote, of at most max bytes.
+// ReadState returns what WriteState wrote, of at most limit bytes.
 func ReadState(ctx context.Context, uri string, limit int64) ([]byte, error) {
 	data, err := ReadFile(ctx, uri, limit)
 	if err != nil {

@@ -275,7 +275,7 @@ func Exists(ctx context.Context, name string) (there bool, err error) {
 }
 
 // Empty reports whether a directory is empty or does not exist. Unfinished files that
-// killed writers of the file named but have left do not count, if but is not "".
+// killed writers of the file named except have left do not count, if except is not "".
 func Empty(ctx context.Context, dir, except string) (empty bool, err error) {
 	names, err := Names(ctx, dir)
 	other := slices.ContainsFunc(names, func(name string) bool { return except == "" || !unfinished(name, except) })
@@ -338,7 +338,7 @@ func (r *reader) Read(p []byte) (int, error) {
 
 func (r *reader) Close() error { return r.r.Close() }
 
-// ReadFile returns the content of a file of at most max bytes. A larger file is
+// ReadFile returns the content of a file of at most limit bytes. A larger file is
 // an error and is not read.
 func ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error) {
 	r, size, err := Object{Name: uri, URI: uri}.open(ctx, 0, -1)

@@ -54,7 +54,7 @@ type worker struct {
 	partition int
 	dual      *Dual   // of the partition's rows
 	class     []int32 // of the partition's rows
-	at        int     // number of rows folded so far
+	at        int     // number of rows taken so far
 	partial   partial
 	phi       []float32 // features of a block, reused
 }

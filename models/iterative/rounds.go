@@ -61,7 +61,7 @@ type Worker interface {
 // does not depend on their number.
 type Threaded interface {
 	Worker
-	// Threads sets the number of threads, before the first Fold.
+	// Threads sets the number of threads, before the first Take.
 	Threads(n int)
 }
 

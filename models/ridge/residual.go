@@ -39,7 +39,7 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 	eq := newSystem(total.shape, o.Units, errorFactors(total), o.Threads)
 	eq.setSums(total, nil)
 	eq.rightSides(total, nil)
-	unit := o.Step / 2 // as in solve.weights
+	unit := o.Step / 2 // as in problem.weights
 	if o.Grid != nil {
 		unit = o.Step * maxTarget
 	}

@@ -109,7 +109,7 @@ func (eq *system) masses(head []float64) float64 {
 	return sum
 }
 
-// solve computes V for one μ into y.v, for the rows that are in total but not in out. It computes in the tiles,
+// solve computes V for one μ into eq.v, for the rows that are in total but not in out. It computes in the tiles,
 // which may be total's. If the matrix is not positive definite to working precision, ok is false and pivot is
 // the index of the failure. setSums must have been called with the same sums.
 func (eq *system) solve(tiles [][]float64, mu float64, total, out *Sum) (pivot int, ok bool) {
@@ -118,7 +118,7 @@ func (eq *system) solve(tiles [][]float64, mu float64, total, out *Sum) (pivot i
 	return eq.SolveTiles(tiles, eq.v, eq.shape.Outputs, mu)
 }
 
-// rightSides sets y.v to R_c.
+// rightSides sets eq.v to R_c.
 func (eq *system) rightSides(total, out *Sum) {
 	k, w := eq.shape.Outputs, eq.shape.width()
 	for r, s := range eq.colSum {

@@ -31,7 +31,7 @@ type Dir struct {
 	at    [][]int64 // offsets of the frames of each fold
 }
 
-// maxManifest limits the size of PartFile.
+// maxManifest limits the size of ManifestFile.
 const maxManifest = 1 << 30
 
 // ReadManifest reads the manifest of a directory of sums. The error matches fs.ErrNotExist if there is no

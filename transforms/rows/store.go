@@ -32,7 +32,7 @@ func init() {
 type Stored struct {
 	Place string // name of the directory
 	Rows  int64  // number of summed rows
-	Sums  string // digest of the sums: sums.Part.Sums
+	Sums  string // digest of the sums: sums.Manifest.Sums
 	// Window lists the directories of all sums of the window so far. Place is the last one, and
 	// the only one unless rows arrived after others of their window were stored.
 	Window []string

@@ -104,7 +104,7 @@ func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transf
 	return transforms.ReaderSum{Sum: sum, Label: c.champion.label(), Add: c.add, Done: c.done}, nil
 }
 
-// comparing folds blocks into the sum.
+// comparing adds blocks to the sum.
 type comparing struct {
 	p                    *Compare
 	sum                  *Compared

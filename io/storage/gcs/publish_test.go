@@ -58,7 +58,7 @@ func TestPublishOfObjects(t *testing.T) {
 			t.Errorf("publishing over %s: %v", again, err)
 		}
 		if err := storage.CheckAbsent(ctx, again); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("Vacant(%s) = %v", again, err)
+			t.Errorf("CheckAbsent(%s) = %v", again, err)
 		}
 	}
 	holds := func(files ...storage.File) bool {

@@ -27,10 +27,10 @@ type Jobs interface {
 	// Compare checks the gates of a model and, unless champion is "", compares it with the champion on
 	// the rows of the files.
 	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison, error)
-	// Accept returns an error if models like the champion do not have the scores that Judge needs.
+	// Accept returns an error if models like the champion do not have the scores that Compare needs.
 	// Train checks the same before it trains.
 	Accept(ctx context.Context, champion string) error
-	// Reference draws a small recipe from the files, to compare partitions, unless it exists.
+	// Reference draws a small recipe from the files, to compare days, unless it exists.
 	Reference(ctx context.Context, model string, files []string) error
 
 	// Recipe returns an identifier of the recipe of a model, equal for equal recipes. It is "" if the
@@ -45,7 +45,7 @@ type Jobs interface {
 	Fit(ctx context.Context, recipe string, o options.Fit) error
 	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
 	Drift(ctx context.Context, from string, o options.SumDirs) (*Drift, error)
-	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each. known
+	// ChooseWindow chooses how many of the last days to train on, given the sums of each. known
 	// has errors that an earlier night computed; ChooseWindow replaces its content.
 	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
 }
@@ -149,11 +149,11 @@ type night struct {
 	report   *RetrainReport
 
 	first    string // first day of the window; "" if it has no bound
-	all      []Day  // partitions of the window
+	all      []Day  // days of the window
 	champion string // its name; "" if there is none or its directory is lost
 	lineage  *registry.Lineage
 	index    *index // of the champion's recipe, or of a reference recipe
-	copies   int    // partitions that were refused because they copy another
+	copies   int    // days that were refused because they copy another
 }
 
 func (n *night) note(format string, args ...any) {
@@ -220,7 +220,7 @@ func (n *night) run(ctx context.Context) error {
 	return n.retrainByRecipe(ctx)
 }
 
-// decided reports whether the champion was made for this day from the same partitions: a stopped or
+// decided reports whether the champion was made for this day from the same days: a stopped or
 // earlier run has already promoted it.
 func (n *night) decided(ctx context.Context) (bool, error) {
 	l := n.lineage
@@ -255,7 +255,7 @@ func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, e
 	return nil, nil
 }
 
-// drawRecipe trains a model with a new recipe on partitions, except those that judge it, and judges it.
+// drawRecipe trains a model with a new recipe on days, except those that judge it, and judges it.
 func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 	judge, train := n.splitJudge(parts)
 	switch {
@@ -342,8 +342,8 @@ func (j *judgeRows) source() *registry.Source {
 	return &sourcesOf([]Day{*j.day}, nil)[0]
 }
 
-// splitJudge returns the rows that judge and the partitions to train on. The rows are a fixed set,
-// or the newest partition that the champion has not seen, neither in its training nor when its
+// splitJudge returns the rows that judge and the days to train on. The rows are a fixed set,
+// or the newest day that the champion has not seen, neither in its training nor when its
 // recipe was drawn. judge is nil if there are none.
 func (n *night) splitJudge(parts []Day) (judge *judgeRows, train []Day) {
 	if n.HeldOut != "" {
@@ -438,7 +438,7 @@ func (n *night) endWithoutModel(why string) error {
 	return nil
 }
 
-// uris returns the URIs of the files of partitions.
+// uris returns the URIs of the files of days.
 func uris(parts []Day) (all []string) {
 	for _, p := range parts {
 		for _, o := range p.Files {
@@ -448,7 +448,7 @@ func uris(parts []Day) (all []string) {
 	return all
 }
 
-// sourcesOf describes partitions for a lineage. places has the directories of their sums, by day.
+// sourcesOf describes days for a lineage. places has the directories of their sums, by day.
 func sourcesOf(parts []Day, places map[string]string) []registry.Source {
 	all := []registry.Source{}
 	for _, p := range parts {

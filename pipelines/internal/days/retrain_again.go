@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// retrainByRecipe keeps the champion's recipe: it sums partitions that have no sums, leaves out
+// retrainByRecipe keeps the champion's recipe: it sums days that have no sums, leaves out
 // those that have drifted too far, and fits a model to the sums of the rest.
 func (n *night) retrainByRecipe(ctx context.Context) error {
 	if n.lineage.Day > n.Day {
@@ -82,8 +82,8 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	return n.fit(ctx, recipe, id, train, judge, f)
 }
 
-// sumAll sums the partitions that have no sums yet, by a recipe that was drawn from the partitions
-// from, and returns the partitions that are fit for training.
+// sumAll sums the days that have no sums yet, by a recipe that was drawn from the days
+// from, and returns the days that are fit for training.
 func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted []Day, err error) {
 	var summed []Day // without copies
 	contents := map[string]string{}
@@ -134,7 +134,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 	return accepted, n.index.write(ctx)
 }
 
-// sumOne sums a partition, unless it has sums. why says what is wrong with data that cannot be summed.
+// sumOne sums a day, unless it has sums. why says what is wrong with data that cannot be summed.
 func (n *night) sumOne(ctx context.Context, recipe string, p Day) (why string, err error) {
 	name := p.name()
 	if n.index.Parts[name] != nil {
@@ -158,8 +158,8 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Day) (why string, e
 	return "", nil
 }
 
-// sumDrawn adds up the sums of the partitions from which the recipe was drawn, unless that was done. Drift is
-// measured from these rows. Partitions without sums are left out; if none has sums, drift is not measured. Of
+// sumDrawn adds up the sums of the days from which the recipe was drawn, unless that was done. Drift is
+// measured from these rows. Days without sums are left out; if none has sums, drift is not measured. Of
 // copies, one is added.
 func (n *night) sumDrawn(ctx context.Context, recipe string, from []Day) error {
 	if n.index.Drawn {
@@ -184,7 +184,7 @@ func (n *night) sumDrawn(ctx context.Context, recipe string, from []Day) error {
 	return nil
 }
 
-// drawnFrom returns the partitions of drawnDays.
+// drawnFrom returns the days of drawnDays.
 func (n *night) drawnFrom() []Day {
 	days := n.drawnDays()
 	return slices.DeleteFunc(slices.Clone(n.all), func(p Day) bool { return !slices.Contains(days, p.Date) })
@@ -211,7 +211,7 @@ func columnsText(columns []sums.ColumnDrift) string {
 	return strings.Join(words, "; ")
 }
 
-// reportDrifts adds the drift of the partitions that the champion was not trained on to the report.
+// reportDrifts adds the drift of the days that the champion was not trained on to the report.
 func (n *night) reportDrifts() {
 	for _, p := range n.all {
 		x := n.index.Parts[p.name()]
@@ -262,12 +262,12 @@ func (n *night) reportChanges() {
 	}
 }
 
-// unchanged reports whether the champion was trained on exactly these partitions.
+// unchanged reports whether the champion was trained on exactly these days.
 func (n *night) unchanged(train []Day) bool {
 	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Sources, Day.matches)
 }
 
-// endIfRefused ends a run if the partition of its day was refused, and returns whether it did. If there is a
+// endIfRefused ends a run if the data of its day was refused, and returns whether it did. If there is a
 // lineage, it first adds changes and drifts to the report.
 func (n *night) endIfRefused(ctx context.Context) (bool, error) {
 	if n.lineage != nil {
@@ -295,7 +295,7 @@ func (n *night) refuse(ctx context.Context, why string) error {
 	return err
 }
 
-// fit fits a model to the sums of partitions, and judges it.
+// fit fits a model to the sums of days, and judges it.
 func (n *night) fit(ctx context.Context, recipe, id string, train []Day, judge *judgeRows, f options.Fit) error {
 	model := n.Day + "-" + key(train, "fit", id, judge.name, n.Settings)
 	n.report.setParts(train, judge)

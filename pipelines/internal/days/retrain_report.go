@@ -32,7 +32,7 @@ const (
 	Lost     Outcome = "lost"     // another run was faster: 10
 )
 
-// Refused is a partition that is not trained on.
+// Refused is a day that is not trained on.
 type Refused struct {
 	Day string `json:"day"`
 	Why string `json:"why"`
@@ -117,7 +117,7 @@ type ReportedWork struct {
 	Steps    map[string]float64 `json:"seconds"`                 // by step
 }
 
-// setParts sets the partitions that the model is trained on, and the rows that judge it.
+// setParts sets the days that the model is trained on, and the rows that judge it.
 func (r *RetrainReport) setParts(train []Day, judge *judgeRows) {
 	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Date, train[len(train)-1].Date, judge.name
 }

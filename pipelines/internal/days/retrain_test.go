@@ -286,7 +286,7 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*D
 	return &Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
 }
 
-// ChooseWindow takes the last partitions, from the newest on that has a row such as break or bad.
+// ChooseWindow takes the last days, from the newest on that has a row such as break or bad.
 func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[string][]float64) (*ask.ChosenWindow,
 	error) {
 	j.call("choose %d", len(places))
@@ -349,10 +349,10 @@ func newShop(t testing.TB) *shop {
 	return s
 }
 
-// put makes the partition of a day of one file.
+// put makes the data of a day of one file.
 func (s *shop) put(day int, rows string) { s.mem.Put("/shop/data/"+dt(day)+"/a.csv", []byte(rows)) }
 
-// stash stores the partition of a day for reveal, in a version that does not depend on what
+// stash stores the data of a day for reveal, in a version that does not depend on what
 // happens until then.
 func (s *shop) stash(day int, rows string) { s.mem.Put("/stash/"+dt(day)+"/a.csv", []byte(rows)) }
 
@@ -552,7 +552,7 @@ func TestRefusesUnjudgeableOptions(t *testing.T) {
 	s.night(t, 3, Promoted)
 }
 
-// What is not trained by sums is trained anew on all partitions.
+// What is not trained by sums is trained anew on all days.
 func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds = true

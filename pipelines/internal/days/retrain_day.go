@@ -114,8 +114,8 @@ func (p *Pattern) day(uri string) string {
 	return day
 }
 
-// Days lists the partitions of the days from first to last, inclusive, sorted by day. A first
-// of "" means no lower bound. A day without files has no partition.
+// Days lists the days from first to last, inclusive, that have files, sorted. A first
+// of "" means no lower bound.
 func (p *Pattern) Days(ctx context.Context, first, last string) ([]Day, error) {
 	objects, err := storage.List(ctx, p.wildcard())
 	if errors.Is(err, storage.ErrNoMatch) {
@@ -176,7 +176,7 @@ func digestOf(files []storage.Object) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// key returns a hash of partitions and texts, for the names of directories.
+// key returns a hash of days and texts, for the names of directories.
 func key(parts []Day, texts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

@@ -16,16 +16,16 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Files of a part, in addition to the files of its recipe.
+// Files of a directory of sums, in addition to the files of its recipe.
 const (
-	ManifestFile = "manifest.json" // a Part
+	ManifestFile = "manifest.json" // a Manifest
 	CopiesFile   = "copies.bin"    // copies of frequent rows, encoded by profile.AppendFrequentRows
 )
 
 // FoldFile returns the name of the file with the sums of a fold.
 func FoldFile(fold int) string { return fmt.Sprintf("fold-%05d.sums", fold) }
 
-// manifestKind distinguishes a part from other directories with a manifest.
+// manifestKind distinguishes a directory of sums from others with a manifest.
 const manifestKind = "sums"
 
 // Manifest is the manifest of a directory of sums.
@@ -37,7 +37,7 @@ type Manifest struct {
 
 	Rows models.Rows `json:"rows"`
 	SumFiles
-	// Levels describe separate sums for the rows of each level; the Part itself then has no Folds.
+	// Levels describe separate sums for the rows of each level; the Manifest itself then has no Folds.
 	// LevelColumns are the columns that define the levels. Levels with fewer than MinRows rows are pooled.
 	Levels       []Level  `json:"levels,omitempty"`
 	LevelColumns []string `json:"level_columns,omitempty"`
@@ -47,7 +47,7 @@ type Manifest struct {
 	Leaves []Leaf `json:"parts"`
 	// Forgotten identifies the rows that were subtracted, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`
-	// Drift compares the rows with the recipe's; nil if the part was made by adding sums.
+	// Drift compares the rows with the recipe's; nil if other sums were added up.
 	Drift *DriftReport `json:"drift,omitempty"`
 
 	// Sums is the digest of the sums: the same for the same rows, however they were cut.
@@ -70,7 +70,7 @@ type SumFiles struct {
 
 // Leaf is a piece of the data that was summed by one job.
 type Leaf struct {
-	Name   string      `json:"name"`   // last element of the part's place, for reports
+	Name   string      `json:"name"`   // last element of the place of the sums, for reports
 	Digest string      `json:"digest"` // of the recipe, the files and the roles of columns
 	Rows   models.Rows `json:"rows"`
 	Files  []Input     `json:"files"`
@@ -95,7 +95,7 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 	return Leaf{Name: name, Digest: digestOf(append(texts, all...)...), Files: files}
 }
 
-// Encode returns the content of PartFile and sets Format, Kind, Sums and SHA256.
+// Encode returns the content of ManifestFile and sets Format, Kind, Sums and SHA256.
 func (m *Manifest) Encode() ([]byte, error) {
 	m.Format, m.Kind, m.Sums = Format, manifestKind, m.digest()
 	return models.EncodeWithChecksum(m, &m.SHA256)
@@ -303,7 +303,7 @@ func (c *SumFiles) List(rows RowHashes) storage.File {
 	return storage.File{Name: RowHashFile, Data: data}
 }
 
-// Listed reads and checks the RowHashFile of the part, which must have one (Part.Contents).
+// Listed reads and checks the RowHashFile, which must exist (Manifest.Contents).
 func (d *Dir) Listed(ctx context.Context) ([]byte, error) {
 	if d.Rows.Used > MostRowHashes || d.Manifest.Contents.Size != 8*d.Rows.Used {
 		return nil, &badDir{d.Place, fmt.Errorf("%s %w", RowHashFile, errDamaged)}

@@ -25,7 +25,7 @@ func write(t testing.TB, name, text string) {
 	}
 }
 
-// days names the days of partitions with the number of their files.
+// days names days with the number of their files.
 func days(parts []Day) string {
 	var words []string
 	for _, p := range parts {
