@@ -60,8 +60,8 @@ func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms
 	return &heldOutScorer{applier: newApplier(r, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
-// summing returns how to add the held-out rows of a reader to sum. add may change the rows.
-func (h HeldOut) summing(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
+// readerSum returns how to add the held-out rows of a reader to sum. add may change the rows.
+func (h HeldOut) readerSum(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
 	add func(*heldRows) error) (transforms.ReaderSum, error) {
 	s, err := h.scorer(ctx, r, p)
 	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
@@ -112,7 +112,7 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 
 func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.ReaderSum, error) {
 	counts := score.NewCalibrationCounts(p.Outputs)
-	return p.HeldOut.summing(ctx, r, &p.Pass, counts, func(r *heldRows) error {
+	return p.HeldOut.readerSum(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		return counts.Add(finiteRows(r.scores, r.y, r.repeats))
 	})
 }
@@ -154,7 +154,7 @@ func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PC
 func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.ReaderSum, error) {
 	counts := score.NewHalves()
 	var probabilities []float32
-	return p.HeldOut.summing(ctx, r, &p.Pass, counts, func(r *heldRows) error {
+	return p.HeldOut.readerSum(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		if p.Probabilities != nil {
 			probabilities = append(probabilities[:0], r.scores...)
 			p.Probabilities.Apply(probabilities, r.scores, len(r.y), 2)

@@ -46,7 +46,7 @@ func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transfor
 	if p.Keep {
 		sum.Kept = score.NewKept(p.Outputs, p.Fits)
 	}
-	return p.HeldOut.summing(ctx, r, &p.Pass, sum, func(r *heldRows) error {
+	return p.HeldOut.readerSum(ctx, r, &p.Pass, sum, func(r *heldRows) error {
 		scores, y, repeats := r.scores, r.y, r.repeats
 		if g := p.Target.Grid; g != nil {
 			for i := range y {

@@ -44,7 +44,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 		}
 	}
 	l := m.opts.Ridge()
-	sums, err := m.summing(l.Grid, l.Weights, smallProducts, m.Found)
+	sums, err := m.newSums(l.Grid, l.Weights, smallProducts, m.Found)
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,8 @@ type sumsTraining struct {
 	allChoose bool                // all folds choose λ, although onlyFirst is true
 }
 
-// summing prepares a fit by sums. classWeights is the option class_weight.
-func (t *Training) summing(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*sumsTraining, error) {
+// newSums prepares a fit by sums. classWeights is the option class_weight.
+func (t *Training) newSums(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*sumsTraining, error) {
 	classes, err := iterative.ClassWeights(classWeights, t.classes(), t.ByClass())
 	if err != nil {
 		return nil, spec.Usage(err)
