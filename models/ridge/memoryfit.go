@@ -127,7 +127,8 @@ func sumsOf(d *linear.Data, m features.Gridded, steps int, o *Options) ([]*Sum, 
 	})
 	if saturated > 0 {
 		return nil, fmt.Errorf(
-			"ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", saturated)
+			"ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects",
+			saturated)
 	}
 	return sums, nil
 }

@@ -159,8 +159,8 @@ func (f *sumFn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &windowSums{recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn, 0), windows: map[beam.Window]*windowed{},
-		room: maxWaiting}
+	b := &windowSums{recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn, 0),
+		windows: map[beam.Window]*windowed{}, room: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
 	b.most = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, ridge.NumParts(shape)))))
 	f.bundle = b

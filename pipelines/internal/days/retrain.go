@@ -26,7 +26,8 @@ type Jobs interface {
 	Train(ctx context.Context, model string, files []string) error
 	// Compare checks the gates of a model and, unless champion is "", compares it with the champion on
 	// the rows of the files.
-	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison, error)
+	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison,
+		error)
 	// Accept returns an error if models like the champion do not have the scores that Compare needs.
 	// Train checks the same before it trains.
 	Accept(ctx context.Context, champion string) error
@@ -353,7 +354,8 @@ func (n *night) splitJudge(parts []Day) (judge *judgeRows, train []Day) {
 		if n.seen(p.Date) {
 			continue
 		}
-		return &judgeRows{name: p.Date, files: uris(parts[i : i+1]), day: &parts[i]}, slices.Delete(slices.Clone(parts), i, i+1)
+		return &judgeRows{name: p.Date, files: uris(parts[i : i+1]), day: &parts[i]},
+			slices.Delete(slices.Clone(parts), i, i+1)
 	}
 	return nil, parts
 }

@@ -208,7 +208,8 @@ func ReportsOf(written []transforms.Written) []dataset.Report {
 }
 
 // PublishedFiles returns the parts in the order of the rows, with the names of their files in the output.
-func PublishedFiles(d *dataset.Dataset, written []transforms.Written, dir string) (parts []OutputFiles, files []storage.File) {
+func PublishedFiles(d *dataset.Dataset, written []transforms.Written, dir string) (parts []OutputFiles,
+	files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
 			part := OutputFiles{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,

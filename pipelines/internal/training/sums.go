@@ -33,7 +33,8 @@ type sumsTraining struct {
 }
 
 // newSums prepares a fit by sums. classWeights is the option class_weight.
-func (t *Training) newSums(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*sumsTraining, error) {
+func (t *Training) newSums(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*sumsTraining,
+	error) {
 	classes, err := iterative.ClassWeights(classWeights, t.classes(), t.ByClass())
 	if err != nil {
 		return nil, spec.Usage(err)
