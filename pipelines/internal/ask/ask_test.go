@@ -135,7 +135,7 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		d := made(t, days, 1, 0, func(int, int) (x, y []float64) { return draw(r, 8, 1) })
 		for i := range d.parts {
-			d.parts[i].term.Part = &sums.Part{Sums: fmt.Sprint("sums of day ", i)}
+			d.parts[i].term.Manifest = &sums.Manifest{Sums: fmt.Sprint("sums of day ", i)}
 		}
 		d.options.Question, d.options.Known = "window", known
 		_, window, _, err := d.forgetting(t.Context())
@@ -372,7 +372,7 @@ func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
 				})
 				d.options.Question, d.options.Known = "window", map[string][]float64{}
 				for i := range d.parts {
-					d.parts[i].term.Part = &sums.Part{Sums: fmt.Sprint(i)}
+					d.parts[i].term.Manifest = &sums.Manifest{Sums: fmt.Sprint(i)}
 				}
 				spans := d.spans()
 				history, first, err := d.forward(t.Context(), spans)

@@ -30,7 +30,7 @@ func Fit(ctx context.Context, o options.Fit) (result *training.Result, err error
 	if err := validateFit(o); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.Parts)
+	terms, err := parts.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func AddSums(ctx context.Context, o options.Fit) (*SumResult, error) {
 	if err := validateFit(o); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.Parts)
+	terms, err := parts.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func outputOf(o options.Fit) string {
 // forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows. parent is the name of the
 // model with the recipe, for the lineage; "" if unknown.
 func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.Term,
-	forgotten []string) (p *sums.Part, result *training.Result, err error) {
+	forgotten []string) (p *sums.Manifest, result *training.Result, err error) {
 	all, err := parts.Add(ctx, terms)
 	if err != nil {
 		return nil, nil, err
@@ -149,18 +149,18 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 
 // fitting adds up sums and fits a model to the total.
 type fitting struct {
-	options options.Fit
-	job     *training.RecipeJob
-	total   *parts.Total
-	summed  *training.Summed
-	part    *sums.Part     // describes summed
-	files   []storage.File // of part, to save
-	fit     *training.Fit  // nil if there is no model to create
+	options  options.Fit
+	job      *training.RecipeJob
+	total    *parts.Total
+	summed   *training.Summed
+	manifest *sums.Manifest // of summed
+	files    []storage.File // to save with it
+	fit      *training.Fit  // nil if there is no model to create
 }
 
 // fitTotal adds up the sums and, if there is a model to create, solves for its weights.
 func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
-	all *parts.Total) (*sums.Part, *training.Fit, error) {
+	all *parts.Total) (*sums.Manifest, *training.Fit, error) {
 	f := &fitting{options: o, job: t, total: all}
 	j := t.Training.Job
 	if err := j.Timed(ctx, "add", f.add); err != nil {
@@ -168,15 +168,15 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 	}
 	if o.Model != "" {
 		if err := j.Timed(ctx, "solve", f.solve); err != nil {
-			return f.part, f.fit, err
+			return f.manifest, f.fit, err
 		}
 	}
 	if o.SaveSums != "" {
 		if err := j.Timed(ctx, "add", f.save); err != nil {
-			return f.part, f.fit, err
+			return f.manifest, f.fit, err
 		}
 	}
-	return f.part, f.fit, nil
+	return f.manifest, f.fit, nil
 }
 
 // partBytes is the approximate size of a part of sums in memory, with its encoded form.
@@ -188,7 +188,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 	// The name of the state depends on the content of the sums, not on their directories.
 	digest := ""
 	for _, d := range all.Terms {
-		digest += d.Part.Sums
+		digest += d.Manifest.Sums
 		if d.Sign > 0 {
 			digest += "+"
 		} else {
@@ -212,25 +212,25 @@ func (f *fitting) add(ctx context.Context) (err error) {
 	if err := all.Write(ctx, f.summed, j.Engine.Threads); err != nil {
 		return err
 	}
-	f.part, f.files, err = f.job.Part(ctx, f.summed, o.SaveSums != "")
+	f.manifest, f.files, err = f.job.Part(ctx, f.summed, o.SaveSums != "")
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.SaveSums == "":
 	case listed > 0:
-		f.files = append(f.files, f.part.List(rows))
+		f.files = append(f.files, f.manifest.List(rows))
 	default:
 		j.Progress.Note("%s", unlisted)
 	}
-	f.part.Leaves, f.part.Forgotten, f.part.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
+	f.manifest.Leaves, f.manifest.Forgotten, f.manifest.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
 	return nil
 }
 
 // solve fits a model to the total, and segments to the sums of levels.
 func (f *fitting) solve(ctx context.Context) (err error) {
 	t := f.job.Training
-	f.fit, err = f.job.SolveSums(ctx, f.summed, f.part.Sums)
+	f.fit, err = f.job.SolveSums(ctx, f.summed, f.manifest.Sums)
 	if err != nil || f.options.Each == "" {
 		return err
 	}
@@ -244,7 +244,7 @@ func (f *fitting) solve(ctx context.Context) (err error) {
 // save publishes the total.
 func (f *fitting) save(ctx context.Context) error {
 	j, dir := f.job.Training.Job, f.options.SaveSums
-	files, err := f.part.Files(f.total.Recipe, f.files)
+	files, err := f.manifest.Files(f.total.Recipe, f.files)
 	if err != nil {
 		return err
 	}
@@ -255,8 +255,8 @@ func (f *fitting) save(ctx context.Context) error {
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if there, readErr := sums.ReadPart(ctx, dir); readErr == nil && there.Sums == f.part.Sums &&
-		len(there.Leaves) == len(f.part.Leaves) {
+	if there, readErr := sums.ReadManifest(ctx, dir); readErr == nil && there.Sums == f.manifest.Sums &&
+		len(there.Leaves) == len(f.manifest.Leaves) {
 		j.Progress.Note("%s already has these sums", dir)
 		return nil
 	}
@@ -280,7 +280,7 @@ func FactsOf(ctx context.Context, o options.Fit) (*Facts, error) {
 	if err := checkChoices(o); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.Parts)
+	terms, err := parts.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}

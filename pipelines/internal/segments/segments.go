@@ -89,7 +89,7 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 			return nil, err
 		}
 		sum := f.sum(all, allFolds)
-		m, err := f.evaluator.Toward(sum, prior, []float64{g.strength})[0].Model()
+		m, err := f.evaluator.FitShrunk(sum, prior, []float64{g.strength})[0].Model()
 		if err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", column, g.name, err)
 		}
@@ -176,7 +176,7 @@ func (f *fitter) choose(ctx context.Context, all []*ridge.Sum, groups []group, f
 		for i, k := range folds {
 			judged := own[k.judge]
 			rows += judged.Part(0)[0]
-			fits := f.evaluator.Toward(f.sum(own, k.trains), priors[i], strengths[:])
+			fits := f.evaluator.FitShrunk(f.sum(own, k.trains), priors[i], strengths[:])
 			for j, fit := range append(fits, priors[i]) {
 				e := fit.Squares(judged)[0]
 				errors[g][j] += e

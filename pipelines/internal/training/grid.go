@@ -42,7 +42,7 @@ const laterRows = 1 << 23
 
 // fineSteps returns the number of steps of a 16-bit grid. It is smaller if so many rows would overflow exact
 // sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
-func (s *summing) fineSteps() int {
+func (s *sumsTraining) fineSteps() int {
 	t := s.training
 	shape, total := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}, s.total
 	if t.opts.Room > 0 {
@@ -53,14 +53,14 @@ func (s *summing) fineSteps() int {
 
 // steps returns the number of steps of the grid on which dim features are summed first, where the user asks for
 // bits.
-func (s *summing) steps(bits features.Bits, dim int) int {
+func (s *sumsTraining) steps(bits features.Bits, dim int) int {
 	choice := s.training.Prepared.Recipe.Choice
 	ranges := choice != nil && choice.Wide // each feature has its own range on the grid
 	return bits.Steps(products(s.rows, dim), s.fineUpTo, ranges, s.fineSteps())
 }
 
 // firstSteps returns the number of steps of the first grid, and whether rows may be summed again on a finer one.
-func (s *summing) firstSteps() (steps int, mayRefine bool, err error) {
+func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
 	t := s.training
 	p := t.Prepared
 	steps, fine := s.steps(s.bits, p.Recipe.Dim), s.fineSteps()
@@ -81,12 +81,12 @@ func (s *summing) firstSteps() (steps int, mayRefine bool, err error) {
 }
 
 // cheapToResum reports whether a second sum takes so little time that the chance of a better λ justifies it.
-func (s *summing) cheapToResum() bool {
+func (s *sumsTraining) cheapToResum() bool {
 	return products(s.rows, s.training.Prepared.Recipe.Dim) <= maxCheapProducts
 }
 
 // tooCoarse reports whether a fit on 8 bits shows that rows should be summed again on 16 bits.
-func (s *summing) tooCoarse(f *sumsFit) bool {
+func (s *sumsTraining) tooCoarse(f *sumsFit) bool {
 	l, floor := f.fit.Learner, ridge.FloorFactor*f.fit.floor
 	switch {
 	case s.training.Prepared.Copies != nil && l.Lambda <= floor:

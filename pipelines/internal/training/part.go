@@ -73,9 +73,9 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 
 // Part describes sums in the work directory. With write it also returns the files of the part, except for its
 // manifest, and writes the packed sums into the work directory.
-func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
+func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Manifest, []storage.File, error) {
 	t := j.Training
-	p := &sums.Part{
+	p := &sums.Manifest{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
 		Rows: models.Rows{Read: t.Prepared.Counts.Read, Used: t.Prepared.Counts.Used, SetAside: t.Prepared.Counts.SetAside},
 	}
@@ -99,8 +99,8 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 		}
 		if len(l.Copies) > 0 {
 			data := profile.AppendFrequentRows(nil, l.Copies)
-			sum := models.SumFile(sums.CopiesFile, data)
-			c.Copies, copies = &sum, append(copies, data...)
+			entry := models.EntryOf(sums.CopiesFile, data)
+			c.Copies, copies = &entry, append(copies, data...)
 		}
 	}
 	if copies != nil {
@@ -136,18 +136,18 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumF
 		fold := func(out io.Writer) (err error) {
 			for l := 0; err == nil && l < len(levels); l++ {
 				first := (l*s.Folds + f) * n
-				frames[l], err = w.Fold(out, n, func(i int) ([]float64, error) { return stored.Load(ctx, first+i) })
+				frames[l], err = w.WriteFold(out, n, func(i int) ([]float64, error) { return stored.Load(ctx, first+i) })
 			}
 			return err
 		}
 		if write {
 			file := storage.File{Name: sums.FoldFile(f),
 				From: j.Training.Job.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
-			sum, err := storage.CreateState(ctx, file.From, fold)
+			checksum, err := storage.CreateState(ctx, file.From, fold)
 			if err != nil {
 				return nil, err
 			}
-			file.Sum = &sum
+			file.Checksum = &checksum
 			files = append(files, file)
 		} else if err := fold(nil); err != nil {
 			return nil, err

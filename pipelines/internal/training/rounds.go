@@ -84,7 +84,7 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	if len(r.lambda) == 1 && !r.training.opts.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
 		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
 		if err == nil { // the fit has not used the first fold
-			fit.decision, err = r.judge(ctx, fit.linear)
+			fit.decision, err = r.decide(ctx, fit.linear)
 		}
 		if err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	if err := c.compare(ctx); err != nil {
 		return nil, err
 	}
-	decision, err := r.judge(ctx, c.best.linear)
+	decision, err := r.decide(ctx, c.best.linear)
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +111,10 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	return fit, nil
 }
 
-// judge fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
-func (r *rounds) judge(ctx context.Context, without *models.Linear) (decision, error) {
+// decide fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
+func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, error) {
 	t := r.training
-	j := &judging{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
+	j := &deciding{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
 	j.fit.probabilities = t.lossProbabilities()
 	if j.fit.probabilities != nil {
 		j.fit.probabilities.Weights = r.classWeights
@@ -136,7 +136,7 @@ func (r *rounds) judge(ctx context.Context, without *models.Linear) (decision, e
 			return decision{}, err
 		}
 	}
-	err = j.judge(ctx, held)
+	err = j.decide(ctx, held)
 	return j.fit.decision, err
 }
 
@@ -203,7 +203,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
 			"or a smaller rate", last.Round, last.Objective)
 	}
-	fit := &Fit{linear: round.(iterative.Fitted).Model(), rounds: c}
+	fit := &Fit{linear: round.(iterative.LinearRound).Model(), rounds: c}
 	fit.Learner = models.Learner{Kind: r.learner.Name(), Lambda: group[0], Folds: max(1, folds), Log: trainingLog(c, end)}
 	fit.Learner.Log.Loss, fit.Learner.Log.Options = problem.Loss, recorded
 	curve, err := json.MarshalIndent(c.Chosen(), "", " ")

@@ -46,11 +46,11 @@ func (m *Model) chooseSize(ctx context.Context) error {
 		}
 	}
 	l := t.opts.Ridge()
-	sums, err := t.summing(l.Grid, l.Weights, smallProducts, m.Found)
+	sums, err := t.newSums(l.Grid, l.Weights, smallProducts, m.Found)
 	if err != nil {
 		return err
 	}
-	s := &sizes{summing: sums, all: t.Prepared.Recipe, given: l.Grid, notes: t.Notes}
+	s := &sizes{sumsTraining: sums, all: t.Prepared.Recipe, given: l.Grid, notes: t.Notes}
 	most, err := s.most()
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 
 // sizes fits models with different numbers of features.
 type sizes struct {
-	*summing
+	*sumsTraining
 	all   prepare.Recipe // with the largest number of features
 	given features.Bits  // grid that the user asks for
 	notes []string       // notes of the steps before

@@ -26,7 +26,7 @@ import (
 
 // sumsFit is a fit by sums: the pass that summed the rows, its files, and the results of the solve.
 type sumsFit struct {
-	judging
+	deciding
 	pass    *gram.Pass
 	state   gram.State
 	report  gram.FitReport // for the λ that the solve has chosen
@@ -35,7 +35,7 @@ type sumsFit struct {
 
 // sum sums the rows of each fold and solves. It completes how by the folding. The learner of
 // the fit is empty.
-func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
+func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
 	t := s.training
 	p := t.Prepared
@@ -58,11 +58,11 @@ func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram
 	}
 	pass.Spec.Rows = folding.Carries(shape, p.Counts.Used)
 	pass.Stripes = t.stripesOf(pass, shape)
-	solve := folding.Solve(shape, p.Counts.Used, pass.Spec.Rows, t.Job.Engine.Threads)
+	solve := folding.SolveMemory(shape, p.Counts.Used, pass.Spec.Rows, t.Job.Engine.Threads)
 	t.Job.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		about.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
-	f := &sumsFit{pass: pass, state: t.stateOf(pass), judging: judging{training: t,
+	f := &sumsFit{pass: pass, state: t.stateOf(pass), deciding: deciding{training: t,
 		fit: &Fit{weights: t.rowWeights(s.grid)}, folds: t.opts.FoldCount()}}
 	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
@@ -118,12 +118,12 @@ func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
 	if pass.Spec.Rows {
 		most = min(most, pass.Spec.Folds)
 	}
-	return len(ridge.CutStripes(shape, pass.Spec.Sums(), most))
+	return len(ridge.CutStripes(shape, pass.Spec.NumSums(), most))
 }
 
 // sumsText describes the sums of a pass, or the rows that it stores.
 func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
-	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.Sums(), "sum"),
+	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.NumSums(), "sum"),
 		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Job.Engine.Readers, len(t.Prepared.Shards))), "reader")),
 		"added up"
 	if pass.Spec.Rows {
