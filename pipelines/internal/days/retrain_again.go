@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // retrainByRecipe keeps the champion's recipe: it sums days that have no sums, leaves out
@@ -352,7 +352,7 @@ func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 	err := n.jobs.Fit(ctx, f)
 	if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
 		// For instance, rows that were frequent would no longer be frequent.
-		n.note("the sums of all partitions are added: %s", transforms.FaultText(err))
+		n.note("the sums of all partitions are added: %s", fault.Text(err))
 		all := n.index.planFromParts(train)
 		all.Model = f.Model
 		err = n.jobs.Fit(ctx, all)
