@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -126,8 +125,8 @@ func (r *EmbedResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
-	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, about.GridText(r.Steps))
-	about.ComponentTable(r.Components).Write(&b)
+	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, report.GridText(r.Steps))
+	report.ComponentTable(r.Components).Write(&b)
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -1,6 +1,6 @@
 // Package about describes models for people. Read reads the files of a model directory, and Of takes those of a
-// directory that is about to be published. Model.Page is the report; functions such as PathTable and WriteFacts
-// are shared with the text output of commands.
+// directory that is about to be published. Model.Page is the report; WriteFacts is shared with the text output of
+// commands.
 package about
 
 import (
@@ -21,7 +21,6 @@ import (
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
@@ -155,7 +154,7 @@ func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 func (a *Model) headline() *page.Headline {
 	l := &a.Learner
 	on := func(rows int64, tried int) string {
-		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), LeastOf(tried))
+		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), report.LeastOf(tried))
 	}
 	if tried := len(l.Table) + len(l.RuledOut); tried > 0 {
 		i := slices.IndexFunc(l.Table, func(r ridge.Row) bool { return r.Lambda == l.Lambda && r.Failed == "" && r.MSE != 0 })
@@ -163,17 +162,17 @@ func (a *Model) headline() *page.Headline {
 			return nil
 		}
 		row, of := l.Table[i], a.lambdas()
-		f, write := of.figure(row)
+		f, write := of.Figure(row)
 		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them%s.", report.OneIn(max(2, l.Folds)),
-			LeastOf(tried))
+			report.LeastOf(tried))
 		switch {
 		case row.HeldOutRows > 0 && a.Task == models.Classification:
 			about = on(row.HeldOutRows, tried)
 		case row.Folds > 1:
 			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it%s.", row.Folds,
-				LeastOf(tried))
+				report.LeastOf(tried))
 		}
-		return headlineOf(of.name(), f, write, about)
+		return headlineOf(of.Name(), f, write, about)
 	}
 	if l.Log == nil {
 		return nil
@@ -188,17 +187,19 @@ func (a *Model) headline() *page.Headline {
 	case of.HeldOutRows == 0:
 		return nil
 	case a.Task != models.Classification:
-		return headlineOf("held-out loss", withHalfWidth(of.HeldOutLoss, 0), plain, about)
+		return headlineOf("held-out loss", report.WithHalfWidth(of.HeldOutLoss, 0), report.Plain, about)
 	default:
-		return headlineOf("held-out error, %", RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError),
-			twoDigits, about)
+		return headlineOf("held-out error, %", report.RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError),
+			report.TwoDigits, about)
 	}
 }
 
-func (a *Model) lambdas() lambdas { return lambdas{a.Task, len(a.Input.Labels), a.Learner.Table} }
+func (a *Model) lambdas() report.Lambdas {
+	return report.Lambdas{Task: a.Task, Targets: len(a.Input.Labels), Rows: a.Learner.Table}
+}
 
 // headlineOf formats a figure whose name may end with a unit.
-func headlineOf(name string, f Figure, write func(float64) string, about string) *page.Headline {
+func headlineOf(name string, f report.Figure, write func(float64) string, about string) *page.Headline {
 	value, interval := f.Texts(write)
 	name, unit, _ := strings.Cut(name, ", ")
 	if unit == "%" {
@@ -224,24 +225,24 @@ func (a *Model) addFacts(p *page.Page) {
 	addFacts(&t, a.Manifest)
 	s := p.Section("Model")
 	s.List(t.Table)
-	s.List(ComponentTable(a.Learner.Components))
+	s.List(report.ComponentTable(a.Learner.Components))
 }
 
 // addFacts adds facts about a model, except for its features.
 func addFacts(t *report.Facts, m *models.Manifest) {
 	t.Add("learner", "%s, lambda %g", m.Learner.Kind, m.Learner.Lambda)
 	if m.Learner.Steps > 0 {
-		t.Add("grid", "%s", GridText(m.Learner.Steps))
+		t.Add("grid", "%s", report.GridText(m.Learner.Steps))
 	}
 	if split := m.Learner.Split; split != nil {
-		t.Add("held out", "by %s of %s", split.By, prepare.SomeOf(split.Columns))
+		t.Add("held out", "by %s of %s", split.By, report.SomeOf(split.Columns))
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
-		t.Add("output", "no probabilities; %s", HowToGetProbabilities)
+		t.Add("output", "no probabilities; %s", report.HowToGetProbabilities)
 	}
-	t.Add("output", "%s", ProbabilitiesText(m.Probabilities))
+	t.Add("output", "%s", report.ProbabilitiesText(m.Probabilities))
 	if m.Threshold != nil {
-		t.Add("output", "%s", ThresholdText(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()]))
+		t.Add("output", "%s", report.ThresholdText(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()]))
 	}
 	if v := m.Intervals; v != nil {
 		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", report.Groups(v.Rows),
@@ -259,7 +260,7 @@ func addFacts(t *report.Facts, m *models.Manifest) {
 		t.Add("R²", "%.4f on held-out rows for %s", r2, report.Word(m.Input.Labels[c], 40))
 	}
 	if m.Weights != nil {
-		t.Add("weights", "%s", WeightsText(m.Weights))
+		t.Add("weights", "%s", report.WeightsText(m.Weights))
 	}
 	t.Add("rows", "%s", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 }
@@ -277,10 +278,10 @@ func addLineage(t *report.Facts, l *registry.Lineage) {
 		}
 	}
 	if len(parts) == 1 {
-		t.Add("made of", "%s", prepare.SomeOf(files))
+		t.Add("made of", "%s", report.SomeOf(files))
 	} else if len(parts) > 1 {
 		t.Add("made of", "%s of the data with %s: %s", report.Counted(len(parts), "part"), report.Counted(len(files), "file"),
-			prepare.SomeOf(parts))
+			report.SomeOf(parts))
 	}
 	if n := len(l.Forgotten); n > 0 {
 		t.Add("forgotten", "%s of rows, whose sums were subtracted", report.Counted(n, "set"))

@@ -101,20 +101,20 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "columns   %s\n", strings.Join(r.roles, ", "))
 	}
 	if m.Vocabulary != nil {
-		fmt.Fprintf(&b, "classes   %s\n", prepare.SomeOf(m.Vocabulary.Classes))
+		fmt.Fprintf(&b, "classes   %s\n", report.SomeOf(m.Vocabulary.Classes))
 		if m.Outputs == 2 {
 			fmt.Fprintf(&b, "positive  %s\n", score.Name(m.Vocabulary.Classes[m.PositiveClass()]))
 		}
 	}
 	if len(m.Input.Labels) > 0 {
 		fmt.Fprintf(&b, "targets   %s; errors by lambda are in standard deviations of each, averaged\n",
-			prepare.SomeOf(m.Input.Labels))
+			report.SomeOf(m.Input.Labels))
 	}
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	report.WriteStretch(&b, r.Stretch)
 	report.WriteEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
-		about.WritePath(&b, m.Task, len(m.Input.Labels), m.Learner.Table, m.Learner.Lambda)
+		report.WritePath(&b, m.Task, len(m.Input.Labels), m.Learner.Table, m.Learner.Lambda)
 	}
 	about.WriteFacts(&b, m, r.Lineage)
 	if r.table != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -253,4 +252,4 @@ func (t *Threshold) Rounded() *float32 {
 }
 
 // String describes how rows are decided.
-func (t *Threshold) String() string { return about.DecidedBy(&t.Threshold, t.Class) }
+func (t *Threshold) String() string { return report.DecidedBy(&t.Threshold, t.Class) }

@@ -218,7 +218,7 @@ func filesText(p *sums.Part) string {
 			names = append(names, f.Name)
 		}
 	}
-	return prepare.SomeOf(names)
+	return report.SomeOf(names)
 }
 
 // WriteTo prints the result for people.
@@ -236,13 +236,13 @@ func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "parts     %s\n", report.Counted(len(r.Leaves), "part"))
 	}
 	if len(r.NewClasses) > 0 {
-		fmt.Fprintf(&b, "new       classes that the recipe does not have: %s\n", prepare.SomeOf(r.NewClasses))
+		fmt.Fprintf(&b, "new       classes that the recipe does not have: %s\n", report.SomeOf(r.NewClasses))
 	}
 	if n := len(r.Levels); n > 0 {
 		fmt.Fprintf(&b, "levels    %s of %s\n", report.Counted(n, "level"), strings.Join(r.LevelColumns, ", "))
 		if last := r.Levels[n-1]; len(last.Members) > 1 {
 			fmt.Fprintf(&b, "pooled    %s with fewer than %s, as one: %s\n", report.Counted(len(last.Members), "level"),
-				report.Counted64(r.MinRows, "row"), prepare.SomeOf(sums.NamesOf(last.Members)))
+				report.Counted64(r.MinRows, "row"), report.SomeOf(sums.NamesOf(last.Members)))
 		}
 	}
 	report.Drift(&b, r.Part.Drift, "drift     ")

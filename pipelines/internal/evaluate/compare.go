@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -321,7 +320,7 @@ func sameInput(a, b *dataset.Dataset) (bool, error) {
 var errChanged = exit.Refuse("pipelines: files of --data have changed while they were listed; start again")
 
 func (m *openedModel) summary(model string) ComparedModel {
-	return ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: about.DecisionRule(m.manifest)}
+	return ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: report.DecisionRule(m.manifest)}
 }
 
 // checkUnseen returns an error if a model was trained on some of these rows, because scores on them are optimistic.

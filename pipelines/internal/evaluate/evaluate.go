@@ -253,7 +253,7 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 	r.UnseenLabels, r.UnseenHint = unseenLabels(&found.Unseen), labelHint(&found.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
 		return exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
-			report.Groups(hits.Rows), r.Model, someUnseen(r.UnseenLabels), prepare.SomeOf(names), prefixedBy("; ", r.UnseenHint))
+			report.Groups(hits.Rows), r.Model, someUnseen(r.UnseenLabels), report.SomeOf(names), prefixedBy("; ", r.UnseenHint))
 	}
 	if found.Probabilities != nil {
 		tests := found.Probabilities.Tests(effective / float64(max(1, counted.Rows())))

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -72,7 +71,7 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 	n, err := strconv.Atoi(given)
 	if err != nil {
 		return "", exit.Usage("%s: there is no column %q%s; columns are %s", flag, given,
-			option.DidYouMean(given, d.Fields), prepare.SomeOf(d.Fields))
+			option.DidYouMean(given, d.Fields), report.SomeOf(d.Fields))
 	}
 	if n < 0 {
 		n += len(d.Fields) + 1

@@ -167,3 +167,19 @@ func YesNo(yes bool) string {
 	}
 	return "no"
 }
+
+// SomeOf lists some of the names.
+func SomeOf(names []string) string {
+	const most = 20
+	text := ""
+	for i, n := range names {
+		if i == most {
+			return text + fmt.Sprintf(", … (%d in all)", len(names))
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += n
+	}
+	return text
+}

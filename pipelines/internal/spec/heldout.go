@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -92,7 +91,7 @@ func (o Options) CheckTargets(d *dataset.Dataset) error {
 	if len(d.Targets) == 0 {
 		return nil
 	}
-	labels := fmt.Sprintf("--label gives %d columns (%s)", len(d.Targets), prepare.SomeOf(d.Targets))
+	labels := fmt.Sprintf("--label gives %d columns (%s)", len(d.Targets), report.SomeOf(d.Targets))
 	switch {
 	case o.LearnsFeatures():
 		return exit.Usage("%s, and learned features need one label: train them for one of the columns and name the result "+

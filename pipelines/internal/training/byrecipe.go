@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -275,7 +274,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	pass.Stripes = j.stripesOf(pass, s.Shape)
 	j.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
 		report.Counted64(j.Counts.Used, "row"), report.Counted(j.Profile.Dim, "number"), j.Recipe.Name, j.Recipe.Dim,
-		about.GridText(pass.Spec.Steps), j.sumsText(pass, s.Shape))
+		report.GridText(pass.Spec.Steps), j.sumsText(pass, s.Shape))
 	counts, lines, err := j.countSummed(ctx, pass, s.State, j.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stretch"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -106,8 +105,8 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	r.writeFeatures(&b)
 	r.writeFit(&b)
 	var facts report.Facts
-	facts.Add("output", "%s", about.ProbabilitiesText(r.Probabilities))
-	facts.Add("output", "%s", about.ThresholdText(r.Threshold, r.Positive))
+	facts.Add("output", "%s", report.ProbabilitiesText(r.Probabilities))
+	facts.Add("output", "%s", report.ThresholdText(r.Threshold, r.Positive))
 	if r.Interval != nil {
 		facts.Add("interval", "%s", r.Interval)
 	}
@@ -123,7 +122,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 func (r *Result) writeRows(b *strings.Builder) {
 	fmt.Fprintf(b, "rows      %s\n", r.Rows.WithList())
 	if r.Weights != nil {
-		fmt.Fprintf(b, "weights   %s\n", about.WeightsText(r.Weights))
+		fmt.Fprintf(b, "weights   %s\n", report.WeightsText(r.Weights))
 	}
 	if r.Sums > 0 {
 		fmt.Fprintf(b, "sums      of %s of the data\n", report.Counted(r.Sums, "part"))
@@ -133,7 +132,7 @@ func (r *Result) writeRows(b *strings.Builder) {
 		fmt.Fprintf(b, "task      embedding of %s\n", r.rowContent())
 	case models.Classification:
 		fmt.Fprintf(b, "task      classification of %s into %d classes%s\n", r.rowContent(), len(r.Classes),
-			about.PositiveText(r.Positive))
+			report.PositiveText(r.Positive))
 	default:
 		fmt.Fprintf(b, "task      regression on %s\n", r.rowContent())
 	}
@@ -146,7 +145,7 @@ func (r *Result) writeRows(b *strings.Builder) {
 func (r *Result) writeFeatures(b *strings.Builder) {
 	fmt.Fprintf(b, "features  %d of the %s, seed %d\n", r.Dim, r.Kernel, r.Seed)
 	if r.Steps > 0 {
-		fmt.Fprintf(b, "grid      %s\n", about.GridText(r.Steps))
+		fmt.Fprintf(b, "grid      %s\n", report.GridText(r.Steps))
 	}
 	if r.HeldOut != "" {
 		fmt.Fprintf(b, "held out  %s\n", r.HeldOut)
@@ -155,7 +154,7 @@ func (r *Result) writeFeatures(b *strings.Builder) {
 		r.Learned.Write(b)
 	}
 	if r.Search != nil {
-		tuning.Write(b, r.Search)
+		report.WriteSearch(b, r.Search)
 	}
 	if r.Size != nil {
 		r.Size.Write(b, r.Task == models.Regression && len(r.Targets) == 0)
@@ -166,24 +165,24 @@ func (r *Result) writeFeatures(b *strings.Builder) {
 func (r *Result) writeFit(b *strings.Builder) {
 	switch {
 	case r.Components != nil:
-		about.ComponentTable(r.Components).Write(b)
+		report.ComponentTable(r.Components).Write(b)
 	case r.Log != nil:
 		writeLog(b, r)
 	case len(r.Path) == 0:
 		fmt.Fprintf(b, "lambda    %g\n", r.Lambda)
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
-		about.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
-		if r.Probabilities != nil && len(r.Classes) <= spec.MaxKept && about.Scored(r.Path) {
+		report.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
+		if r.Probabilities != nil && len(r.Classes) <= spec.MaxKept && report.Scored(r.Path) {
 			fmt.Fprintf(b, "          classes have the largest %s, each half of these rows by curves fitted to the other half\n",
-				about.Criterion(r.Probabilities))
+				report.Criterion(r.Probabilities))
 		}
 		if len(r.RuledOut) > 0 {
 			by := "a part of the features"
 			if r.Rows.Used <= int64(r.Dim) { // then ridge uses the dual form
 				by = "errors that rise towards them"
 			}
-			fmt.Fprintf(b, "          %s ruled out %s\n", by, about.Numbers(r.RuledOut))
+			fmt.Fprintf(b, "          %s ruled out %s\n", by, report.Numbers(r.RuledOut))
 		}
 	}
 }
@@ -234,7 +233,7 @@ func (r *Result) chosenBy() string {
 	case r.Folds > 1 && oneFold:
 		by = fmt.Sprintf("the %s of held-out rows, %s", measure, report.OneIn(r.Folds))
 	}
-	return by + about.LeastOf(len(r.Path)+len(r.RuledOut))
+	return by + report.LeastOf(len(r.Path)+len(r.RuledOut))
 }
 
 // TargetScore is the score of one of several targets on held-out rows.
@@ -249,7 +248,7 @@ func (r *Result) writeTargets(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "targets   %s; errors by lambda are in standard deviations of each, averaged\n",
-		prepare.SomeOf(r.Targets))
+		report.SomeOf(r.Targets))
 	for _, s := range r.TargetScores {
 		fmt.Fprintf(w, "          R² %.4f on held-out rows for %s\n", s.R2, s.Target)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -59,7 +58,7 @@ func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram
 	solve := folding.Solve(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
 	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
-		about.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
+		report.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
 	f := &sumsFit{pass: pass, state: s.stateOf(pass), judging: judging{Training: s.Training,
 		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.FoldCount()}}
 	counts, _, err := s.countSummed(ctx, pass, f.state, s.sumAndSolve(ctx, pass, f.state))

@@ -3,9 +3,7 @@ package tuning
 import (
 	"fmt"
 	"io"
-	"math"
 
-	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -23,34 +21,10 @@ func (r *SizeResult) Sizes() (all []registry.Size) {
 	return all
 }
 
-// SizeTable returns a table of errors by the number of features. If root is true it shows the
-// square roots of the losses.
-func SizeTable(all []registry.Size, root bool) report.Table {
-	t := report.Table{Head: []string{"features", "lambda", "held-out MSE", "improvement of MSE, %", "± standard error"}}
-	if root {
-		t.Head[2] = "held-out RMSE"
-	}
-	for i, s := range all {
-		loss, better, se := "-", "-", "-"
-		if v := s.Loss; v > 0 {
-			if root {
-				v = math.Sqrt(v)
-			}
-			loss = picture.Number(v, 5)
-			if i > 0 {
-				better, se = fmt.Sprintf("%.2f", 100*s.Gain), fmt.Sprintf("%.2f", 100*s.StdErr)
-			}
-		}
-		t.Add(fmt.Sprint(s.Features), fmt.Sprintf("%g", s.Lambda), loss, better, se)
-		t.Mark(s.Chosen)
-	}
-	return t
-}
-
 // Write prints the trials for the user. If root is true it prints the square roots of the losses.
 func (r *SizeResult) Write(w io.Writer, root bool) {
 	fmt.Fprintf(w, "size      %d features: %s\n", r.Features, r.Why)
-	table := SizeTable(r.Sizes(), root)
+	table := report.SizeTable(r.Sizes(), root)
 	table.Head = append(table.Head, "seconds")
 	for i, t := range r.Trials {
 		table.Rows[i] = append(table.Rows[i], fmt.Sprintf("%.1f", t.Seconds))
