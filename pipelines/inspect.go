@@ -31,6 +31,11 @@ func InspectEffects(ctx context.Context, model string, o InspectOptions) (*Model
 	return apply.InspectEffects(ctx, model, o)
 }
 
+// DrawImportance plots the effects of columns to a file, .png or .svg. The report must have effects.
+func DrawImportance(ctx context.Context, r *ModelReport, file string) error {
+	return apply.DrawImportance(ctx, r, file)
+}
+
 // InspectModel loads a model, verifies its checksums, and describes it.
 func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	return apply.InspectModel(ctx, dir)

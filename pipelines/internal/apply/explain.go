@@ -24,8 +24,7 @@ import (
 type ExplainResult struct {
 	Row int64 `json:"row"`
 	*models.Explanation
-
-	model *models.Model
+	Titles []string `json:"-"` // of Outputs, in words
 }
 
 // Explain explains the prediction for a row of the data.
@@ -59,7 +58,11 @@ func Explain(ctx context.Context, o options.Explain) (*ExplainResult, error) {
 	if err != nil {
 		return nil, &exit.DataError{Err: fmt.Errorf("row %d: the numbers are too large for the model", o.Row)}
 	}
-	return &ExplainResult{o.Row, found, m}, nil
+	result := &ExplainResult{Row: o.Row, Explanation: found}
+	for _, c := range found.Outputs {
+		result.Titles = append(result.Titles, title(result, c, m))
+	}
+	return result, nil
 }
 
 // readRow returns a row of the data by its number. Rows that cannot be used have numbers, too.
@@ -92,8 +95,8 @@ func readRow(ctx context.Context, d *dataset.Dataset, row int64) ([]float32, err
 // WriteTo prints the explanation for people, the columns with the largest effects first.
 func (r *ExplainResult) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
-	for _, c := range r.Outputs {
-		fmt.Fprintf(&b, "%s\n", r.title(c))
+	for i, c := range r.Outputs {
+		fmt.Fprintf(&b, "%s\n", r.Titles[i])
 		width := len("column")
 		for _, name := range r.Columns {
 			width = max(width, len([]rune(report.Word(name, 40))))
@@ -120,18 +123,18 @@ func (r *ExplainResult) WriteTo(w io.Writer) (int64, error) {
 }
 
 // title describes what is explained.
-func (r *ExplainResult) title(c models.Contributions) string {
-	classes := r.model.Outputs()
-	if !r.model.Classifies() {
+func title(r *ExplainResult, c models.Contributions, m *models.Model) string {
+	classes := m.Outputs()
+	if !m.Classifies() {
 		return fmt.Sprintf("row %d: %s", r.Row, report.Word(c.Output, 40))
 	}
 	what := fmt.Sprintf("row %d: predicted %s, explained by its score", r.Row, report.Word(r.Class, 40))
 	if len(classes) == 2 {
-		other := classes[1-r.model.Manifest.PositiveClass()]
+		other := classes[1-m.Manifest.PositiveClass()]
 		what = fmt.Sprintf("row %d: predicted %s, explained by half the difference between the scores of %s and %s", r.Row,
 			report.Word(r.Class, 40), report.Word(c.Output, 40), report.Word(other, 40))
 	}
-	if r.model.Manifest.Probabilities != nil {
+	if m.Manifest.Probabilities != nil {
 		what += ", before they become probabilities"
 	}
 	return what

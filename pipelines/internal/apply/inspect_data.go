@@ -23,13 +23,15 @@ import (
 type DataReport struct {
 	DataFiles
 	// Columns describes the columns of a format with columns, the features first.
-	Columns     []ColumnReport      `json:"columns,omitempty"`
-	Targets     []string            `json:"targets,omitempty"` // names of several labels, whose ranges are in Profile
-	Notes       []string            `json:"notes,omitempty"`   // on labels and columns
-	Schema      string              `json:"schema,omitempty"`  // the schema file that was created
-	Profile     profile.Profile     `json:"profile"`           // of the values of rows
-	description *schema.Description // nil for formats without columns
-	table       *schema.Table       // nil for plain numbers
+	Columns []ColumnReport  `json:"columns,omitempty"`
+	Targets []string        `json:"targets,omitempty"` // names of several labels, whose ranges are in Profile
+	Notes   []string        `json:"notes,omitempty"`   // on labels and columns
+	Schema  string          `json:"schema,omitempty"`  // the schema file that was created
+	Profile profile.Profile `json:"profile"`           // of the values of rows
+	// Classes says whether labels are classes by default, and not targets.
+	Classes     bool                `json:"-"`
+	Description *schema.Description `json:"-"` // nil for formats without columns
+	Table       *schema.Table       `json:"-"` // nil for plain numbers
 }
 
 // DataFiles describes the files of the data.
@@ -101,6 +103,9 @@ func InspectData(ctx context.Context, o options.Inspect) (report *DataReport, er
 	j.Progress.Done()
 	report.Rows, report.Names, report.SetAside, report.Profile = p.Counts, d.Schema.Columns, p.Counts.Listed,
 		p.Sum.Result()
+	if l := report.Profile.Labels; l != nil {
+		report.Classes = prepare.AreClasses(l)
+	}
 	if note := prepare.TaskNote("", d, report.Profile.Labels); note != "" {
 		note = strings.ReplaceAll(note, "; --task", "; train --task") // inspect has no tasks
 		report.Notes = append([]string{note}, report.Notes...)
@@ -118,7 +123,7 @@ func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Datase
 	if err != nil {
 		return nil, err
 	}
-	r.description, r.Notes = found, schema.Sentences(doubts)
+	r.Description, r.Notes = found, schema.Sentences(doubts)
 	for i := range found.Fields {
 		f := &found.Fields[i]
 		r.Columns = append(r.Columns, ColumnReport{f.Name, f.Role, f.Type, f.Layout, schema.SortedLevels(f), f.Buckets,
@@ -131,7 +136,7 @@ func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Datase
 		}
 	}
 	prepare.SetTypes(d, found)
-	r.table = d.Schema.Table
+	r.Table = d.Schema.Table
 	return doubts, nil
 }
 
@@ -147,34 +152,34 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 			report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside)+r.Rows.Without())
 	}
 	report.WriteSetAside(&b, r.SetAside)
-	writeLabels(&b, p, r.Targets)
+	r.writeLabels(&b)
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
 	if r.Schema != "" {
 		fmt.Fprintf(&b, "schema    %s\n", r.Schema)
 	}
-	if d := r.description; d != nil && (r.table != nil || len(d.With(schema.Ignore)) > 0) {
+	if d := r.Description; d != nil && (r.Table != nil || len(d.With(schema.Ignore)) > 0) {
 		if r.Rows.SetAside > 0 {
 			fmt.Fprintf(&b, "columns   the first table is of all %s rows read, the table of numbers of the %s used\n",
 				report.Groups(r.Rows.Read), report.Groups(r.Rows.Used))
 		}
 		report.WriteColumns(&b, d)
 	}
-	writeColumns(&b, p, r.Names, r.table)
+	writeColumns(&b, p, r.Names, r.Table)
 	return b.WriteTo(w)
 }
 
 // what describes the number and types of the columns.
 func (r *DataReport) what() string {
-	if r.table != nil {
-		return r.table.String()
+	if r.Table != nil {
+		return r.Table.String()
 	}
 	return fmt.Sprintf("%s, largest norm %.6g", report.Counted(r.Profile.Dim, "number"), r.Profile.MaxNorm)
 }
 
-func writeLabels(w io.Writer, p *profile.Profile, targets []string) {
-	l := p.Labels
+func (r *DataReport) writeLabels(w io.Writer) {
+	p, l := &r.Profile, r.Profile.Labels
 	switch {
 	case len(p.Targets) > 0:
 		for c, t := range p.Targets {
@@ -182,11 +187,11 @@ func writeLabels(w io.Writer, p *profile.Profile, targets []string) {
 			if c > 0 {
 				name = ""
 			}
-			fmt.Fprintf(w, "%-9s numbers from %g to %g in %s\n", name, t.Min, t.Max, targets[c])
+			fmt.Fprintf(w, "%-9s numbers from %g to %g in %s\n", name, t.Min, t.Max, r.Targets[c])
 		}
 	case l == nil || l.Rows == 0:
 		fmt.Fprintf(w, "labels    none\n")
-	case l.Vocabulary != nil && prepare.AreClasses(l):
+	case l.Vocabulary != nil && r.Classes:
 		fmt.Fprintf(w, "labels    %d classes:", len(l.Vocabulary.Classes))
 		for i, c := range l.Vocabulary.Classes[:min(len(l.Vocabulary.Classes), 30)] {
 			fmt.Fprintf(w, " %s (%s)", c, report.Groups(l.Counts[i]))

@@ -34,15 +34,15 @@ type ModelReport struct {
 	// Stretch says how much the metric of the recipe stretches distances; nil without a metric.
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects has the effects of columns on predictions; nil without data.
-	Effects *report.EffectsReport `json:"effects,omitempty"`
+	Effects *EffectsReport `json:"effects,omitempty"`
 	// Dependences and Drift are set with options.Inspect.Whole. If there are no effects, NoEffects is then the
 	// reason.
-	Dependences []report.Dependence `json:"-"`
-	Drift       *sums.DriftReport   `json:"-"`
-	NoEffects   string              `json:"-"`
+	Dependences []Dependence      `json:"-"`
+	Drift       *sums.DriftReport `json:"-"`
+	NoEffects   string            `json:"-"`
 
-	table *schema.Table // nil for rows of plain numbers
-	roles []string      // descriptions of columns that are not features
+	Table *schema.Table `json:"-"` // nil for rows of plain numbers
+	Roles []string      `json:"-"` // descriptions of columns that are not features
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.
@@ -60,7 +60,7 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 
 // describe returns the report on a loaded model.
 func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport, err error) {
-	r = &ModelReport{Directory: dir, Manifest: m.Manifest, table: m.Table()}
+	r = &ModelReport{Directory: dir, Manifest: m.Manifest, Table: m.Table()}
 	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
 	}
@@ -72,17 +72,17 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 		return nil, err
 	}
 	if of, ok := s.Layout.(dataset.Tabular); ok {
-		r.roles = of.Table().RoleNames()
+		r.Roles = of.Table().RoleNames()
 	}
 	return r, nil
 }
 
 // DrawImportance plots the effects of columns to a file, .png or .svg. r.Effects must not be nil.
-func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
+func DrawImportance(ctx context.Context, r *ModelReport, file string) error {
 	if r.Effects == nil {
 		return exit.Usage("--importance needs --data: the effects of columns are measured on predictions for its rows")
 	}
-	bars := report.EffectsPicture(r.Effects)
+	bars := EffectsPicture(r.Effects)
 	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
 }
 
@@ -93,12 +93,12 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "model     %s, intact; format %d, written by bochner %s\n", r.Directory, m.Format, m.Program)
 	fmt.Fprintf(&b, "task      %s, %d outputs\n", m.Task, m.Outputs)
 	what := fmt.Sprintf("%d numbers", m.Input.Dim)
-	if r.table != nil {
-		what = r.table.String()
+	if r.Table != nil {
+		what = r.Table.String()
 	}
 	fmt.Fprintf(&b, "input     %s, trained on %s\n", what, m.Input.Format)
-	if len(r.roles) > 0 {
-		fmt.Fprintf(&b, "columns   %s\n", strings.Join(r.roles, ", "))
+	if len(r.Roles) > 0 {
+		fmt.Fprintf(&b, "columns   %s\n", strings.Join(r.Roles, ", "))
 	}
 	if m.Vocabulary != nil {
 		fmt.Fprintf(&b, "classes   %s\n", report.SomeOf(m.Vocabulary.Classes))
@@ -112,15 +112,29 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	report.WriteStretch(&b, r.Stretch)
-	report.WriteEffects(&b, r.Effects)
+	writeEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
 		report.WritePath(&b, m.Task, len(m.Input.Labels), m.Learner.Table, m.Learner.Lambda)
 	}
 	about.WriteFacts(&b, m, r.Lineage)
-	if r.table != nil {
-		report.WriteColumns(&b, r.table.Describe())
+	if r.Table != nil {
+		report.WriteColumns(&b, r.Table.Describe())
 	}
 	return b.WriteTo(w)
+}
+
+// writeEffects prints the effects of the first columns on predictions. It prints nothing for nil.
+func writeEffects(w io.Writer, r *EffectsReport) {
+	if r == nil {
+		return
+	}
+	fmt.Fprintf(w, "effects   on predictions for %s: %s\n", report.Counted64(int64(r.Rows), "row"),
+		report.ListFirst(len(r.Columns), func(k int) string {
+			e := r.Columns[k]
+			return fmt.Sprintf("%s %s ± %.1f", report.Word(e.Column, 40), report.Percent(e.Share), 100*e.StdErr)
+		}))
+	fmt.Fprintf(w,
+		"          (importance: the share of their variance that changes with a column alone, if it gets values of other rows)\n")
 }
 
 // clip cuts a text off after that many bytes, and marks the cut with an ellipsis.
@@ -166,12 +180,12 @@ func InspectEffects(ctx context.Context, model string, o options.Inspect) (resul
 		return nil, err
 	}
 	j.Progress.Phase("predicting", 0)
-	result.Effects, err = report.EffectsOf(ctx, m, x, n, j.Engine.Threads)
+	result.Effects, err = EffectsOf(ctx, m, x, n, j.Engine.Threads)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil && o.Whole: // the report has the reason
-		result.NoEffects, result.Effects, err = err.Error(), &report.EffectsReport{}, nil
+		result.NoEffects, result.Effects, err = err.Error(), &EffectsReport{}, nil
 	case err != nil:
 		return nil, &exit.DataError{Err: err}
 	}
@@ -198,7 +212,7 @@ func (r *ModelReport) addWhole(ctx context.Context, m *models.Model, d *dataset.
 	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), mostDependences)] {
 		names = append(names, e.Column)
 	}
-	if r.Dependences, err = report.DependenceOf(ctx, m, x, n, names); err != nil {
+	if r.Dependences, err = DependenceOf(ctx, m, x, n, names); err != nil {
 		return err
 	}
 	k, err := newDriftCheck(ctx, r.Directory, m.Manifest, d, 0)

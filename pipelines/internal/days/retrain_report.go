@@ -307,7 +307,7 @@ func (r *RetrainReport) addDrift(p *page.Page) {
 	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1", Y: "day"}
 	for _, m := range slices.Backward(r.Drifts) { // the newest first
 		largest := 0.0
-		t.AddDrift(m.Day, m.Columns)
+		report.AddDrift(&t, m.Day, m.Columns)
 		for _, c := range m.Columns {
 			largest = max(largest, c.AtLeast)
 		}

@@ -260,14 +260,14 @@ func addEffects(p *page.Page, found *apply.ModelReport) {
 	s.Say("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of "+
 		"other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
 	e.Columns = e.Columns[:min(len(e.Columns), mostEffects)]
-	s.Draw(report.EffectsPicture(&e))
+	s.Draw(apply.EffectsPicture(&e))
 	for _, d := range found.Dependences {
 		s.Draw(dependence(found, d))
 	}
 }
 
 // dependence draws the partial dependence on a column.
-func dependence(found *apply.ModelReport, d report.Dependence) picture.Figure {
+func dependence(found *apply.ModelReport, d apply.Dependence) picture.Figure {
 	y := "mean prediction"
 	switch {
 	case found.Probabilities != nil:
@@ -322,14 +322,14 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport
 	t := report.Table{Head: []string{loss, "label", "prediction"}}
 	var names []string
 	for _, e := range found.Effects.Columns {
-		if len(names) < worstColumns && report.ValueOf(m, r.WorstRows[0].Values, e.Column) != "" {
+		if len(names) < worstColumns && apply.ValueOf(m, r.WorstRows[0].Values, e.Column) != "" {
 			names, t.Head = append(names, e.Column), append(t.Head, report.Word(e.Column, 30))
 		}
 	}
 	for _, row := range r.WorstRows {
 		line := []string{picture.Number(row.Loss, 4), text(row.Truth), text(row.Predicted)}
 		for _, name := range names {
-			line = append(line, report.ValueOf(m, row.Values, name))
+			line = append(line, apply.ValueOf(m, row.Values, name))
 		}
 		t.Rows = append(t.Rows, line)
 	}
@@ -354,7 +354,7 @@ func addDrift(p *page.Page, found *apply.ModelReport) {
 		return
 	}
 	var t report.Table
-	t.AddDrift("", d.Columns)
+	report.AddDrift(&t, "", d.Columns)
 	s.Say("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with confidence 95%%, " +
 		"for all columns at once.")
 	s.List(t.Filled())

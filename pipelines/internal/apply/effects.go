@@ -1,4 +1,4 @@
-package report
+package apply
 
 import (
 	"cmp"
@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/shapley"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // Effect is the total effect of a column j on the scores f of a model,
@@ -234,13 +236,13 @@ func outputsOf(m *models.Model) (outputs []int, names []string) {
 	case v == nil && k == 1:
 		return []int{0}, []string{"prediction"}
 	case v == nil:
-		return []int{0}, []string{Word(m.Outputs()[0], 30)}
+		return []int{0}, []string{report.Word(m.Outputs()[0], 30)}
 	case k == 2:
 		c := m.Manifest.PositiveClass()
-		return []int{c}, []string{Word(v.Classes[c], 30)}
+		return []int{c}, []string{report.Word(v.Classes[c], 30)}
 	}
 	for c := range min(k, maxDependenceOutputs) {
-		outputs, names = append(outputs, c), append(names, Word(v.Classes[c], 30))
+		outputs, names = append(outputs, c), append(names, report.Word(v.Classes[c], 30))
 	}
 	return outputs, names
 }
@@ -310,7 +312,7 @@ func valueOf(m *models.Model, row []float32, of shapley.Column) (float64, string
 	case c.Type == schema.Time:
 		return v, strings.TrimSpace(schema.Month(row[of.From:]))
 	case int(v) < len(c.Levels):
-		return v, Word(c.Levels[int(v)], 40)
+		return v, report.Word(c.Levels[int(v)], 40)
 	}
 	return v, "(other)"
 }
@@ -325,4 +327,15 @@ func ValueOf(m *models.Model, row []float32, name string) string {
 		}
 	}
 	return ""
+}
+
+// EffectsPicture returns a chart of the columns with the largest effects.
+func EffectsPicture(r *EffectsReport) picture.Bars {
+	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %",
+		Y: "column"}
+	for _, e := range r.Columns[:min(len(r.Columns), report.MostBars)] {
+		share, half := 100*e.Share, 100*1.96*e.StdErr
+		b.AddInterval(report.Word(e.Column, 40), share, max(0, share-half), share+half)
+	}
+	return b
 }
