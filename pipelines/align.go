@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // AlignOptions says which features to learn, and from which labelled data.
@@ -41,8 +42,8 @@ type LearnedFeatures = prepare.Learned
 
 // AlignResult describes the learned features.
 type AlignResult struct {
-	Out  string     `json:"out"`
-	Rows job.Counts `json:"rows"`
+	Out  string            `json:"out"`
+	Rows results.RowCounts `json:"rows"`
 	*prepare.Learned
 	Curve   []align.Report     `json:"curve,omitempty"` // reports of the game, one per round
 	Notes   []string           `json:"notes,omitempty"`
@@ -84,7 +85,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Job.Publish(ctx, o.Out, append(t.Recipe.Files, t.Counts.Files()...)); err != nil {
+	if err := t.Job.Publish(ctx, o.Out, append(t.Recipe.Files, job.SetAsideFiles(t.Counts)...)); err != nil {
 		return nil, err
 	}
 	if o.Curve != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // EmbedOptions says which data to embed, and how.
@@ -31,7 +32,7 @@ type EmbedOptions struct {
 // EmbedResult describes the embedding.
 type EmbedResult struct {
 	Model      string             `json:"model"` // directory
-	Rows       job.Counts         `json:"rows"`
+	Rows       results.RowCounts  `json:"rows"`
 	Columns    int                `json:"columns"` // numbers per row
 	Kernel     string             `json:"kernel"`  // in words
 	Recipe     features.Sealed    `json:"recipe"`

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // EvaluateOptions says which model to evaluate on which data.
@@ -68,7 +69,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (*ModelCompariso
 type TwoSampleOptions = options.TwoSample
 
 // TwoSampleResult has the p-value of the test and the distances by column.
-type TwoSampleResult = twosample.Result
+type TwoSampleResult = results.TwoSample
 
 // TwoSample tests whether the rows of two tables are drawn from the same distribution, by the
 // maximum mean discrepancy in the features of a kernel. If a bound is exceeded, the error is an

@@ -6,6 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // SumOptions says which rows to sum, and by the recipe of which model.
@@ -56,7 +57,7 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResu
 type AuditOptions = options.Audit
 
 // AuditResult says whether the sums belong to the rows, and the model to the sums.
-type AuditResult = parts.AuditResult
+type AuditResult = results.Audit
 
 // Audit compares sums with rows by a random test, and the weights of a model with the sums.
 func Audit(ctx context.Context, o AuditOptions) (*AuditResult, error) { return parts.Audit(ctx, o) }

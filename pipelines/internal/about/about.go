@@ -1,30 +1,25 @@
 // Package about describes models for people. Read reads the files of a model directory, and Of takes those of a
-// directory that is about to be published. Model.Page is the report; WriteFacts is shared with the text output of
-// commands.
+// directory that is about to be published. Model.Page is the report.
 package about
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // ReportFile is the name of the report in a model directory. The manifest does not list it.
@@ -48,7 +43,7 @@ type Model struct {
 }
 
 // reportFiles are the files that a report needs besides manifest and lineage.
-var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, job.SetAsideFile}
+var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, results.SetAsideFile}
 
 // Read reads the files of a loaded model.
 func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
@@ -222,113 +217,8 @@ func (a *Model) addFacts(p *page.Page) {
 	} else {
 		t.Add("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
 	}
-	addFacts(&t, a.Manifest)
+	report.AddFacts(&t, a.Manifest)
 	s := p.Section("Model")
 	s.List(t.Table)
 	s.List(report.ComponentTable(a.Learner.Components))
-}
-
-// addFacts adds facts about a model, except for its features.
-func addFacts(t *report.Facts, m *models.Manifest) {
-	t.Add("learner", "%s, lambda %g", m.Learner.Kind, m.Learner.Lambda)
-	if m.Learner.Steps > 0 {
-		t.Add("grid", "%s", report.GridText(m.Learner.Steps))
-	}
-	if split := m.Learner.Split; split != nil {
-		t.Add("held out", "by %s of %s", split.By, report.SomeOf(split.Columns))
-	}
-	if m.Probabilities == nil && m.Task == models.Classification {
-		t.Add("output", "no probabilities; %s", report.HowToGetProbabilities)
-	}
-	t.Add("output", "%s", report.ProbabilitiesText(m.Probabilities))
-	if m.Threshold != nil {
-		t.Add("output", "%s", report.ThresholdText(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()]))
-	}
-	if v := m.Intervals; v != nil {
-		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", report.Groups(v.Rows),
-			v.Highest())
-		if half, one := HalfWidth(v, m.Sketch, m.TargetGrid); one {
-			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel,
-				picture.Number(half, 3), by)
-		}
-		t.Add("interval", "%s", by)
-	}
-	if s := m.Segments; s != nil {
-		t.Add("segments", "%s of %s with weights of their own", report.Counted(len(s.Of), "value"), report.Word(s.Column, 40))
-	}
-	for c, r2 := range m.Learner.TargetR2 {
-		t.Add("R²", "%.4f on held-out rows for %s", r2, report.Word(m.Input.Labels[c], 40))
-	}
-	if m.Weights != nil {
-		t.Add("weights", "%s", report.WeightsText(m.Weights))
-	}
-	t.Add("rows", "%s", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
-}
-
-// addLineage adds what a model was made from, nothing for nil.
-func addLineage(t *report.Facts, l *registry.Lineage) {
-	if l == nil {
-		return
-	}
-	var files, parts []string
-	for _, p := range l.Parts {
-		parts = append(parts, p.Name)
-		for _, f := range p.Files {
-			files = append(files, f.Name)
-		}
-	}
-	if len(parts) == 1 {
-		t.Add("made of", "%s", report.SomeOf(files))
-	} else if len(parts) > 1 {
-		t.Add("made of", "%s of the data with %s: %s", report.Counted(len(parts), "part"), report.Counted(len(files), "file"),
-			report.SomeOf(parts))
-	}
-	if n := len(l.Forgotten); n > 0 {
-		t.Add("forgotten", "%s of rows, whose sums were subtracted", report.Counted(n, "set"))
-	}
-	switch {
-	case l.Redrawn != "":
-		t.Add("recipe", "drawn for this model: %s", l.Redrawn)
-	case l.Recipe != "":
-		t.Add("recipe", "of %s", l.Recipe)
-	case l.RecipeSHA256 != "":
-		t.Add("recipe", "of the sums, %.16s", l.RecipeSHA256)
-	}
-	for _, x := range []struct {
-		what string
-		of   *registry.Parent
-	}{{"initial weights", l.Init}, {"learned features", l.Features}} {
-		if x.of != nil {
-			t.Add("follows", "%s, its %s (%.16s)", x.of.Name, x.what, x.of.SHA256)
-		}
-	}
-	if l.HeldOut != nil {
-		t.Add("judged by", "%s", l.HeldOut.Name)
-	}
-}
-
-// WriteFacts prints facts about a model, except for its features, and what it was made from.
-func WriteFacts(w io.Writer, m *models.Manifest, l *registry.Lineage) {
-	var t report.Facts
-	addFacts(&t, m)
-	t.Add("data", "fingerprint %s", m.Fingerprint)
-	addLineage(&t, l)
-	t.Write(w, 10)
-}
-
-// HalfWidth returns half the width of the intervals of the default level, for a row with the mean leverage of
-// the training rows. It returns false for models with more or less than one target.
-func HalfWidth(v *models.Intervals, sketch *models.Sketch, targets linear.Grids) (half float64, one bool) {
-	if v == nil || len(targets) != 1 {
-		return 0, false
-	}
-	score, err := v.Score(0, models.UsualLevel)
-	if err != nil {
-		return 0, false
-	}
-	half = score * targets[0].Half()
-	if v.Scaled {
-		half *= math.Sqrt(1 + sketch.Leverage)
-	}
-	return half, true
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Limits of the part about columns.
@@ -234,7 +234,7 @@ func (c *columnFacts) histogram() (h picture.Histogram, t report.Table) {
 // addSetAside lists the first rows that were set aside.
 func (a *Model) addSetAside(s *page.Section) {
 	t := report.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
-	for line := range bytes.Lines(a.files[job.SetAsideFile]) {
+	for line := range bytes.Lines(a.files[results.SetAsideFile]) {
 		var row dataset.SetAside
 		if len(t.Rows) == mostAside || json.Unmarshal(line, &row) != nil {
 			break

@@ -156,7 +156,7 @@ func (a *Model) addOrigin(p *page.Page) {
 	s := p.Section("Origin")
 	var t report.Facts
 	t.Add("program", "bochner %s", a.Program)
-	addLineage(&t, a.Lineage)
+	report.AddLineage(&t, a.Lineage)
 	t.Add("fingerprint of the rows", "%s", a.Fingerprint)
 	if w, has := a.File(models.WeightsFile); has {
 		t.Add("SHA-256 of the weights", "%s", w.SHA256)

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // SumResult describes a directory of sums.
@@ -122,7 +123,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 		leaf.Rows = p.Rows
 		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Drift
 		result.describe(p, byRecipe.Recipe)
-		if files, err = p.Files(byRecipe.Recipe, append(files, t.Counts.Files()...)); err != nil {
+		if files, err = p.Files(byRecipe.Recipe, append(files, job.SetAsideFiles(t.Counts)...)); err != nil {
 			return err
 		}
 		return t.Job.Publish(ctx, o.Out, files)
@@ -230,7 +231,7 @@ func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "sums      %s%s, %s\n", r.Out, found, report.Bytes(r.Bytes))
 	fmt.Fprintf(&b, "recipe    %.16s, %s\n", r.Part.Recipe, r.kernel)
-	counts := job.Counts{Read: r.Rows.Read, Used: r.Rows.Used, SetAside: r.Rows.SetAside}
+	counts := results.RowCounts{Read: r.Rows.Read, Used: r.Rows.Used, SetAside: r.Rows.SetAside}
 	fmt.Fprintf(&b, "rows      %s\n", counts)
 	if len(r.Leaves) > 1 {
 		fmt.Fprintf(&b, "parts     %s\n", report.Counted(len(r.Leaves), "part"))

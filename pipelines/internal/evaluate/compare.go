@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -30,7 +31,7 @@ import (
 type ModelComparison struct {
 	Champion   ComparedModel      `json:"champion"`
 	Challenger ComparedModel      `json:"challenger"`
-	Rows       job.Counts         `json:"rows"`
+	Rows       results.RowCounts  `json:"rows"`
 	SetAside   []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
 	// Weights is set if rows have weights. Means and tests are weighted then, and McNemar's test
 	// is replaced by the t test.

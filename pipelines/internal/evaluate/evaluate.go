@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -41,9 +42,9 @@ type EvaluateResult struct {
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
 	// Intervals has the coverage of the intervals of each target, or of the sets of classes.
-	Intervals []IntervalReport `json:"intervals,omitempty"`
-	Threshold *apply.Threshold `json:"threshold,omitempty"` // set if a threshold was given
-	Gate      string           `json:"gate,omitempty"`      // conditions, all of which were met
+	Intervals []IntervalReport   `json:"intervals,omitempty"`
+	Threshold *results.Threshold `json:"threshold,omitempty"` // set if a threshold was given
+	Gate      string             `json:"gate,omitempty"`      // conditions, all of which were met
 
 	// Curves has the ROC and precision-recall curves of classes, and WorstRows the rows with the largest losses.
 	// They are set for a report only.
@@ -53,7 +54,7 @@ type EvaluateResult struct {
 
 // ScoredRows describes the rows that were scored.
 type ScoredRows struct {
-	Rows     job.Counts         `json:"rows"`
+	Rows     results.RowCounts  `json:"rows"`
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
 	// TrainingRows counts the used rows that are known to be training rows.
 	TrainingRows int64 `json:"training_rows,omitempty"`
@@ -165,7 +166,7 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *EvaluateResult, 
 
 // fitEvaluation returns the threshold of the predictions. It returns an error if the options cannot be used with the
 // model or the data.
-func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*apply.Threshold, error) {
+func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*results.Threshold, error) {
 	if m.Task == models.Embedding {
 		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}

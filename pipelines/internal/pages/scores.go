@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Limits of a report on an evaluation.
@@ -250,7 +251,7 @@ func (r scored) addSlices(p *page.Page) {
 }
 
 // addEffects draws the effects of columns on predictions.
-func addEffects(p *page.Page, found *apply.ModelReport) {
+func addEffects(p *page.Page, found *results.ModelReport) {
 	s := p.Section("Effects of columns")
 	if found.NoEffects != "" {
 		s.Say("%s", found.NoEffects)
@@ -267,7 +268,7 @@ func addEffects(p *page.Page, found *apply.ModelReport) {
 }
 
 // dependence draws the partial dependence on a column.
-func dependence(found *apply.ModelReport, d apply.Dependence) picture.Figure {
+func dependence(found *results.ModelReport, d results.Dependence) picture.Figure {
 	y := "mean prediction"
 	switch {
 	case found.Probabilities != nil:
@@ -305,7 +306,7 @@ func dependence(found *apply.ModelReport, d apply.Dependence) picture.Figure {
 
 // addWorst lists the rows with the largest losses, with the values of the columns that have the largest
 // effects.
-func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport) {
+func (r scored) addWorst(p *page.Page, m *models.Model, found *results.ModelReport) {
 	if len(r.WorstRows) == 0 {
 		return
 	}
@@ -339,7 +340,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport
 }
 
 // addDrift lists the columns that have drifted since training.
-func addDrift(p *page.Page, found *apply.ModelReport) {
+func addDrift(p *page.Page, found *results.ModelReport) {
 	d := found.Drift
 	if d == nil {
 		return

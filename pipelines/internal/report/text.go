@@ -68,6 +68,18 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
+// RowsText describes how many rows were used and, if any, set aside, with some of the reasons.
+func RowsText(read, used, setAside int64, reasons ...string) string {
+	if setAside == 0 {
+		return Groups(used)
+	}
+	why := ""
+	if len(reasons) > 0 {
+		why = " (" + strings.Join(reasons, ", ") + ")"
+	}
+	return fmt.Sprintf("%s read = %s used + %s set aside%s", Groups(read), Groups(used), Groups(setAside), why)
+}
+
 // WriteSetAside prints the first rows that were set aside.
 func WriteSetAside(w io.Writer, list []dataset.SetAside) {
 	const most = 10

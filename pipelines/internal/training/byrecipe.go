@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
@@ -223,7 +224,7 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 	r := o.Recipe
 	j.Prepared = &prepare.Prepared{
 		Data:     &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
-		Counts:   job.Counts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
+		Counts:   results.RowCounts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
 		Profiles: prepare.Profiles{Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim}}, Rule: r.Rule.Split,
 	}
 	var others []string

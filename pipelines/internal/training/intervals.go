@@ -7,7 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -89,7 +88,7 @@ func (m *Model) resultInterval() *ResultInterval {
 	if v == nil {
 		return nil
 	}
-	half, one := about.HalfWidth(v, m.sketch, m.Target.Grid)
+	half, one := report.IntervalHalfWidth(v, m.sketch, m.Target.Grid)
 	if !one {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -100,7 +101,7 @@ func (m *Model) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files = append(append(files, origin), m.Counts.Files()...)
+	files = append(append(files, origin), job.SetAsideFiles(m.Counts)...)
 	if m.opts.Report != about.NoReport {
 		a, err := about.Of(out.Manifest, m.stretch, lineage, files)
 		if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stretch"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Result describes a trained model.
@@ -36,12 +36,12 @@ type Result struct {
 
 // ResultRows describes the rows of a model.
 type ResultRows struct {
-	Task    models.Task `json:"task"`
-	Rows    job.Counts  `json:"rows"`
-	Columns int         `json:"columns"`                // numbers per row
-	Types   string      `json:"column_types,omitempty"` // types of the columns of a table, in words
-	Classes []string    `json:"classes,omitempty"`
-	Counts  []int64     `json:"class_counts,omitempty"`
+	Task    models.Task       `json:"task"`
+	Rows    results.RowCounts `json:"rows"`
+	Columns int               `json:"columns"`                // numbers per row
+	Types   string            `json:"column_types,omitempty"` // types of the columns of a table, in words
+	Classes []string          `json:"classes,omitempty"`
+	Counts  []int64           `json:"class_counts,omitempty"`
 	// Targets has the names of several targets, and TargetScores their scores on held-out rows.
 	Targets      []string           `json:"targets,omitempty"`
 	TargetScores []TargetScore      `json:"target_scores,omitempty"`

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
@@ -147,7 +148,7 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 // countSummed counts the rows that a pass has summed, by its reports. failed is the error of the pass; errors
 // in the reports are more specific and take precedence.
 func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State,
-	failed error) (counts job.Counts, lines []gram.Report, err error) {
+	failed error) (counts results.RowCounts, lines []gram.Report, err error) {
 	lines, err = job.ReadReports[gram.Report](ctx, st.Reports)
 	if failed != nil && err != nil {
 		return counts, nil, failed // there are no reports yet
