@@ -15,16 +15,16 @@ import (
 type EvaluateOptions = options.Evaluate
 
 // EvaluateResult has the scores of a model.
-type EvaluateResult = evaluate.EvaluateResult
+type EvaluateResult = results.Evaluate
 
 // TargetReport has the scores of one of several targets.
-type TargetReport = evaluate.TargetReport
+type TargetReport = results.TargetReport
 
 // ProbabilityReport says how good the probabilities of a model are.
-type ProbabilityReport = evaluate.ProbabilityReport
+type ProbabilityReport = results.ProbabilityReport
 
 // UnseenLabel is a label in the data that is not a class of the model.
-type UnseenLabel = evaluate.UnseenLabel
+type UnseenLabel = results.UnseenLabel
 
 // Table is a table of a report or of a terminal.
 type Table = report.Table
@@ -39,7 +39,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (*EvaluateResult, error) {
 type ReportOptions = options.Report
 
 // ReportResult says where a report is.
-type ReportResult = pages.ReportResult
+type ReportResult = results.Report
 
 // Report writes a report on a model as one HTML file. If the options name labelled data, it has the
 // scores on them.
@@ -51,13 +51,13 @@ func Report(ctx context.Context, o ReportOptions) (*ReportResult, error) {
 type CompareModelsOptions = options.CompareModels
 
 // ModelComparison compares two models on the same rows.
-type ModelComparison = evaluate.ModelComparison
+type ModelComparison = results.ModelComparison
 
 // ComparedModel has the scores of one of the two models of a ModelComparison.
-type ComparedModel = evaluate.ComparedModel
+type ComparedModel = results.ComparedModel
 
 // RowsNeeded is the number of rows that a test needs to detect a difference of error rates.
-type RowsNeeded = evaluate.RowsNeeded
+type RowsNeeded = results.RowsNeeded
 
 // CompareModels applies two models to the same labelled rows and compares their predictions. If
 // the gate is not passed, the error is an *exit.GateError and the result is complete.
@@ -83,13 +83,13 @@ type VerifyOptions = options.Verify
 
 // VerifyResult has the values that were recorded when the model was trained, and the same values
 // recomputed from the data.
-type VerifyResult = evaluate.VerifyResult
+type VerifyResult = results.Verify
 
 // Problem is the optimisation problem that the certificate is about.
-type Problem = evaluate.Problem
+type Problem = results.Problem
 
 // Optimum is the bound of a manifest on the distance of the weights from the optimum.
-type Optimum = evaluate.Optimum
+type Optimum = results.Optimum
 
 // Verify recomputes the objective and the dual objective of an svm model from the data it was
 // trained on, and checks its certificate: that the weights are at most as far from the optimum

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // retrainJobs implements days.Jobs by calling the other jobs with the options of a retraining.
@@ -128,7 +129,7 @@ func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 }
 
 func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
-	files []string) (gates []registry.Gate, r *evaluate.ModelComparison, err error) {
+	files []string) (gates []registry.Gate, r *results.ModelComparison, err error) {
 	if n.o.Gate != "" {
 		r, err := Evaluate(ctx, EvaluateOptions{
 			Model: model, Data: n.heldOutData(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.scoreJob(),

@@ -42,7 +42,7 @@ type PredictionOptions = options.Prediction
 const NoSearch = options.NoSearch
 
 // TrainResult describes the trained model.
-type TrainResult = training.Result
+type TrainResult = results.Train
 
 // RowCounts has the number of rows that a job read, used and set aside.
 type RowCounts = results.RowCounts

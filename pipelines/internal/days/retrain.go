@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
-	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or absent.
@@ -26,7 +26,7 @@ type Jobs interface {
 	Train(ctx context.Context, model string, files []string) error
 	// Judge checks the gates of a model and, unless champion is "", compares it with the champion on
 	// the rows of the files.
-	Judge(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison, error)
+	Judge(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *results.ModelComparison, error)
 	// Accept returns an error if models like the champion do not have the scores that Judge needs.
 	// Train checks the same before it trains.
 	Accept(ctx context.Context, champion string) error

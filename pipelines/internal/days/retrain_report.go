@@ -13,11 +13,11 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
-	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/pages"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Outcome is how a run ended.
@@ -64,7 +64,7 @@ type RetrainReport struct {
 	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from the rows of the recipe
 	Gates      []registry.Gate `json:"gates,omitempty"`
 	Comparison string          `json:"comparison,omitempty"`
-	compared   *evaluate.ModelComparison
+	compared   *results.ModelComparison
 	ReportedWork
 }
 

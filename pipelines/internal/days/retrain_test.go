@@ -28,9 +28,9 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
-	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // rowJobs are jobs on rows that are words. Sums are multisets of them, and a model is a
@@ -308,7 +308,7 @@ func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[strin
 }
 
 func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
-	r *evaluate.ModelComparison, err error) {
+	r *results.ModelComparison, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
 	if err != nil {
 		return nil, nil, err

@@ -21,12 +21,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Fit adds and subtracts sums of one recipe, fits a model to them, and publishes its directory. The model has
 // the same bytes as one that is trained with the recipe on the rows of the sums. While Fit adds, it holds one
 // part of the sums per thread; the sums of all folds are in the work directory.
-func Fit(ctx context.Context, o options.Fit) (result *training.Result, err error) {
+func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) {
 	if err := validateFit(o); err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func outputOf(o options.Fit) string {
 // forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows. parent is the name of the
 // model with the recipe, for the lineage; "" if unknown.
 func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.Term,
-	forgotten []string) (p *sums.Part, result *training.Result, err error) {
+	forgotten []string) (p *sums.Part, result *results.Train, err error) {
 	all, err := parts.Add(ctx, terms)
 	if err != nil {
 		return nil, nil, err

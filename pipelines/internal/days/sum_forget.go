@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -92,7 +93,7 @@ func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
 
 // ForgetResult describes a model that has forgotten rows.
 type ForgetResult struct {
-	*training.Result
+	*results.Train
 	Rows        int64        `json:"forgotten"`
 	IDs         int          `json:"ids,omitempty"` // number of ids in the list
 	Certificate *Certificate `json:"certificate"`
@@ -183,7 +184,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *ForgetResult, er
 	}
 	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weightsOf(after), after.Learner.Lambda
 	_, err = c.Encode()
-	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
+	return &ForgetResult{Train: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
 }
 
 // readIDs reads the list of ids. It returns nil if there is none.
@@ -464,7 +465,7 @@ func (r *ForgetResult) WriteTo(w io.Writer) (int64, error) {
 		of = " of " + report.Counted64(int64(r.IDs), "id")
 	}
 	fmt.Fprintf(&b, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), of)
-	r.Result.WriteTo(&b)
+	r.Train.WriteTo(&b)
 	fmt.Fprintf(&b, "proof     %s\nremains   %s\n", cmp.Or(r.File, "none was written (--certificate)"), remains)
 	return b.WriteTo(w)
 }

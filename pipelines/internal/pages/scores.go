@@ -29,10 +29,10 @@ const (
 )
 
 // scored is a result that can be written to a page.
-type scored struct{ *evaluate.EvaluateResult }
+type scored struct{ *results.Evaluate }
 
 // Evaluate calls evaluate.Evaluate, and writes the report that the options ask for.
-func Evaluate(ctx context.Context, o options.Evaluate) (*evaluate.EvaluateResult, error) {
+func Evaluate(ctx context.Context, o options.Evaluate) (*results.Evaluate, error) {
 	r, err := evaluate.Evaluate(ctx, o)
 	if o.Report == "" || !judged(err) {
 		return r, err
@@ -86,12 +86,12 @@ func (r scored) headline() *page.Headline {
 		h.Figure = fmt.Sprintf("%.2f%% error", 100*r.Classes.Error)
 		h.Range = fmt.Sprintf("95%% interval %.2f to %.2f%%", 100*r.Classes.ErrorLow, 100*r.Classes.ErrorHigh)
 	case r.Targets != nil:
-		h.Figure = fmt.Sprintf("RMSE %s, R² %s", picture.Number(r.Targets.RMSE, 5), evaluate.R2Text(r.Targets.R2))
+		h.Figure = fmt.Sprintf("RMSE %s, R² %s", picture.Number(r.Targets.RMSE, 5), report.R2Text(r.Targets.R2))
 		if e := r.Targets.RMSEInterval; e != nil {
 			h.Range = "95% interval of the RMSE " + picture.Range(e[0], e[1], 5)
 		}
 	default:
-		h.Figure = "Mean R² " + evaluate.R2Text(r.MeanR2)
+		h.Figure = "Mean R² " + report.R2Text(r.MeanR2)
 	}
 	return h
 }
@@ -156,7 +156,7 @@ func (r scored) addScores(p *page.Page) {
 	}
 	r.addConfusion(s)
 	if b := r.Probabilities; b != nil {
-		h := b.Diagram()
+		h := evaluate.ReliabilityDiagram(b)
 		h.Title = "Reliability"
 		s.Draw(h, b.Table())
 	}
@@ -244,7 +244,7 @@ func (r scored) addSlices(p *page.Page) {
 			s.Say("Column %s has more than %d values, too many to score each.", of.Column, score.MaxSlices)
 			continue
 		}
-		t := evaluate.SliceTable(of)
+		t := report.SliceTable(of)
 		t.Caption = strings.TrimSpace(of.Target + " by " + of.Column)
 		s.List(t)
 	}

@@ -64,7 +64,7 @@ func (o ByRecipe) options(model string) spec.Options {
 }
 
 // trainByRecipe implements Run for options with a Recipe.
-func trainByRecipe(ctx context.Context, o options.Train) (result *Result, err error) {
+func trainByRecipe(ctx context.Context, o options.Train) (result *results.Train, err error) {
 	if err := validateByRecipe(o); err != nil {
 		return nil, err
 	}
@@ -390,7 +390,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 }
 
 // Finish publishes a model that was fitted to sums, and describes it.
-func (j *RecipeJob) Finish(ctx context.Context, f *Fit) (*Result, error) {
+func (j *RecipeJob) Finish(ctx context.Context, f *Fit) (*results.Train, error) {
 	if f.linear.K == 2 {
 		j.positive = j.options.Recipe.Profile.Positive
 	}

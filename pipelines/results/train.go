@@ -1,4 +1,4 @@
-package training
+package results
 
 import (
 	"fmt"
@@ -7,24 +7,22 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/stretch"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
-	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Result describes a trained model.
-type Result struct {
+// Train describes a trained model.
+type Train struct {
 	Model string `json:"model"` // directory
-	ResultRows
-	ResultFeatures
-	ResultFit
-	ResultDecision
+	TrainRows
+	TrainFeatures
+	TrainFit
+	TrainDecision
 	Notes   []string           `json:"notes,omitempty"`
 	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
 	// Work is the time of the job's workers in this process by stage; see
@@ -34,71 +32,8 @@ type Result struct {
 	Timings bool `json:"-"` // makes WriteTo print Work
 }
 
-// ResultRows describes the rows of a model.
-type ResultRows struct {
-	Task    models.Task       `json:"task"`
-	Rows    results.RowCounts `json:"rows"`
-	Columns int               `json:"columns"`                // numbers per row
-	Types   string            `json:"column_types,omitempty"` // types of the columns of a table, in words
-	Classes []string          `json:"classes,omitempty"`
-	Counts  []int64           `json:"class_counts,omitempty"`
-	// Targets has the names of several targets, and TargetScores their scores on held-out rows.
-	Targets      []string           `json:"targets,omitempty"`
-	TargetScores []TargetScore      `json:"target_scores,omitempty"`
-	Weights      *models.RowWeights `json:"weights,omitempty"` // nil if rows have none
-}
-
-// ResultFeatures describes the features of a model.
-type ResultFeatures struct {
-	Kernel  string             `json:"kernel"` // in words
-	Width   float64            `json:"width"`
-	Recipe  features.Sealed    `json:"recipe"`
-	Learned *prepare.Learned   `json:"found,omitempty"`  // features learned from the data
-	Search  *models.Search     `json:"search,omitempty"` // how features were searched
-	Size    *tuning.SizeResult `json:"size,omitempty"`   // how the number of features was chosen; nil if it was given
-	// Stretch says how much a learned metric stretches distances; nil without a metric.
-	Stretch *stretch.Distances `json:"stretch,omitempty"`
-	Dim     int                `json:"-"` // number of features
-	Seed    uint64             `json:"-"`
-}
-
-// ResultFit says how the weights of a model were fitted.
-type ResultFit struct {
-	// Split says which columns assign rows to folds, and HeldOut describes it in words. They are nil and "" if the
-	// content of rows does.
-	Split   *profile.FoldRule `json:"split,omitempty"`
-	HeldOut string            `json:"held_out,omitempty"`
-	Learner string            `json:"learner"`
-	Lambda  float64           `json:"lambda"`
-	Path    []ridge.Row       `json:"path,omitempty"` // for ridge: held-out errors by λ
-	// RuledOut has values of λ that were not tried, because results for others ruled them out.
-	RuledOut []float64           `json:"ruled_out,omitempty"`
-	Select   string              `json:"select,omitempty"` // what chose λ; "" for the squared errors of all folds
-	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
-	// Steps is the number of steps of the features' grid, from 0 to the bound: 127 for 8 bits.
-	Steps int `json:"steps,omitempty"`
-	// Components are the components of an embedding that was fitted to sums.
-	Components []models.Component `json:"components,omitempty"`
-	// Sums is the number of parts of the data whose sums the model was fitted to; 0 if it was
-	// trained on rows.
-	Sums  int `json:"sums,omitempty"`
-	Folds int `json:"-"`
-}
-
-// ResultDecision says how scores become probabilities and classes.
-type ResultDecision struct {
-	// Probabilities says how scores become probabilities; nil if they do not.
-	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
-	// Positive is the class of two to which Threshold, precision, recall and F1 refer.
-	Positive string `json:"positive,omitempty"`
-	// Threshold decides between two classes; nil for none.
-	Threshold *models.Threshold `json:"threshold,omitempty"`
-	// Interval is set for a regression of one target that has intervals.
-	Interval *ResultInterval `json:"interval,omitempty"`
-}
-
 // WriteTo prints the result for people.
-func (r *Result) WriteTo(w io.Writer) (int64, error) {
+func (r *Train) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	r.writeRows(&b)
@@ -119,7 +54,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-func (r *Result) writeRows(b *strings.Builder) {
+func (r *Train) writeRows(b *strings.Builder) {
 	fmt.Fprintf(b, "rows      %s\n", r.Rows.WithList())
 	if r.Weights != nil {
 		fmt.Fprintf(b, "weights   %s\n", report.WeightsText(r.Weights))
@@ -142,7 +77,7 @@ func (r *Result) writeRows(b *strings.Builder) {
 	}
 }
 
-func (r *Result) writeFeatures(b *strings.Builder) {
+func (r *Train) writeFeatures(b *strings.Builder) {
 	fmt.Fprintf(b, "features  %d of the %s, seed %d\n", r.Dim, r.Kernel, r.Seed)
 	if r.Steps > 0 {
 		fmt.Fprintf(b, "grid      %s\n", report.GridText(r.Steps))
@@ -151,18 +86,18 @@ func (r *Result) writeFeatures(b *strings.Builder) {
 		fmt.Fprintf(b, "held out  %s\n", r.HeldOut)
 	}
 	if r.Learned != nil {
-		r.Learned.Write(b)
+		r.Learned.write(b)
 	}
 	if r.Search != nil {
 		report.WriteSearch(b, r.Search)
 	}
 	if r.Size != nil {
-		r.Size.Write(b, r.Task == models.Regression && len(r.Targets) == 0)
+		r.Size.write(b, r.Task == models.Regression && len(r.Targets) == 0)
 	}
 	report.WriteStretch(b, r.Stretch)
 }
 
-func (r *Result) writeFit(b *strings.Builder) {
+func (r *Train) writeFit(b *strings.Builder) {
 	switch {
 	case r.Components != nil:
 		report.ComponentTable(r.Components).Write(b)
@@ -173,7 +108,7 @@ func (r *Result) writeFit(b *strings.Builder) {
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
 		report.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
-		if r.Probabilities != nil && len(r.Classes) <= spec.MaxKept && report.Scored(r.Path) {
+		if r.Probabilities != nil && len(r.Classes) <= score.MaxKept && report.Scored(r.Path) {
 			fmt.Fprintf(b, "          classes have the largest %s, each half of these rows by curves fitted to the other half\n",
 				report.Criterion(r.Probabilities))
 		}
@@ -187,7 +122,7 @@ func (r *Result) writeFit(b *strings.Builder) {
 	}
 }
 
-func (r *Result) writeSeconds(b *strings.Builder) {
+func (r *Train) writeSeconds(b *strings.Builder) {
 	if r.Sums > 0 {
 		fmt.Fprintf(b, "seconds   %.1f to add sums, %.1f to solve\n", r.Seconds["add"], r.Seconds["solve"])
 		return
@@ -213,7 +148,7 @@ func (r *Result) writeSeconds(b *strings.Builder) {
 }
 
 // chosenBy describes which held-out figure chose λ.
-func (r *Result) chosenBy() string {
+func (r *Train) chosenBy() string {
 	measure := "error"
 	switch {
 	case r.Task == models.Classification:
@@ -236,14 +171,8 @@ func (r *Result) chosenBy() string {
 	return by + report.LeastOf(len(r.Path)+len(r.RuledOut))
 }
 
-// TargetScore is the score of one of several targets on held-out rows.
-type TargetScore struct {
-	Target string  `json:"target"`
-	R2     float64 `json:"r2"`
-}
-
 // writeTargets prints the held-out scores of several targets.
-func (r *Result) writeTargets(w io.Writer) {
+func (r *Train) writeTargets(w io.Writer) {
 	if len(r.Targets) == 0 {
 		return
 	}
@@ -255,9 +184,98 @@ func (r *Result) writeTargets(w io.Writer) {
 }
 
 // rowContent describes the number and types of the columns.
-func (r *Result) rowContent() string {
+func (r *Train) rowContent() string {
 	if r.Types != "" {
 		return r.Types
 	}
 	return report.Counted(r.Columns, "number")
+}
+
+// TrainRows describes the rows of a model.
+type TrainRows struct {
+	Task    models.Task `json:"task"`
+	Rows    RowCounts   `json:"rows"`
+	Columns int         `json:"columns"`                // numbers per row
+	Types   string      `json:"column_types,omitempty"` // types of the columns of a table, in words
+	Classes []string    `json:"classes,omitempty"`
+	Counts  []int64     `json:"class_counts,omitempty"`
+	// Targets has the names of several targets, and TargetScores their scores on held-out rows.
+	Targets      []string           `json:"targets,omitempty"`
+	TargetScores []TargetScore      `json:"target_scores,omitempty"`
+	Weights      *models.RowWeights `json:"weights,omitempty"` // nil if rows have none
+}
+
+// TargetScore is the score of one of several targets on held-out rows.
+type TargetScore struct {
+	Target string  `json:"target"`
+	R2     float64 `json:"r2"`
+}
+
+// TrainFeatures describes the features of a model.
+type TrainFeatures struct {
+	Kernel  string          `json:"kernel"` // in words
+	Width   float64         `json:"width"`
+	Recipe  features.Sealed `json:"recipe"`
+	Learned *Learned        `json:"found,omitempty"`  // features learned from the data
+	Search  *models.Search  `json:"search,omitempty"` // how features were searched
+	Size    *Size           `json:"size,omitempty"`   // how the number of features was chosen; nil if it was given
+	// Stretch says how much a learned metric stretches distances; nil without a metric.
+	Stretch *stretch.Distances `json:"stretch,omitempty"`
+	Dim     int                `json:"-"` // number of features
+	Seed    uint64             `json:"-"`
+}
+
+// TrainFit says how the weights of a model were fitted.
+type TrainFit struct {
+	// Split says which columns assign rows to folds, and HeldOut describes it in words. They are nil and "" if the
+	// content of rows does.
+	Split   *profile.FoldRule `json:"split,omitempty"`
+	HeldOut string            `json:"held_out,omitempty"`
+	Learner string            `json:"learner"`
+	Lambda  float64           `json:"lambda"`
+	Path    []ridge.Row       `json:"path,omitempty"` // for ridge: held-out errors by λ
+	// RuledOut has values of λ that were not tried, because results for others ruled them out.
+	RuledOut []float64           `json:"ruled_out,omitempty"`
+	Select   string              `json:"select,omitempty"` // what chose λ; "" for the squared errors of all folds
+	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
+	// Steps is the number of steps of the features' grid, from 0 to the bound: 127 for 8 bits.
+	Steps int `json:"steps,omitempty"`
+	// Components are the components of an embedding that was fitted to sums.
+	Components []models.Component `json:"components,omitempty"`
+	// Sums is the number of parts of the data whose sums the model was fitted to; 0 if it was
+	// trained on rows.
+	Sums  int `json:"sums,omitempty"`
+	Folds int `json:"-"`
+}
+
+// TrainDecision says how scores become probabilities and classes.
+type TrainDecision struct {
+	// Probabilities says how scores become probabilities; nil if they do not.
+	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
+	// Positive is the class of two to which Threshold, precision, recall and F1 refer.
+	Positive string `json:"positive,omitempty"`
+	// Threshold decides between two classes; nil for none.
+	Threshold *models.Threshold `json:"threshold,omitempty"`
+	// Interval is set for a regression of one target that has intervals.
+	Interval *TrainInterval `json:"interval,omitempty"`
+}
+
+// TrainInterval has the width of the intervals of a model.
+type TrainInterval struct {
+	Level float64 `json:"level"`
+	// Rows and Groups are the numbers of held-out rows and groups by which it was measured.
+	Rows   int64 `json:"rows"`
+	Groups int64 `json:"groups,omitempty"`
+	// Half is half the width for a row with the mean leverage of the training rows.
+	Half float64 `json:"half"`
+}
+
+// String describes the interval for people.
+func (r *TrainInterval) String() string {
+	by := report.Counted64(r.Rows, "held-out row")
+	if r.Groups > 0 {
+		by += fmt.Sprintf(" in %s", report.Counted64(r.Groups, "group"))
+	}
+	return fmt.Sprintf("%.4g%% of new rows within ±%s of the prediction, by %s (predict --interval %g)", 100*r.Level,
+		picture.Number(r.Half, 4), by, r.Level)
 }

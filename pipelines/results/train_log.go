@@ -1,4 +1,4 @@
-package training
+package results
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 // writeLog prints the training log of an iterative learner.
-func writeLog(w io.Writer, r *Result) {
+func writeLog(w io.Writer, r *Train) {
 	c := r.Log
 	switch len(c.Path) {
 	case 0:
@@ -58,7 +58,7 @@ func writeStopped(w io.Writer, states int, what string) {
 	}
 }
 
-func writeTrials(w io.Writer, r *Result, tried []models.Trial, chosen float64) {
+func writeTrials(w io.Writer, r *Train, tried []models.Trial, chosen float64) {
 	report.Trials(r.Task, r.Split, tried, chosen).Write(w)
 	states := 0
 	for _, t := range tried {
