@@ -46,8 +46,8 @@ func newExplained(m *models.Model) (*explained, error) {
 	return &explained{Explainer: e, columns: make([]any, 3*e.Outputs())}, nil
 }
 
-// rows explains n rows of x and returns the values of the columns, until its next call. It tells done how many
-// rows are explained, each time that some are.
+// rows explains n rows of x and returns the values of the columns, until its next call. It calls done with the
+// number of rows explained, each time that some are.
 func (e *explained) rows(ctx context.Context, said models.Applied, x []float32, n, threads int,
 	done func(rows int)) ([]any, error) {
 	d, k, outputs, effects := len(x)/max(n, 1), len(said.Scores)/max(n, 1), e.Outputs(), len(e.Names())
