@@ -5,10 +5,10 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/pages"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
+	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
 // EvaluateOptions says which model to evaluate on which data.
@@ -27,7 +27,7 @@ type ProbabilityReport = results.ProbabilityReport
 type UnseenLabel = results.UnseenLabel
 
 // Table is a table of a report or of a terminal.
-type Table = report.Table
+type Table = table.Table
 
 // Evaluate applies a model to labelled data and scores its predictions. If a gate is not passed,
 // the error is an *exit.GateError and the result is complete.

@@ -208,16 +208,16 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	return s, read, nil
 }
 
-func (n *retrainJobs) Drift(ctx context.Context, from string, o options.Parts) (*days.Drift, error) {
+func (n *retrainJobs) Drift(ctx context.Context, from string, o options.Parts) (*results.Drift, error) {
 	f, err := days.FeatureDrift(ctx, []string{from}, o, n.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err
 	}
-	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
+	return &results.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
 func (n *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
-	known map[string][]float64) (*ask.ChosenWindow, error) {
+	known map[string][]float64) (*results.ChosenWindow, error) {
 	terms, err := parts.Open(ctx, options.Parts{Sums: dirs})
 	if err != nil {
 		return nil, err

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/paired"
-	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
 // ModelComparison compares two models on the same rows. Differences are the losses of the challenger minus
@@ -37,8 +36,8 @@ type ModelComparison struct {
 }
 
 // Scores returns a table of the comparisons by all metrics.
-func (r *ModelComparison) Scores() report.Table {
-	t := report.Table{Head: append([]string{"score"}, report.ComparedHead...)}
+func (r *ModelComparison) Scores() table.Table {
+	t := table.Table{Head: append([]string{"score"}, report.ComparedHead...)}
 	for _, c := range r.Comparisons {
 		t.Add(append([]string{report.MetricNames[c.Metric]}, report.ComparisonCells(c)...)...)
 	}
@@ -46,8 +45,8 @@ func (r *ModelComparison) Scores() report.Table {
 }
 
 // Needed returns a table of RowsNeeded.
-func (r *ModelComparison) Needed() report.Table {
-	t := report.Table{Head: []string{"percentage points", "rows to show better", "rows to show not worse by as much"}}
+func (r *ModelComparison) Needed() table.Table {
+	t := table.Table{Head: []string{"percentage points", "rows to show better", "rows to show not worse by as much"}}
 	for _, n := range r.RowsNeeded {
 		better := "-"
 		if n.Better > 0 {
@@ -64,7 +63,7 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "champion    %s\nchallenger  %s\nrows        %s\n", r.Champion.Model, r.Challenger.Model, r.Rows)
 	report.WriteSetAside(&b, r.SetAside)
 	if r.Weights != nil {
-		writeWeights(&b, r.Weights)
+		report.WriteRowWeights(&b, r.Weights)
 	}
 	if r.Champion.SHA256 == r.Challenger.SHA256 {
 		fmt.Fprintln(&b, "the two models are the same")
@@ -113,7 +112,7 @@ func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 		r.Needed().Write(&b)
 	}
 	for i := range r.Slices {
-		writeComparedSlices(&b, &r.Slices[i])
+		report.WriteComparedSlices(&b, &r.Slices[i])
 	}
 	for i, v := range r.Gate {
 		if i == 0 {
@@ -147,24 +146,4 @@ type RowsNeeded struct {
 	Better int64 `json:"better,omitempty"`
 	// NotWorse is for the condition "not worse by" Difference, if the challenger is as good.
 	NotWorse int64 `json:"not_worse"`
-}
-
-// writeComparedSlices prints the comparisons for the values of a column.
-func writeComparedSlices(w io.Writer, r *paired.SliceReport) {
-	if r.Many {
-		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to compare each\n", r.Column, score.MaxSlices)
-		return
-	}
-	values := report.Counted(r.Values, "value")
-	if n := len(r.Slices); n < r.Values {
-		values = fmt.Sprintf("the %d with the most rows of %s", n, values)
-	}
-	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", report.MetricNames[r.Metric], r.Column,
-		values)
-	report.ComparedSlices(r).Write(w)
-	few := slices.ContainsFunc(r.Slices, func(s paired.SliceComparison) bool { return s.TooFew != "" })
-	if few {
-		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n",
-			score.LeastMeanRows)
-	}
 }

@@ -52,7 +52,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 		}
 		report.WriteColumns(&b, d)
 	}
-	writeColumns(&b, p, r.Names, r.Table)
+	report.WriteNumbers(&b, p, r.Names, r.Table)
 	return b.WriteTo(w)
 }
 
@@ -112,35 +112,4 @@ type ColumnReport struct {
 	Levels  []schema.Level  `json:"levels,omitempty"`  // levels of a category, with counts
 	Buckets int             `json:"buckets,omitempty"` // number of hash buckets, for a category with too many texts
 	Fields  *schema.Summary `json:"fields,omitempty"`
-}
-
-// maxColumnLines is the largest number of columns that are printed.
-const maxColumnLines = 40
-
-// writeColumns prints the mean, standard deviation and range of columns of numbers.
-func writeColumns(w io.Writer, p *profile.Profile, names []string, t *schema.Table) {
-	numbers := make([]int, 0, len(p.Columns))
-	if t == nil {
-		for j := range p.Columns {
-			numbers = append(numbers, j)
-		}
-	} else {
-		numbers = t.Slots(schema.Number)
-	}
-	if len(numbers) == 0 {
-		return
-	}
-	table := report.Table{Head: []string{"column", "min", "max", "mean", "deviation", "non-zero"}}
-	for _, j := range numbers[:min(len(numbers), maxColumnLines)] {
-		name, c := fmt.Sprint(j+1), p.Columns[j]
-		if names != nil {
-			name = report.Word(names[j], 40)
-		}
-		table.Add(name, fmt.Sprintf("%.6g", c.Min), fmt.Sprintf("%.6g", c.Max), fmt.Sprintf("%.6g", c.Mean),
-			fmt.Sprintf("%.6g", c.Dev), report.Groups(c.Nonzero))
-	}
-	table.Write(w)
-	if more := len(numbers) - maxColumnLines; more > 0 {
-		fmt.Fprintf(w, "… and %d more columns (--json has them all)\n", more)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
 // Evaluate has the scores of a model.
@@ -39,8 +40,8 @@ type Evaluate struct {
 }
 
 // TargetTable returns a table of the scores of several targets.
-func (r *Evaluate) TargetTable() report.Table {
-	t := report.Table{Head: []string{"target", "rows", "RMSE", "95% interval", "MAE", "90% within", "R²",
+func (r *Evaluate) TargetTable() table.Table {
+	t := table.Table{Head: []string{"target", "rows", "RMSE", "95% interval", "MAE", "90% within", "R²",
 		"95% interval", "mean", "deviation"}}
 	for i := range r.ByTarget {
 		one := &r.ByTarget[i]
@@ -84,7 +85,7 @@ func (r *Evaluate) WriteTo(w io.Writer) (int64, error) {
 			report.Groups(r.TrainingRows), report.Groups(r.Rows.Used))
 	}
 	if r.Weights != nil {
-		writeWeights(&b, r.Weights)
+		report.WriteRowWeights(&b, r.Weights)
 	}
 	if r.Groups != nil {
 		fmt.Fprintf(&b, "groups of column %s: intervals are those of %s\n", strings.Join(r.Groups, ", "),
@@ -112,7 +113,7 @@ func (r *Evaluate) WriteTo(w io.Writer) (int64, error) {
 		r.Intervals[i].write(&b, r.Classes != nil)
 	}
 	for i := range r.Slices {
-		writeSlices(&b, &r.Slices[i])
+		report.WriteSlices(&b, &r.Slices[i])
 	}
 	return b.WriteTo(w)
 }
@@ -202,8 +203,8 @@ func (r *ProbabilityReport) write(w io.Writer) {
 }
 
 // Table returns a table of rows by the probability of the predicted class.
-func (r *ProbabilityReport) Table() report.Table {
-	t := report.Table{Head: []string{"probability", "rows", "mean", "right", "95% interval"}}
+func (r *ProbabilityReport) Table() table.Table {
+	t := table.Table{Head: []string{"probability", "rows", "mean", "right", "95% interval"}}
 	for _, b := range r.Bins {
 		if b.Rows > 0 {
 			t.Add(fmt.Sprintf("%g to %g", b.Low, b.High), report.Groups(b.Rows), fmt.Sprintf("%.4f", b.Confidence),
@@ -240,31 +241,6 @@ func (i *IntervalReport) write(w io.Writer, classes bool) {
 	fmt.Fprintf(w, "%g%% %s contain %.2f%% of the %s  (95%% interval %.2f%% to %.2f%%), %s\n  (made by %s, which leaves "+
 		"±%.1f%% to chance)\n", 100*i.Level, what, 100*i.Coverage, truth, 100*i.Interval[0], 100*i.Interval[1], width, by,
 		196*i.Deviation)
-}
-
-// writeWeights describes the weights of the rows of an evaluation.
-func writeWeights(b io.Writer, w *models.RowWeights) {
-	if w.Equal() {
-		fmt.Fprintf(b, "weights of column %q are all %.4g: they change nothing\n", w.Column, w.Max)
-		return
-	}
-	fmt.Fprintf(b, "weights of column %q from %.4g to %.4g: rates and means are weighted, counts are of rows, intervals "+
-		"are those of %s of equal weights\n",
-		w.Column, w.Min, w.Max, report.Counted64(int64(w.Effective), "row"))
-}
-
-// writeSlices prints the scores for the values of a column.
-func writeSlices(w io.Writer, r *score.SliceReport) {
-	if r.Many {
-		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to score each\n", r.Column, score.MaxSlices)
-		return
-	}
-	what := ""
-	if r.Target != "" {
-		what = r.Target + " "
-	}
-	fmt.Fprintf(w, "\n%sby %s, %s:\n", what, r.Column, report.Counted(r.Values, "value"))
-	report.SliceTable(r).Write(w)
 }
 
 // Report says where the report is.

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
 // Compare says how well features approximate their kernel.
@@ -24,7 +25,7 @@ func (r *Compare) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "kernel    %s\n", r.Kernel)
 	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95%% interval\n", r.Rows,
 		report.Groups(int64(r.Pairs)))
-	t := report.Table{Head: []string{"map", "features", "seeds", "MAE", "RMSE", "max", "correlation"}}
+	t := table.Table{Head: []string{"map", "features", "seeds", "MAE", "RMSE", "max", "correlation"}}
 	for _, c := range r.Curves {
 		for _, p := range c.Points {
 			t.Add(c.Name, fmt.Sprint(p.Features), fmt.Sprint(p.Seeds), p.MAE.String(), p.RMSE.String(), p.Max.String(),
@@ -84,7 +85,7 @@ func (b *ErrorBounds) write(w io.Writer) {
 	fmt.Fprintf(w,
 		"bounds    with probability %g no error is larger (Hoeffding; rows of %s, a region of diameter %.4g):\n",
 		1-BoundDelta, report.Counted(b.Dim, "number"), b.Diameter)
-	t := report.Table{Head: []string{"features", "largest measured", "bound, pairs of the sample", "bound, whole region"}}
+	t := table.Table{Head: []string{"features", "largest measured", "bound, pairs of the sample", "bound, whole region"}}
 	for _, p := range b.Points {
 		region := "-"
 		if p.Uniform != nil {

@@ -59,7 +59,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "targets   %s; errors by lambda are in standard deviations of each, averaged\n",
 			report.SomeOf(m.Input.Labels))
 	}
-	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
+	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, report.Clip(string(m.Recipe.JSON), 400))
 	report.WriteStretch(&b, r.Stretch)
 	writeEffects(&b, r.Effects)
 	if len(m.Learner.Table) > 0 {
@@ -70,14 +70,6 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 		report.WriteColumns(&b, r.Table.Describe())
 	}
 	return b.WriteTo(w)
-}
-
-// clip cuts a text off after most bytes, and marks the cut with an ellipsis.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + " …"
 }
 
 // Effect is the total effect of a column j on the scores f of a model,

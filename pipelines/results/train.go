@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
 // Train describes a trained model.
@@ -39,7 +40,7 @@ func (r *Train) WriteTo(w io.Writer) (int64, error) {
 	r.writeRows(&b)
 	r.writeFeatures(&b)
 	r.writeFit(&b)
-	var facts report.Facts
+	var facts table.Facts
 	facts.Add("output", "%s", report.ProbabilitiesText(r.Probabilities))
 	facts.Add("output", "%s", report.ThresholdText(r.Threshold, r.Positive))
 	if r.Interval != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -44,10 +43,10 @@ type Jobs interface {
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
 	Fit(ctx context.Context, recipe string, o options.Fit) error
 	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
-	Drift(ctx context.Context, from string, o options.Parts) (*Drift, error)
+	Drift(ctx context.Context, from string, o options.Parts) (*results.Drift, error)
 	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each. known
 	// has errors that an earlier night computed; ChooseWindow replaces its content.
-	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
+	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*results.ChosenWindow, error)
 }
 
 // Summed describes the sums of a part.
@@ -63,15 +62,9 @@ type Summed struct {
 // MostColumns is the largest number of Summed.Columns.
 const MostColumns = 5
 
-// Drift is the distance of rows from the rows of a recipe, in the features of the model.
-type Drift struct {
-	Value float64 `json:"value"`
-	Text  string  `json:"text"` // in words
-}
-
 // Retrain makes and judges the model of a day. If it promotes no model, the error is an
 // *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is complete.
-func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*RetrainReport, error) {
+func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.RetrainReport, error) {
 	if err := validateRetrain(&o); err != nil {
 		return nil, err
 	}
@@ -81,7 +74,7 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*RetrainRepor
 	}
 	n := &night{
 		Partition: o, Jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
-		report: &RetrainReport{Day: o.Day, Models: o.Models, ReportedWork: ReportedWork{Steps: map[string]float64{}}},
+		report: &results.RetrainReport{Day: o.Day, Models: o.Models, ReportedWork: results.ReportedWork{Steps: map[string]float64{}}},
 	}
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
 	if errors.Is(err, storage.ErrBusy) {
@@ -95,22 +88,22 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*RetrainRepor
 	if err := n.run(ctx); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(n.report.Refused, func(a, b Refused) int { return cmp.Compare(a.Day, b.Day) })
+	slices.SortStableFunc(n.report.Refused, func(a, b results.Refused) int { return cmp.Compare(a.Day, b.Day) })
 	// Several reference recipes may have refused the same day.
-	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b Refused) bool { return a.Day == b.Day })
+	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b results.Refused) bool { return a.Day == b.Day })
 	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
 		return nil, err
 	}
 	n.sweep(ctx)
-	n.report.ExitCode = n.report.code()
-	page, err := n.report.page().HTML()
+	n.report.ExitCode = exitCode(n.report)
+	page, err := nightPage(n.report, n.compared).HTML()
 	if err != nil {
 		return nil, err
 	}
 	if err := n.registry.WriteReport(ctx, o.Day, n.report, n.report.Text(), page); err != nil {
 		return nil, err
 	}
-	return n.report, n.report.err()
+	return n.report, outcomeError(n.report)
 }
 
 func validateRetrain(o *options.Partition) error {
@@ -146,7 +139,8 @@ type night struct {
 	Jobs
 	registry registry.Registry
 	pattern  *Pattern
-	report   *RetrainReport
+	report   *results.RetrainReport
+	compared *results.ModelComparison // of the new model with the champion; nil for none
 
 	first    string      // first day of the window; "" if it has no bound
 	all      []Partition // partitions of the window
@@ -232,7 +226,7 @@ func (n *night) decided(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	n.report.Model, n.report.Champion, n.report.Before = n.champion, n.champion, e.From
-	n.report.Gates, n.report.Outcome, n.report.Why = e.Gates, Promoted, e.Why
+	n.report.Gates, n.report.Outcome, n.report.Why = e.Gates, results.Promoted, e.Why
 	n.fromLineage(l)
 	n.note("the champion %s was made for this day from the same data: nothing is left to do", n.champion)
 	return true, nil
@@ -273,7 +267,7 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 	}
 	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)
 	n.report.Redrawn = why
-	n.report.setParts(train, judge)
+	setParts(n.report, train, judge)
 	l := &registry.Lineage{Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
 		Command: n.Command, Seen: key(n.all, n.Settings)}
 	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
@@ -376,8 +370,8 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		champion = n.registry.Place(n.champion)
 	}
 	err := n.timed("judge", func() (err error) {
-		n.report.Gates, n.report.compared, err = n.Judge(ctx, champion, n.registry.Place(model), judge.files)
-		if c := n.report.compared; c != nil {
+		n.report.Gates, n.compared, err = n.Judge(ctx, champion, n.registry.Place(model), judge.files)
+		if c := n.compared; c != nil {
 			var b strings.Builder
 			c.WriteTo(&b)
 			n.report.Comparison = b.String()
@@ -399,14 +393,14 @@ func (n *night) decide(ctx context.Context, model string) error {
 	r := n.report
 	passed := !slices.ContainsFunc(r.Gates, func(g registry.Gate) bool { return !g.Passed })
 	expect := cmp.Or(r.Before, registry.NoChampion)
-	note := registry.Note{By: n.By, Gates: r.Gates, Day: n.Day, Command: n.Command, Expect: expect, Why: r.reason()}
+	note := registry.Note{By: n.By, Gates: r.Gates, Day: n.Day, Command: n.Command, Expect: expect, Why: r.Reason()}
 	e, err := n.lastEvent(ctx, model)
 	if err != nil {
 		return err
 	}
 	if passed && e != nil && e.Action == registry.Promoted {
 		// Somebody has rolled it back.
-		r.Outcome, r.Why = Kept,
+		r.Outcome, r.Why = results.Kept,
 			fmt.Sprintf("the model was promoted for this day, and the champion is %s since; it is not promoted twice",
 				cmp.Or(n.champion, "none"))
 		return nil
@@ -414,16 +408,16 @@ func (n *night) decide(ctx context.Context, model string) error {
 	if passed {
 		_, err := n.registry.Promote(ctx, model, note)
 		if lost, ok := errors.AsType[*registry.LostError](err); ok {
-			r.Outcome, r.Why = Lost, lost.Text
+			r.Outcome, r.Why = results.Lost, lost.Text
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r.Outcome, r.Champion = Promoted, model
+		r.Outcome, r.Champion = results.Promoted, model
 		return nil
 	}
-	r.Outcome, r.Why = Kept, "the model did not pass: "+failed(r.Gates)
+	r.Outcome, r.Why = results.Kept, "the model did not pass: "+failed(r.Gates)
 	if e != nil && e.Action == registry.Kept {
 		return nil // an earlier run has recorded it
 	}
@@ -434,7 +428,7 @@ func (n *night) decide(ctx context.Context, model string) error {
 
 // endWithoutModel ends a run that has no new model to judge; why says the reason.
 func (n *night) endWithoutModel(why string) error {
-	n.report.Outcome, n.report.Why = Nothing, why
+	n.report.Outcome, n.report.Why = results.Nothing, why
 	return nil
 }
 

@@ -53,7 +53,7 @@ func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) 
 
 // AddSums adds and subtracts sums of one recipe, and publishes a directory with the result. If all
 // subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
-func AddSums(ctx context.Context, o options.Fit) (*SumResult, error) {
+func AddSums(ctx context.Context, o options.Fit) (*results.Sum, error) {
 	if o.SaveSums == "" {
 		return nil, exit.Usage("no directory for the sums: name one with --out")
 	}
@@ -69,8 +69,8 @@ func AddSums(ctx context.Context, o options.Fit) (*SumResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &SumResult{Out: o.SaveSums, kernel: terms[0].Recipe.Kernel}
-	result.describe(p, terms[0].Recipe)
+	result := &results.Sum{Out: o.SaveSums, Kernel: terms[0].Recipe.Kernel}
+	describeSum(result, p, terms[0].Recipe)
 	return result, nil
 }
 

@@ -102,3 +102,12 @@ func AddDrift(t *Table, day string, columns []sums.ColumnDrift) {
 		t.Add(day, Word(c.Name, 60), fmt.Sprintf("%.3f", c.Distance), fmt.Sprintf("%.3f", c.AtLeast), c.Detail)
 	}
 }
+
+// ColumnsText describes the drift of columns in words.
+func ColumnsText(columns []sums.ColumnDrift) string {
+	var words []string
+	for _, c := range columns {
+		words = append(words, fmt.Sprintf("%s: %s (at least %.2g)", c.Name, c.Detail, c.AtLeast))
+	}
+	return strings.Join(words, "; ")
+}

@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -149,4 +151,49 @@ func Prefixed(separator, text string) string {
 		return ""
 	}
 	return separator + text
+}
+
+// WriteRowWeights describes the weights of the rows of an evaluation.
+func WriteRowWeights(b io.Writer, w *models.RowWeights) {
+	if w.Equal() {
+		fmt.Fprintf(b, "weights of column %q are all %.4g: they change nothing\n", w.Column, w.Max)
+		return
+	}
+	fmt.Fprintf(b, "weights of column %q from %.4g to %.4g: rates and means are weighted, counts are of rows, intervals "+
+		"are those of %s of equal weights\n",
+		w.Column, w.Min, w.Max, Counted64(int64(w.Effective), "row"))
+}
+
+// WriteSlices prints the scores for the values of a column.
+func WriteSlices(w io.Writer, r *score.SliceReport) {
+	if r.Many {
+		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to score each\n", r.Column, score.MaxSlices)
+		return
+	}
+	what := ""
+	if r.Target != "" {
+		what = r.Target + " "
+	}
+	fmt.Fprintf(w, "\n%sby %s, %s:\n", what, r.Column, Counted(r.Values, "value"))
+	SliceTable(r).Write(w)
+}
+
+// WriteComparedSlices prints the comparisons for the values of a column.
+func WriteComparedSlices(w io.Writer, r *paired.SliceReport) {
+	if r.Many {
+		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to compare each\n", r.Column, score.MaxSlices)
+		return
+	}
+	values := Counted(r.Values, "value")
+	if n := len(r.Slices); n < r.Values {
+		values = fmt.Sprintf("the %d with the most rows of %s", n, values)
+	}
+	fmt.Fprintf(w, "\n%s by %s, %s; p-values are adjusted for their number (Holm):\n", MetricNames[r.Metric], r.Column,
+		values)
+	ComparedSlices(r).Write(w)
+	few := slices.ContainsFunc(r.Slices, func(s paired.SliceComparison) bool { return s.TooFew != "" })
+	if few {
+		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n",
+			score.LeastMeanRows)
+	}
 }

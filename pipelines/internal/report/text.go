@@ -95,23 +95,7 @@ func WriteSetAside(w io.Writer, list []dataset.SetAside) {
 type Table = table.Table
 
 // Facts is a table of items and their values.
-type Facts struct{ Table }
-
-// Add adds an item, unless its value is "".
-func (f *Facts) Add(name, format string, args ...any) {
-	if value := fmt.Sprintf(format, args...); value != "" {
-		f.Head = []string{"item", "value"}
-		f.Rows = append(f.Rows, []string{name, value})
-	}
-}
-
-// Write prints the items in a column of the given width, followed by their values.
-func (f *Facts) Write(w io.Writer, width int) {
-	for _, row := range f.Rows {
-		value := strings.ReplaceAll(row[1], "\n", "\n"+strings.Repeat(" ", width))
-		fmt.Fprintf(w, "%-*s%s\n", width, row[0], value)
-	}
-}
+type Facts = table.Facts
 
 // YesNo returns yes or no.
 func YesNo(yes bool) string {
@@ -143,4 +127,12 @@ func PText(p float64) string {
 		return fmt.Sprintf("p < %g", sums.MostCertain)
 	}
 	return fmt.Sprintf("p = %.2g", p)
+}
+
+// Clip cuts a text off after most bytes, and marks the cut with an ellipsis.
+func Clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + " …"
 }

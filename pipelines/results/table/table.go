@@ -70,3 +70,22 @@ func (t Table) write(w io.Writer, align uint) {
 	}
 	tw.Flush()
 }
+
+// Facts is a table of items and their values.
+type Facts struct{ Table }
+
+// Add adds an item, unless its value is "".
+func (f *Facts) Add(name, format string, args ...any) {
+	if value := fmt.Sprintf(format, args...); value != "" {
+		f.Head = []string{"item", "value"}
+		f.Rows = append(f.Rows, []string{name, value})
+	}
+}
+
+// Write prints the items in a column of the given width, followed by their values.
+func (f *Facts) Write(w io.Writer, width int) {
+	for _, row := range f.Rows {
+		value := strings.ReplaceAll(row[1], "\n", "\n"+strings.Repeat(" ", width))
+		fmt.Fprintf(w, "%-*s%s\n", width, row[0], value)
+	}
+}
