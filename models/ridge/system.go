@@ -208,13 +208,13 @@ func (y *system) fitted() solver.HeldOutFit {
 // discriminants returns the discriminants of the classes on the rows of fold, for the scores of the
 // solution.
 func (y *system) discriminants(fold *Sum, threads int) []discriminant.Discriminant {
-	sums := discriminant.Fold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
+	sums := solver.ClassFold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
 	for c := range fold.shape.Outputs {
 		sums.Weights = append(sums.Weights, y.weights.Class(c))
 	}
 	vt := make([]float64, len(y.v))
 	blas.Transpose(vt, y.v, y.shape.Dim, y.shape.Outputs)
-	return discriminant.Of(y.fitted(), sums, vt, threads)
+	return solver.Discriminants(y.fitted(), sums, vt, threads)
 }
 
 // centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are
