@@ -71,7 +71,7 @@ type AnswerFacts struct {
 // AnswerTable is a table of results.
 type AnswerTable struct {
 	Title string      `json:"title,omitempty"`
-	Head  string      `json:"head"` // meaning of Row.Name
+	Head  string      `json:"head"` // meaning of AnswerRow.Name
 	Rows  []AnswerRow `json:"rows"`
 }
 
@@ -118,7 +118,7 @@ func (t *AnswerTable) Note() string {
 
 // AnswerRow is a model and its score.
 type AnswerRow struct {
-	Name        string  `json:"name"` // the judged, omitted or training units: see Table.Head
+	Name        string  `json:"name"` // the judged, omitted or training units: see AnswerTable.Head
 	Trained     string  `json:"trained,omitempty"`
 	TrainedRows int64   `json:"trained_rows,omitempty"`
 	Lambda      float64 `json:"lambda,omitempty"`

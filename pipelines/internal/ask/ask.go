@@ -7,8 +7,8 @@
 // the same as from training on the rows of some parts and scoring the rows of others, with features
 // on the grid of the recipe.
 //
-// Ask opens the sums (data), calls the function of a question, and returns its Answer. No error in
-// an answer is measured on rows by which λ was chosen, except for Forgetting.Hindsight. backtest
+// Ask opens the sums (data), calls the function of a question, and returns its results.Answer. No error in
+// an answer is measured on rows by which λ was chosen, except for results.Forgetting.Hindsight. backtest
 // and window choose λ by the errors on earlier judged dates (prequentially). Their first date and
 // other questions use cross-validation inside the training set: over up to five blocks of its parts,
 // or over the folds of its only part.

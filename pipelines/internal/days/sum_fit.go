@@ -110,7 +110,7 @@ func outputOf(o options.Fit) string {
 }
 
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
-// forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows. parent is the name of the
+// forgotten has the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of the
 // model with the recipe, for the lineage; "" if unknown.
 func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.Term,
 	forgotten []string) (p *sums.Part, result *results.Train, err error) {

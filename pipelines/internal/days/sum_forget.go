@@ -25,7 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// remains is the text of Certificate.Remains.
+// remains is the text of results.Certificate.Remains.
 const remains = "The new model has the recipe of the old one. Its scaling, kernel width, profile statistics, category " +
 	"values and grid were chosen from rows that may include the forgotten ones. If its features are kernel values at " +
 	"training rows (landmarks), it may contain forgotten rows themselves. To remove these traces, train a new recipe " +

@@ -35,7 +35,7 @@ type SizeSearch struct {
 	// Least and Most are the smallest and the largest number of features that may be tried.
 	Least, Most int
 	// Train fits a model with so many features and returns its trial. once asks for sums on 8
-	// bits only; see SizeTrial.Once. Run measures the time itself.
+	// bits only; see results.SizeTrial.Once. Run measures the time itself.
 	Train func(ctx context.Context, features int, once bool) (results.SizeTrial, error)
 	// Expect returns the relative cost of each stage of a trial, as far as it follows from the
 	// trial's number of features, Once and Lambda. Each stage can have its own unit, because only

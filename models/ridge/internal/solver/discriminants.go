@@ -5,8 +5,8 @@ import "github.com/bochner-ml/bochner/models/ridge/discriminant"
 // ClassFold has sums over the rows of a fold, and the weights of the classes in them.
 type ClassFold struct {
 	HeldOutSums           // Targets holds the number of rows of each class, or the sum of their weights
-	Rows               float64   // number of rows
-	Weights            []float64 // of the classes, in addition to the weights of rows
+	Rows        float64   // number of rows
+	Weights     []float64 // of the classes, in addition to the weights of rows
 }
 
 // Discriminants returns the discriminant of each class on the rows of a fold, for scores that were not fitted to them.
@@ -59,9 +59,9 @@ func Discriminants(fit HeldOutFit, fold ClassFold, vt []float64, threads int) []
 		if few := min(members, rest); few > 0 {
 			distance = (float64(few*(own[c]-others[c])) + mean) / (few + 1)
 		}
-		centre := others[c] + distance/2
+		centre := others[c] + float64(distance/2)
 		if members > rest { // the mean of the larger side is more precise
-			centre = own[c] - distance/2
+			centre = own[c] - float64(distance/2)
 		}
 		// A score is 2(Vᵀ(z-z̄₀) + q̄₀) - 1, for codes of ±1.
 		at := float64(2*(centre+fit.Targets[c]/fit.N)) - 1
