@@ -51,7 +51,7 @@ func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 		return nil, exit.Usage("unknown format %q%s; have %s", o.Format, option.DidYouMean(o.Format, ExportFormats()),
 			strings.Join(ExportFormats(), ", "))
 	}
-	if err := storage.MustNotExist(ctx, o.Out); err != nil {
+	if err := storage.CheckAbsent(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	model, err := job.FindModel(ctx, o.Model, o.Log)
@@ -92,7 +92,7 @@ func withClaim(ctx context.Context, out string, write func(*storage.Claim) error
 		return err
 	}
 	defer claim.Drop(ctx)
-	if err := storage.MustNotExist(ctx, out); err != nil { // no other run can create it now
+	if err := storage.CheckAbsent(ctx, out); err != nil { // no other run can create it now
 		return err
 	}
 	_ = claim.Clear(ctx) // leftover files do no harm

@@ -48,7 +48,7 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	if o.Noise < 0 {
 		o.Noise = set.Noise
 	}
-	if err := storage.MustNotExist(ctx, o.Out); err != nil {
+	if err := storage.CheckAbsent(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	claim, err := storage.AcquireClaim(ctx, o.Out)
@@ -56,7 +56,7 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 		return nil, err
 	}
 	defer claim.Drop(ctx)
-	if err := storage.MustNotExist(ctx, o.Out); err != nil { // no other run can create it now
+	if err := storage.CheckAbsent(ctx, o.Out); err != nil { // no other run can create it now
 		return nil, err
 	}
 	if err := claim.Clear(ctx); err != nil && !errors.Is(err, fs.ErrPermission) {

@@ -128,7 +128,7 @@ func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 	return d
 }
 
-func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
+func (n *retrainJobs) Compare(ctx context.Context, champion, model string,
 	files []string) (gates []registry.Gate, r *results.ModelComparison, err error) {
 	if n.o.Gate != "" {
 		r, err := Evaluate(ctx, EvaluateOptions{
@@ -177,7 +177,7 @@ func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 
 func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	out string) (s *days.Summed, read bool, err error) {
-	p, err := sums.ReadPart(ctx, out)
+	p, err := sums.ReadManifest(ctx, out)
 	if read = errors.Is(err, fs.ErrNotExist); read {
 		d := n.heldOutData(files)
 		d.Weight = n.o.Train.Data.Weight
@@ -194,7 +194,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 		if err != nil {
 			return nil, false, err
 		}
-		p = r.Part
+		p = r.Manifest
 	} else if err != nil {
 		return nil, false, err
 	}
@@ -208,7 +208,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	return s, read, nil
 }
 
-func (n *retrainJobs) Drift(ctx context.Context, from string, o options.Parts) (*results.Drift, error) {
+func (n *retrainJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error) {
 	f, err := days.FeatureDrift(ctx, []string{from}, o, n.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func (n *retrainJobs) Drift(ctx context.Context, from string, o options.Parts) (
 
 func (n *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
 	known map[string][]float64) (*results.ChosenWindow, error) {
-	terms, err := parts.Open(ctx, options.Parts{Sums: dirs})
+	terms, err := parts.Open(ctx, options.SumDirs{Sums: dirs})
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (n *retrainJobs) Fit(ctx context.Context, _ string, o options.Fit) error {
 		_, err := days.Fit(ctx, o)
 		return err
 	}
-	if there, err := storage.Exists(ctx, storage.Join(o.SaveSums, sums.PartFile)); err != nil || there {
+	if there, err := storage.Exists(ctx, storage.Join(o.SaveSums, sums.ManifestFile)); err != nil || there {
 		return err
 	}
 	_, err := days.AddSums(ctx, o)

@@ -25,7 +25,7 @@ type Learned struct {
 	// Bound is the number of sampled rows that guarantees potentials with an error of at most 0.1.
 	Bound float64 `json:"sample_bound,omitempty"`
 	LearnedRows
-	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
+	Files []models.FileEntry `json:"files,omitempty"` // the other files of the directory
 }
 
 // write describes how the features were learned, for people.

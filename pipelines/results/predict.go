@@ -17,9 +17,9 @@ import (
 
 // Predict describes the predictions.
 type Predict struct {
-	Out   string    `json:"out,omitempty"`
-	Rows  RowCounts `json:"rows"`
-	Parts []Part    `json:"parts,omitempty"`
+	Out   string        `json:"out,omitempty"`
+	Rows  RowCounts     `json:"rows"`
+	Parts []OutputFiles `json:"parts,omitempty"`
 	// SetAside has the first unusable rows, unless they are listed in the output.
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
@@ -115,7 +115,7 @@ type Featurize struct {
 	Features int             `json:"features"`
 	Recipe   features.Sealed `json:"recipe"`
 	Classes  []string        `json:"classes,omitempty"` // labels are indices into Classes
-	Parts    []Part          `json:"parts"`
+	Parts    []OutputFiles   `json:"parts"`
 	Kernel   string          `json:"kernel"` // in words
 	Input    *dataset.Schema `json:"input"`
 	Labeled  bool            `json:"labeled"`

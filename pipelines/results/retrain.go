@@ -210,7 +210,7 @@ type labelledDays struct {
 	days []string
 }
 
-// Refused is a partition that is not trained on.
+// Refused is a day that is not trained on.
 type Refused struct {
 	Day string `json:"day"`
 	Why string `json:"why"`

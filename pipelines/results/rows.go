@@ -93,8 +93,8 @@ const SetAsideFile = "set_aside.jsonl"
 // manyUnlabeled is the share of rows without a label above which LabelNote returns a note.
 const manyUnlabeled = 0.1
 
-// Part is a set of files, one for each of Names, with consecutive rows of one input file.
-type Part struct {
+// OutputFiles is a set of files, one for each of Names, with consecutive rows of one input file.
+type OutputFiles struct {
 	Names []string `json:"names"` // files of this part
 	File  string   `json:"file"`  // input file of the rows
 	First int64    `json:"first"` // lines or records of the input file before the shard of these rows

@@ -49,7 +49,7 @@ func (r *Audit) WriteTo(w io.Writer) (int64, error) {
 type Sum struct {
 	Out   string `json:"out"`
 	Found bool   `json:"found"` // the directory existed, with the sums of these files
-	*sums.Part
+	*sums.Manifest
 	// NewClasses are classes of the rows that the recipe does not have.
 	NewClasses []string           `json:"new_classes,omitempty"`
 	Bytes      int64              `json:"bytes"` // of the sums
@@ -66,7 +66,7 @@ func (r *Sum) WriteTo(w io.Writer) (int64, error) {
 		found = " (it existed already)"
 	}
 	fmt.Fprintf(&b, "sums      %s%s, %s\n", r.Out, found, report.Bytes(r.Bytes))
-	fmt.Fprintf(&b, "recipe    %.16s, %s\n", r.Part.Recipe, r.Kernel)
+	fmt.Fprintf(&b, "recipe    %.16s, %s\n", r.Manifest.Recipe, r.Kernel)
 	counts := RowCounts{Read: r.Rows.Read, Used: r.Rows.Used, SetAside: r.Rows.SetAside}
 	fmt.Fprintf(&b, "rows      %s\n", counts)
 	if len(r.Leaves) > 1 {
@@ -82,7 +82,7 @@ func (r *Sum) WriteTo(w io.Writer) (int64, error) {
 				report.Counted64(r.MinRows, "row"), report.SomeOf(sums.NamesOf(last.Members)))
 		}
 	}
-	report.Drift(&b, r.Part.Drift, "drift     ")
+	report.Drift(&b, r.Manifest.Drift, "drift     ")
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

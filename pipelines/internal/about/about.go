@@ -49,7 +49,7 @@ var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, resul
 func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
 	a = &Model{Manifest: m.Manifest, files: map[string][]byte{}}
 	if a.Stretch, err = stretch.Of(m.Manifest); err != nil {
-		return nil, models.Bad(dir, err)
+		return nil, models.NewError(dir, err)
 	}
 	if a.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err

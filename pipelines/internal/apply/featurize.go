@@ -44,7 +44,7 @@ func Featurize(ctx context.Context, o options.Featurize) (result *results.Featur
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
 	var manifest *models.Manifest
@@ -102,7 +102,7 @@ func publishFeatures(ctx context.Context, o options.Featurize, j *job.Job, d *da
 		return err
 	}
 	var files []storage.File
-	result.Parts, files = job.PublishedParts(d, written, dir)
+	result.Parts, files = job.PublishedFiles(d, written, dir)
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		*results.Featurize

@@ -27,7 +27,7 @@ func InspectData(ctx context.Context, o options.Inspect) (report *results.DataRe
 		return nil, err
 	}
 	if o.WriteSchema != "" {
-		if err := storage.MustNotExist(ctx, o.WriteSchema); err != nil {
+		if err := storage.CheckAbsent(ctx, o.WriteSchema); err != nil {
 			return nil, err
 		}
 	}

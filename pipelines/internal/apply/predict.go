@@ -129,7 +129,7 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 	if o.Join != nil {
 		return nil
 	}
-	return job.CheckVacant(ctx, o.Job, o.Out)
+	return job.CheckOutput(ctx, o.Job, o.Out)
 }
 
 // publishPredictions creates the directory of predictions.
@@ -140,7 +140,7 @@ func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *d
 	if err != nil {
 		return nil, err
 	}
-	parts, files := job.PublishedParts(d, written, dir)
+	parts, files := job.PublishedFiles(d, written, dir)
 	result := &results.Predict{Out: o.Out, Rows: counts, Parts: parts, Threshold: threshold}
 	if result.Drift, err = moved.counted(written); err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 }
 
 // listContents stores the hashes of the summed rows as the contents of p, and returns their file.
-func listContents(p *sums.Part, s *training.Summed) (all storage.File) {
+func listContents(p *sums.Manifest, s *training.Summed) (all storage.File) {
 	if s.Levels == nil {
 		var hashes [][]byte
 		for _, r := range s.Reports {
@@ -134,8 +134,8 @@ func listContents(p *sums.Part, s *training.Summed) (all storage.File) {
 	return all
 }
 
-func describeSum(r *results.Sum, p *sums.Part, recipe *sums.Recipe) {
-	r.Part, r.Bytes = p, p.Bytes()
+func describeSum(r *results.Sum, p *sums.Manifest, recipe *sums.Recipe) {
+	r.Manifest, r.Bytes = p, p.Bytes()
 	if recipe.Classes == nil {
 		return
 	}
@@ -169,7 +169,7 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 	if o.Job.Resume {
 		return nil, nil // the job continues, and publishing compares its result with the directory
 	}
-	p, err := sums.ReadPart(ctx, o.Out)
+	p, err := sums.ReadManifest(ctx, o.Out)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // if something else is there, publishing fails
 	}
@@ -195,7 +195,7 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 }
 
 // filesText names some of the files of a part.
-func filesText(p *sums.Part) string {
+func filesText(p *sums.Manifest) string {
 	var names []string
 	for _, l := range p.Leaves {
 		for _, f := range l.Files {

@@ -164,7 +164,7 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transfor
 	}
 	for _, p := range w.Parts {
 		for _, f := range p.Files {
-			if err := f.Sum.Verify(ctx, storage.Join(dir, f.Name)); err != nil {
+			if err := f.Checksum.Verify(ctx, storage.Join(dir, f.Name)); err != nil {
 				return w, err
 			}
 		}
@@ -199,16 +199,17 @@ func ReportsOf(written []transforms.Written) []dataset.Report {
 	return reports
 }
 
-// PublishedParts returns the parts in the order of the rows, with the names of their files in the output.
-func PublishedParts(d *dataset.Dataset, written []transforms.Written, dir string) (parts []results.Part, files []storage.File) {
+// PublishedFiles returns the parts in the order of the rows, with the names of their files in the output.
+func PublishedFiles(d *dataset.Dataset, written []transforms.Written, dir string) (parts []results.OutputFiles,
+	files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
-			part := results.Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
+			part := results.OutputFiles{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
 				Blank: w.Report.Blank + w.Report.Headers}
 			for _, f := range p.Files {
 				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)
 				part.Names = append(part.Names, name)
-				files = append(files, storage.File{Name: name, From: storage.Join(dir, f.Name), Sum: &f.Sum})
+				files = append(files, storage.File{Name: name, From: storage.Join(dir, f.Name), Checksum: &f.Checksum})
 			}
 			parts = append(parts, part)
 		}

@@ -48,7 +48,7 @@ func LearnedName(f *results.Learned, recipe features.Recipe) string {
 // takeLearned reads the recipe that Align wrote to a directory, for rows of d numbers, and shares its files.
 func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, error) {
 	bad := func(format string, args ...any) (Recipe, error) {
-		return Recipe{}, models.Bad(dir, fmt.Errorf(format, args...))
+		return Recipe{}, models.NewError(dir, fmt.Errorf(format, args...))
 	}
 	data, err := readLearned(ctx, dir, LearnedFile, maxLearned)
 	if err != nil {
@@ -104,7 +104,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return Recipe{
 		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: LearnedName(&f, opened), Files: files,
-		Origin: &RecipeOrigin{Name: name, SHA256: models.SumFile(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
+		Origin: &RecipeOrigin{Name: name, SHA256: models.EntryOf(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
 			Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
 	}, nil
 }
@@ -112,13 +112,13 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 // maxLearned is the largest size of LearnedFile in bytes, enough for a million columns.
 const maxLearned = 64 << 20
 
-func readLearned(ctx context.Context, dir, name string, max int64) ([]byte, error) {
-	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
+func readLearned(ctx context.Context, dir, name string, limit int64) ([]byte, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, name), limit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, models.Bad(dir, fmt.Errorf("%s is missing; did bochner align create this directory?", name))
+		return nil, models.NewError(dir, fmt.Errorf("%s is missing; did bochner align create this directory?", name))
 	case errors.Is(err, fs.ErrInvalid):
-		return nil, models.Bad(dir, err)
+		return nil, models.NewError(dir, err)
 	}
 	return data, err
 }

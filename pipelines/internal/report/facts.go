@@ -54,7 +54,7 @@ func AddLineage(t *Facts, l *registry.Lineage) {
 		return
 	}
 	var files, parts []string
-	for _, p := range l.Parts {
+	for _, p := range l.Sources {
 		parts = append(parts, p.Name)
 		for _, f := range p.Files {
 			files = append(files, f.Name)

@@ -311,7 +311,7 @@ func (s *Game) adopt(f *results.Learned) error {
 	}
 	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), prepare.LearnedName(f, recipe), nil
 	for _, file := range s.Recipe.Files {
-		f.Files = append(f.Files, models.SumFile(file.Name, file.Data))
+		f.Files = append(f.Files, models.EntryOf(file.Name, file.Data))
 	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
