@@ -17,7 +17,7 @@ import (
 type Learned struct {
 	Format  int    `json:"format"`
 	Program string `json:"program"` // version of the program that wrote it
-	LearnedFeatures
+	LearnedMap
 	Options json.RawMessage `json:"options"`          // all options of the learner
 	Lambda  float64         `json:"lambda,omitempty"` // of the game
 	Game    *align.Report   `json:"game,omitempty"`   // its last round
@@ -59,8 +59,8 @@ func (f *Learned) write(b *strings.Builder) {
 	fmt.Fprintln(b)
 }
 
-// LearnedFeatures describes the map of learned features.
-type LearnedFeatures struct {
+// LearnedMap describes the map of learned features.
+type LearnedMap struct {
 	Kernel   string          `json:"kernel"` // in words
 	Recipe   features.Sealed `json:"recipe"` // of the map, with the scaling of rows
 	Features int             `json:"features"`

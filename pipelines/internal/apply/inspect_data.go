@@ -51,7 +51,7 @@ func InspectData(ctx context.Context, o options.Inspect) (report *results.DataRe
 	var doubts []schema.Note
 	if d.Schema.Traits().Columns {
 		j.Progress.Phase("reading columns", 0)
-		if doubts, err = describeColumns(report, ctx, j, d, o); err != nil {
+		if doubts, err = describeColumns(ctx, report, j, d, o); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +77,7 @@ func InspectData(ctx context.Context, o options.Inspect) (report *results.DataRe
 }
 
 // describeColumns finds the types of the columns, writes the schema file, and has rows of the data use these types.
-func describeColumns(r *results.DataReport, ctx context.Context, j *job.Job, d *dataset.Dataset,
+func describeColumns(ctx context.Context, r *results.DataReport, j *job.Job, d *dataset.Dataset,
 	o options.Inspect) (doubts []schema.Note, err error) {
 	found, doubts, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {

@@ -112,7 +112,7 @@ func InspectEffects(ctx context.Context, model string, o options.Inspect) (resul
 		}
 	}
 	if o.Whole {
-		err = addWhole(result, ctx, m, d, sum, x, n)
+		err = addWhole(ctx, result, m, d, sum, x, n)
 	}
 	return result, err
 }
@@ -121,7 +121,7 @@ func InspectEffects(ctx context.Context, model string, o options.Inspect) (resul
 const mostDependences = 6
 
 // addWhole adds drift, and the partial dependence on the columns with the largest effects.
-func addWhole(r *results.ModelReport, ctx context.Context, m *models.Model, d *dataset.Dataset, sum *profile.Sum, x []float32,
+func addWhole(ctx context.Context, r *results.ModelReport, m *models.Model, d *dataset.Dataset, sum *profile.Sum, x []float32,
 	n int) (err error) {
 	var names []string
 	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), mostDependences)] {

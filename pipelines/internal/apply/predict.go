@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// PredictManifest is the name of the file that describes a directory of predictions: a PredictResult with the
-// model.
+// PredictManifest is the name of the file that describes a directory of predictions: a results.Predict with
+// the model.
 const PredictManifest = "manifest.json"
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one line per row, in

@@ -176,8 +176,8 @@ func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 // errors of all pairs. The first date uses the first span. Errors are divided by twice the mean
 // error per date of the best pair so far: a date counts as one observation, because its rows are
 // similar.
-func (d *data) prequential(history []judged, spans []int, first float64) (score results.Score, rows []results.AnswerRow, next pair,
-	totals [][]float64) {
+func (d *data) prequential(history []judged, spans []int, first float64) (score results.Score,
+	rows []results.AnswerRow, next pair, totals [][]float64) {
 	var costs [][]float64
 	for _, squares := range history[0].squares {
 		totals, costs = append(totals, make([]float64, len(squares))), append(costs, make([]float64, len(squares)))
@@ -263,7 +263,8 @@ func (d *data) forgetting() (all, window, halfLife *results.Forgetting) {
 				own = append(own, tally{j.squares[c][p.value], j.head})
 			}
 			if ok {
-				f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[c].String(), Lambda: values[p.value], Score: d.score(own)})
+				f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[c].String(), Lambda: values[p.value],
+					Score: d.score(own)})
 			}
 		}
 		return f

@@ -36,7 +36,8 @@ func (d *data) groups() *results.Answer {
 			"that meet --judge; have %s", report.Counted(len(all), "group")))
 	}
 	return &results.Answer{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
-		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, results.AnswerRow{Name: totalRow, Score: d.score(tallies)})}}}
+		Tables: []results.AnswerTable{{Head: "left out",
+			Rows: append(rows, results.AnswerRow{Name: totalRow, Score: d.score(tallies)})}}}
 }
 
 // matrix judges each group by a model of each group. A group is judged on each fifth of its own
@@ -74,13 +75,13 @@ func (d *data) matrix() *results.Answer {
 				tallies = m.tallies[k : k+1]
 			}
 			if len(tallies) > 0 {
-				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows, Lambda: m.Lambda,
-					Score: d.score(tallies), Seen: d.seen(u)})
+				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows,
+					Lambda: m.Lambda, Score: d.score(tallies), Seen: d.seen(u)})
 			}
 		}
 	}
-	return &results.Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: byInnerFolds,
-		Tables: []results.AnswerTable{t}}
+	return &results.Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own",
+		By: byInnerFolds, Tables: []results.AnswerTable{t}}
 }
 
 // shuffled returns units in a random order (Fisher-Yates) that d.Seed and index determine.

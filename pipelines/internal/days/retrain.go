@@ -75,7 +75,8 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.Retr
 	}
 	n := &night{
 		Partition: o, Jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
-		report: &results.RetrainReport{Day: o.Day, Models: o.Models, ReportedWork: results.ReportedWork{Steps: map[string]float64{}}},
+		report: &results.RetrainReport{Day: o.Day, Models: o.Models,
+			ReportedWork: results.ReportedWork{Steps: map[string]float64{}}},
 	}
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
 	if errors.Is(err, storage.ErrBusy) {

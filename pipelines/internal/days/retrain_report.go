@@ -18,7 +18,7 @@ func setParts(r *results.RetrainReport, train []Day, judge *judgeRows) {
 	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Date, train[len(train)-1].Date, judge.name
 }
 
-// fromLineage does the same as RetrainReport.setParts, for an existing model.
+// fromLineage does the same as setParts, for an existing model.
 func (n *night) fromLineage(l *registry.Lineage) {
 	r := n.report
 	r.Partitions, r.Redrawn = len(l.Sources), l.Redrawn
@@ -43,11 +43,12 @@ func outcomeError(r *results.RetrainReport) error {
 }
 
 func exitCode(r *results.RetrainReport) int {
-	return map[results.Outcome]int{results.Kept: exit.CodeGate, results.Drifted: exit.CodeDrift, results.Nothing: exit.CodeNothing,
-		results.Lost: exit.CodeLost}[r.Outcome]
+	return map[results.Outcome]int{results.Kept: exit.CodeGate, results.Drifted: exit.CodeDrift,
+		results.Nothing: exit.CodeNothing, results.Lost: exit.CodeLost}[r.Outcome]
 }
 
-// nightPage returns the report as a page, with the comparison of the models, if any, but without times and without the directory of the models.
+// nightPage returns the report as a page, with the comparison of the models, if any. It leaves out times and the
+// directory of the models.
 func nightPage(r *results.RetrainReport, compared *results.ModelComparison) *page.Page {
 	p := &page.Page{Title: "Retraining for " + r.Day,
 		Headline: &page.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}

@@ -88,7 +88,7 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 	}
 	j.Progress.Done()
 	result = &results.Evaluate{Model: o.Model, Threshold: threshold, Gate: o.Gate}
-	if err := countRows(result, ctx, j, o, manifest, d, weights, reports); err != nil {
+	if err := countRows(ctx, result, j, o, manifest, d, weights, reports); err != nil {
 		return nil, err
 	}
 	if err := addScores(result, pass, &classified, &targets, manifest, weights.Effective); err != nil {
@@ -124,7 +124,7 @@ func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g
 }
 
 // countRows adds the counts of the rows, their weights and groups, and the number of them that are training rows.
-func countRows(r *results.Evaluate, ctx context.Context, j *job.Job, o options.Evaluate, m *models.Manifest,
+func countRows(ctx context.Context, r *results.Evaluate, j *job.Job, o options.Evaluate, m *models.Manifest,
 	d *dataset.Dataset, weights *profile.Weights, reports []dataset.Report) (err error) {
 	if r.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
 		return err

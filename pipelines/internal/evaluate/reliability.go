@@ -58,8 +58,8 @@ func addIntervals(r *results.Evaluate, found []score.Coverage, m *models.Manifes
 		effective = min(effective, r.Independent)
 	}
 	for c := range found {
-		one := results.IntervalReport{CoverageReport: found[c].Report(models.UsualLevel, effective), HeldOut: m.Intervals.Units(),
-			Grouped: m.Intervals.Groups > 0}
+		one := results.IntervalReport{CoverageReport: found[c].Report(models.UsualLevel, effective),
+			HeldOut: m.Intervals.Units(), Grouped: m.Intervals.Groups > 0}
 		one.Deviation = math.Sqrt(one.Level * (1 - one.Level) / float64(one.HeldOut+2))
 		if len(found) > 1 {
 			one.Target = m.Input.Labels[c]

@@ -50,7 +50,7 @@ func (s *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 		return nil, err
 	}
 	found := &results.Learned{
-		LearnedFeatures: results.LearnedFeatures{Seed: s.Spec.Seed, Width: s.Recipe.Width},
+		LearnedMap: results.LearnedMap{Seed: s.Spec.Seed, Width: s.Recipe.Width},
 		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: s.Target.Classes.Classes,
 			Fingerprint: s.Digest, Data: s.RowsDigest()}, Sample: len(class),
 		Lambda: a.Lambda,

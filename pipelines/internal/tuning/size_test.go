@@ -139,7 +139,8 @@ func TestRowsAreSummedOnceWhereTheTimeIsShort(t *testing.T) {
 			t.Errorf("%s: summed once: %v, chosen %v", limit, m.once, r.Once)
 		}
 		var text strings.Builder
-		if (&results.Train{TrainFeatures: results.TrainFeatures{Size: r}}).WriteTo(&text); !strings.Contains(text.String(), fmt.Sprintf("--features %d --grid 8", r.Features)) {
+		(&results.Train{TrainFeatures: results.TrainFeatures{Size: r}}).WriteTo(&text)
+		if !strings.Contains(text.String(), fmt.Sprintf("--features %d --grid 8", r.Features)) {
 			t.Errorf("%s", text.String())
 		}
 	}
