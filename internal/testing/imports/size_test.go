@@ -25,9 +25,8 @@ var large = map[string]int{
 	"models/score":                4010,
 	"models/search":               3420,
 	"pipelines/internal/days":     3580,
-	"pipelines/internal/evaluate": 3030,
 	"pipelines/internal/prepare":  2870,
-	"pipelines/internal/training": 3700,
+	"pipelines/internal/training": 3620,
 	"transforms/scores":           2740,
 	"internal/blas":               4550, // each routine has a Go form and one per level of two families of CPUs
 }

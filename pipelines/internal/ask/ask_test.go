@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // made has sums of days of rows x with targets y in [−1, 1], from each of some sources, of which the last days
@@ -96,7 +97,7 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range []*Forgetting{window, half} {
+		for _, f := range []*results.Forgetting{window, half} {
 			least := math.Inf(1)
 			for _, row := range f.Hindsight {
 				least = min(least, row.Error)
@@ -113,7 +114,7 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 			continue
 		}
 		history, first, err := d.forward(t.Context(),
-			[]Span{{}, {Window: 1}, {Window: 2}, {Window: 4}, {Window: 16}, {Window: 64}})
+			[]results.Span{{}, {Window: 1}, {Window: 2}, {Window: 4}, {Window: 16}, {Window: 64}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +132,7 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 
 // Errors that were found before are not found again, and change nothing.
 func TestKnownErrorsChangeNothing(t *testing.T) {
-	d := func(days int, known map[string][]float64) (*data, *Forgetting) {
+	d := func(days int, known map[string][]float64) (*data, *results.Forgetting) {
 		r := rand.New(rand.NewPCG(3, 4))
 		d := made(t, days, 1, 0, func(int, int) (x, y []float64) { return draw(r, 8, 1) })
 		for i := range d.parts {
@@ -168,7 +169,7 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 func TestAHalfLifeWeightsDates(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	d := made(t, 3, 1, 0, func(int, int) (x, y []float64) { return draw(r, 20, 1) })
-	history, _, err := d.forward(t.Context(), []Span{{HalfLife: 1}})
+	history, _, err := d.forward(t.Context(), []results.Span{{HalfLife: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		for g := range rows[:6] {
-			rows[g] = Row{Name: train[g].name, Worth: &Worth{}}
+			rows[g] = results.AnswerRow{Name: train[g].name, Worth: &results.Worth{}}
 		}
 		sets := &groupSets{data: d, groups: train, judged: judged, lambda: rows[6].Lambda, known: map[string]float64{}}
 		if err := sets.estimateShapley(t.Context(), rows[:6]); err != nil {
@@ -402,7 +403,7 @@ func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
 						}
 					}
 					squares[0] += j.squares[p.span][p.value]
-					squares[1] += judged[k].tallies[0].squares
+					squares[1] += judged[k].Error * judged[k].Rows
 					for c := range now {
 						for l, v := range j.squares[c] {
 							now[c][l] += v

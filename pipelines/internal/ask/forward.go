@@ -12,28 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Span says which dates before a judged one a model is trained on: the last Window dates, 0 for all; or all
-// dates with weights 2^(−age/HalfLife), where age counts dates. The zero value means all dates.
-type Span struct {
-	Window   int     `json:"window,omitempty"`
-	HalfLife float64 `json:"half_life,omitempty"`
-}
-
-// String returns a span in words.
-func (s Span) String() string {
-	switch {
-	case s.HalfLife > 0:
-		return fmt.Sprintf("half-life %g", s.HalfLife)
-	case s.Window > 0:
-		return "last " + report.Counted(s.Window, "date")
-	}
-	return "all dates"
-}
-
-// dates returns the dates of the span, given the dates before a judged one.
-func (s Span) dates(before []unit) []unit {
+// datesOf returns the dates of the span, given the dates before a judged one.
+func datesOf(s results.Span, before []unit) []unit {
 	if s.Window > 0 {
 		return before[max(0, len(before)-s.Window):]
 	}
@@ -44,16 +27,16 @@ func (s Span) dates(before []unit) []unit {
 type judged struct {
 	unit
 	head    []float64
-	values  []float64   // of λ, the largest first
-	squares [][]float64 // squared errors for each span and λ
-	train   []Row       // training set of each span
-	keys    []string    // in Known, for each span
+	values  []float64           // of λ, the largest first
+	squares [][]float64         // squared errors for each span and λ
+	train   []results.AnswerRow // training set of each span
+	keys    []string            // in Known, for each span
 }
 
 // forward judges each date by fits to earlier dates, one for each span and λ. first is the λ for the first
 // date, from cross-validation inside the first training set of the first span. Sums with a half-life are scaled
 // and rounded at each date: their relative error is below 2⁻⁵¹ times the half-life.
-func (d *data) forward(ctx context.Context, spans []Span) (history []judged, first float64, err error) {
+func (d *data) forward(ctx context.Context, spans []results.Span) (history []judged, first float64, err error) {
 	steps, err := d.steps()
 	if err != nil {
 		return nil, 0, err
@@ -70,7 +53,7 @@ func (d *data) forward(ctx context.Context, spans []Span) (history []judged, fir
 			continue
 		}
 		if history == nil {
-			if first, err = d.lambda(ctx, spans[0].dates(before), sums[0]); err != nil {
+			if first, err = d.lambda(ctx, datesOf(spans[0], before), sums[0]); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -100,13 +83,13 @@ func (d *data) forward(ctx context.Context, spans []Span) (history []judged, fir
 // sumSpans starts the results of a judged date: it returns the sum of each span of the dates before, nil where the
 // errors are known. It makes all sums before they are used, because they may read the same parts. values are the
 // values of λ on earlier judged dates.
-func (d *data) sumSpans(ctx context.Context, spans []Span, before []unit, j *judged,
+func (d *data) sumSpans(ctx context.Context, spans []results.Span, before []unit, j *judged,
 	values []float64) ([]*ridge.Sum, error) {
 	sums := make([]*ridge.Sum, len(spans))
 	j.head, j.squares, j.keys = d.head(j.unit), make([][]float64, len(spans)), make([]string, len(spans))
 	for c, s := range spans {
-		train := s.dates(before)
-		j.train = append(j.train, Row{Trained: spanOf(train)})
+		train := datesOf(s, before)
+		j.train = append(j.train, results.AnswerRow{Trained: spanOf(train)})
 		j.keys[c] = d.key(train, j.unit)
 		if known := d.options.Known[j.keys[c]]; values != nil && len(known) == len(values) {
 			j.squares[c], j.values = known, values
@@ -126,13 +109,13 @@ func (d *data) sumSpans(ctx context.Context, spans []Span, before []unit, j *jud
 }
 
 // judgeSpans sets the errors of fits to the sums of sumSpans. dates is the number of all dates before the judged one.
-func (d *data) judgeSpans(ctx context.Context, spans []Span, sums []*ridge.Sum, dates int, j *judged) (err error) {
+func (d *data) judgeSpans(ctx context.Context, spans []results.Span, sums []*ridge.Sum, dates int, j *judged) (err error) {
 	for c, s := range spans {
 		if sums[c] != nil {
 			j.values, j.train[c].TrainedRows = d.values(sums[c]), sums[c].Rows()
 		}
 		switch {
-		case c > 0 && spans[0] == (Span{}) && s.Window >= dates: // all dates so far
+		case c > 0 && spans[0] == (results.Span{}) && s.Window >= dates: // all dates so far
 			j.squares[c] = j.squares[0]
 		case sums[c] != nil:
 			d.fits++
@@ -230,10 +213,10 @@ func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 
 // choices has the results of pairs that are chosen on each date.
 type choices struct {
-	score  Score
-	rows   []Row       // one for each date
-	next   pair        // for the next date
-	totals [][]float64 // errors of all pairs
+	score  results.Score
+	rows   []results.AnswerRow // one for each date
+	next   pair                // for the next date
+	totals [][]float64         // errors of all pairs
 }
 
 // prequential judges each date by the pair that follow chooses from the dates before it (Dawid
@@ -244,15 +227,15 @@ func (d *data) prequential(history []judged, spans []int, first float64) (*choic
 	for _, squares := range history[0].squares {
 		totals, costs = append(totals, make([]float64, len(squares))), append(costs, make([]float64, len(squares)))
 	}
-	var rows []Row
+	var rows []results.AnswerRow
 	next := pair{spans[0], max(0, slices.Index(history[0].values, first))}
 	var all []tally
 	for t, j := range history {
-		row := j.train[next.span]
+		row := scoredRow{AnswerRow: j.train[next.span]}
 		row.Name, row.Lambda, row.Seen = j.name, j.values[next.value], d.seen(j.unit)
 		row.tallies = []tally{{j.squares[next.span][next.value], j.head}}
 		row.Score = d.score(row.tallies)
-		rows, all = append(rows, row), append(all, row.tallies...)
+		rows, all = append(rows, row.AnswerRow), append(all, row.tallies...)
 		for c, squares := range j.squares {
 			for l, v := range squares {
 				totals[c][l] += v
@@ -269,8 +252,8 @@ func (d *data) prequential(history []judged, spans []int, first float64) (*choic
 }
 
 // backtest judges each date by a model of all dates before it, or of the last Dates of them.
-func (d *data) backtest(ctx context.Context) (*Answer, error) {
-	history, first, err := d.forward(ctx, []Span{{Window: d.options.Dates}})
+func (d *data) backtest(ctx context.Context) (*results.Answer, error) {
+	history, first, err := d.forward(ctx, []results.Span{{Window: d.options.Dates}})
 	if err != nil {
 		return nil, err
 	}
@@ -278,48 +261,38 @@ func (d *data) backtest(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Asked: "each date, predicted by a model of the dates before it", By: byEarlierErrors,
-		Tables: []Table{{Head: "judged", Rows: append(c.rows, Row{Name: totalRow, Score: c.score})}}}, nil
+	return &results.Answer{Asked: "each date, predicted by a model of the dates before it", By: byEarlierErrors,
+		Tables: []results.AnswerTable{{Head: "judged", Rows: append(c.rows, results.AnswerRow{Name: totalRow, Score: c.score})}}}, nil
 }
 
 // spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of the last.
-func (d *data) spans() (all []Span) {
+func (d *data) spans() (all []results.Span) {
 	if d.options.Question != "window" {
-		return []Span{{}}
+		return []results.Span{{}}
 	}
 	dates, _ := d.grouped(nil, d.everything()) // no error without labels
 	windows := d.options.Windows
 	for n := 1; n < len(dates) && len(d.options.Windows) == 0; n *= 2 {
 		windows = append(windows, n)
 	}
-	all = []Span{{}}
+	all = []results.Span{{}}
 	for _, n := range windows {
-		all = append(all, Span{Window: n})
+		all = append(all, results.Span{Window: n})
 	}
 	for i := 0; i < len(windows) && d.options.Known == nil; i++ {
-		all = append(all, Span{HalfLife: float64(windows[i])})
+		all = append(all, results.Span{HalfLife: float64(windows[i])})
 	}
 	return all
 }
 
-// Forgetting says how much of the past to train on next, and with which λ.
-type Forgetting struct {
-	Span
-	Lambda float64 `json:"lambda"`
-	// Score is the score of the pairs of span and λ that are chosen on each date from earlier dates.
-	Score
-	// Hindsight has the best λ of each span over all judged dates. The best of these scores is optimistic.
-	Hindsight []Row `json:"hindsight"`
-}
-
 // forgetting returns the choices of λ for all dates, of a window and of a half-life, each with its λ.
-func (d *data) forgetting(ctx context.Context) (all, window, halfLife *Forgetting, err error) {
+func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.Forgetting, err error) {
 	spans := d.spans()
 	history, first, err := d.forward(ctx, spans)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	among := func(in func(Span) bool) []int { // all dates, and the spans for which in is true
+	among := func(in func(results.Span) bool) []int { // all dates, and the spans for which in is true
 		some := []int{0}
 		for c := 1; c < len(spans); c++ {
 			if in(spans[c]) {
@@ -331,22 +304,22 @@ func (d *data) forgetting(ctx context.Context) (all, window, halfLife *Forgettin
 	if all, err = d.chooseSpan(history, first, spans, []int{0}); err != nil {
 		return nil, nil, nil, err
 	}
-	window, err = d.chooseSpan(history, first, spans, among(func(s Span) bool { return s.Window > 0 }))
+	window, err = d.chooseSpan(history, first, spans, among(func(s results.Span) bool { return s.Window > 0 }))
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	halfLife, err = d.chooseSpan(history, first, spans, among(func(s Span) bool { return s.HalfLife > 0 }))
+	halfLife, err = d.chooseSpan(history, first, spans, among(func(s results.Span) bool { return s.HalfLife > 0 }))
 	return all, window, halfLife, err
 }
 
 // chooseSpan chooses among some spans, given their positions.
-func (d *data) chooseSpan(history []judged, first float64, spans []Span, some []int) (*Forgetting, error) {
+func (d *data) chooseSpan(history []judged, first float64, spans []results.Span, some []int) (*results.Forgetting, error) {
 	c, err := d.prequential(history, some, first)
 	if err != nil {
 		return nil, err
 	}
 	values := history[0].values
-	f := &Forgetting{Span: spans[c.next.span], Lambda: values[c.next.value], Score: c.score}
+	f := &results.Forgetting{Span: spans[c.next.span], Lambda: values[c.next.value], Score: c.score}
 	for _, k := range some {
 		p, ok := bestPair(c.totals, []int{k})
 		var own []tally
@@ -354,27 +327,27 @@ func (d *data) chooseSpan(history []judged, first float64, spans []Span, some []
 			own = append(own, tally{j.squares[k][p.value], j.head})
 		}
 		if ok {
-			f.Hindsight = append(f.Hindsight, Row{Name: spans[k].String(), Lambda: values[p.value], Score: d.score(own)})
+			f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[k].String(), Lambda: values[p.value], Score: d.score(own)})
 		}
 	}
 	return f, nil
 }
 
 // window answers how much of the past to train on.
-func (d *data) window(ctx context.Context) (*Answer, error) {
+func (d *data) window(ctx context.Context) (*results.Answer, error) {
 	all, window, half, err := d.forgetting(ctx)
 	if err != nil {
 		return nil, err
 	}
-	row := func(name string, f *Forgetting) Row {
-		return Row{Name: name, Trained: f.String(), Lambda: f.Lambda, Score: f.Score}
+	row := func(name string, f *results.Forgetting) results.AnswerRow {
+		return results.AnswerRow{Name: name, Trained: f.String(), Lambda: f.Lambda, Score: f.Score}
 	}
-	return &Answer{
+	return &results.Answer{
 		Asked: "each date, predicted by models of some of the dates before it",
 		By:    byEarlierErrors + "; so are window and half-life", Window: window, HalfLife: half,
-		Tables: []Table{
+		Tables: []results.AnswerTable{
 			{Title: "chosen on earlier dates only; the columns show the choice for the next date", Head: "choice",
-				Rows: []Row{row("lambda alone", all), row("window", window), row("half-life", half)}},
+				Rows: []results.AnswerRow{row("lambda alone", all), row("window", window), row("half-life", half)}},
 			{Title: "in hindsight, with the best lambda for all dates: the best row is optimistic", Head: "trained on",
 				Rows: slices.Concat(window.Hindsight, half.Hindsight[1:])},
 		},

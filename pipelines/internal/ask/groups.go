@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // autoLambda as λ of fitAndScore means that cross-validation chooses it.
@@ -20,12 +21,12 @@ const autoLambda = -1
 func cutOut(all []unit, from, to int) []unit { return slices.Concat(all[:from], all[to:]) }
 
 // groups judges each group by a model of all others.
-func (d *data) groups(ctx context.Context) (*Answer, error) {
+func (d *data) groups(ctx context.Context) (*results.Answer, error) {
 	all, err := d.grouped(d.options.By, d.everything())
 	if err != nil {
 		return nil, err
 	}
-	var rows []Row
+	var rows []results.AnswerRow
 	var tallies []tally
 	for k, g := range all {
 		u := d.judges(g)
@@ -37,19 +38,19 @@ func (d *data) groups(ctx context.Context) (*Answer, error) {
 			return nil, err
 		}
 		row.Trained = ""
-		rows, tallies = append(rows, row), append(tallies, row.tallies...)
+		rows, tallies = append(rows, row.AnswerRow), append(tallies, row.tallies...)
 	}
 	if len(rows) == 0 {
 		return nil, exit.Refuse("pipelines: no group can be predicted from others: groups needs two or more, one of them "+
 			"with sums that meet --judge; have %s", report.Counted(len(all), "group"))
 	}
-	return &Answer{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
-		Tables: []Table{{Head: "left out", Rows: append(rows, Row{Name: totalRow, Score: d.score(tallies)})}}}, nil
+	return &results.Answer{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
+		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, results.AnswerRow{Name: totalRow, Score: d.score(tallies)})}}}, nil
 }
 
 // matrix judges each group by a model of each group. A group is judged on each fifth of its own
 // parts by a model of the other four.
-func (d *data) matrix(ctx context.Context) (*Answer, error) {
+func (d *data) matrix(ctx context.Context) (*results.Answer, error) {
 	all, err := d.grouped(d.options.By, d.everything())
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (d *data) matrix(ctx context.Context) (*Answer, error) {
 			judged = append(judged, u)
 		}
 	}
-	t := Table{Head: "judged"}
+	t := results.AnswerTable{Head: "judged"}
 	for _, of := range all {
 		m, err := d.fitAndJudge(ctx, []unit{of}, judged, autoLambda)
 		if err != nil {
@@ -74,13 +75,13 @@ func (d *data) matrix(ctx context.Context) (*Answer, error) {
 				}
 			}
 			if len(tallies) > 0 {
-				t.Rows = append(t.Rows, Row{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows, Lambda: m.Lambda,
+				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows, Lambda: m.Lambda,
 					Score: d.score(tallies), Seen: d.seen(u)})
 			}
 		}
 	}
-	return &Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: byInnerFolds,
-		Tables: []Table{t}}, nil
+	return &results.Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: byInnerFolds,
+		Tables: []results.AnswerTable{t}}, nil
 }
 
 // judgeItself judges each fifth of the directories of a group by a model of the others.
@@ -119,7 +120,7 @@ func (d *data) shuffled(all []unit, index int) []unit {
 }
 
 // curve judges models of the last 1, 2, 4, … dates, and of as many dates in random order.
-func (d *data) curve(ctx context.Context) (*Answer, error) {
+func (d *data) curve(ctx context.Context) (*results.Answer, error) {
 	if err := d.dated(); err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func (d *data) curve(ctx context.Context) (*Answer, error) {
 	}
 	slices.Reverse(train)
 	const orders = 4
-	tables := []Table{{Title: "from the newest date back", Head: "dates"},
+	tables := []results.AnswerTable{{Title: "from the newest date back", Head: "dates"},
 		{Title: "in random order, mean of " + report.Counted(orders, "order"), Head: "dates"}}
 	for n := 1; ; n *= 2 {
 		n = min(n, len(train))
@@ -138,7 +139,7 @@ func (d *data) curve(ctx context.Context) (*Answer, error) {
 			return nil, err
 		}
 		newest.Trained = spanOf([]unit{train[n-1], train[0]})
-		random := Row{Name: newest.Name, tallies: make([]tally, len(judged))}
+		random := scoredRow{AnswerRow: results.AnswerRow{Name: newest.Name}, tallies: make([]tally, len(judged))}
 		for k := range orders {
 			row, err := d.fitAndJudge(ctx, d.shuffled(train, k)[:n], judged, autoLambda)
 			if err != nil {
@@ -151,28 +152,18 @@ func (d *data) curve(ctx context.Context) (*Answer, error) {
 			}
 		}
 		random.Score = d.score(random.tallies)
-		tables[0].Rows, tables[1].Rows = append(tables[0].Rows, newest), append(tables[1].Rows, random)
+		tables[0].Rows, tables[1].Rows = append(tables[0].Rows, newest.AnswerRow), append(tables[1].Rows, random.AnswerRow)
 		if n == len(train) {
 			break
 		}
 	}
-	return &Answer{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged),
+	return &results.Answer{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged),
 		Tables: tables}, nil
-}
-
-// Worth says how much a group contributes to R².
-type Worth struct {
-	R2       float64 `json:"r2"` // R² of all groups − R² without the group; negative if the group does harm
-	Interval         // of R2
-	// Shapley is Σ|S|!(k−|S|−1)!/k!·(R²(S ∪ g) − R²(S)) over the subsets S of the other groups (Shapley
-	// 1953), with R² = 0 without data; nil if it was not asked for.
-	Shapley *float64 `json:"shapley,omitempty"`
-	StdErr  float64  `json:"shapley_std_err,omitempty"` // of an estimate from random orders
 }
 
 // worth compares a model of all groups with models of all but one. λ is chosen once, by
 // cross-validation over all groups.
-func (d *data) worth(ctx context.Context) (*Answer, error) {
+func (d *data) worth(ctx context.Context) (*results.Answer, error) {
 	groups, judged, err := d.splitJudged(d.options.By)
 	if err != nil {
 		return nil, err
@@ -186,7 +177,7 @@ func (d *data) worth(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	all.Trained = ""
-	var rows []Row
+	var rows []results.AnswerRow
 	for k, g := range groups {
 		row, err := d.fitAndScore(ctx, g.name, cutOut(groups, k, k+1), judged, all.Lambda)
 		if err != nil {
@@ -194,8 +185,8 @@ func (d *data) worth(ctx context.Context) (*Answer, error) {
 		}
 		difference := func(times []float64) float64 { return d.r2(all.tallies, times) - d.r2(row.tallies, times) }
 		row.Trained, row.Seen = "", d.seen(g)
-		row.Worth = &Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
-		rows = append(rows, row)
+		row.Worth = &results.Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
+		rows = append(rows, row.AnswerRow)
 	}
 	sets, how := &groupSets{data: d, groups: groups, judged: judged, lambda: all.Lambda, known: map[string]float64{}}, ""
 	switch {
@@ -209,9 +200,9 @@ func (d *data) worth(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
-	return &Answer{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
-		Tables: []Table{{Head: "left out", Rows: append(rows, all)}}}, nil
+	slices.SortStableFunc(rows, func(a, b results.AnswerRow) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
+	return &results.Answer{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
+		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, all.AnswerRow)}}}, nil
 }
 
 // groupSets has the values of sets of groups: R² of their models.
@@ -245,7 +236,7 @@ func (s *groupSets) value(ctx context.Context, in []bool) (float64, error) {
 const exactGroups = 12
 
 // exactShapley sets the Shapley values of groups, by the value of each subset.
-func (s *groupSets) exactShapley(ctx context.Context, rows []Row) (err error) {
+func (s *groupSets) exactShapley(ctx context.Context, rows []results.AnswerRow) (err error) {
 	k := len(rows)
 	all, sizes := make([]float64, 1<<k), make([]int, 1<<k)
 	for subset := range all {
@@ -277,7 +268,7 @@ func (s *groupSets) exactShapley(ctx context.Context, rows []Row) (err error) {
 
 // estimateShapley estimates the Shapley values by the mean contribution of a group over random
 // orders (Castro, Gómez and Tejada 2009), with standard errors.
-func (s *groupSets) estimateShapley(ctx context.Context, rows []Row) error {
+func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRow) error {
 	permutations := s.data.options.Permutations
 	n, places := float64(permutations), make([]unit, len(rows))
 	sum, squares := make([]float64, len(rows)), make([]float64, len(rows))
@@ -306,19 +297,10 @@ func (s *groupSets) estimateShapley(ctx context.Context, rows []Row) error {
 	return nil
 }
 
-// Found is the date whose addition makes the model worse.
-type Found struct {
-	Name     string  `json:"name"`
-	Before   float64 `json:"r2_before"` // R² of a model of the dates before it; 0 if there are none
-	With     float64 `json:"r2_with"`   // R² of a model of these and the date
-	Interval         // of the difference
-	MinR2    float64 `json:"min_r2"`
-}
-
 // bisect finds, by bisection, a date such that the model of all dates up to it scores below MinR2, and
 // the model of the dates before it does not, or there are none. λ is chosen once, by cross-validation
 // over all training dates. Models of few early dates may score below MinR2, too.
-func (d *data) bisect(ctx context.Context) (*Answer, error) {
+func (d *data) bisect(ctx context.Context) (*results.Answer, error) {
 	if err := d.dated(); err != nil {
 		return nil, err
 	}
@@ -330,7 +312,7 @@ func (d *data) bisect(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bisection{data: d, steps: steps, judged: judged, models: map[int]Row{0: {}}, bad: len(steps) + 1,
+	b := &bisection{data: d, steps: steps, judged: judged, models: map[int]scoredRow{0: {}}, bad: len(steps) + 1,
 		least: d.options.MinR2}
 	if b.lambda, err = d.lambda(ctx, steps, sum); err != nil {
 		return nil, err
@@ -338,17 +320,17 @@ func (d *data) bisect(ctx context.Context) (*Answer, error) {
 	if err := b.run(ctx); err != nil {
 		return nil, err
 	}
-	t := Table{Head: "last date"}
+	t := results.AnswerTable{Head: "last date"}
 	for _, n := range slices.Sorted(maps.Keys(b.models))[1:] {
-		t.Rows = append(t.Rows, b.models[n])
+		t.Rows = append(t.Rows, b.models[n].AnswerRow)
 	}
-	a := &Answer{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []Table{t}}
+	a := &results.Answer{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []results.AnswerTable{t}}
 	if b.bad > len(steps) {
 		a.Verdict = "no date broke the score"
 		return a, nil
 	}
 	good, bad := b.models[b.good], b.models[b.bad]
-	f := &Found{steps[b.bad-1].name, good.R2, bad.R2, d.fall(good, bad), b.least}
+	f := &results.Found{Name: steps[b.bad-1].name, Before: good.R2, With: bad.R2, Interval: d.fall(good, bad), MinR2: b.least}
 	a.Found, a.Verdict = f, fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
 	return a, nil
 }
@@ -358,13 +340,13 @@ type bisection struct {
 	data          *data
 	steps, judged []unit
 	lambda        float64
-	models        map[int]Row // of the first dates, by their number
-	good, bad     int         // bad is the number of all dates plus one if no model is bad
+	models        map[int]scoredRow // of the first dates, by their number
+	good, bad     int               // bad is the number of all dates plus one if no model is bad
 	least         float64
 }
 
 // model returns the model of the first n dates.
-func (b *bisection) model(ctx context.Context, n int) (Row, error) {
+func (b *bisection) model(ctx context.Context, n int) (scoredRow, error) {
 	if row, ok := b.models[n]; ok {
 		return row, nil
 	}
@@ -429,7 +411,7 @@ func (b *bisection) compareHalves(ctx context.Context) error {
 }
 
 // fall returns the interval of the difference between the R² of two models.
-func (d *data) fall(good, bad Row) Interval {
+func (d *data) fall(good, bad scoredRow) results.Interval {
 	return d.interval(min(len(good.tallies), len(bad.tallies)), func(times []float64) float64 {
 		return d.r2(good.tallies, times) - d.r2(bad.tallies, times)
 	})

@@ -6,16 +6,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Memory estimates the memory from the results of the profile pass. components is the number of components of an
 // embedding, and otherwise 0.
-func (t *Training) Memory(components int) spec.Memory {
+func (t *Training) Memory(components int) results.Memory {
 	return t.memoryWith(t.Prepared.Recipe, components)
 }
 
 // memoryWith is Memory with another recipe.
-func (t *Training) memoryWith(r prepare.Recipe, components int) spec.Memory {
+func (t *Training) memoryWith(r prepare.Recipe, components int) results.Memory {
 	p := t.Prepared
 	var nonzero int64
 	for _, c := range p.Profile.Columns {
@@ -49,7 +50,7 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) spec.Memory {
 // provide it, and notes in the log that it may not. It drops the sum of the profile, which only choices by the profile
 // need, and the sample of the recipe unless the number of features is still to be chosen. It sets the number of
 // stripes and the limit of the garbage collector.
-func (t *Training) Reserve(m spec.Memory) error {
+func (t *Training) Reserve(m results.Memory) error {
 	t.Prepared.Sum, t.stripes = nil, m.Stripes
 	if s := t.Prepared.Recipe.Scaling; s != nil && !t.opts.ChoosesSize() {
 		s.Sample = nil
@@ -64,7 +65,7 @@ func (t *Training) Reserve(m spec.Memory) error {
 }
 
 // checkMachine returns an error if the machine cannot provide the memory, and notes in the log that it may not.
-func (t *Training) checkMachine(m spec.Memory) error {
+func (t *Training) checkMachine(m results.Memory) error {
 	if note := m.ExceedsWorker(t.Job.Engine); note != "" {
 		t.Job.Progress.Note("%s", note)
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Model is a fitted model, and the choices that led to it.
@@ -21,14 +22,14 @@ type Model struct {
 	Training *Training
 	Fit      *Fit
 	Found    Found
-	Sized    *tuning.SizeResult // how the number of features was chosen; nil if it was given
+	Sized    *results.Size      // how the number of features was chosen; nil if it was given
 	byRecipe *ByRecipe          // options with a given recipe; nil if the recipe follows from the profile
 	lineage  *registry.Lineage  // of sums that the model is fitted to; nil if rows were read
 	stretch  *stretch.Distances // how the metric stretches distances; nil without a metric, and before Publish
 }
 
 // finish publishes the model and describes it.
-func (m *Model) finish(ctx context.Context) (*Result, error) {
+func (m *Model) finish(ctx context.Context) (*results.Train, error) {
 	if err := m.Training.Job.Timed(ctx, "publish", m.Publish); err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (m *Model) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files = append(append(files, origin), p.Counts.Files()...)
+	files = append(append(files, origin), job.SetAsideFiles(p.Counts)...)
 	if t.opts.Report != about.NoReport {
 		a, err := about.Of(out.Manifest, m.stretch, lineage, files)
 		if err != nil {
@@ -181,18 +182,18 @@ func (t *Training) task() models.Task {
 	return models.Regression
 }
 
-func (m *Model) result() *Result {
+func (m *Model) result() *results.Train {
 	t, f := m.Training, m.Fit
-	r := &Result{
-		Model:          t.opts.Model,
-		ResultRows:     m.resultRows(),
-		ResultFeatures: m.resultFeatures(),
-		ResultFit: ResultFit{
+	r := &results.Train{
+		Model:         t.opts.Model,
+		TrainRows:     m.resultRows(),
+		TrainFeatures: m.resultFeatures(),
+		TrainFit: results.TrainFit{
 			Split: t.Prepared.Rule, HeldOut: t.Prepared.HeldOutText(), Learner: f.Learner.Kind, Lambda: f.Learner.Lambda,
 			Path: f.Learner.Table, RuledOut: f.Learner.RuledOut, Select: f.Learner.Select, Log: f.Learner.Log,
 			Steps: f.Learner.Steps, Components: f.Learner.Components, Folds: f.Learner.Folds,
 		},
-		ResultDecision: ResultDecision{Probabilities: f.probabilities, Positive: t.positive, Threshold: f.threshold,
+		TrainDecision: results.TrainDecision{Probabilities: f.probabilities, Positive: t.positive, Threshold: f.threshold,
 			Interval: m.resultInterval()},
 		Notes: t.Notes, Seconds: t.Job.Seconds, Work: t.Job.Worker.Seconds(),
 	}
@@ -210,10 +211,10 @@ func (m *Model) result() *Result {
 	return r
 }
 
-func (m *Model) resultRows() ResultRows {
+func (m *Model) resultRows() results.TrainRows {
 	t := m.Training
 	p := t.Prepared
-	r := ResultRows{Task: m.task(), Rows: p.Counts, Columns: p.Profile.Dim, Weights: m.Fit.weights}
+	r := results.TrainRows{Task: m.task(), Rows: p.Counts, Columns: p.Profile.Dim, Weights: m.Fit.weights}
 	if table := p.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
@@ -223,16 +224,16 @@ func (m *Model) resultRows() ResultRows {
 	if r.Task == models.Regression {
 		r.Targets = p.Data.Targets
 		for c, r2 := range m.Fit.Learner.TargetR2 { // empty if no rows were held out
-			r.TargetScores = append(r.TargetScores, TargetScore{Target: p.Data.Targets[c], R2: r2})
+			r.TargetScores = append(r.TargetScores, results.TargetScore{Target: p.Data.Targets[c], R2: r2})
 		}
 	}
 	return r
 }
 
-func (m *Model) resultFeatures() ResultFeatures {
+func (m *Model) resultFeatures() results.TrainFeatures {
 	t := m.Training
 	p := t.Prepared
-	r := ResultFeatures{
+	r := results.TrainFeatures{
 		Kernel: p.Recipe.Name, Width: p.Recipe.Width, Recipe: p.Recipe.Sealed, Learned: m.Found.Learned,
 		Size: m.Sized, Stretch: m.stretch, Dim: p.Recipe.Dim, Seed: t.opts.Seed,
 	}

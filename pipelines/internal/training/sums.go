@@ -60,7 +60,7 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 	if f.report.Coarse || mayRefine && s.tooCoarse(f) {
 		fine := s.fineSteps()
 		s.training.Job.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
-			f.fit.Learner.Lambda, about.GridText(steps), about.GridText(fine))
+			f.fit.Learner.Lambda, report.GridText(steps), report.GridText(fine))
 		if f, err = s.fitOn(ctx, fine, false); err != nil {
 			return nil, err
 		}

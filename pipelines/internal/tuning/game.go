@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
@@ -36,7 +37,7 @@ type Game struct {
 // the Gaussian kernel that followed from the profile. It returns their description, with the files
 // in s.Recipe.Files. The error is an exit.UsageError if the task, the weights or the options do not
 // allow it.
-func (g *Game) Learn(ctx context.Context, a options.Game) (*prepare.Learned, error) {
+func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, error) {
 	s := g.Session
 	p := s.Prepared
 	if p.Target == nil || p.Target.Classes == nil {
@@ -50,9 +51,9 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*prepare.Learned, err
 	if err != nil {
 		return nil, err
 	}
-	found := &prepare.Learned{
-		LearnedFeatures: prepare.LearnedFeatures{Seed: s.Spec.Seed, Width: p.Recipe.Width},
-		LearnedRows: prepare.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
+	found := &results.Learned{
+		LearnedMap: results.LearnedMap{Seed: s.Spec.Seed, Width: p.Recipe.Width},
+		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
 			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(class),
 		Lambda: a.Lambda,
 	}
@@ -129,7 +130,7 @@ func (g *Game) alignRows(ctx context.Context, a options.Game) (x []float32, clas
 
 // playGame learns frequencies by rounds of the game over all rows, with the sample x and class for
 // the search. It returns their recipe.
-func (g *Game) playGame(ctx context.Context, found *prepare.Learned, a options.Game, k *learned.Options, x []float32,
+func (g *Game) playGame(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options, x []float32,
 	class []int32) (features.Recipe, error) {
 	s := g.Session
 	p := s.Prepared
@@ -224,7 +225,7 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 
 // weighFrequencies draws frequencies of the Gaussian kernel, keeps those with the largest weights
 // or draws by weight (method lkrf), and returns their recipe.
-func (g *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a options.Game, k *learned.Options,
+func (g *Game) weighFrequencies(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options,
 	x []float32, class []int32) (features.Recipe, error) {
 	s := g.Session
 	p := s.Prepared
@@ -265,7 +266,7 @@ func (g *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a o
 
 // chooseHarmonics plays the game on the sample, to choose count times among the first a.Harmonics
 // spherical harmonics. It returns their recipe.
-func (g *Game) chooseHarmonics(found *prepare.Learned, a options.Game, count int, x []float32,
+func (g *Game) chooseHarmonics(found *results.Learned, a options.Game, count int, x []float32,
 	class []int32) (features.Recipe, error) {
 	p := g.Session.Prepared
 	dim := p.Recipe.Scaling.Dim
@@ -309,7 +310,7 @@ func (g *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 
 // adopt makes the session use the learned features, and adds the files that describe them: the
 // reports of the game, if any, and f as JSON.
-func (g *Game) adopt(f *prepare.Learned) error {
+func (g *Game) adopt(f *results.Learned) error {
 	s := g.Session
 	p := s.Prepared
 	recipe, err := f.Recipe.Open()
@@ -323,7 +324,7 @@ func (g *Game) adopt(f *prepare.Learned) error {
 		}
 		p.Recipe.Files = append(p.Recipe.Files, storage.File{Name: prepare.GameFile, Data: append(data, '\n')})
 	}
-	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), f.Name(recipe), nil
+	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), prepare.LearnedName(f, recipe), nil
 	for _, file := range p.Recipe.Files {
 		f.Files = append(f.Files, models.EntryOf(file.Name, file.Data))
 	}
