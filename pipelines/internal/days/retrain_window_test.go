@@ -1,10 +1,11 @@
 package days
 
 import (
-	"github.com/bochner-ml/bochner/pipelines/results"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // A chosen window moves with the data: from all days to those after a break, and back when the
