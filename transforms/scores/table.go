@@ -24,7 +24,7 @@ func (p *Predict) Table(m *models.Model) (t *Table, err error) {
 
 // File returns the format of a file of the tables.
 func (t *Table) File(format string) (export.File, error) {
-	files, err := export.Files(format, t.columns)
+	files, err := export.Files(format, exported(t.columns))
 	if err != nil {
 		return export.File{}, err
 	}
