@@ -36,7 +36,7 @@ func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
 	}
 	var seen []int64
 	ctx := asked{t.Context(), func() { seen = append(seen, a.reader.Worker.Rows()) }}
-	if _, err := table.block(ctx, &rows.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}, a); err != nil {
+	if _, err := table.block(ctx, &rows.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(seen, []int64{0, 2, 4}) || a.reader.Worker.Rows() != 0 {

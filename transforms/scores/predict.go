@@ -87,7 +87,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	}
 	file := transforms.WrittenFile{Name: transforms.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
 	file.Sum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
-		w.Report, err = p.rows(files.Context(), a, table, shard, source, format.New(dst), func(b *rows.Block) {
+		w.Report, err = table.write(files.Context(), shard, source, format.New(dst), func(b *rows.Block) {
 			if counts != nil { // count before the model fills in missing values
 				counts.Add(b, p.Skip)
 			}
@@ -121,19 +121,29 @@ func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 
 // predictions prepares the applier for the columns of p, and returns its predictions.
 func (p *Predict) predictions(a *applier) (t *predictions, err error) {
-	t = &predictions{Predict: p, columns: p.columns(a.Model)}
+	t = &predictions{Predict: p, applier: a, columns: p.columns(a.Model)}
 	if t.output.level, err = p.open(a); err == nil && p.Explain {
 		t.explained, err = newExplained(a.Model)
 	}
 	return t, err
 }
 
-// rows writes the predictions for the rows of a shard. It calls see with each block before applying the model.
-func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shard dataset.Shard,
-	source *dataset.Source, out export.Writer, see func(*rows.Block)) (dataset.Report, error) {
-	report, err := a.reader.Read(ctx, &p.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
+// predictions turns the output of a model for rows into tables.
+type predictions struct {
+	*Predict
+	applier   *applier
+	columns   []column
+	output    output
+	explained *explained // nil without Explain
+	out       export.Block
+}
+
+// write writes the predictions for the rows of a shard. It calls see with each block before applying the model.
+func (t *predictions) write(ctx context.Context, shard dataset.Shard, source *dataset.Source, out export.Writer,
+	see func(*rows.Block)) (dataset.Report, error) {
+	report, err := t.applier.reader.Read(ctx, &t.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
 		see(b)
-		block, err := table.block(ctx, b, a)
+		block, err := t.block(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -145,25 +155,16 @@ func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shar
 	return report, out.Close()
 }
 
-// predictions turns the output of a model for rows into tables.
-type predictions struct {
-	*Predict
-	columns   []column
-	output    output
-	explained *explained // nil without Explain
-	out       export.Block
-}
-
 // block returns the table of a block of rows, valid until the next call. Rows that could
 // not be read, and those whose scores are not finite, have no values.
-func (t *predictions) block(ctx context.Context, b *rows.Block, a *applier) (*export.Block, error) {
-	t.output.Applied, t.output.block = a.apply(b), b
+func (t *predictions) block(ctx context.Context, b *rows.Block) (*export.Block, error) {
+	t.output.Applied, t.output.block = t.applier.apply(b), b
 	if t.Interval > 0 && t.output.Targets != nil {
 		t.output.ends = appendEnds(t.output.ends[:0], t.output.level, t.output.Applied)
 	}
 	if t.explained != nil {
 		var err error
-		if t.output.explained, err = t.explained.rows(ctx, &t.output, a); err != nil {
+		if t.output.explained, err = t.explained.rows(ctx, &t.output, t.applier); err != nil {
 			return nil, err
 		}
 	}

@@ -63,7 +63,7 @@ func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []strin
 		t.Fatal(err)
 	}
 	w := format.New(&out)
-	block, err := table.block(t.Context(), b, a)
+	block, err := table.block(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
