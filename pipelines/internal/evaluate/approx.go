@@ -10,9 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/parallel"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -198,11 +196,10 @@ type fourierRecipe interface {
 	SecondMoment() float64
 }
 
-// boundsOf returns the bounds for the points of a curve, nil unless features are Fourier features with
+// bounds returns the bounds for the points of a curve, nil unless features are Fourier features with
 // independent frequencies.
-func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs int,
-	curve ErrorCurve) (*ErrorBounds, error) {
-	r, ok := l.Recipe.Choice.Recipe.(fourierRecipe)
+func (k *kernelSample) bounds(curve ErrorCurve) (*ErrorBounds, error) {
+	r, ok := k.prepared.Recipe.Choice.Recipe.(fourierRecipe)
 	if !ok {
 		return nil, nil
 	}
@@ -211,13 +208,13 @@ func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs 
 		return nil, nil
 	}
 	dim, _ := r.Dims()
-	scaled, err := l.Recipe.Scaling.Apply(x, n)
+	scaled, err := k.prepared.Recipe.Scaling.Apply(k.x, k.n)
 	if err != nil {
 		return nil, err
 	}
-	b := &ErrorBounds{Dim: dim, Diameter: diameter(scaled, n, dim), Epsilon: o.Epsilon}
+	b := &ErrorBounds{Dim: dim, Diameter: diameter(scaled, k.n, dim), Epsilon: k.options.Epsilon}
 	paired := form == fourier.Paired
-	given := kernel.Pairs{Paired: paired, Pairs: int64(pairs)}
+	given := kernel.Pairs{Paired: paired, Pairs: int64(len(k.exact))}
 	region := kernel.Uniform{Paired: paired, Dim: dim, Diameter: b.Diameter, Moment: r.SecondMoment()}
 	for i, p := range curve.Points {
 		b.Points = append(b.Points, BoundPoint{Features: p.Features, Max: p.Max.Mean})
@@ -229,9 +226,9 @@ func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs 
 		}
 	}
 	// An error means that there is no such bound, or that the number of features overflows.
-	if b.PairsFeatures, err = kernel.Features(given, o.Epsilon, boundDelta); err != nil {
+	if b.PairsFeatures, err = kernel.Features(given, k.options.Epsilon, boundDelta); err != nil {
 		b.Why = transforms.FaultText(err)
-	} else if b.UniformFeatures, err = kernel.Features(region, o.Epsilon, boundDelta); err != nil {
+	} else if b.UniformFeatures, err = kernel.Features(region, k.options.Epsilon, boundDelta); err != nil {
 		b.Why = transforms.FaultText(err)
 	}
 	return b, nil
