@@ -335,10 +335,9 @@ func (f *Files) open(ctx context.Context, m *models.Model, file Arrival) (*datas
 	if err := f.Check(m); err != nil {
 		return nil, transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: the model %s: %w", m.Manifest.SHA256, err))
 	}
-	like := new(dataset.Schema)
-	if err := json.Unmarshal(m.Manifest.Input.Options, like); err != nil {
-		return nil, transforms.NewFault(transforms.ModelFault,
-			fmt.Errorf("scores: %s: input options: %w", models.ManifestFile, err))
+	like, err := dataset.SchemaOf(m.Manifest.Input.Options)
+	if err != nil {
+		return nil, transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: %s: %w", models.ManifestFile, err))
 	}
 	o, err := f.Data.optionsFor(file.URI, like)
 	if err != nil {
