@@ -62,7 +62,7 @@ func parse() (o settings, err error) {
 	flag.StringVar(&o.sets, "sets", "", "With -accuracy: tables, separated by commas; all if empty.")
 	flag.BoolVar(&o.steps, "steps", false, "With -accuracy: measure each step of the search alone too.")
 	flag.StringVar(&o.chart, "chart", "", "With -accuracy: SVG or PNG file for a chart of the errors.")
-	flag.IntVar(&o.threads, "serve", 0, "Run cases on request, with that many threads; for this program's own use.")
+	flag.IntVar(&o.threads, "serve", 0, "Run cases on request, with this many threads; for this program's own use.")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return o, fmt.Errorf("bench: unexpected argument %q", flag.Arg(0))

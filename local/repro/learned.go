@@ -100,7 +100,7 @@ type learnedCell struct {
 	Error    float64   `json:"error"` // standard error of the mean over trials
 	Paper    float64   `json:"paper,omitempty"`
 	// Apart is the difference from the paper's figure in standard errors: of both means over
-	// trials, and of two accuracies on that many test rows.
+	// trials, and of two accuracies on the test rows.
 	Apart float64 `json:"apart,omitempty"`
 }
 
@@ -252,7 +252,7 @@ func (e experiment) table(ctx context.Context, g game, task string,
 	return e.write(strings.ReplaceAll(task, " ", "-")+".json", out)
 }
 
-// compare sets the fields that follow from the accuracies on that many test rows.
+// compare sets the fields that follow from the accuracies and the number of test rows.
 func (c *learnedCell) compare(paper float64, tested int) {
 	c.Mean, c.Paper = stat.Mean(c.Accuracy, nil), paper
 	p := c.Mean / 100

@@ -94,7 +94,7 @@ func medianDistance(x []float32, in int) float64 {
 	return width
 }
 
-// options returns the options of the game for that many rows.
+// options returns the options of the game for n rows.
 func (g game) options(n int, width float64, frequencies int, seed uint64) align.Options {
 	o := align.Paper(1/(g.gameC*float64(n)), g.width*width, frequencies, seed)
 	o.Search.Chains, o.Search.Steps, o.Sample = g.chains, g.steps, g.sample

@@ -45,7 +45,7 @@ func generated(ctx context.Context, name string, n int64, seed uint64) (d digits
 // testRows is the number of test rows of a generated set, as in the paper.
 const testRows = 50000
 
-// sets returns that many training rows, and test rows.
+// sets returns n training rows, and test rows.
 func sets(ctx context.Context, name string, n int64, seed uint64) (train, test digits, err error) {
 	if train, err = generated(ctx, name, n, 2*seed-1); err != nil {
 		return train, test, err

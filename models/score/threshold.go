@@ -121,7 +121,7 @@ type Halves struct {
 // NewHalves returns empty halves.
 func NewHalves() *Halves { return &Halves{half: [2]ranks{*newRanks(HalfCells), *newRanks(HalfCells)}} }
 
-// Add counts a row with the value v in a half, 0 or 1, that many times, as ranks.Add does.
+// Add counts a row with the value v in a half, 0 or 1, as often as repeats says, like ranks.Add.
 func (h *Halves) Add(half int, v float32, kind int, repeats int64) {
 	h.half[half].Add(v, kind, repeats)
 	h.Rows++

@@ -266,8 +266,8 @@ func (f *learnerFlags) flags() []*option.Option {
 	return append(name, inGroup("Learner", f.options.Options)...)
 }
 
-// chosen returns the options of the learner that the flags name. finds tells that features are
-// learned in rounds, so the options of rounds are allowed.
+// chosen returns the options of the learner that the flags name. finds says whether features are
+// learned in rounds, which allows the options of rounds.
 func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 	l, err := iterative.Lookup(f.Name)
 	if err == nil && l.Unlabeled {

@@ -136,11 +136,11 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, er
 		return o, err
 	}
 	o.Kernels = f.searchKernels(cmd.Flags().Changed("kernel"))
-	whole := spec.Options{Train: o}
-	if whole.Learner, err = f.learners.chosen(whole.LearnsFeatures()); err == nil && !cmd.Flags().Changed("features") {
-		whole, err = whole.WithFeatures(tuning.MostFeatures)
+	if o.Size.Chooses() && !cmd.Flags().Changed("features") {
+		o.Kernel = tuning.Unsized(o.Kernel) // the largest number is then the default of --worth and --time
 	}
-	return whole.Train, err
+	o.Learner, err = f.learners.chosen(spec.Options{Train: o}.LearnsFeatures())
+	return o, err
 }
 
 // fixedByRecipe refuses flags whose values the recipe determines: all except the flags of sum and

@@ -116,7 +116,7 @@ func (t *mulTileRegs) step(u int) {
 	}
 }
 
-// advance moves the addresses by that many steps.
+// advance moves the addresses by a number of steps.
 func (t *mulTileRegs) advance(by int) {
 	add(4*by, t.low)
 	if t.rows > t.half {

@@ -123,7 +123,7 @@ func WeightsText(w *models.RowWeights) string {
 	return text + "; rounded to 8 significant bits"
 }
 
-// GridText describes a grid with that many steps.
+// GridText describes a grid by its number of steps.
 func GridText(most int) string {
 	if most == blas.MostByte {
 		return "8 bits"

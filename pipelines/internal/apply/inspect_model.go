@@ -123,7 +123,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// clip cuts a text off after that many bytes, and marks the cut with an ellipsis.
+// clip cuts a text off after most bytes, and marks the cut with an ellipsis.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -324,7 +324,7 @@ type Limit struct {
 	Least time.Duration // least time that a run is expected to take; 0 if unknown
 }
 
-// Share returns the time for the next run if that many runs remain. It returns false if less than Least is
+// Share returns the time for the next of the remaining runs. It returns false if less than Least is
 // left.
 func (l Limit) Share(runs int) (time.Duration, bool) {
 	if l.Total == 0 {

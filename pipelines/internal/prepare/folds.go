@@ -251,7 +251,7 @@ func repeatShare(sum *profile.Sum) float64 {
 	return 1 - float64(len(copies))/float64(all)
 }
 
-// copiesFor returns the copies for a pass that assigns rows to that many parts, or that recodes rows. It panics
+// copiesFor returns the copies for a pass that assigns rows to parts, or that recodes rows. It panics
 // unless they have been counted, because all passes must assign rows in the same way.
 func (l *Prepared) copiesFor(parts int) *profile.Copies {
 	if parts < 2 && !l.Recipe.Recodes {

@@ -184,7 +184,7 @@ func (sc *Scaling) hot() bool {
 // the statistics of the other parts.
 const targetParts = 5
 
-// TargetSums returns the number of sums of labels for that many levels and outputs.
+// TargetSums returns the number of sums of labels for all parts, levels and outputs.
 func TargetSums(levels, outputs int) int64 {
 	return targetParts * int64(levels) * int64(max(outputs, 2))
 }

@@ -46,8 +46,8 @@ func (s *Session) CountCopies(ctx context.Context) error {
 	return nil
 }
 
-// SurveyRows runs a survey pass outside the first fold, with a sample of that many rows; 0 is the number of
-// the profile.
+// SurveyRows runs a survey pass outside the first fold, with a sample of the given size; 0 is the size of
+// the profile's.
 func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
 	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample})
 }
@@ -102,7 +102,7 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 	}
 }
 
-// Pass returns the common part of all passes that assign rows to that many folds. If folds is above 1, or the recipe
+// Pass returns the common part of all passes that assign rows to so many folds. If folds is above 1, or the recipe
 // encodes training rows in another way, it panics unless CountCopies has been called.
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{

@@ -158,7 +158,7 @@ func countedLevels(all []schema.Level, is map[string]bool) string {
 	return text
 }
 
-// Word formats a text of the data: at most that many characters, in quotes if its end would not be
+// Word formats a text of the data: at most the given number of characters, in quotes if its end would not be
 // visible otherwise.
 func Word(text string, most int) string {
 	n := 0

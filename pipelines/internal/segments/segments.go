@@ -24,7 +24,7 @@ type Fitted struct {
 	Notes            []string // in words, with the errors that chose
 }
 
-// strengths has the strengths to try. The weights of all rows count as much as that many rows.
+// strengths has the strengths to try. The weights of all rows together count as much as this many rows.
 var strengths = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3}
 
 // fitter fits the segments of a total.

@@ -143,7 +143,7 @@ func (s *Server) load(ctx context.Context) (err error) {
 	return nil
 }
 
-// due returns a channel that tells when to look up the model.
+// due returns a channel that signals when to look up the model.
 func (s *Server) due() <-chan time.Time {
 	if s.o.Reload == 0 {
 		return nil

@@ -18,8 +18,8 @@ import (
 var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true,
 	"saturation": true}
 
-// Augmentation parses the steps of --augment, without checking that they suit the data. crops tells that there
-// is a random crop.
+// Augmentation parses the steps of --augment, without checking that they suit the data. crops reports
+// whether there is a random crop.
 func Augmentation(words []string) (a preprocess.Augment, crops bool, err error) {
 	for _, word := range words {
 		name, text, has := strings.Cut(word, ":")

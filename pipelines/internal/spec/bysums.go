@@ -133,7 +133,8 @@ func FoldingOf(r *sums.Rule) Folding {
 	return Folding{FoldPlan: r.FoldPlan(), Ordered: r.Split.Ordered(), Components: r.Components}
 }
 
-// Carries reports whether that many rows are passed to the solve instead of their sums. rows is 0 if unknown.
+// Carries reports whether the solve gets the rows themselves, because they are few, and not their sums. rows is 0 if
+// unknown.
 func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
 	return rows > 0 && f.Validates() && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 &&
 		ridge.StoresRows(shape, rows, f.Lambda)
@@ -153,8 +154,8 @@ func (f Folding) Solve(shape ridge.Shape, rows int64, carried bool, threads int)
 	return ridge.Memory(shape, rows, folds, threads, f.Judge == ridge.JudgeFirst)
 }
 
-// MemoryOfSums bounds the memory of a job that adds sums of a recipe on that many threads, and fits a model to
-// the total. First each thread holds a part of the sums; Worker is the memory of all threads. Then comes the
+// MemoryOfSums bounds the memory of a job that adds sums of a recipe on some threads, and fits a model to the
+// total. First each thread holds a part of the sums; Worker is the memory of all threads. Then comes the
 // solve. classes is the number of classes in the sums, and ignored for other tasks. listed is the number of row
 // hashes, which are held in memory.
 func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) (m Memory) {

@@ -103,8 +103,8 @@ func (o Options) CheckTargets(d *dataset.Dataset) error {
 	return nil
 }
 
-// CheckLabels returns an error if an option does not suit labels of that many classes, 0 for numbers, with that many
-// features.
+// CheckLabels returns an error if an option does not suit the number of classes, which is 0 if labels are numbers,
+// or the number of features.
 func (o Options) CheckLabels(classes, features int) error {
 	l := o.Lambda
 	lambda, _ := LambdaValues(l, 1)
@@ -165,7 +165,7 @@ func (o Options) LossProbabilities() string {
 	return ""
 }
 
-// Calibration reports whether the scores of that many classes are calibrated. why is the reason if auto decides
+// Calibration reports whether the scores of a classifier are calibrated. why is the reason if auto decides
 // that they are not.
 func (o Options) Calibration(classes, features int) (calibrates bool, why string) {
 	if o.Calibrates() {
@@ -196,7 +196,7 @@ func (o Options) keepsScores(classes, features int) bool {
 		len(lambda)+len(ridge.SmallerLambda())) <= ridge.MaxTrialBytes
 }
 
-// CalibrationPass reports whether a separate pass over the data calibrates the scores of that many classes.
+// CalibrationPass reports whether a separate pass over the data calibrates the scores of a classifier.
 func (o Options) CalibrationPass(classes, features int) bool {
 	calibrates, _ := o.Calibration(classes, features)
 	return calibrates && (o.Calibrates() || o.Ridge() == nil)

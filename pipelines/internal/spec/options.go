@@ -56,6 +56,9 @@ func (o Options) WithDefaults() Options {
 	o = o.WithKernels()
 	o.Search = cmp.Or(o.Search, options.AutoSearch)
 	o.Learner = o.fitter().options()
+	if o.ChoosesSize() && !slices.ContainsFunc(append(slices.Clone(o.Kernels), o.Kernel), setsFeatures) {
+		o, _ = o.WithFeatures(tuning.MostFeatures) // every number of features is valid
+	}
 	o.Calibrate = cmp.Or(o.Calibrate, AutoCalibrate)
 	o.Learned = tuning.GameDefaults(o.Learned)
 	o.Learned.HeldOut, o.Folds = o.FoldCount(), o.FoldCount()
@@ -208,6 +211,13 @@ func (o Options) ChoosesSize() bool { return o.Size.Chooses() && o.Iterative() =
 func hasFeatures(k kernel.Options) bool {
 	_, learned := k.(kernel.LearnedKernel)
 	return !learned && slices.ContainsFunc(option.List(k), func(o *option.Option) bool { return o.Name == "features" })
+}
+
+// setsFeatures reports whether a kernel has a number of features that is not 0.
+func setsFeatures(k kernel.Options) bool {
+	return k != nil && slices.ContainsFunc(option.List(k), func(o *option.Option) bool {
+		return o.Name == "features" && o.Default != "0"
+	})
 }
 
 // WithFeatures returns the options with the number of features of all kernels, unless the number is given.

@@ -44,7 +44,7 @@ type ByRecipe struct {
 	Positions bool // put hashes and positions of all rows into Summed.Reports
 }
 
-// listsContents reports whether reports have hashes, for that many rows.
+// listsContents reports whether reports have the hashes of rows, of which there may be too many.
 func (o ByRecipe) listsContents(rows int64) bool {
 	return o.Positions || o.Contents && rows <= sums.MostRowHashes
 }

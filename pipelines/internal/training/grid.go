@@ -50,8 +50,8 @@ func (s *summing) fineSteps() int {
 	return max(features.ByteSteps, int(float64(shape.Fine(total))/math.Max(1, s.Recipe.Reach)))
 }
 
-// steps returns the number of steps of the grid on which that many features are summed first, where the user asks
-// for bits.
+// steps returns the number of steps of the grid on which dim features are summed first, where the user asks for
+// bits.
 func (s *summing) steps(bits features.Bits, dim int) int {
 	ranges := s.Recipe.Choice != nil && s.Recipe.Choice.Wide // each feature has its own range on the grid
 	return bits.Steps(products(s.rows, dim), s.fineUpTo, ranges, s.fineSteps())

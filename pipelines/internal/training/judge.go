@@ -46,7 +46,7 @@ func (j *judging) judge(ctx context.Context, held weightsFile) error {
 	return j.addIntervals(ctx, held)
 }
 
-// scoring describes the first fold and that many fits to score it by, for a pass.
+// scoring describes, for a pass, the first fold and the number of fits that score it.
 func (j *judging) scoring(w weightsFile, fits int) scores.HeldOut {
 	return scores.HeldOut{Folds: j.folds, Recipe: j.Recipe.Sealed, Outputs: j.Outputs(), Fits: fits, Weights: w.name,
 		SHA256: w.sha256, Grid: profile.NewWeightGrid(j.Weights(), nil, nil)} // classes have no weights in scores

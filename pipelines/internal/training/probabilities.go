@@ -172,7 +172,7 @@ func (j *judging) fitCurves(counts *score.CalibrationCounts) error {
 	return nil
 }
 
-// takeCurves sets the probabilities of the model to curves that were fitted to that many held-out rows.
+// takeCurves sets the probabilities of the model to curves that were fitted to the given number of held-out rows.
 func (j *judging) takeCurves(c *score.Calibration, rows int64) {
 	j.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: j.folds,
 		Weights: j.classWeights}

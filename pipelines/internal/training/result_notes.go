@@ -83,8 +83,8 @@ func percent(share float64) string {
 }
 
 // gridNotes returns notes on how the grid of the features affects the figures of a fit by sums. floor is the λ
-// to which rounding to the grid is equivalent. copies tells that copies of rows were assigned to folds one by
-// one.
+// to which rounding to the grid is equivalent. copies says whether copies of rows were assigned to folds one
+// by one.
 func gridNotes(l models.Learner, floor float64, copies, regression bool) (notes []string) {
 	if l.Steps == 0 {
 		return nil

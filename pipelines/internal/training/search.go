@@ -15,7 +15,7 @@ import (
 type Found struct {
 	Learned  *prepare.Learned // features learned from the labels; nil for none
 	Searched *tuning.Result   // the search; nil if there was none
-	// lambdaByMSE tells that the solve tries values of λ by squared errors, and the log loss then chooses among
+	// lambdaByMSE means that the solve tries values of λ by squared errors, and the log loss then chooses among
 	// them.
 	lambdaByMSE bool
 }

@@ -127,7 +127,7 @@ func likelyFloor(t tuning.SizeTrial) float64 {
 	return least
 }
 
-// train fits a model with that many features. With once, it sums rows only once, on 8 bits.
+// train fits a model with dim features. With once, it sums rows only once, on 8 bits.
 func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.SizeTrial, err error) {
 	begun, before := time.Now(), s.Worker.Seconds()
 	if s.Recipe, err = s.all.WithFeatures(dim); err != nil {

@@ -73,7 +73,7 @@ func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
 	return f, nil
 }
 
-// fitOn fits on a grid of that many steps, and chooses λ. With mayRefine, the caller can sum again on a finer
+// fitOn fits on a grid of the given steps, and chooses λ. With mayRefine, the caller can sum again on a finer
 // grid: if the first fold shows that λ is too small for this one, nothing is fitted and the report is Coarse.
 func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
 	l := s.opts.Lambda
@@ -167,7 +167,7 @@ func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
 	return w
 }
 
-// tooMany returns an error if there are so many rows that sums of features on a grid of that many steps are not
+// tooMany returns an error if there are so many rows that sums of features on a grid of so many steps are not
 // exact. grid is the grid of weights.
 func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps int) error {
 	_, total := ridge.WeightedRows(t.Weights(), grid)

@@ -71,7 +71,7 @@ var presets = map[string]func(lambda, width float64, frequencies int, seed uint6
 	"paper": align.Paper, "demo": align.Demo,
 }
 
-// GameOf returns the options of a game that learns that many frequencies, from the preset and the
+// GameOf returns the options of a game that learns frequencies, from the preset and the
 // options that are set. width is the typical distance of two rows.
 func GameOf(a options.Game, lambda, width float64, frequencies int, seed uint64) align.Options {
 	o := presets[a.Preset](lambda, width, frequencies, seed)

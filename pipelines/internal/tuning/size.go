@@ -62,7 +62,7 @@ type SizeSearch struct {
 	options.Size
 	// Least and Most are the smallest and the largest number of features that may be tried.
 	Least, Most int
-	// Train fits a model with that many features and returns its trial. once asks for sums on 8
+	// Train fits a model with so many features and returns its trial. once asks for sums on 8
 	// bits only; see SizeTrial.Once. Run measures the time itself.
 	Train func(ctx context.Context, features int, once bool) (SizeTrial, error)
 	// Expect returns the relative cost of each stage of a trial, as far as it follows from the
@@ -95,8 +95,7 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 		r.Trials = append(r.Trials, t)
 		if last >= 0 && s.Worth > 0 && !t.pays(float64(s.Worth)) {
 			r.take(&r.Trials[last])
-			r.Why = fmt.Sprintf("%d features instead of %d reduce the held-out error by %s ± %s, which is not %s or not more "+
-				"than chance", size, r.Features, percent(t.Gain), percent(t.StdErr), s.Worth)
+			r.Why = t.why(size, r.Features, s.Worth)
 			return r, nil
 		}
 		if size >= s.Most {
@@ -129,6 +128,19 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 		}
 		size = next
 	}
+}
+
+// why says why the features of the trial are not worth more than fewer are.
+func (t *SizeTrial) why(features, fewer int, worth options.Share) string {
+	verb, reason := "reduce", ", which may be chance"
+	switch {
+	case t.Gain < 0:
+		verb, reason = "increase", ""
+	case t.Gain < float64(worth):
+		reason = fmt.Sprintf(", less than %s", worth)
+	}
+	return fmt.Sprintf("%d features instead of %d %s the held-out error by %s ± %s%s", features, fewer, verb,
+		percent(math.Abs(t.Gain)), percent(t.StdErr), reason)
 }
 
 // choose takes the trial with the smallest loss, or the last one without losses. why is the reason
@@ -182,7 +194,7 @@ func (t *SizeTrial) pays(worth float64) bool {
 	return t.Gain >= worth && t.Gain > student(len(t.Folds)-1)*t.StdErr
 }
 
-// student returns the 95% quantile of Student's t distribution with that many degrees of freedom,
+// student returns the 95% quantile of Student's t distribution by its degrees of freedom,
 // rounded. With 0 or fewer it is the quantile of the normal distribution.
 func student(freedom int) float64 {
 	table := []float64{1.645, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833}

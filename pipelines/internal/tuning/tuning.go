@@ -47,7 +47,7 @@ func PilotRows(rows int64, d int) int {
 	return int(min(rows, search.MaxRows, int64(pilotNumbers/max(d, 1))))
 }
 
-// landmarkRows reports whether features may be landmarks with that many rows. With fewer rows there
+// landmarkRows reports whether features may be landmarks, by the number of rows. With fewer rows there
 // are so many random features for each row that they are as good as the kernel itself. With more
 // rows landmarks gain little, and their sums on 16 bits take long.
 func landmarkRows(rows int64, features int) bool {

@@ -194,7 +194,7 @@ func shade(t report.Table, row, column int) template.CSS {
 	return template.CSS(fmt.Sprintf("background:rgba(86,180,233,%.2f)", 0.75*t.Shades[row][column]))
 }
 
-// clip shortens a text to that many characters, after it replaces unprintable ones.
+// clip shortens a text to length characters, after it replaces unprintable ones.
 func clip(text string, length int) string {
 	if text = picture.Printable(text); utf8.RuneCountInString(text) <= length {
 		return text
