@@ -77,7 +77,7 @@ func OnGrid(m Map, dst *Grid, x []float32, n, threads int, bound float32) (satur
 		panic("features: Quantize: the grid has a different number of features")
 	}
 	dst.Resize(n)
-	var cut atomic.Int64
+	var count atomic.Int64
 	parallel.Ranges(n, onGridRun, threads, func(lo, hi int) {
 		z, _ := onGridScratch.Get().(*[]float32)
 		if z == nil {
@@ -91,10 +91,10 @@ func OnGrid(m Map, dst *Grid, x []float32, n, threads int, bound float32) (satur
 			rows := min(onGridRun, hi-i)
 			to := (*z)[:rows*out]
 			m.Apply(to, x[i*in:], rows)
-			cut.Add(dst.QuantizeRows(i, to, rows, bound))
+			count.Add(dst.QuantizeRows(i, to, rows, bound))
 		}
 	})
-	return cut.Load()
+	return count.Load()
 }
 
 // Hasher is a Map that also hashes rows, so that the hashes of similar rows differ in few places.

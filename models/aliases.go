@@ -189,18 +189,18 @@ func ResolveAlias(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if s == nil {
-		return "", &storage.Reason{Text: fmt.Sprintf("%s has no aliases yet; bochner models promote makes a model champion",
+		return "", &storage.ReasonError{Text: fmt.Sprintf("%s has no aliases yet; bochner models promote makes a model champion",
 			dir), Kind: fs.ErrNotExist}
 	}
 	model := s.Model(alias)
 	if model == "" {
-		return "", &storage.Reason{Text: fmt.Sprintf("no model of %s is %s; bochner models list shows the aliases", dir,
+		return "", &storage.ReasonError{Text: fmt.Sprintf("no model of %s is %s; bochner models list shows the aliases", dir,
 			alias), Kind: fs.ErrNotExist}
 	}
 	place := storage.Join(dir, model)
 	there, err := storage.Exists(ctx, place)
 	if err == nil && !there {
-		err = &storage.Reason{Text: fmt.Sprintf("%s is the model %s, which no longer exists in %s; promote another, or "+
+		err = &storage.ReasonError{Text: fmt.Sprintf("%s is the model %s, which no longer exists in %s; promote another, or "+
 			"restore it", alias, model, dir), Kind: fs.ErrNotExist}
 	}
 	return place, err

@@ -112,7 +112,7 @@ func seal(body []byte) []byte {
 	if n := len(tailStart) + 64 + len(tailEnd); len(body) >= n {
 		body = body[:len(body)-n]
 	}
-	return append(body[:len(body):len(body)], tailStart+hexSum(body)+tailEnd...)
+	return append(body[:len(body):len(body)], tailStart+hexDigest(body)+tailEnd...)
 }
 
 // decodeWeights reads the weights file of the model of the manifest.

@@ -67,7 +67,7 @@ func TestLearnedFrequenciesAreReadWithTheModel(t *testing.T) {
 			}
 		}
 		_, loaded := LoadURI(t.Context(), dir)
-		_, checked := Check(t.Context(), dir)
+		_, checked := CheckDir(t.Context(), dir)
 		for _, err := range []error{loaded, checked} {
 			if !errors.Is(err, ErrBadModel) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: %v, want %q", what, err, test.want)

@@ -59,10 +59,10 @@ var open = struct {
 // clock returns the time. Tests replace it.
 var clock = time.Now
 
-// OpenLive loads the model of a directory or alias, unless a handle of this process has it open.
+// OpenHandle loads the model of a directory or alias, unless a handle of this process has it open.
 // Handle.Model looks the name up again when ttl has passed since the last lookup by any handle; with 0 it
 // never does. Errors are as from LoadURI.
-func OpenLive(ctx context.Context, name string, ttl time.Duration) (*Handle, error) {
+func OpenHandle(ctx context.Context, name string, ttl time.Duration) (*Handle, error) {
 	s, err := share(name)
 	if err != nil {
 		return nil, err
@@ -174,12 +174,12 @@ func (s *shared) refresh(ctx context.Context) (swapped bool, err error) {
 	case err == nil:
 		s.told = ""
 		if swapped {
-			slog.InfoContext(ctx, "live: another model is in use", "name", s.name, "digest", s.model.Load().Manifest.SHA256,
+			slog.InfoContext(ctx, "models: another model is in use", "name", s.name, "digest", s.model.Load().Manifest.SHA256,
 				"before", before)
 		}
 	case err.Error() != s.told:
 		s.told = err.Error()
-		slog.WarnContext(ctx, "live: keeping the present model; the new one cannot be used", "name", s.name, "digest",
+		slog.WarnContext(ctx, "models: keeping the present model; the new one cannot be used", "name", s.name, "digest",
 			before, "cause", s.told)
 	}
 	return swapped, err
@@ -215,7 +215,7 @@ func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 		return false, err
 	}
 	if err := replaceable(s.first, m); err != nil {
-		s.unfit, s.why = m.Manifest.SHA256, Bad(dir, err)
+		s.unfit, s.why = m.Manifest.SHA256, NewError(dir, err)
 		return false, s.why
 	}
 	s.model.Store(m)

@@ -110,7 +110,7 @@ func promote(t testing.TB, dir, model string) {
 // atPoint opens a handle until the test ends.
 func atPoint(t testing.TB, name string, ttl time.Duration) *Handle {
 	t.Helper()
-	h, err := OpenLive(t.Context(), name, ttl)
+	h, err := OpenHandle(t.Context(), name, ttl)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +379,7 @@ func TestHandlesShareOneModel(t *testing.T) {
 	if len(open.byName) != 0 {
 		t.Errorf("%d names are open after the last handle", len(open.byName))
 	}
-	if _, err := OpenLive(t.Context(), dir+"x", 0); !errors.Is(err, fs.ErrNotExist) || len(open.byName) != 0 {
+	if _, err := OpenHandle(t.Context(), dir+"x", 0); !errors.Is(err, fs.ErrNotExist) || len(open.byName) != 0 {
 		t.Errorf("%v; %d names are open", err, len(open.byName))
 	}
 }

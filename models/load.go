@@ -38,8 +38,8 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error        { return e.Err }
 func (e *Error) Is(target error) bool { return target == ErrBadModel }
 
-// Bad returns an *Error for a directory.
-func Bad(dir string, reason error) error { return &Error{dir, reason} }
+// NewError returns an *Error for a directory.
+func NewError(dir string, reason error) error { return &Error{dir, reason} }
 
 // Load reads the model of a directory, for instance os.DirFS("model"), and draws its map. It ignores files
 // that the manifest does not name. Files that its recipe names, such as a learned metric, are available to
@@ -71,9 +71,9 @@ func LoadUndrawn(ctx context.Context, dir string) (*Model, error) {
 	return m, err
 }
 
-// Check reads and checks a model directory as LoadURI does, without drawing the map, and returns the
+// CheckDir reads and checks a model directory as LoadURI does, without drawing the map, and returns the
 // manifest. Files that the recipe names stay available to the recipes of this process until it ends.
-func Check(ctx context.Context, dir string) (*Manifest, error) {
+func CheckDir(ctx context.Context, dir string) (*Manifest, error) {
 	m, _, _, err := loadFiles(inStorage{ctx, dir}, func(_ *Manifest, name string, data []byte) error {
 		_, err := features.ProvideFile(name, data)
 		return err
@@ -241,9 +241,9 @@ func readListed(dir directory, m *Manifest, name string) ([]byte, error) {
 	return data, nil
 }
 
-// read returns a file of the directory of at most max bytes.
-func read(dir directory, name string, max int64) ([]byte, error) {
-	data, err := dir.read(name, max)
+// read returns a file of the directory of at most limit bytes.
+func read(dir directory, name string, limit int64) ([]byte, error) {
+	data, err := dir.read(name, limit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &Error{dir.place(), missing(dir, name)}
@@ -262,17 +262,17 @@ func read(dir directory, name string, max int64) ([]byte, error) {
 // missing returns the error for a missing file; for the manifest, that there is no model.
 func missing(dir directory, name string) error {
 	if !dir.exists() {
-		return &storage.Reason{Text: "the directory does not exist", Kind: fs.ErrNotExist}
+		return &storage.ReasonError{Text: "the directory does not exist", Kind: fs.ErrNotExist}
 	}
 	if name == ManifestFile {
-		return &storage.Reason{Text: name + " is missing; is this the directory of a model?", Kind: fs.ErrNotExist}
+		return &storage.ReasonError{Text: name + " is missing; is this the directory of a model?", Kind: fs.ErrNotExist}
 	}
 	return fmt.Errorf("%s is missing; copy the model again", name)
 }
 
 // directory gives access to the files of a model.
 type directory interface {
-	read(name string, max int64) ([]byte, error)
+	read(name string, limit int64) ([]byte, error)
 	exists() bool // true if unknown
 	place() string
 }
@@ -282,8 +282,8 @@ type inStorage struct {
 	dir string
 }
 
-func (d inStorage) read(name string, max int64) ([]byte, error) {
-	return storage.ReadFile(d.ctx, storage.Join(d.dir, name), max)
+func (d inStorage) read(name string, limit int64) ([]byte, error) {
+	return storage.ReadFile(d.ctx, storage.Join(d.dir, name), limit)
 }
 
 func (d inStorage) exists() bool {
@@ -295,7 +295,7 @@ func (d inStorage) place() string { return d.dir }
 
 type inFS struct{ fsys fs.FS }
 
-func (d inFS) read(name string, max int64) ([]byte, error) {
+func (d inFS) read(name string, limit int64) ([]byte, error) {
 	f, err := d.fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -307,13 +307,13 @@ func (d inFS) read(name string, max int64) ([]byte, error) {
 		return nil, err
 	case fi.IsDir():
 		return nil, syscall.EISDIR
-	case fi.Size() > max:
-		return nil, storage.Invalid("%s has %d bytes, limit is %d", name, fi.Size(), max)
+	case fi.Size() > limit:
+		return nil, storage.Invalid("%s has %d bytes, limit is %d", name, fi.Size(), limit)
 	}
 	var data bytes.Buffer
 	// A damaged archive may claim any size: limit what is allocated in advance.
 	data.Grow(int(min(fi.Size(), 1<<24) + bytes.MinRead))
-	_, err = io.Copy(&data, io.LimitReader(f, max))
+	_, err = io.Copy(&data, io.LimitReader(f, limit))
 	return data.Bytes(), err
 }
 

@@ -109,8 +109,8 @@ type TrainingData struct {
 
 // Checksums has the checksums of the other files of the directory and of the manifest.
 type Checksums struct {
-	Files  []FileSum `json:"files"` // the other files of the directory
-	SHA256 string    `json:"sha256"`
+	Files  []FileEntry `json:"files"` // the other files of the directory
+	SHA256 string      `json:"sha256"`
 }
 
 // ByAllFolds is the Learner.Select of a λ with the least mean squared error over all folds, although a
@@ -239,24 +239,24 @@ type Profile struct {
 	Width       float64 `json:"width,omitempty"`        // of the kernel, if it has one
 }
 
-// FileSum identifies the content of a file of the directory.
-type FileSum struct {
+// FileEntry identifies the content of a file of the directory.
+type FileEntry struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`   // bytes
 	SHA256 string `json:"sha256"` // in hexadecimal
 }
 
-// SumFile returns the entry of a file with that name and content.
-func SumFile(name string, data []byte) FileSum {
-	return FileSum{Name: name, Size: int64(len(data)), SHA256: hexSum(data)}
+// EntryOf returns the entry of a file with that name and content.
+func EntryOf(name string, data []byte) FileEntry {
+	return FileEntry{Name: name, Size: int64(len(data)), SHA256: hexDigest(data)}
 }
 
 // Check returns an error that says how the content of a file differs from its entry.
-func (f FileSum) Check(data []byte) error {
+func (f FileEntry) Check(data []byte) error {
 	switch {
 	case int64(len(data)) != f.Size:
 		return fmt.Errorf("%s has %d bytes, the manifest says %d; copy the model again", f.Name, len(data), f.Size)
-	case hexSum(data) != f.SHA256:
+	case hexDigest(data) != f.SHA256:
 		return fmt.Errorf("%s is damaged: its checksum does not match; copy the model again", f.Name)
 	}
 	return nil
@@ -271,13 +271,13 @@ func (m *Manifest) PositiveClass() int {
 }
 
 // File returns the entry of the file with that name, and whether there is one.
-func (m *Manifest) File(name string) (FileSum, bool) {
+func (m *Manifest) File(name string) (FileEntry, bool) {
 	for _, f := range m.Files {
 		if f.Name == name {
 			return f, true
 		}
 	}
-	return FileSum{}, false
+	return FileEntry{}, false
 }
 
 // The last two lines of a sealed file are tailStart, the checksum, and tailEnd.
@@ -286,9 +286,9 @@ const (
 	tailEnd   = "\"\n}\n"
 )
 
-// Seal encodes v as a JSON file. The last field of v must be the string sum, with the JSON name sha256.
-// Seal sets it to the checksum of the file without its last two lines.
-func Seal(v any, sum *string) ([]byte, error) {
+// EncodeWithChecksum encodes v as a JSON file. The last field of v must be the string sum, with the JSON name sha256.
+// EncodeWithChecksum sets it to the checksum of the file without its last two lines.
+func EncodeWithChecksum(v any, sum *string) ([]byte, error) {
 	*sum = ""
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -298,14 +298,14 @@ func Seal(v any, sum *string) ([]byte, error) {
 	if !ok {
 		panic("models: sha256 is not the last field")
 	}
-	*sum = hexSum(body)
+	*sum = hexDigest(body)
 	return append(body, tailStart+*sum+tailEnd...), nil
 }
 
-// Sealed reports whether a file has the checksum that Seal wrote.
-func Sealed(data []byte) bool {
+// HasChecksum reports whether a file has the checksum that EncodeWithChecksum wrote.
+func HasChecksum(data []byte) bool {
 	tail := len(data) - len(tailStart) - 2*sha256.Size - len(tailEnd)
-	return tail >= 0 && string(data[tail:]) == tailStart+hexSum(data[:tail])+tailEnd
+	return tail >= 0 && string(data[tail:]) == tailStart+hexDigest(data[:tail])+tailEnd
 }
 
 // Encode returns the content of manifest.json and sets Format and SHA256. It fails if Load would refuse the
@@ -315,7 +315,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 	if _, err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
 	}
-	data, err := Seal(m, &m.SHA256)
+	data, err := EncodeWithChecksum(m, &m.SHA256)
 	if err != nil {
 		err = fmt.Errorf("models: manifest: %w", err)
 	}
@@ -339,7 +339,7 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 		return nil, nil, fmt.Errorf("format version %d, this program reads %d; upgrade bochner", version.Format,
 			manifestFormat)
 	}
-	if !Sealed(data) {
+	if !HasChecksum(data) {
 		return nil, nil, errors.New(ManifestFile +
 			" is damaged or was edited: its checksum does not match; copy the model again")
 	}
@@ -354,7 +354,7 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 	return m, recipe, nil
 }
 
-func hexSum(data []byte) string {
+func hexDigest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }

@@ -306,7 +306,7 @@ func (p *Profile) check(used int64) error {
 }
 
 // check returns an error unless the entry can describe a file of the model directory.
-func (f FileSum) check() error {
+func (f FileEntry) check() error {
 	switch {
 	case f.Name == "" || f.Name == "." || f.Name == ".." || f.Name == ManifestFile ||
 		strings.ContainsAny(f.Name, "/\\\x00"):

@@ -15,7 +15,7 @@
 // A Handle gives access to a model that may be replaced while rows are scored. It looks up its directory or
 // alias again after a while, and replaces the old model between two uses.
 //
-//	h, err := models.OpenLive(ctx, "gs://bucket/models@champion", time.Minute)
+//	h, err := models.OpenHandle(ctx, "gs://bucket/models@champion", time.Minute)
 //	defer h.Close()
 //	m := h.Model(ctx)             // for one batch of rows, or one request
 //	err = m.Predict(dst, rows)    // by exactly the model with the digest m.Manifest.SHA256
@@ -137,24 +137,24 @@ func Encode(m *Model) ([]storage.File, error) {
 		return nil, err
 	}
 	m.Manifest.Features, m.Manifest.Outputs = m.Linear.D, m.Linear.K
-	m.Manifest.Files = []FileSum{SumFile(WeightsFile, weights.Bytes())}
+	m.Manifest.Files = []FileEntry{EntryOf(WeightsFile, weights.Bytes())}
 	files := []storage.File{{Name: WeightsFile, Data: weights.Bytes()}}
 	if s := m.Manifest.Segments; s != nil {
 		f, err := s.file()
 		if err != nil {
 			return nil, err
 		}
-		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, SumFile(f.Name, f.Data))
+		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, EntryOf(f.Name, f.Data))
 	}
 	if s := m.Manifest.Sketch; s != nil {
 		f, err := s.file()
 		if err != nil {
 			return nil, err
 		}
-		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, SumFile(f.Name, f.Data))
+		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, EntryOf(f.Name, f.Data))
 	}
 	for _, f := range m.Kept {
-		m.Manifest.Files = append(m.Manifest.Files, SumFile(f.Name, f.Data))
+		m.Manifest.Files = append(m.Manifest.Files, EntryOf(f.Name, f.Data))
 	}
 	manifest, err := m.Manifest.Encode()
 	if err != nil {

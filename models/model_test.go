@@ -65,7 +65,7 @@ func TestSaveLoadRoundTrips(t *testing.T) {
 		if !slices.Equal(a, b) {
 			t.Errorf("%s: scores %v, before %v", m.Manifest.Task, a, b)
 		}
-		checked, err := Check(context.Background(), dir)
+		checked, err := CheckDir(context.Background(), dir)
 		if err != nil || checked.SHA256 != m.Manifest.SHA256 {
 			t.Errorf("%s: checked: %v", m.Manifest.Task, err)
 		}
@@ -98,7 +98,7 @@ func TestTheChecksumIsOfAllLinesButTheLastTwo(t *testing.T) {
 	data, _ := encode(t, m)
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	n := len(lines) - 3 // behind the last newline there is an empty piece
-	if got := hexSum(bytes.Join(lines[:n], nil)); got != m.Manifest.SHA256 || !strings.Contains(string(lines[n]), got) {
+	if got := hexDigest(bytes.Join(lines[:n], nil)); got != m.Manifest.SHA256 || !strings.Contains(string(lines[n]), got) {
 		t.Errorf("the sum of the lines is %s, the manifest says %s in %q", got, m.Manifest.SHA256, lines[n])
 	}
 }
@@ -217,7 +217,7 @@ func TestWeightsMustFitTheManifest(t *testing.T) {
 		if err := safetensors.Write(&data, nil, tensors); err != nil {
 			t.Fatal(err)
 		}
-		m.Manifest.Files = []FileSum{SumFile(WeightsFile, data.Bytes())}
+		m.Manifest.Files = []FileEntry{EntryOf(WeightsFile, data.Bytes())}
 		manifest, err := m.Manifest.Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -255,7 +255,7 @@ func TestOtherDirectoriesAreBadModels(t *testing.T) {
 	} {
 		for which, load := range map[string]func() error{
 			"Load":  func() error { _, err := LoadURI(context.Background(), name); return err },
-			"Check": func() error { _, err := Check(context.Background(), name); return err },
+			"Check": func() error { _, err := CheckDir(context.Background(), name); return err },
 		} {
 			if err := load(); !errors.Is(err, ErrBadModel) || err.Error() != "models: "+name+": "+want {
 				t.Errorf("%s: %v, want %q", which, err, want)

@@ -335,7 +335,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 			}
 			places, _ := filepath.Glob(a.sums[0])
 			for _, place := range places {
-				if p, err := sums.ReadPart(jobtest.Ctx, place); err != nil {
+				if p, err := sums.ReadManifest(jobtest.Ctx, place); err != nil {
 					t.Fatal(err)
 				} else if p.Copies != nil {
 					apart++

@@ -44,7 +44,7 @@ func (d descent) Open(state []byte) (iterative.Round, error) {
 	return &d, json.Unmarshal(state, &d.State)
 }
 func (d descent) Worker(int, []byte) (iterative.Worker, error) { d.Clear(d.Problem); return &d, nil }
-func (d *descent) Fold(b iterative.Block) error {
+func (d *descent) Take(b iterative.Block) error {
 	scores, slopes := make([]float32, b.N*d.Outputs), make([]float32, d.Outputs)
 	d.State.Scores(scores, b.Phi, b.N)
 	for i, y := range b.Y {

@@ -51,7 +51,7 @@ func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 		return nil, exit.Usage("unknown format %q%s; have %s", o.Format, option.DidYouMean(o.Format, ExportFormats()),
 			strings.Join(ExportFormats(), ", "))
 	}
-	if err := storage.MustNotExist(ctx, o.Out); err != nil {
+	if err := storage.CheckAbsent(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	model, err := job.FindModel(ctx, o.Model, o.Log)

@@ -50,13 +50,13 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, em
 	reject func(rows.Rejected)) error {
 	_, name := storage.Split(strings.TrimRight(stored.Place, "/"))
 	fitted := Fitted{Model: storage.Join(f.Models, name), Sums: stored.Place, Rows: stored.Rows}
-	r, err := Fit(ctx, FitOptions{Parts: Parts{Sums: stored.Window}, Model: fitted.Model})
+	r, err := Fit(ctx, FitOptions{SumDirs: SumDirs{Sums: stored.Window}, Model: fitted.Model})
 	if err == nil {
 		fitted.Rows = r.Rows.Used
 	}
 	if errors.Is(err, fs.ErrExist) {
 		if m := existingModel(ctx, fitted.Model, func(dir string) error {
-			_, err := Fit(ctx, FitOptions{Parts: Parts{Sums: stored.Window}, Model: dir})
+			_, err := Fit(ctx, FitOptions{SumDirs: SumDirs{Sums: stored.Window}, Model: dir})
 			return err
 		}); m != nil {
 			err, fitted.Rows = nil, m.Rows.Used

@@ -38,12 +38,12 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 		_, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: data, Out: dir + "/sums"})
 	}
 	if err == nil {
-		_, err = Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sums"}}, Model: dir + "/model"})
+		_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sums"}}, Model: dir + "/model"})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ForgetOptions{Model: dir + "/model", Parts: Parts{Sums: []string{dir + "/sums"}}, Data: data,
+	return ForgetOptions{Model: dir + "/model", SumDirs: SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
 		IDs: jobtest.Write(t, dir, "list", ids), Out: dir + "/without"}
 }
 
@@ -165,7 +165,7 @@ func TestOnlyRowsThatAreInTheSumsAreForgotten(t *testing.T) {
 	twice := []string{"v,0.5,in", "v,0.5,in", "v,1.5,out"}
 	do(Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: rows("day.csv", twice...)},
 		Out: dir + "/day"}))
-	do(Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sums", dir + "/day"}}, Model: dir + "/both",
+	do(Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sums", dir + "/day"}}, Model: dir + "/both",
 		SaveSums: dir + "/total"}))
 	for i, of := range [][]string{{dir + "/total"}, {dir + "/day", dir + "/sums"}} {
 		for k, c := range []struct {
@@ -350,7 +350,7 @@ func TestACertificateDoesNotRevealItsRows(t *testing.T) {
 	other := o
 	other.Sums = []string{dir + "/sums", dir + "/more"}
 	other.Model, other.Out, other.Certificate, other.SaveSums = dir+"/model-more", dir+"/less-more", dir+"/proof-more", ""
-	if _, err = Fit(jobtest.Ctx, FitOptions{Parts: other.Parts, Model: other.Model}); err != nil {
+	if _, err = Fit(jobtest.Ctx, FitOptions{SumDirs: other.SumDirs, Model: other.Model}); err != nil {
 		t.Fatal(err)
 	}
 	q, err := Forget(jobtest.Ctx, other)

@@ -46,7 +46,7 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	if o.Noise < 0 {
 		o.Noise = set.Noise
 	}
-	if err := storage.MustNotExist(ctx, o.Out); err != nil {
+	if err := storage.CheckAbsent(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	err := withClaim(ctx, o.Out, func(*storage.Claim) error {

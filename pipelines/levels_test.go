@@ -152,7 +152,7 @@ func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string,
 		}
 	}
 	jobtest.Write(t, dir, "some.csv", text)
-	fitted, fitErr := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{at("sums/*")}, Where: condition},
+	fitted, fitErr := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{at("sums/*")}, Where: condition},
 		Model: at("fitted")})
 	trained, trainErr := Train(jobtest.Ctx, TrainOptions{Recipe: at("recipe"), Model: at("trained"),
 		Spec: options.Spec{Data: data("some.csv"), MaxBadFraction: 0.1}})
@@ -178,7 +178,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	t.Helper()
 	audit := func(day, condition, file, want string) {
 		t.Helper()
-		o := AuditOptions{Parts: Parts{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
+		o := AuditOptions{SumDirs: SumDirs{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
 			Data: data(file), MaxBadFraction: 0.1}
 		if day == "*" {
 			for _, day := range days[1:] {
@@ -229,7 +229,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	if err := storage.Publish(jobtest.Ctx, filepath.Join(dir, "segments"), files); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Audit(jobtest.Ctx, AuditOptions{Parts: Parts{Sums: []string{filepath.Join(dir, "sums", "*")}},
+	_, err = Audit(jobtest.Ctx, AuditOptions{SumDirs: SumDirs{Sums: []string{filepath.Join(dir, "sums", "*")}},
 		Model: filepath.Join(dir, "segments")})
 	jobtest.WantError(t, "segments", err, exit.CodeData, "has segments")
 }
@@ -266,7 +266,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 		"country=DE":  "are pooled",
 		"dt>2027":     "leave out all sums",
 	} {
-		_, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{at("sums/*")}, Where: condition}, Model: at("m")})
+		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{at("sums/*")}, Where: condition}, Model: at("m")})
 		if code := exit.Code(err); err == nil || !strings.Contains(err.Error(), want) ||
 			code != exit.CodeUsage && code != exit.CodeData {
 			t.Errorf("%s: %v (code %d), want %q", condition, err, code, want)
@@ -278,7 +278,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 	}
 	for date, want := range map[string]string{"2026-02-02": "none of the 1 directories", "2026-02-03": "", "2026-02": "",
 		"soon": "must be a date"} {
-		_, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{at("sums/*")}, AsOf: date}, Model: at("m" + date)})
+		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{at("sums/*")}, AsOf: date}, Model: at("m" + date)})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("as of %s: %v, want %q", date, err, want)
 		}
@@ -322,12 +322,12 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 		}
 	}
 	fit := func(where, without string) (*TrainResult, error) {
-		p := Parts{Sums: []string{at("by/dt=*")}, Where: where}
+		p := SumDirs{Sums: []string{at("by/dt=*")}, Where: where}
 		if without != "" {
 			p.Without = []string{without}
 		}
 		os.RemoveAll(at("m"))
-		return Fit(jobtest.Ctx, FitOptions{Parts: p, Model: at("m")})
+		return Fit(jobtest.Ctx, FitOptions{SumDirs: p, Model: at("m")})
 	}
 	for where, want := range map[string]int64{`zip="01"`: 240, "zip=1": 480, "zip=x": 240} {
 		if m, err := fit(where, ""); err != nil || m.Rows.Used != want {

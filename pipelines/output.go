@@ -14,7 +14,7 @@ func withClaim(ctx context.Context, out string, write func(*storage.Claim) error
 		return err
 	}
 	defer claim.Drop(ctx)
-	if err := storage.MustNotExist(ctx, out); err != nil { // no other run can create it now
+	if err := storage.CheckAbsent(ctx, out); err != nil { // no other run can create it now
 		return err
 	}
 	_ = claim.Clear(ctx) // leftover files do no harm

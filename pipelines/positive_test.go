@@ -51,7 +51,7 @@ func TestTheRarerClassIsPositive(t *testing.T) {
 				!strings.Contains(text, fmt.Sprintf("a row is of class %q if", names[0])) {
 				t.Errorf("%q is positive:\n%s", trained.Positive, text)
 			}
-			manifest, err := models.Check(jobtest.Ctx, o.Model)
+			manifest, err := models.CheckDir(jobtest.Ctx, o.Model)
 			if err != nil || manifest.Positive != names[0] {
 				t.Errorf("%v, positive %q", err, manifest.Positive)
 			}

@@ -275,7 +275,7 @@ func (w *world) sameSums(p *pile) error {
 	if err != nil {
 		return err
 	}
-	return w.same("sums", p.rows, fmt.Sprintf("%.12s %x", d.Part.Sums, sha256.Sum256(contents))[:30])
+	return w.same("sums", p.rows, fmt.Sprintf("%.12s %x", d.Manifest.Sums, sha256.Sum256(contents))[:30])
 }
 
 // sameModel compares a model; failed is the error of the job that was to make it.
@@ -358,16 +358,16 @@ func (w *world) addAll(piles ...*pile) error {
 		of, all.rows, all.parts = append(of, p.dir), append(all.rows, p.rows...), append(all.parts, p.parts...)
 		all.forgot = all.forgot || p.forgot
 	}
-	err := w.combine(fmt.Sprintf("add %d", len(piles)), Parts{Sums: of}, all)
+	err := w.combine(fmt.Sprintf("add %d", len(piles)), SumDirs{Sums: of}, all)
 	if err != nil && strings.Contains(err.Error(), "would count twice") {
 		return nil // files with equal content
 	}
 	return err
 }
 
-func (w *world) combine(what string, of Parts, to *pile) error {
+func (w *world) combine(what string, of SumDirs, to *pile) error {
 	err := w.do(what, func(o options.Job) error {
-		_, err := AddSums(jobtest.Ctx, FitOptions{Parts: of, SaveSums: to.dir, Job: o})
+		_, err := AddSums(jobtest.Ctx, FitOptions{SumDirs: of, SaveSums: to.dir, Job: o})
 		return err
 	})
 	if err != nil {
@@ -395,14 +395,14 @@ func (w *world) subtract() error {
 	for _, q := range rest.parts {
 		rest.rows = append(rest.rows, q.rows...)
 	}
-	return w.combine("subtract", Parts{Sums: []string{p.dir}, Without: []string{p.parts[i].dir}}, rest)
+	return w.combine("subtract", SumDirs{Sums: []string{p.dir}, Without: []string{p.parts[i].dir}}, rest)
 }
 
 // fitTo fits a model to a pile; it is "" if the rows are refused.
 func (w *world) fitTo(p *pile) (model string, err error) {
 	model = w.path("model")
 	failed := w.do("fit", func(o options.Job) error {
-		_, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{p.dir}}, Model: model, Job: o})
+		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{p.dir}}, Model: model, Job: o})
 		return err
 	})
 	if err := w.sameModel(model, p.rows, failed); err != nil || failed != nil {
@@ -435,7 +435,7 @@ func (w *world) forget() error {
 	rest := &pile{dir: w.path("less"), rows: rows[n:], parts: p.parts, forgot: true}
 	gone, out := w.files(rows[:n]), w.path("model")
 	failed := w.do(fmt.Sprintf("forget %d", n), func(o options.Job) error {
-		_, err := Forget(jobtest.Ctx, ForgetOptions{Model: model, Parts: Parts{Sums: []string{p.dir}}, Data: gone, Out: out,
+		_, err := Forget(jobtest.Ctx, ForgetOptions{Model: model, SumDirs: SumDirs{Sums: []string{p.dir}}, Data: gone, Out: out,
 			SaveSums: rest.dir, Job: o})
 		return err
 	})
@@ -471,7 +471,7 @@ func (w *world) audit() error {
 	data := w.files(p.rows)
 	return w.do("audit", func(o options.Job) error {
 		o.Resume = false // it keeps nothing
-		_, err := Audit(jobtest.Ctx, AuditOptions{Parts: Parts{Sums: []string{p.dir}}, Data: data, Job: o})
+		_, err := Audit(jobtest.Ctx, AuditOptions{SumDirs: SumDirs{Sums: []string{p.dir}}, Data: data, Job: o})
 		return err
 	})
 }

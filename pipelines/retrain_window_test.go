@@ -158,10 +158,10 @@ func (n *nights) errorsOf(t *testing.T, day int, of string, windows map[int]floa
 	for _, window := range []int{1, 2, 4, 8, 16, 32, 64, 128, 365} {
 		var places []string
 		for d := max(1, day-window); d < day; d++ {
-			places = append(places, path.Dir(l.Parts[0].Sums)+"/"+dayName(d)+"-*")
+			places = append(places, path.Dir(l.Sources[0].Sums)+"/"+dayName(d)+"-*")
 		}
 		model := fmt.Sprint(dir, "/", window)
-		if _, err := days.Fit(jobtest.Ctx, options.Fit{Parts: options.Parts{Sums: places}, Model: model}); err != nil {
+		if _, err := days.Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: places}, Model: model}); err != nil {
 			t.Fatal(err)
 		}
 		windows[window] += n.errorOn(t, day, model)

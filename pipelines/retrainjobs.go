@@ -127,7 +127,7 @@ func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 	return d
 }
 
-func (n *retrainJobs) Judge(ctx context.Context, champion, model string,
+func (n *retrainJobs) Compare(ctx context.Context, champion, model string,
 	files []string) (gates []registry.Gate, r *evaluate.ModelComparison, err error) {
 	if n.o.Gate != "" {
 		r, err := Evaluate(ctx, EvaluateOptions{
@@ -176,7 +176,7 @@ func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 
 func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	out string) (s *days.Summed, read bool, err error) {
-	p, err := sums.ReadPart(ctx, out)
+	p, err := sums.ReadManifest(ctx, out)
 	if read = errors.Is(err, fs.ErrNotExist); read {
 		d := n.heldOutData(files)
 		d.Weight = n.o.Train.Data.Weight
@@ -193,7 +193,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 		if err != nil {
 			return nil, false, err
 		}
-		p = r.Part
+		p = r.Manifest
 	} else if err != nil {
 		return nil, false, err
 	}
@@ -207,7 +207,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	return s, read, nil
 }
 
-func (n *retrainJobs) Drift(ctx context.Context, from string, o options.Parts) (*days.Drift, error) {
+func (n *retrainJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*days.Drift, error) {
 	f, err := days.FeatureDrift(ctx, []string{from}, o, n.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (n *retrainJobs) Drift(ctx context.Context, from string, o options.Parts) (
 
 func (n *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
 	known map[string][]float64) (*ask.ChosenWindow, error) {
-	terms, err := parts.Open(ctx, options.Parts{Sums: dirs})
+	terms, err := parts.Open(ctx, options.SumDirs{Sums: dirs})
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (n *retrainJobs) Fit(ctx context.Context, _ string, o options.Fit) error {
 		_, err := days.Fit(ctx, o)
 		return err
 	}
-	if there, err := storage.Exists(ctx, storage.Join(o.SaveSums, sums.PartFile)); err != nil || there {
+	if there, err := storage.Exists(ctx, storage.Join(o.SaveSums, sums.ManifestFile)); err != nil || there {
 		return err
 	}
 	_, err := days.AddSums(ctx, o)

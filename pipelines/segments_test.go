@@ -83,7 +83,7 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: data, By: []string{"store"}, Out: at("sums")})
 		}
 		if err == nil {
-			_, err = Fit(jobtest.Ctx, FitOptions{Parts: options.Parts{Sums: []string{at("sums")}}, Model: at("each"), Each: "store"})
+			_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: options.SumDirs{Sums: []string{at("sums")}}, Model: at("each"), Each: "store"})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 		own := 0.0
 		for s := range n {
 			model := at(fmt.Sprintf("own-%d", s))
-			if _, err = Fit(jobtest.Ctx, FitOptions{Parts: options.Parts{Sums: []string{at("sums")},
+			if _, err = Fit(jobtest.Ctx, FitOptions{SumDirs: options.SumDirs{Sums: []string{at("sums")},
 				Where: fmt.Sprintf("store=s%02d", s)}, Model: model}); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 		{"by", "x", "", "is not by that column"},
 		{"by", "store", "platt", "--each cannot be used with --calibrate"},
 	} {
-		_, err := Fit(jobtest.Ctx, FitOptions{Parts: options.Parts{Sums: []string{at(bad.sums)}}, Model: at("m"), Each: bad.each,
+		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: options.SumDirs{Sums: []string{at(bad.sums)}}, Model: at("m"), Each: bad.each,
 			Calibrate: bad.calibrate})
 		if err == nil || !strings.Contains(err.Error(), bad.want) || exit.Code(err) == exit.CodeFailed {
 			t.Errorf("%+v: %v", bad, err)

@@ -45,7 +45,7 @@ func (s *simulation) registryWhole() {
 	}
 	for _, alias := range models.AliasNames {
 		if model := a.Model(alias); model != "" {
-			if _, err := models.Check(jobtest.Ctx, reg.Place(model)); err != nil {
+			if _, err := models.CheckDir(jobtest.Ctx, reg.Place(model)); err != nil {
 				s.problem("the %s is not whole: %v", alias, err)
 			}
 		}
@@ -96,7 +96,7 @@ func (s *simulation) repeatLast(tasks []task) {
 			return
 		}
 		got := []string{l.HeldOut.Name}
-		for _, p := range l.Parts {
+		for _, p := range l.Sources {
 			got = append(got, p.Name)
 			for _, f := range p.Files {
 				now, err := storage.Stat(jobtest.Ctx, f.Name)
@@ -138,7 +138,7 @@ func (s *simulation) compareModels() {
 			continue // a driver was killed before it had written who its parents are
 		}
 		var texts []string
-		for _, p := range l.Parts {
+		for _, p := range l.Sources {
 			for _, f := range p.Files {
 				text, ok := s.texts[f.Name+" "+f.Version]
 				if !ok {
@@ -167,14 +167,14 @@ func (s *simulation) compareSums() {
 			s.problem("%s: %v", model, err)
 			continue
 		}
-		for name, place := range s.with(path.Join(s.o.Models+"-sums", r.Digest[:16]), sums.PartFile) {
+		for name, place := range s.with(path.Join(s.o.Models+"-sums", r.Digest[:16]), sums.ManifestFile) {
 			s.compareSum(name, place, model)
 		}
 	}
 }
 
 func (s *simulation) compareSum(name, place, model string) {
-	p, err := sums.ReadPart(jobtest.Ctx, place)
+	p, err := sums.ReadManifest(jobtest.Ctx, place)
 	if err != nil {
 		s.problem("%s: %v", place, err)
 		return
@@ -260,7 +260,7 @@ func (s *simulation) undisturbed(model string, texts []string) map[string]string
 	}
 	_, err := Sum(jobtest.Ctx, o)
 	if err == nil && !embeds {
-		_, err = Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{o.Out}}, Model: "/made/model"})
+		_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{o.Out}}, Model: "/made/model"})
 	}
 	storage.Flush()
 	if err != nil {

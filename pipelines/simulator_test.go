@@ -195,13 +195,13 @@ func (s *simulation) tasks() (all []task) {
 		if day == 1 {
 			continue
 		}
-		fit := FitOptions{Parts: Parts{Sums: slices.Clone(summed)}, Model: at("fit-%d", day),
+		fit := FitOptions{SumDirs: SumDirs{Sums: slices.Clone(summed)}, Model: at("fit-%d", day),
 			SaveSums: at("fit-%d-sums", day), Job: o}
 		all = append(all, s.making("fit", func(ctx context.Context) error {
 			_, err := Fit(ctx, fit)
 			return err
 		}, fit.SaveSums, fit.Model))
-		forget := ForgetOptions{Model: fit.Model, Parts: fit.Parts,
+		forget := ForgetOptions{Model: fit.Model, SumDirs: fit.SumDirs,
 			Data: dataset.Options{Data: []string{gone(day)}, Label: "y"},
 			Out:  at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day), Job: o}
 		all = append(all, s.making("forget", func(ctx context.Context) error {

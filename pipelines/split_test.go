@@ -193,7 +193,7 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if _, err := Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: parts}, Model: path("fitted")}); err != nil {
+		if _, err := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: parts}, Model: path("fitted")}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		whole, err := os.ReadFile(filepath.Join(o.Model, models.WeightsFile))

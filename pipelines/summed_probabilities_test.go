@@ -53,7 +53,7 @@ func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 		train("rows", all)
 		_, err := Sum(jobtest.Ctx, SumOptions{Recipe: path("recipe"), Data: all, Out: path("sums")})
 		if err == nil {
-			_, err = Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{path("sums")}}, Calibrate: score.Platt,
+			_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{path("sums")}}, Calibrate: score.Platt,
 				Model: path("fitted")})
 		}
 		if err != nil {
@@ -117,7 +117,7 @@ func TestLaterClassesHaveProbabilitiesFromSums(t *testing.T) {
 		}
 	}
 	if err == nil {
-		_, err = Fit(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sums/*"}}, Calibrate: score.Platt,
+		_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sums/*"}}, Calibrate: score.Platt,
 			Model: dir + "/fitted"})
 	}
 	if err != nil {

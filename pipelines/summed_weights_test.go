@@ -39,7 +39,7 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 		}
 	}
 	if err == nil {
-		_, err = AddSums(jobtest.Ctx, FitOptions{Parts: Parts{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}},
+		_, err = AddSums(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}},
 			SaveSums: dir + "/total"})
 	}
 	if err != nil {
@@ -47,7 +47,7 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 	}
 	var digests []string
 	for _, name := range []string{"total", "sum-all"} {
-		p, err := sums.ReadPart(jobtest.Ctx, dir+"/"+name)
+		p, err := sums.ReadManifest(jobtest.Ctx, dir+"/"+name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,8 +17,8 @@ type SumResult = days.SumResult
 // Sum sums rows by the recipe of a model in two passes, and publishes a directory of sums.
 func Sum(ctx context.Context, o SumOptions) (*SumResult, error) { return days.Sum(ctx, o) }
 
-// Parts names directories of sums to add and to subtract.
-type Parts = options.Parts
+// SumDirs names directories of sums to add and to subtract.
+type SumDirs = options.SumDirs
 
 // FitOptions says which sums to fit a model to.
 type FitOptions = options.Fit

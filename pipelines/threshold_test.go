@@ -136,11 +136,11 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}
-			a, err := models.Check(jobtest.Ctx, strings.TrimSuffix(o.Model, " again"))
+			a, err := models.CheckDir(jobtest.Ctx, strings.TrimSuffix(o.Model, " again"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, err := models.Check(jobtest.Ctx, o.Model); err != nil || a.SHA256 != b.SHA256 {
+			if b, err := models.CheckDir(jobtest.Ctx, o.Model); err != nil || a.SHA256 != b.SHA256 {
 				t.Errorf("the model depends on shards: %+v, %+v, %v", a.Threshold, b.Threshold, err)
 			}
 		}

@@ -45,7 +45,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 		if err := (spec.Options{Train: o}).WithDefaults().Validate(); err != nil {
 			return nil, err
 		}
-		if err := job.CheckVacant(ctx, o.Job, o.Model); err != nil {
+		if err := job.CheckOutput(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
 		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).ProfileSpec(), t.Share); err != nil {

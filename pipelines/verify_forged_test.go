@@ -27,7 +27,7 @@ import (
 // no reader would take the manifest.
 func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
 	t.Helper()
-	m, err := models.Check(jobtest.Ctx, from)
+	m, err := models.CheckDir(jobtest.Ctx, from)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,10 +150,10 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		"fingerprint":             func(m *models.Manifest) { m.Fingerprint = strings.Repeat("0", 64) },
 		"checksum of the weights": func(m *models.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) },
 		"no state": func(m *models.Manifest) {
-			m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == training.StateFile })
+			m.Files = slices.DeleteFunc(m.Files, func(f models.FileEntry) bool { return f.Name == training.StateFile })
 		},
 		"no dual variables": func(m *models.Manifest) {
-			m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == "dual-00001.safetensors" })
+			m.Files = slices.DeleteFunc(m.Files, func(f models.FileEntry) bool { return f.Name == "dual-00001.safetensors" })
 		},
 		"a column": func(m *models.Manifest) { slices.Reverse(m.Input.Columns) },
 	}
@@ -202,7 +202,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 			o.Learned = options.Game{Chains: 8, Steps: 4, Take: 4}
 		}, map[string]edit{
 			"no frequencies": func(m *models.Manifest) {
-				m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == "frequencies.safetensors" })
+				m.Files = slices.DeleteFunc(m.Files, func(f models.FileEntry) bool { return f.Name == "frequencies.safetensors" })
 			},
 			"lambda": lambda,
 		}},

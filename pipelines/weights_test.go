@@ -74,7 +74,7 @@ func mustTrain(t *testing.T, o TrainOptions) (*TrainResult, []byte, *models.Mani
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := models.Check(jobtest.Ctx, o.Model)
+	m, err := models.CheckDir(jobtest.Ctx, o.Model)
 	if err != nil {
 		t.Fatal(err)
 	}

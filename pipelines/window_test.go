@@ -44,14 +44,14 @@ func TestAWindowThatSlidesIsTheSumOfItsDays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	add := func(out string, from, without []string) *sums.Part {
+	add := func(out string, from, without []string) *sums.Manifest {
 		t.Helper()
-		o := FitOptions{Parts: Parts{Sums: from, Without: without}, SaveSums: out}
+		o := FitOptions{SumDirs: SumDirs{Sums: from, Without: without}, SaveSums: out}
 		r, err := AddSums(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Part
+		return r.Manifest
 	}
 	all := func(last int) (places []string) {
 		for i := last - window + 1; i <= last; i++ {

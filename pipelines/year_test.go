@@ -210,7 +210,7 @@ func (n *nights) check(t *testing.T, day int, report *days.RetrainReport) time.D
 		t.Fatalf("day %d: %v", day, err)
 	}
 	var files []string
-	for _, p := range l.Parts {
+	for _, p := range l.Sources {
 		if p.Name == l.HeldOut.Name || p.Name > dayName(day) {
 			t.Errorf("day %d: %s was trained on %s, which judges it or is later", day, report.Model, p.Name)
 		}
@@ -255,7 +255,7 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *days.RetrainReport) 
 		t.Fatalf("day %d: %v", day, err)
 	}
 	var sums, files []string
-	for _, p := range l.Parts {
+	for _, p := range l.Sources {
 		sums = append(sums, p.Sums)
 		for _, f := range p.Files {
 			files = append(files, n.disk+strings.TrimPrefix(f.Name, n.root))
@@ -269,7 +269,7 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *days.RetrainReport) 
 	}
 	files[0] = write("left.csv", lines[6:])
 	o := ForgetOptions{
-		Model: n.reg.Place(report.Model), Parts: Parts{Sums: slices.Compact(sums)},
+		Model: n.reg.Place(report.Model), SumDirs: SumDirs{Sums: slices.Compact(sums)},
 		Data: dataset.Options{Data: []string{write("gone.csv", lines[1:6])}, Label: "y"},
 		Out:  dir + "/once", SaveSums: dir + "/once-sums", Certificate: dir + "/once.json",
 	}
@@ -452,7 +452,7 @@ func fromScratch(t *testing.T, recipe string, files []string, dir string) {
 	_, err := days.Sum(jobtest.Ctx, options.Sum{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"},
 		Out: dir + "/sums"})
 	if err == nil {
-		_, err = days.Fit(jobtest.Ctx, options.Fit{Parts: options.Parts{Sums: []string{dir + "/sums"}},
+		_, err = days.Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}},
 			Model: dir + "/model"})
 	}
 	if err != nil {

@@ -160,7 +160,7 @@ func (w *featureWriter) flush() error {
 	part := WrittenPart{Rows: int64(w.n)}
 	for _, f := range files {
 		name := fmt.Sprintf("%s-%04d%s", ShardName(w.shard), len(w.written.Parts), f.Suffix)
-		sum, err := w.files.Create(name, func(dst io.Writer) error {
+		checksum, err := w.files.Create(name, func(dst io.Writer) error {
 			out := f.New(dst)
 			if err := out.Write(&table); err != nil {
 				return err
@@ -170,7 +170,7 @@ func (w *featureWriter) flush() error {
 		if err != nil {
 			return err
 		}
-		part.Files = append(part.Files, WrittenFile{Name: name, Suffix: f.Suffix, Sum: sum})
+		part.Files = append(part.Files, WrittenFile{Name: name, Suffix: f.Suffix, Checksum: checksum})
 	}
 	w.written.Parts = append(w.written.Parts, part)
 	w.x, w.y, w.hashes, w.n = w.x[:0], w.y[:0], w.hashes[:0], 0

@@ -28,7 +28,7 @@ const (
 	// same time are added.
 	ReadTime  // reading and parsing rows
 	MapTime   // mapping them to features
-	FoldTime  // summing their products, or computing other sums
+	AddTime   // summing their products, or computing other sums
 	LearnTime // an iterative learner's work on blocks of features
 	MergeTime // adding sums of several readers
 	StoreTime // storing sums, and loading checkpoints

@@ -33,8 +33,8 @@ type WrittenFile struct {
 	Name string `json:"name"`
 	// Suffix is the end of its published name, such as ".csv" or "-labels.npy".
 	Suffix string `json:"suffix"`
-	// Sum identifies the content that was written.
-	Sum storage.Sum `json:"sum"`
+	// Checksum identifies the content that was written.
+	Checksum storage.Checksum `json:"sum"`
 }
 
 // ShardName is the prefix of the names of all files written for a shard.
@@ -83,18 +83,18 @@ type ShardFiles struct {
 
 // Create writes a file through the function write, as storage.CreateState does. A small
 // file stays in memory; see commit.
-func (o *ShardFiles) Create(name string, write func(io.Writer) error) (storage.Sum, error) {
-	c := storage.NewSummer()
+func (o *ShardFiles) Create(name string, write func(io.Writer) error) (storage.Checksum, error) {
+	h := storage.NewHash()
 	w := &spilling{ctx: o.ctx, uri: storage.Join(o.dir, name)}
 	defer w.abandon() // of no effect after finish; it ends the upload if write panics
-	if err := w.finish(write(io.MultiWriter(w, c))); err != nil {
-		return storage.Sum{}, err
+	if err := w.finish(write(io.MultiWriter(w, h))); err != nil {
+		return storage.Checksum{}, err
 	}
 	if w.pipe == nil {
 		o.small = append(o.small, storage.File{Name: name, Data: w.small.Bytes()})
 		o.bytes += int64(w.small.Len())
 	}
-	return c.Sum(), nil
+	return h.Checksum(), nil
 }
 
 // Context ends when the first file cannot be written.

@@ -21,8 +21,8 @@ func init() {
 	beam.RegisterType(reflect.TypeOf((*mergeSumsFn)(nil)).Elem())
 }
 
-// Summing describes how a pass with one small sum processes the rows of a reader.
-type Summing struct {
+// ReaderSum describes how a pass with one small sum processes the rows of a reader.
+type ReaderSum struct {
 	Sum   wire.Coded
 	Label dataset.Label // as Reader.Each takes it
 	Add   BlockFunc
@@ -50,7 +50,7 @@ type mergeable[S any] interface {
 func RegisterSum[S, P any, K interface {
 	*P
 	Kind
-}, M mergeable[S]](kind string, begin func(context.Context, *Reader, *P) (Summing, error)) {
+}, M mergeable[S]](kind string, begin func(context.Context, *Reader, *P) (ReaderSum, error)) {
 	if _, exists := sumKinds[kind]; exists {
 		panic("transforms: sum " + kind + " is registered twice")
 	}
@@ -110,11 +110,12 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader
 
 // run reads the shards of the reader into the sum. It emits the sum, and a report for each shard. add
 // adds an encoded sum to the sum.
-func (g Summing) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error, emit, report func([]byte)) error {
+func (g ReaderSum) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error,
+	emit, report func([]byte)) error {
 	fold := func(at profile.FoldPlace, b *rows.Block) error {
 		begun, mapped := time.Now(), r.values[MapTime].Load()
 		err := g.Add(at, b)
-		r.Add(FoldTime, int64(time.Since(begun))-(r.values[MapTime].Load()-mapped))
+		r.Add(AddTime, int64(time.Since(begun))-(r.values[MapTime].Load()-mapped))
 		return err
 	}
 	saver := &sumSaver{sum: g.Sum, add: add}

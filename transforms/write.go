@@ -101,7 +101,7 @@ func readWeights(ctx context.Context, uri, sum string) ([]byte, error) {
 		return nil, err
 	}
 	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
-		return nil, storage.Damaged(uri)
+		return nil, storage.DamagedError(uri)
 	}
 	return data, nil
 }

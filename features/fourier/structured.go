@@ -156,7 +156,7 @@ func (m *structuredMap) Quantize(dst *features.Grid, x []float32, n, threads int
 		panic("fourier: Quantize: the grid has a different number of features")
 	}
 	dst.Resize(n)
-	var cut atomic.Int64
+	var count atomic.Int64
 	all, run := m.blocks*m.size, m.run()
 	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
 		t := m.take(run * (all + m.out))
@@ -168,10 +168,10 @@ func (m *structuredMap) Quantize(dst *features.Grid, x []float32, n, threads int
 			for j := range rows {
 				m.cosines(room[j*m.out:][:m.out], angles[j*all:], 1)
 			}
-			cut.Add(dst.QuantizeRows(i, room, rows, 1))
+			count.Add(dst.QuantizeRows(i, room, rows, 1))
 		}
 	})
-	return cut.Load()
+	return count.Load()
 }
 
 // Step returns √(2/D)/127.

@@ -50,8 +50,8 @@ func TestFeaturesAreKernelsAtLandmarks(t *testing.T) {
 		phi, steps := make([]float32, n*count), make([]int16, count)
 		m.Apply(phi, x, n)
 		grid := features.NewGrid(count, 27720)
-		if cut := m.(features.Gridded).Quantize(grid, x, n, 2); cut > 0 {
-			t.Errorf("%s: %d features are beyond the grid", name, cut)
+		if saturated := m.(features.Gridded).Quantize(grid, x, n, 2); saturated > 0 {
+			t.Errorf("%s: %d features are beyond the grid", name, saturated)
 		}
 		if phi[0] != 1 {
 			t.Errorf("%s: a landmark has the feature %v at itself, want 1", name, phi[0])

@@ -150,8 +150,8 @@ func TestGridHoldsEveryFeature(t *testing.T) {
 			phi := make([]float32, n*out)
 			m.Apply(phi, x, n)
 			grid := features.NewGrid(out, features.ByteSteps)
-			if cut := m.Quantize(grid, x, n, 2); cut != 0 {
-				t.Errorf("%d features are out of bounds", cut)
+			if saturated := m.Quantize(grid, x, n, 2); saturated != 0 {
+				t.Errorf("%d features are out of bounds", saturated)
 			}
 			for i := range n {
 				for j := range out {

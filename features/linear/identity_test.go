@@ -65,7 +65,7 @@ func TestGridIsWithinHalfAStepAndCountsFarValues(t *testing.T) {
 			m := gridded(t, r).(features.Ranged)
 			grid := features.NewGrid(d, most)
 			centre, half := m.Ranges()
-			cut := m.Quantize(grid, x, n, 2)
+			saturated := m.Quantize(grid, x, n, 2)
 			var beyond int64
 			for i, v := range x {
 				j := i % d
@@ -76,8 +76,8 @@ func TestGridIsWithinHalfAStepAndCountsFarValues(t *testing.T) {
 					t.Errorf("%v, %v steps, became %v", v, steps, b)
 				}
 			}
-			if cut != beyond || cut < 2 {
-				t.Errorf("%v, %d steps: %d cut, %d beyond", r, most, cut, beyond)
+			if saturated != beyond || saturated < 2 {
+				t.Errorf("%v, %d steps: %d cut, %d beyond", r, most, saturated, beyond)
 			}
 		}
 	}
@@ -102,13 +102,13 @@ func TestEndsOfRangesAndSmallWholeNumbersAreExact(t *testing.T) {
 				if c.parts == 1 && k == 1 {
 					v = c.high
 				}
-				cut := m.Quantize(grid, []float32{v}, 1, 1)
+				saturated := m.Quantize(grid, []float32{v}, 1, 1)
 				back := centre[0] + half[0]*float64(grid.At(0, 0))/float64(most)
 				if c.parts == 2 && most == 127 && k == 1 {
 					back = centre[0] // the middle
 				}
-				if cut != 0 || math.Abs(back-float64(v)) > 1e-15*max(math.Abs(centre[0]), half[0]) {
-					t.Errorf("%+v, %d steps: %v became %v, %d cut", c, most, v, back, cut)
+				if saturated != 0 || math.Abs(back-float64(v)) > 1e-15*max(math.Abs(centre[0]), half[0]) {
+					t.Errorf("%+v, %d steps: %v became %v, %d cut", c, most, v, back, saturated)
 				}
 			}
 		}

@@ -75,17 +75,17 @@ func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (
 	}
 	dst.Resize(n)
 	const run = 96 // rows between two reads of the weights; a multiple of 4
-	var cut atomic.Int64
+	var count atomic.Int64
 	parallel.Ranges(n, run, threads, func(lo, hi int) {
 		z := m.take(run * m.out)
 		defer m.scratch.Put(z)
 		for row := lo; row < hi; row += run {
 			rows := min(run, hi-row)
 			m.units(*z, x[row*m.in:], rows, 1)
-			cut.Add(dst.QuantizeRows(row, *z, rows, m.bound))
+			count.Add(dst.QuantizeRows(row, *z, rows, m.bound))
 		}
 	})
-	return cut.Load()
+	return count.Load()
 }
 
 // Step returns Bound/127/√m.

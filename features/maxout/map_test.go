@@ -178,7 +178,7 @@ func TestQuantizeRoundsApplyBeyondTheBoundToo(t *testing.T) {
 			m.Apply(dst, x, n)
 			for threads := range 4 {
 				grid := features.NewGrid(r.Out, features.ByteSteps)
-				cut := m.Quantize(grid, x, n, threads)
+				saturated := m.Quantize(grid, x, n, threads)
 				var beyond int64
 				for i := range n {
 					for l := range r.Out {
@@ -191,8 +191,8 @@ func TestQuantizeRoundsApplyBeyondTheBoundToo(t *testing.T) {
 						}
 					}
 				}
-				if cut != 0 || (bound == 1.5) != (beyond > 0) {
-					t.Errorf("%+v, %d threads: %d cut, %d beyond the bound", r, threads, cut, beyond)
+				if saturated != 0 || (bound == 1.5) != (beyond > 0) {
+					t.Errorf("%+v, %d threads: %d cut, %d beyond the bound", r, threads, saturated, beyond)
 				}
 			}
 		}
@@ -208,7 +208,7 @@ func TestBytesDoNotDependOnThreadsAndCuts(t *testing.T) {
 		x := normals(n*r.In, 6)
 		m := mustNew(t, r)
 		whole, part := features.NewGrid(r.Out, features.ByteSteps), features.NewGrid(r.Out, features.ByteSteps)
-		cut := m.Quantize(whole, x, n, 1)
+		saturated := m.Quantize(whole, x, n, 1)
 		for _, run := range []int{1, 7, 97, n} {
 			var cuts int64
 			for first := 0; first < n; first += run {
@@ -222,8 +222,8 @@ func TestBytesDoNotDependOnThreadsAndCuts(t *testing.T) {
 					}
 				}
 			}
-			if cuts != cut {
-				t.Errorf("%+v, blocks of %d rows: %d cut, want %d", r, run, cuts, cut)
+			if cuts != saturated {
+				t.Errorf("%+v, blocks of %d rows: %d cut, want %d", r, run, cuts, saturated)
 			}
 		}
 	}

@@ -84,8 +84,8 @@ func TestMeanOfProductsOnTheGridIsTheKernel(t *testing.T) {
 		mean := stattest.Over(seeds, func(seed uint64) float64 {
 			r.Seed = seed
 			made, grid := mustNew(t, r), features.NewGrid(m, features.ByteSteps)
-			if cut := made.Quantize(grid, x, 2, 1); cut != 0 {
-				t.Fatalf("%d values cut", cut)
+			if saturated := made.Quantize(grid, x, 2, 1); saturated != 0 {
+				t.Fatalf("%d values cut", saturated)
 			}
 			var sum int
 			for j := range m {

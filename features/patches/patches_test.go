@@ -192,8 +192,8 @@ func TestSameFeaturesOnAllLevelsThreadsAndBlocks(t *testing.T) {
 	want := apply(t, r, x)
 	m, _ := r.New()
 	g, one := features.NewGrid(out, features.ByteSteps), features.NewGrid(out, features.ByteSteps)
-	if cut := m.(features.Gridded).Quantize(g, x, n, 1); cut != 0 {
-		t.Errorf("%d features beyond the grid", cut)
+	if saturated := m.(features.Gridded).Quantize(g, x, n, 1); saturated != 0 {
+		t.Errorf("%d features beyond the grid", saturated)
 	}
 	defer blas.SetLevel(blas.Level())
 	for _, level := range blas.Levels() {

@@ -66,8 +66,8 @@ func TestBinsAreExactOnTheGrid(t *testing.T) {
 			z := make([]float32, len(x)*out)
 			m.Apply(z, x, len(x))
 			g := features.NewGrid(out, steps)
-			if cut := m.Quantize(g, x, len(x), 2); cut != int64(out) {
-				t.Errorf("%d features set aside, want the %d of NaN", cut, out)
+			if saturated := m.Quantize(g, x, len(x), 2); saturated != int64(out) {
+				t.Errorf("%d features set aside, want the %d of NaN", saturated, out)
 			}
 			_, half := m.Ranges()
 			for i := range x[:5] {

@@ -73,7 +73,7 @@ func TestPartsMatchSinglePreprocessing(t *testing.T) {
 		for _, steps := range []int{features.ByteSteps, 27720} {
 			grid := features.NewGrid(out, steps)
 			for range 2 { // the second time in memory that the first has used
-				cut, first := m.Quantize(grid, x, n, 2), 0
+				saturated, first := m.Quantize(grid, x, n, 2), 0
 				var alone int64
 				for k, p := range r.Parts {
 					g := draw(t, p).(features.Gridded)
@@ -98,8 +98,8 @@ func TestPartsMatchSinglePreprocessing(t *testing.T) {
 					}
 					first += dim
 				}
-				if cut != alone {
-					t.Errorf("%d features set aside, %d alone", cut, alone)
+				if saturated != alone {
+					t.Errorf("%d features set aside, %d alone", saturated, alone)
 				}
 			}
 		}

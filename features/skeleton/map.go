@@ -214,7 +214,7 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 		}
 	}
 	dst.Resize(n)
-	var cut atomic.Int64
+	var count atomic.Int64
 	parallel.Ranges(n, gridRun, threads, func(lo, hi int) {
 		z, _ := gridRows.Get().(*[]float32)
 		if z == nil {
@@ -229,11 +229,11 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 					(*z)[r*m.out+j] = m.bound
 				}
 			}
-			cut.Add(dst.QuantizeRows(i, *z, rows, m.bound))
+			count.Add(dst.QuantizeRows(i, *z, rows, m.bound))
 		}
 		gridRows.Put(z)
 	})
-	return cut.Load()
+	return count.Load()
 }
 
 // gridRun is the number of rows whose features are in float32 together; a multiple of 4.

@@ -163,8 +163,8 @@ func TestBoundsOnSpheresAreFoundOnRows(t *testing.T) {
 		}
 		grid, phi := features.NewGrid(3000, features.MaxSteps/kernel.RangeSlack), make([]float32, n*3000)
 		m.Apply(phi, x, n)
-		if cut := m.(features.Gridded).Quantize(grid, x, n, 1); cut > 0 || m.(*Map).bound != float32(r.Bound) {
-			t.Errorf("%d features beyond the grid of bound %v", cut, m.(*Map).bound)
+		if saturated := m.(features.Gridded).Quantize(grid, x, n, 1); saturated > 0 || m.(*Map).bound != float32(r.Bound) {
+			t.Errorf("%d features beyond the grid of bound %v", saturated, m.(*Map).bound)
 		}
 		for i, v := range phi {
 			if j := i % 3000; !m.(*Map).constant(j) && math.Abs(float64(v)) > r.Bound {

@@ -112,7 +112,7 @@ func (local) hold(p string) (release func(), err error) {
 		// The process that has just taken the lock may not have written its name yet.
 		by, readErr := readOwner(p)
 		if readErr == nil && by.ID != 0 && !by.Gone() || try == ownerTries {
-			return nil, Busy(by.ID, by.Host)
+			return nil, BusyError(by.ID, by.Host)
 		}
 		time.Sleep(ownerWait)
 		h, err = disk.Now().Lock(p)
@@ -138,11 +138,11 @@ func holdByName(p string, text []byte) (release func(), err error) {
 	if errors.Is(err, fs.ErrExist) {
 		by, readErr := readOwner(p)
 		if readErr == nil && by.Gone() {
-			return nil, &Reason{Text: fmt.Sprintf("process %d left %s, and this file system has no locks that end with a "+
+			return nil, &ReasonError{Text: fmt.Sprintf("process %d left %s, and this file system has no locks that end with a "+
 				"process: remove that file", by.ID, p), Kind: ErrBusy}
 		}
-		return nil, &Reason{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run has "+
-			"ended, remove %s)", Busy(by.ID, by.Host), p), Kind: ErrBusy}
+		return nil, &ReasonError{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run has "+
+			"ended, remove %s)", BusyError(by.ID, by.Host), p), Kind: ErrBusy}
 	}
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (l local) Claim(_ context.Context, p string) (Claimed, error) {
 }
 
 func (c *localClaim) Publish(ctx context.Context, files []File) error {
-	if err := (local{}).Vacant(ctx, c.p); err != nil {
+	if err := (local{}).CheckAbsent(ctx, c.p); err != nil {
 		return err
 	}
 	return publishNew(ctx, c.p, files)

@@ -40,7 +40,7 @@ func (a archive) List(ctx context.Context, pattern string) (found []storage.Obje
 func (a archive) Stat(_ context.Context, name string) (storage.Object, error) {
 	fi, err := fs.Stat(a.files, inside(name))
 	if err == nil && fi.IsDir() {
-		err = storage.Directory(name)
+		err = storage.DirectoryError(name)
 	}
 	if err != nil {
 		return storage.Object{}, err

@@ -252,7 +252,7 @@ func absent(err error) bool {
 func dangling(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		if to, linkErr := os.Readlink(name); linkErr == nil {
-			return &Reason{Text: fmt.Sprintf("is a symbolic link to %s, which does not exist", to), Kind: fs.ErrNotExist}
+			return &ReasonError{Text: fmt.Sprintf("is a symbolic link to %s, which does not exist", to), Kind: fs.ErrNotExist}
 		}
 	}
 	return err

@@ -40,7 +40,7 @@ func (l local) list(ctx context.Context, pattern string, bad teller) ([]Object, 
 	root, rootErr := filepath.EvalSymlinks(filepath.Dir(p[:strings.IndexAny(p+meta, meta)] + "x"))
 	if _, err := disk.Now().Stat(p); err != nil && strings.ContainsAny(pattern, meta) {
 		if strings.HasSuffix(pattern, separator) {
-			return nil, Directory(pattern)
+			return nil, DirectoryError(pattern)
 		}
 		named = false
 		if names, err = glob(ctx, pattern, bad); err != nil {
@@ -69,7 +69,7 @@ func (l local) list(ctx context.Context, pattern string, bad teller) ([]Object, 
 		case errors.Is(err, syscall.EISDIR) && (named || bad == nil):
 			dirs, err = dirs+1, nil
 		case errors.Is(err, syscall.EISDIR):
-			err = Directory(name)
+			err = DirectoryError(name)
 		case err != nil:
 			err = fail("stat", name, dangling(name, err))
 		default:
@@ -83,7 +83,7 @@ func (l local) list(ctx context.Context, pattern string, bad teller) ([]Object, 
 	case len(objects) > 0:
 		return objects, nil
 	case dirs > 0:
-		return nil, Directory(pattern)
+		return nil, DirectoryError(pattern)
 	}
 	return nil, ErrNoMatch
 }

@@ -189,7 +189,7 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 	return disk.Now().Sync(filepath.Dir(p))
 }
 
-func (l local) Vacant(ctx context.Context, dir string) error {
+func (l local) CheckAbsent(ctx context.Context, dir string) error {
 	there, err := l.Exists(ctx, dir)
 	if err == nil && there {
 		err = ErrOccupied
@@ -199,9 +199,9 @@ func (l local) Vacant(ctx context.Context, dir string) error {
 
 func (local) Remove(_ context.Context, p string) error { return disk.Now().RemoveAll(p) }
 
-func (local) RemoveEmpty(_ context.Context, p, but string) (err error) {
-	if but != "" {
-		err = clearBeside(filepath.Join(p, but))
+func (local) RemoveEmpty(_ context.Context, p, except string) (err error) {
+	if except != "" {
+		err = clearBeside(filepath.Join(p, except))
 	}
 	if err == nil {
 		err = disk.Now().Remove(p)

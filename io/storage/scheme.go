@@ -41,18 +41,18 @@ type Store interface {
 	Names(ctx context.Context, dir string) ([]string, error)
 	Remove(ctx context.Context, name string) error
 	// RemoveEmpty is like the function of that name, for a directory that was empty a moment ago.
-	RemoveEmpty(ctx context.Context, dir, but string) error
-	// Vacant returns ErrOccupied if the name is taken.
-	Vacant(ctx context.Context, dir string) error
+	RemoveEmpty(ctx context.Context, dir, except string) error
+	// CheckAbsent returns ErrOccupied if the name is taken.
+	CheckAbsent(ctx context.Context, dir string) error
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 	// Create writes a file of size bytes, -1 if unknown, and replaces an older one. With
 	// wait it returns when the file is on the disk; otherwise that happens later.
 	Create(ctx context.Context, name string, size int64, wait bool, write func(io.Writer) error) error
 	// Swap replaces a small file if its content is old, or makes it if old is nil and it
 	// does not exist. Otherwise the error is ErrSwapped.
-	Swap(ctx context.Context, name string, old, new []byte) error
-	// Sum returns the checksum of a file.
-	Sum(ctx context.Context, name string) (Sum, error)
+	Swap(ctx context.Context, name string, old, next []byte) error
+	// Checksum returns the checksum of a file.
+	Checksum(ctx context.Context, name string) (Checksum, error)
 	// Claim takes the right to make a file or directory of that name. The error is
 	// ErrBusy if another process has it.
 	Claim(ctx context.Context, name string) (Claimed, error)
@@ -153,7 +153,7 @@ func unknown(scheme string) error {
 	if path := importPaths[scheme]; path != "" {
 		next = "a program that imports " + path + " knows it"
 	}
-	return &Reason{Text: fmt.Sprintf("unknown scheme %s://; have %s; %s", scheme, have, next), Kind: ErrScheme}
+	return &ReasonError{Text: fmt.Sprintf("unknown scheme %s://; have %s; %s", scheme, have, next), Kind: ErrScheme}
 }
 
 // ErrReadOnly means that files of a scheme can only be read.
@@ -166,7 +166,7 @@ type readOnly struct {
 }
 
 func (r readOnly) refuse() error {
-	return &Reason{Text: "files of " + r.name + ":// are read-only; name another place", Kind: ErrReadOnly}
+	return &ReasonError{Text: "files of " + r.name + ":// are read-only; name another place", Kind: ErrReadOnly}
 }
 
 func (r readOnly) Exists(ctx context.Context, name string) (bool, error) {
@@ -193,9 +193,11 @@ func (r readOnly) Names(ctx context.Context, dir string) (names []string, err er
 	return names, err
 }
 
-func (r readOnly) Sum(ctx context.Context, name string) (Sum, error) { return sumOf(ctx, r, name) }
+func (r readOnly) Checksum(ctx context.Context, name string) (Checksum, error) {
+	return checksumOf(ctx, r, name)
+}
 
-func (r readOnly) Vacant(context.Context, string) error               { return r.refuse() }
+func (r readOnly) CheckAbsent(context.Context, string) error          { return r.refuse() }
 func (r readOnly) Remove(context.Context, string) error               { return r.refuse() }
 func (r readOnly) RemoveEmpty(context.Context, string, string) error  { return r.refuse() }
 func (r readOnly) Lock(context.Context, string) (func(), error)       { return nil, r.refuse() }

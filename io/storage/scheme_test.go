@@ -69,7 +69,7 @@ func TestErrorsHaveFields(t *testing.T) {
 		{list, "list", "archive://*.tsv", storage.ErrNoMatch, false},
 		{scheme, "open", "s3://bucket/x", storage.ErrScheme, false},
 		{taken, "claim", "archive://new", storage.ErrReadOnly, true},
-		{storage.MustNotExist(ctx, "archive://new"), "publish", "archive://new", storage.ErrReadOnly, true},
+		{storage.CheckAbsent(ctx, "archive://new"), "publish", "archive://new", storage.ErrReadOnly, true},
 		{storage.WriteFile(ctx, "archive://new", nil), "create", "archive://new", storage.ErrReadOnly, true},
 		{storage.Remove(ctx, "archive://new"), "remove", "archive://new", storage.ErrReadOnly, true},
 	} {

@@ -25,8 +25,8 @@ import (
 // ErrDamaged means that the content of a file is not what was written.
 var ErrDamaged = errors.New("is damaged: its checksum does not match")
 
-// Damaged returns ErrDamaged for a file.
-func Damaged(uri string) error { return fail("read", uri, ErrDamaged) }
+// DamagedError returns ErrDamaged for a file.
+func DamagedError(uri string) error { return fail("read", uri, ErrDamaged) }
 
 // WriteState writes data after its checksum.
 func WriteState(ctx context.Context, uri string, data []byte) error {
@@ -40,9 +40,9 @@ func WriteState(ctx context.Context, uri string, data []byte) error {
 	})
 }
 
-// ReadState returns what WriteState wrote, of at most max bytes.
-func ReadState(ctx context.Context, uri string, max int64) ([]byte, error) {
-	data, err := ReadFile(ctx, uri, max)
+// ReadState returns what WriteState wrote, of at most limit bytes.
+func ReadState(ctx context.Context, uri string, limit int64) ([]byte, error) {
+	data, err := ReadFile(ctx, uri, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -51,13 +51,13 @@ func ReadState(ctx context.Context, uri string, max int64) ([]byte, error) {
 			return data[sha256.Size:], nil
 		}
 	}
-	return nil, Damaged(uri)
+	return nil, DamagedError(uri)
 }
 
 // CheckState returns the error that ReadState would: nil, fs.ErrNotExist, ErrDamaged
 // or another. Only files of the local disk are read: a bucket keeps objects whole.
 func CheckState(ctx context.Context, uri string) error {
-	if b, err := storeOf(uri); err == nil && b != (local{}) {
+	if s, err := storeOf(uri); err == nil && s != (local{}) {
 		_, err := Stat(ctx, uri)
 		return err
 	}
@@ -80,69 +80,71 @@ func CheckState(ctx context.Context, uri string) error {
 	return fail("read", uri, err)
 }
 
-// Sum is the checksum of a file: its length and CRC-32C, which buckets store.
-type Sum struct {
+// Checksum is the checksum of a file: its length and CRC-32C, which buckets store.
+type Checksum struct {
 	Bytes  int64  `json:"bytes"`
 	CRC32C uint32 `json:"crc32c"`
 }
 
-// CreateState writes a file of state through the function write and returns its Sum, for
+// CreateState writes a file of state through the function write and returns its Checksum, for
 // Verify.
-func CreateState(ctx context.Context, uri string, write func(io.Writer) error) (Sum, error) {
-	c := NewSummer()
+func CreateState(ctx context.Context, uri string, write func(io.Writer) error) (Checksum, error) {
+	h := NewHash()
 	err := create(ctx, uri, -1, false, func(w io.Writer) error {
-		c.reset()
-		return write(io.MultiWriter(w, c))
+		h.reset()
+		return write(io.MultiWriter(w, h))
 	})
-	return c.Sum(), err
+	return h.Checksum(), err
 }
 
 // Verify returns an error, such as ErrDamaged or fs.ErrNotExist, unless the file has that
-// Sum.
-func (s Sum) Verify(ctx context.Context, uri string) error {
-	return act("read", uri, func(b Store, abs string) error {
-		got, err := b.Sum(ctx, abs)
-		if err == nil && got != s {
+// Checksum.
+func (c Checksum) Verify(ctx context.Context, uri string) error {
+	return act("read", uri, func(s Store, abs string) error {
+		got, err := s.Checksum(ctx, abs)
+		if err == nil && got != c {
 			err = ErrDamaged
 		}
 		return err
 	})
 }
 
-func (l local) Sum(ctx context.Context, name string) (Sum, error) { return sumOf(ctx, l, name) }
-
-// sumOf reads a file to compute its Sum.
-func sumOf(ctx context.Context, s Scheme, name string) (Sum, error) {
-	r, _, err := s.Open(ctx, Object{Name: name, URI: name}, 0, -1)
-	if err != nil {
-		return Sum{}, err
-	}
-	defer r.Close()
-	c := NewSummer()
-	_, err = io.Copy(c, r)
-	return c.Sum(), err
+func (l local) Checksum(ctx context.Context, name string) (Checksum, error) {
+	return checksumOf(ctx, l, name)
 }
 
-// Summer computes the Sum of what is written to it.
-type Summer struct {
+// checksumOf reads a file to compute its Checksum.
+func checksumOf(ctx context.Context, s Scheme, name string) (Checksum, error) {
+	r, _, err := s.Open(ctx, Object{Name: name, URI: name}, 0, -1)
+	if err != nil {
+		return Checksum{}, err
+	}
+	defer r.Close()
+	h := NewHash()
+	_, err = io.Copy(h, r)
+	return h.Checksum(), err
+}
+
+// Hash computes the Checksum of what is written to it.
+type Hash struct {
 	n   int64
 	crc hash.Hash32
 }
 
-// NewSummer returns a Summer of no bytes.
-func NewSummer() *Summer { return &Summer{crc: crc32.New(crc32.MakeTable(crc32.Castagnoli))} }
+// NewHash returns the Hash of no bytes.
+func NewHash() *Hash { return &Hash{crc: crc32.New(crc32.MakeTable(crc32.Castagnoli))} }
 
-func (s *Summer) reset() { s.n = 0; s.crc.Reset() }
+func (h *Hash) reset() { h.n = 0; h.crc.Reset() }
 
-func (s *Summer) Write(p []byte) (int, error) {
-	s.n += int64(len(p))
-	return s.crc.Write(p)
+func (h *Hash) Write(p []byte) (int, error) {
+	h.n += int64(len(p))
+	return h.crc.Write(p)
 }
 
-// Sum returns the Sum of all bytes written so far.
-func (s *Summer) Sum() Sum { return Sum{s.n, s.crc.Sum32()} }
+// Checksum returns that of all bytes written so far.
+func (h *Hash) Checksum() Checksum { return Checksum{h.n, h.crc.Sum32()} }
 
-func (s Sum) String() string { return fmt.Sprintf("%d bytes, CRC-32C %08x", s.Bytes, s.CRC32C) }
+func (c Checksum) String() string { return fmt.Sprintf("%d bytes, CRC-32C %08x", c.Bytes, c.CRC32C) }
 
 // settling is the settler of this process.
 var settling settler

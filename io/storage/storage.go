@@ -70,7 +70,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // full disk), so that a retry without a change is useless. The answer of a server is Refused
 // only if there is no such file, or if it denies access: buckets can appear on their own.
 func (e *Error) Refused() bool {
-	if r, ok := errors.AsType[*Reason](e.Err); ok && r.Answer {
+	if r, ok := errors.AsType[*ReasonError](e.Err); ok && r.FromServer {
 		return errors.Is(r, fs.ErrNotExist) || errors.Is(r, ErrNoMatch) || errors.Is(r, fs.ErrPermission)
 	}
 	return slices.ContainsFunc([]error{
@@ -98,7 +98,7 @@ var (
 	ErrNoMatch  = errors.New("no file matches the pattern; check it and the current directory")
 	ErrChanged  = errors.New("the file has changed since it was listed; start again when no process writes to it")
 
-	ErrOccupied error = &Reason{Text: "already exists; remove it or name another", Kind: fs.ErrExist}
+	ErrOccupied error = &ReasonError{Text: "already exists; remove it or name another", Kind: fs.ErrExist}
 )
 
 var (
@@ -106,29 +106,29 @@ var (
 	errIsDir  error = syscall.EISDIR
 )
 
-// Reason is an explanation why an operation failed.
-type Reason struct {
+// ReasonError is an explanation why an operation failed.
+type ReasonError struct {
 	Text string
 	Kind error // for errors.Is; may be nil
-	// Answer means that the reason is the answer of a server, or that it could not be
+	// FromServer means that the reason is the answer of a server, or that it could not be
 	// asked: it may change on its own, unless there is no such file or no right to it.
-	Answer bool
+	FromServer bool
 }
 
-func (r *Reason) Error() string { return r.Text }
-func (r *Reason) Unwrap() error { return r.Kind }
+func (r *ReasonError) Error() string { return r.Text }
+func (r *ReasonError) Unwrap() error { return r.Kind }
 
 // Invalid returns an fs.ErrInvalid with an explanation.
 func Invalid(format string, args ...any) error {
-	return &Reason{Text: fmt.Sprintf(format, args...), Kind: fs.ErrInvalid}
+	return &ReasonError{Text: fmt.Sprintf(format, args...), Kind: fs.ErrInvalid}
 }
 
-// Busy returns ErrBusy with the process that holds the name, if known.
-func Busy(process int, host string) error {
+// BusyError returns ErrBusy with the process that holds the name, if known.
+func BusyError(process int, host string) error {
 	if process == 0 {
 		return ErrBusy
 	}
-	return &Reason{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory",
+	return &ReasonError{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory",
 		process, host), Kind: ErrBusy}
 }
 
@@ -168,8 +168,8 @@ func fail(op, name string, err error) error {
 	return &Error{Op: op, Name: name, Err: err}
 }
 
-// Directory returns the error that name is a directory.
-func Directory(name string) error {
+// DirectoryError returns the error that name is a directory.
+func DirectoryError(name string) error {
 	return fmt.Errorf("%w; name its files, as in %s", syscall.EISDIR, Join(name, "*"))
 }
 
@@ -190,14 +190,14 @@ func Join(dir string, elem ...string) string {
 // the two names.
 func Within(name, dir string) (bool, error) {
 	var err error
-	if name, err = real(name); err == nil {
-		dir, err = real(dir)
+	if name, err = resolved(name); err == nil {
+		dir, err = resolved(dir)
 	}
 	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/"), err
 }
 
-// real is Abs with the links of the existing part of the name resolved.
-func real(name string) (string, error) {
+// resolved is Abs with the links of the existing part of the name resolved.
+func resolved(name string) (string, error) {
 	name, err := Abs(name)
 	if err != nil || strings.Contains(name, "://") {
 		return strings.TrimRight(name, "/"), err
@@ -232,9 +232,9 @@ func Split(name string) (dir, base string) {
 // pattern that names a directory, and a directory or link that cannot be read: nothing is
 // skipped silently.
 func List(ctx context.Context, pattern string) (objects []Object, err error) {
-	b, err := storeOf(pattern)
+	s, err := storeOf(pattern)
 	if err == nil {
-		objects, err = b.List(ctx, pattern)
+		objects, err = s.List(ctx, pattern)
 	}
 	return objects, fail("list", pattern, err)
 }
@@ -244,11 +244,11 @@ func List(ctx context.Context, pattern string) (objects []Object, err error) {
 // first wildcard, an entry that is not a regular file, a directory that cannot be read. An entry that
 // vanishes and a pattern without a match are no errors.
 func ListReadable(ctx context.Context, pattern string, bad func(name, why string)) (objects []Object, err error) {
-	b, err := storeOf(pattern)
-	if _, isLocal := b.(local); isLocal {
+	s, err := storeOf(pattern)
+	if _, isLocal := s.(local); isLocal {
 		objects, err = local{}.list(ctx, pattern, bad)
 	} else if err == nil {
-		objects, err = b.List(ctx, pattern)
+		objects, err = s.List(ctx, pattern)
 	}
 	switch {
 	case errors.Is(err, ErrNoMatch):
@@ -262,9 +262,9 @@ func ListReadable(ctx context.Context, pattern string, bad func(name, why string
 
 // Stat returns the file of that name. A directory is an error (syscall.EISDIR).
 func Stat(ctx context.Context, name string) (o Object, err error) {
-	b, err := storeOf(name)
+	s, err := storeOf(name)
 	if err == nil {
-		o, err = b.Stat(ctx, name)
+		o, err = s.Stat(ctx, name)
 	}
 	return o, fail("stat", name, err)
 }
@@ -275,10 +275,10 @@ func Exists(ctx context.Context, name string) (there bool, err error) {
 }
 
 // Empty reports whether a directory is empty or does not exist. Unfinished files that
-// killed writers of the file named but have left do not count, if but is not "".
-func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
+// killed writers of the file named except have left do not count, if except is not "".
+func Empty(ctx context.Context, dir, except string) (empty bool, err error) {
 	names, err := Names(ctx, dir)
-	other := slices.ContainsFunc(names, func(name string) bool { return but == "" || !unfinished(name, but) })
+	other := slices.ContainsFunc(names, func(name string) bool { return except == "" || !unfinished(name, except) })
 	return err == nil && !other, err
 }
 
@@ -310,11 +310,11 @@ func (o Object) open(ctx context.Context, off, n int64) (io.ReadCloser, int64, e
 		}
 		return io.NopCloser(bytes.NewReader(o.content[off : off+n])), size, nil
 	}
-	b, err := storeOf(o.URI)
+	s, err := storeOf(o.URI)
 	if err != nil {
 		return nil, 0, fail("open", o.Name, err)
 	}
-	r, size, err := b.Open(ctx, o, off, n)
+	r, size, err := s.Open(ctx, o, off, n)
 	if err != nil {
 		return nil, 0, fail("open", o.Name, err)
 	}
@@ -338,16 +338,16 @@ func (r *reader) Read(p []byte) (int, error) {
 
 func (r *reader) Close() error { return r.r.Close() }
 
-// ReadFile returns the content of a file of at most max bytes. A larger file is
+// ReadFile returns the content of a file of at most limit bytes. A larger file is
 // an error and is not read.
-func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
+func ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error) {
 	r, size, err := Object{Name: uri, URI: uri}.open(ctx, 0, -1)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if size > max {
-		return nil, fail("read", uri, Invalid("has %d bytes; the limit is %d", size, max))
+	if size > limit {
+		return nil, fail("read", uri, Invalid("has %d bytes; the limit is %d", size, limit))
 	}
 	return readInto(nil, r, uri, size)
 }

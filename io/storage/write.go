@@ -33,16 +33,16 @@ func create(ctx context.Context, uri string, size int64, wait bool, write func(i
 // File is one file of a directory to publish: either Data, or the content of
 // the file From, which stays where it is.
 type File struct {
-	Name string // without directories
-	Data []byte
-	From string // URI; if set, Data is not used
-	Sum  *Sum   // of From; a file with another one is not published
+	Name     string // without directories
+	Data     []byte
+	From     string    // URI; if set, Data is not used
+	Checksum *Checksum // of From; a file with another one is not published
 }
 
 // Publish makes a directory of the files as Claim.Publish does, under a claim that it
 // takes and drops, and removes what killed publishers have left.
 func Publish(ctx context.Context, dir string, files []File) error {
-	if err := MustNotExist(ctx, dir); err != nil {
+	if err := CheckAbsent(ctx, dir); err != nil {
 		return err
 	}
 	c, err := AcquireClaim(ctx, dir)
@@ -54,10 +54,10 @@ func Publish(ctx context.Context, dir string, files []File) error {
 	return c.Publish(ctx, files)
 }
 
-// MustNotExist returns an error if dir already exists, so that a job can fail at its start and
+// CheckAbsent returns an error if dir already exists, so that a job can fail at its start and
 // not after an hour of work.
-func MustNotExist(ctx context.Context, dir string) error {
-	return act("publish", dir, func(s Store, abs string) error { return s.Vacant(ctx, abs) })
+func CheckAbsent(ctx context.Context, dir string) error {
+	return act("publish", dir, func(s Store, abs string) error { return s.CheckAbsent(ctx, abs) })
 }
 
 // Open reads the content of the file.
@@ -68,16 +68,16 @@ func (f File) Open(ctx context.Context) (io.ReadCloser, error) {
 	return Open(ctx, f.From, 0, -1)
 }
 
-// CopyTo writes the content of the file to w and checks its Sum.
+// CopyTo writes the content of the file to w and checks its Checksum.
 func (f File) CopyTo(ctx context.Context, w io.Writer) error {
 	r, err := f.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	sum := NewSummer()
-	if _, err = io.Copy(io.MultiWriter(w, sum), r); err == nil && f.Sum != nil && sum.Sum() != *f.Sum {
-		err = Damaged(f.From)
+	h := NewHash()
+	if _, err = io.Copy(io.MultiWriter(w, h), r); err == nil && f.Checksum != nil && h.Checksum() != *f.Checksum {
+		err = DamagedError(f.From)
 	}
 	return err
 }
@@ -116,11 +116,11 @@ func ClearUnfinished(ctx context.Context, dir string) error {
 }
 
 // RemoveEmpty deletes a directory that is Empty.
-func RemoveEmpty(ctx context.Context, dir, but string) error {
-	if empty, err := Empty(ctx, dir, but); err != nil || !empty {
+func RemoveEmpty(ctx context.Context, dir, except string) error {
+	if empty, err := Empty(ctx, dir, except); err != nil || !empty {
 		return err
 	}
-	return act("remove", dir, func(s Store, abs string) error { return s.RemoveEmpty(ctx, abs, but) })
+	return act("remove", dir, func(s Store, abs string) error { return s.RemoveEmpty(ctx, abs, except) })
 }
 
 // Lock locks a file, which it makes if needed, and returns the function that releases the
@@ -193,11 +193,11 @@ var ErrSwapped = errors.New("has changed since it was read; look at it, and try 
 // If the answer of a server was lost and another process has replaced the file since, the
 // error is ErrSwapped although the file had the new content for a while. Files that need
 // to tell the two apart contain something by which a later reader recognises the writer.
-func Swap(ctx context.Context, name string, old, new []byte) error {
-	if len(new) > MaxSwap {
-		return fail("swap", name, Invalid("has %d bytes; the limit is %d", len(new), MaxSwap))
+func Swap(ctx context.Context, name string, old, next []byte) error {
+	if len(next) > MaxSwap {
+		return fail("swap", name, Invalid("has %d bytes; the limit is %d", len(next), MaxSwap))
 	}
-	return act("swap", name, func(s Store, abs string) error { return s.Swap(ctx, abs, old, new) })
+	return act("swap", name, func(s Store, abs string) error { return s.Swap(ctx, abs, old, next) })
 }
 
 // A Swap waits this long for others that replace the same file.
@@ -208,7 +208,7 @@ const (
 
 // Swap compares and replaces the file under a lock beside it, and renames the new content
 // into place. What killed processes have left is removed.
-func (l local) Swap(ctx context.Context, p string, old, new []byte) error {
+func (l local) Swap(ctx context.Context, p string, old, next []byte) error {
 	c, err := l.claimSoon(ctx, p)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (l local) Swap(ctx context.Context, p string, old, new []byte) error {
 	if (there == nil) != (old == nil) || !bytes.Equal(there, old) {
 		return ErrSwapped
 	}
-	return l.Create(ctx, p, -1, true, func(w io.Writer) error { return File{Data: new}.CopyTo(ctx, w) })
+	return l.Create(ctx, p, -1, true, func(w io.Writer) error { return File{Data: next}.CopyTo(ctx, w) })
 }
 
 // claimSoon takes a claim and waits for others that hold it for a moment.

@@ -70,7 +70,7 @@ func (l *Learner) Validate() error {
 }
 
 // weightings returns the number of weightings, K: 1 for two classes, otherwise Classes.
-func (l *Learner) Weightings() int {
+func (l *Learner) weightings() int {
 	if l.Classes == 2 {
 		return 1
 	}
@@ -85,7 +85,7 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	k := l.Weightings()
+	k := l.weightings()
 	s := &state{phase: begin, game: *l.Options.game(0, k), brackets: make([]float64, 2*k), mu: make([]float64, k)}
 	s.setBrackets(around(0, l.Options.Start))
 	s.alpha = newDual(l.Class, l.Classes, l.Options.Start).Alpha

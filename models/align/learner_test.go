@@ -43,11 +43,11 @@ func play(t *testing.T, l *Learner, x []float32, class []int32, cuts []int, bloc
 			for lo := cuts[p]; r.Reads() && lo < cuts[p+1]; lo += block {
 				hi := min(lo+block, cuts[p+1])
 				b := iterative.Block{N: hi - lo, D: l.Dim, Phi: x[lo*l.Dim : hi*l.Dim], Y: floats(class[lo:hi])}
-				if err := w.Fold(b); err != nil {
+				if err := w.Take(b); err != nil {
 					t.Fatal(err)
 				}
 				b.HeldOut = true
-				if err := w.Fold(b); err != nil {
+				if err := w.Take(b); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -177,7 +177,7 @@ func TestTheSampleMovesAsTheRowsDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if opened.Reads() {
-			if err := w.Fold(iterative.Block{N: n, D: 2, Phi: x, Y: floats(class)}); err != nil {
+			if err := w.Take(iterative.Block{N: n, D: 2, Phi: x, Y: floats(class)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -246,7 +246,7 @@ func TestLearnerErrorsNameTheCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Fold(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{1}}); err == nil ||
+	if err := w.Take(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{1}}); err == nil ||
 		!strings.Contains(err.Error(), "more than the 0 rows") {
 		t.Error(err)
 	}
@@ -265,11 +265,11 @@ func TestLearnerErrorsNameTheCause(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range one[:15] {
-			if err := w.Fold(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{float32(c)}}); err != nil {
+			if err := w.Take(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{float32(c)}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Fold(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{0.5}}); err == nil {
+		if err := w.Take(iterative.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{0.5}}); err == nil {
 			t.Error("class ½ is accepted")
 		}
 		found, _, err := w.End()
@@ -313,7 +313,7 @@ func FuzzState(f *testing.F) {
 			f.Fatal(err)
 		}
 		if r.Reads() {
-			if err := w.Fold(iterative.Block{N: 30, D: 2, Phi: x, Y: floats(class)}); err != nil {
+			if err := w.Take(iterative.Block{N: 30, D: 2, Phi: x, Y: floats(class)}); err != nil {
 				f.Fatal(err)
 			}
 		}

@@ -54,7 +54,7 @@ type worker struct {
 	partition int
 	dual      *Dual   // of the partition's rows
 	class     []int32 // of the partition's rows
-	at        int     // number of rows folded so far
+	at        int     // number of rows taken so far
 	partial   partial
 	phi       []float32 // features of a block, reused
 }
@@ -79,10 +79,10 @@ func (r *Round) Worker(partition int, own []byte) (iterative.Worker, error) {
 	return w, nil
 }
 
-// Fold implements iterative.Worker. It ignores held-out rows. In phase begin the error names a
+// Take implements iterative.Worker. It ignores held-out rows. In phase begin the error names a
 // label that is not a class; later it says that there are more rows than before. It panics if the
 // rows have another length than the learner's.
-func (w *worker) Fold(b iterative.Block) error {
+func (w *worker) Take(b iterative.Block) error {
 	if b.D != w.l.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
 		panic("align: block of another shape")
 	}

@@ -72,7 +72,7 @@ func text(v any) string {
 
 // encode returns the state as a record of package loss, with the options of l.
 func (s *state) encode(l *Learner) []byte {
-	k := l.Weightings()
+	k := l.weightings()
 	return loss.EncodeRecord(stateKind, map[string]string{
 		"options": text(l), "phase": s.phase, "round": strconv.Itoa(s.round), "done": strconv.Itoa(s.done),
 		"now": strconv.Itoa(s.now), "game": text(s.game), "report": text(s.report), "last": text(s.last),
@@ -110,7 +110,7 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	k := l.Weightings()
+	k := l.weightings()
 	s.w = loss.Array[float32](r, "w", -1, l.Dim)
 	s.brackets = loss.Array[float64](r, "brackets", k, 2)
 	s.mu = loss.Array[float64](r, "mu", k)
@@ -165,7 +165,7 @@ func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
 	}
 	r := loss.OpenRecord(data, dualKind)
 	class := loss.Array[int32](r, "class", -1)
-	alpha := loss.Array[float64](r, "alpha", l.Weightings(), len(class))
+	alpha := loss.Array[float64](r, "alpha", l.weightings(), len(class))
 	if r.Err != nil {
 		return nil, nil, r.Err
 	}

@@ -52,9 +52,9 @@ type Options struct {
 }
 
 const (
-	leastRounds = 4 // one of each kind
-	maxRounds   = 1 << 20
-	squared     = "squared" // the loss
+	minRounds = 4 // one of each kind
+	maxRounds = 1 << 20
+	squared   = "squared" // the loss
 )
 
 // Learner is an iterative.Learner. Create it with New.
@@ -64,9 +64,9 @@ type Learner struct {
 }
 
 var (
-	_ iterative.Learner  = (*Learner)(nil)
-	_ iterative.Fitted   = (*round)(nil)
-	_ iterative.Threaded = (*worker)(nil)
+	_ iterative.Learner     = (*Learner)(nil)
+	_ iterative.LinearRound = (*round)(nil)
+	_ iterative.Threaded    = (*worker)(nil)
 )
 
 // New returns the learner for the options. The error names the invalid option. The sample is read only by
@@ -82,8 +82,8 @@ func New(o Options, files iterative.Files) (*Learner, error) {
 		return nil, fmt.Errorf("falkon: lambda %g of %g, want numbers above 0", o.Lambda, o.Path)
 	case !(o.Tolerance > 0 && o.Tolerance <= 1):
 		return nil, fmt.Errorf("falkon: the tolerance is %g, want a number above 0, at most 1", o.Tolerance)
-	case o.Planned < leastRounds || o.Planned > maxRounds:
-		return nil, fmt.Errorf("falkon: %d rounds, want %d to %d", o.Planned, leastRounds, maxRounds)
+	case o.Planned < minRounds || o.Planned > maxRounds:
+		return nil, fmt.Errorf("falkon: %d rounds, want %d to %d", o.Planned, minRounds, maxRounds)
 	}
 	return &Learner{o, files}, nil
 }

@@ -209,7 +209,7 @@ func FuzzDamagedFilesAreErrors(f *testing.F) {
 			break
 		}
 		w, _ := r.Worker(0, nil)
-		if err := w.Fold(block); err != nil {
+		if err := w.Take(block); err != nil {
 			f.Fatal(err)
 		}
 		found, _, _ := w.End()
@@ -237,7 +237,7 @@ func FuzzDamagedFilesAreErrors(f *testing.F) {
 			return
 		}
 		if w, err := r.Worker(0, nil); err == nil && r.Reads() {
-			w.Fold(block)
+			w.Take(block)
 			w.End()
 		}
 		given := false

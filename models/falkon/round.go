@@ -125,7 +125,7 @@ func (r *round) Reads() bool { return r.phase[0] != done }
 // Done implements iterative.Round.
 func (r *round) Done() bool { return r.phase[0] == done }
 
-// Model implements iterative.Fitted: the model of the best λ.
+// Model implements iterative.LinearRound: the model of the best λ.
 func (r *round) Model() *linear.Model { return r.model(r.best()*r.Outputs, r.Outputs) }
 
 // best returns the index of the λ with the least held-out error, the first of several.

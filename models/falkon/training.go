@@ -63,8 +63,8 @@ func (t *Training) Validate() error {
 			"cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", name)
 	case t.Patience != 0:
 		return option.Errorf("patience", "cannot be used with %s, which stops at --tolerance", name)
-	case t.Rounds != 0 && t.Rounds < leastRounds:
-		return option.Errorf("rounds", "must be %d or more for %s, or 0 (have %d)", leastRounds, name, t.Rounds)
+	case t.Rounds != 0 && t.Rounds < minRounds:
+		return option.Errorf("rounds", "must be %d or more for %s, or 0 (have %d)", minRounds, name, t.Rounds)
 	}
 	return t.Shared.Validate()
 }

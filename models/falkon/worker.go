@@ -35,8 +35,8 @@ func (r *round) Worker(int, []byte) (iterative.Worker, error) {
 // Threads implements iterative.Threaded.
 func (w *worker) Threads(n int) { w.threads = n }
 
-// Fold implements iterative.Worker.
-func (w *worker) Fold(b iterative.Block) error {
+// Take implements iterative.Worker.
+func (w *worker) Take(b iterative.Block) error {
 	b.Check("falkon", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
 		return fmt.Errorf("falkon: %w", err)

@@ -5,7 +5,7 @@
 //
 // The rows are assigned to a fixed number of partitions. A Learner makes the first state. In each round,
 // Learner.Open makes a Round from the state, a Worker for each partition takes the rows of the partition in
-// order (Worker.Fold, Worker.End), and Round.Update combines the partial results, in the order of the
+// order (Worker.Take, Worker.End), and Round.Update combines the partial results, in the order of the
 // partitions, into the next state. A state follows only from the one before it and the rows, so a round can
 // be run again anywhere.
 //

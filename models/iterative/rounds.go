@@ -40,8 +40,8 @@ type Round interface {
 	Done() bool
 }
 
-// Fitted is a Round whose state is a linear model.
-type Fitted interface {
+// LinearRound is a Round whose state is a linear model.
+type LinearRound interface {
 	Round
 	// Model returns the weights of the state, as float32, k×D with k intercepts.
 	Model() *linear.Model
@@ -50,8 +50,8 @@ type Fitted interface {
 // Worker processes the rows of one partition. It is used by one goroutine, and works on one thread unless
 // it is Threaded.
 type Worker interface {
-	// Fold takes the next block of rows. It must not keep the block.
-	Fold(b Block) error
+	// Take takes the next block of rows. It must not keep the block.
+	Take(b Block) error
 	// End returns the partial result for Update, and the carried state for the partition's next worker (nil
 	// if none).
 	End() (found, own []byte, err error)
@@ -61,7 +61,7 @@ type Worker interface {
 // does not depend on their number.
 type Threaded interface {
 	Worker
-	// Threads sets the number of threads, before the first Fold.
+	// Threads sets the number of threads, before the first Take.
 	Threads(n int)
 }
 
@@ -233,10 +233,10 @@ func (a HeldOut) Better(b HeldOut) bool {
 	return a.HeldOutLoss < b.HeldOutLoss
 }
 
-// Reached reports whether the rounds in the history are enough, which state to take, and why no more are
+// Decide reports whether the rounds in the history are enough, which state to take, and why no more are
 // needed. The state is the last one or, with patience, the one with the least held-out error. done says
 // that the learner ends. The first report at which a condition is met decides, however many follow.
-func (s Stop) Reached(history []Report, done bool) (taken int, why string, reached bool) {
+func (s Stop) Decide(history []Report, done bool) (taken int, why string, reached bool) {
 	best := 0
 	for i, r := range history {
 		if r.Better(history[best].HeldOut) {

@@ -49,7 +49,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 		if len(history) == 1 || report.Better(history[bestAt].HeldOut) {
 			best, bestAt = state, report.Round
 		}
-		taken, why, enough := stop.Reached(history, finished)
+		taken, why, enough := stop.Decide(history, finished)
 		if !enough && stop.Time > 0 && time.Since(begun) >= stop.Time && len(history) > 1 {
 			why, enough = "time limit reached", true
 		}
@@ -66,7 +66,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 				return nil, err
 			}
 		}
-		fitted, ok := round.(Fitted)
+		fitted, ok := round.(LinearRound)
 		if !ok {
 			return nil, fmt.Errorf("iterative: %T has no linear model", round)
 		}
@@ -85,7 +85,7 @@ func pass(r Round, blocks []Block, own []byte, threads int) (next []byte, report
 	}
 	if r.Reads() {
 		for _, b := range blocks {
-			if err := w.Fold(b); err != nil {
+			if err := w.Take(b); err != nil {
 				return nil, report, nil, err
 			}
 		}

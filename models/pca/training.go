@@ -82,15 +82,15 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 	count, total := ridge.WeightedRows(w, grid)
 	steps := t.Grid.Steps(float64(count)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(total))
 	sum, how := ridge.NewSum(shape), &ridge.Options{Units: ridge.Units{Weights: grid}, Threads: threads}
-	cut := ridge.SumRows([]*ridge.Sum{sum}, g, steps, how,
+	saturated := ridge.SumRows([]*ridge.Sum{sum}, g, steps, how,
 		func(add func(fold int, x []float32, y []float64, w float64)) {
 			for i := range n {
 				add(0, d.Row(i), nil, d.Weight(i))
 			}
 		})
-	if cut > 0 {
+	if saturated > 0 {
 		return nil, fmt.Errorf(
-			"pca: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
+			"pca: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", saturated)
 	}
 	step, ranges := ridge.GridOf(g, steps)
 	o := Options{Components: t.Components, Step: step, Ranges: ranges, Seed: 1, Threads: threads}

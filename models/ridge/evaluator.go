@@ -14,7 +14,7 @@ import (
 // rows: for questions such as "trained on these days, how good on those?". It is not safe for concurrent
 // use.
 type Evaluator struct {
-	problem *solve
+	problem *problem
 	factors []float64 // of the squared errors of the outputs: see errorFactors
 	shape   Shape
 	systems []*system // one for each λ that is solved for at the same time
@@ -24,7 +24,7 @@ type Evaluator struct {
 // NewEvaluator returns an Evaluator of sums that are parts of total. Squared errors of several targets are
 // divided by the variances of the targets in total. It fails where Solve would fail for total.
 func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
-	p := &solve{Options: Options{Choice: Choice{Lambda: []float64{1}}, Units: u, Threads: threads}}
+	p := &problem{Options: Options{Choice: Choice{Lambda: []float64{1}}, Units: u, Threads: threads}}
 	if err := cmp.Or(p.Options.validate(), p.checkRows(total)); err != nil {
 		return nil, err
 	}
@@ -46,10 +46,10 @@ type Fits struct {
 // (Sum.Scale). Results do not depend on the number of threads.
 func (e *Evaluator) Fit(train *Sum, lambda []float64) *Fits {
 	f := e.newFits(len(lambda))
-	e.each(len(lambda), func(y *system, i int) {
-		y.setSums(train, nil)
-		_, ok := y.solve(y.Tiles(), e.problem.mu(y, lambda[i]), train, nil)
-		f.keep(i, y, ok)
+	e.each(len(lambda), func(eq *system, i int) {
+		eq.setSums(train, nil)
+		_, ok := eq.solve(eq.Tiles(), e.problem.mu(eq, lambda[i]), train, nil)
+		f.keep(i, eq, ok)
 	})
 	f.rows = &system{shape: e.shape, n: train.head[0], colSum: train.Columns(),
 		outSum: slices.Clone(train.head[1:][:e.shape.Outputs]), each: e.factors, ranges: e.problem.Ranges}
@@ -72,31 +72,31 @@ func (f *Fits) Model() (*linear.Model, error) {
 // system returns the system of the fitted rows with the weights for the first λ.
 func (f *Fits) system() *system {
 	d, k := f.of.shape.Dim, f.of.shape.Outputs
-	y := *f.rows
-	y.v = make([]float64, d*k)
-	blas.Transpose(y.v, f.vt[:k*d], k, d)
-	return &y
+	eq := *f.rows
+	eq.v = make([]float64, d*k)
+	blas.Transpose(eq.v, f.vt[:k*d], k, d)
+	return &eq
 }
 
 // each calls solve for 0 to n−1 on up to threads goroutines. Each goroutine has a system of its own.
-func (e *Evaluator) each(n int, solve func(y *system, i int)) {
+func (e *Evaluator) each(n int, solve func(eq *system, i int)) {
 	workers := max(1, min(e.problem.Threads, n))
 	for len(e.systems) < workers {
 		e.systems = append(e.systems, newSystem(e.shape, e.problem.Units, e.factors, 1))
 	}
 	parallel.Each(n, workers, func(worker, i int) {
-		y := e.systems[worker]
-		y.Threads = max(1, e.problem.Threads/workers)
-		solve(y, i)
+		eq := e.systems[worker]
+		eq.Threads = max(1, e.problem.Threads/workers)
+		solve(eq, i)
 	})
 }
 
 // keep copies the solution of y to weights i, or notes that there is none if ok is false.
-func (f *Fits) keep(i int, y *system, ok bool) {
-	d, k := y.shape.Dim, y.shape.Outputs
+func (f *Fits) keep(i int, eq *system, ok bool) {
+	d, k := eq.shape.Dim, eq.shape.Outputs
 	f.failed[i] = !ok
 	if ok {
-		blas.Transpose(f.vt[i*k*d:][:k*d], y.v, d, k)
+		blas.Transpose(f.vt[i*k*d:][:k*d], eq.v, d, k)
 	}
 }
 
@@ -126,7 +126,7 @@ func (e *Evaluator) SquaresOfMean(head []float64) (squares float64) {
 	return squares * e.problem.squareUnit()
 }
 
-// Toward fits weights to few rows, shrunk toward the weights of more rows: the first λ of prior. For each
+// FitShrunk fits weights to few rows, shrunk toward the weights of more rows: the first λ of prior. For each
 // strength κ > 0 they minimise
 //
 //	Σ(q − wᵀφ − b)² + κ(‖w − w₀‖² + (b − b₀)²)
@@ -134,34 +134,34 @@ func (e *Evaluator) SquaresOfMean(head []float64) (squares float64) {
 // for each output over the rows of train, where w₀ and b₀ are the prior's (Evgeniou and Pontil 2004,
 // Regularized multi-task learning, KDD). b is the intercept at features 0, or at Ranges.Centre. κ is in
 // rows of the mean weight of the prior's rows. Without rows in train, the result is the prior.
-func (e *Evaluator) Toward(train *Sum, prior *Fits, strengths []float64) []*Fits {
+func (e *Evaluator) FitShrunk(train *Sum, prior *Fits, strengths []float64) []*Fits {
 	d, k := e.shape.Dim, e.shape.Outputs
 	all, intercept := make([]*Fits, len(strengths)), make([]float64, k)
 	prior.system().intercept(intercept)
-	e.each(len(strengths), func(y *system, i int) {
+	e.each(len(strengths), func(eq *system, i int) {
 		all[i] = prior
 		if train.head[0] == 0 {
 			return
 		}
 		f := e.newFits(1)
-		y.setSums(train, nil)
+		eq.setSums(train, nil)
 		pull := float64(strengths[i] * prior.rowWeight)
 		// This is like κ more rows at z = 0 with target b₀.
-		y.n += pull
+		eq.n += pull
 		for c, b := range intercept {
-			y.outSum[c] += float64(pull * b)
+			eq.outSum[c] += float64(pull * b)
 		}
-		y.CentreTiles(y.Tiles(), train.tiles, nil, y.colSum, y.n)
-		y.rightSides(train, nil)
+		eq.CentreTiles(eq.Tiles(), train.tiles, nil, eq.colSum, eq.n)
+		eq.rightSides(train, nil)
 		pull /= e.problem.Step * e.problem.Step
-		for j, r := range y.Ridge {
+		for j, r := range eq.Ridge {
 			for c := range k {
-				y.v[j*k+c] += float64(pull * float64(r*prior.vt[c*d+j]))
+				eq.v[j*k+c] += float64(pull * float64(r*prior.vt[c*d+j]))
 			}
 		}
-		_, ok := y.SolveTiles(y.Tiles(), y.v, k, pull)
-		f.keep(0, y, ok)
-		f.rows = &system{shape: e.shape, n: y.n, colSum: slices.Clone(y.colSum), outSum: slices.Clone(y.outSum),
+		_, ok := eq.SolveTiles(eq.Tiles(), eq.v, k, pull)
+		f.keep(0, eq, ok)
+		f.rows = &system{shape: e.shape, n: eq.n, colSum: slices.Clone(eq.colSum), outSum: slices.Clone(eq.outSum),
 			each: e.factors, ranges: e.problem.Ranges}
 		all[i] = f
 	})

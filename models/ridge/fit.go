@@ -6,8 +6,8 @@ import (
 )
 
 // fitAll fits the weights for the λ of fit, and all else that the options ask for. It overwrites total.
-func (p *solve) fitAll(fit *Solution, y *system, total *Sum) error {
-	factor, err := p.fit(fit, y, total)
+func (p *problem) fitAll(fit *Solution, eq *system, total *Sum) error {
+	factor, err := p.fitWeights(fit, eq, total)
 	if err != nil {
 		return err
 	}
@@ -16,52 +16,52 @@ func (p *solve) fitAll(fit *Solution, y *system, total *Sum) error {
 	}
 	if p.FirstSketch && p.Trials && p.Folds > 1 && total.shape.Regression && fit.Sketch != nil &&
 		fit.Sketch.Leverage >= SmallLeverage {
-		if fit.FirstSketch, err = p.firstSketch(fit, y, total); err != nil {
+		if fit.FirstSketch, err = p.firstSketch(fit, eq, total); err != nil {
 			return err
 		}
 	}
 	if p.FitWithoutFirst {
-		fit.WithoutFirst, err = p.fitWithoutFirst(fit, y, total)
+		fit.WithoutFirst, err = p.fitWithoutFirst(fit, eq, total)
 	}
 	return err
 }
 
 // factor is the Cholesky factor of the equations of some rows for one μ.
 type factor struct {
-	y     *system // of the rows
+	eq    *system // of the rows
 	tiles [][]float64
 	mu    float64
 }
 
 // solveIn solves for the rows in total, whose tiles become the factor. If the matrix is not positive definite to
 // working precision, the factor is nil, and pivot is the index of the failure.
-func (p *solve) solveIn(y *system, total *Sum, lambda float64) (f *factor, pivot int) {
-	y.setSums(total, nil)
-	mu := p.mu(y, lambda)
-	pivot, ok := y.solve(total.tiles, mu, total, nil)
+func (p *problem) solveIn(eq *system, total *Sum, lambda float64) (f *factor, pivot int) {
+	eq.setSums(total, nil)
+	mu := p.mu(eq, lambda)
+	pivot, ok := eq.solve(total.tiles, mu, total, nil)
 	if !ok {
 		return nil, pivot
 	}
-	return &factor{y, total.tiles, mu}, pivot
+	return &factor{eq, total.tiles, mu}, pivot
 }
 
-// fit fits weights exactly to the rows in total, which it overwrites, and stores them in fit.
-func (p *solve) fit(fit *Solution, y *system, total *Sum) (*factor, error) {
-	f, pivot := p.solveIn(y, total, fit.Lambda)
+// fitWeights fits weights exactly to the rows in total, which it overwrites, and stores them in fit.
+func (p *problem) fitWeights(fit *Solution, eq *system, total *Sum) (*factor, error) {
+	f, pivot := p.solveIn(eq, total, fit.Lambda)
 	if f == nil {
 		return nil, fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.Shape.Dim), fit.Lambda)
 	}
-	return f, p.weights(fit, y)
+	return f, p.weights(fit, eq)
 }
 
 // sumRest sets a sum to the rows that a fit without fold 0 has.
-func (p *solve) sumRest(to *Sum) error {
+func (p *problem) sumRest(to *Sum) error {
 	to.Clear()
 	return p.add(to, func(f int) bool { return f > 1 || f == 1 && !p.Gap })
 }
 
 // fitWithoutFirst fits weights to the rows outside fold 0 with the λ of a fit to all, in the memory of total.
-func (p *solve) fitWithoutFirst(all *Solution, y *system, total *Sum) (*Solution, error) {
+func (p *problem) fitWithoutFirst(all *Solution, eq *system, total *Sum) (*Solution, error) {
 	if err := p.sumRest(total); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (p *solve) fitWithoutFirst(all *Solution, y *system, total *Sum) (*Solution
 		return nil, fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, and none remains to train on; use more "+
 			"rows", all.Rows)
 	}
-	if _, err := p.fit(fit, y, total); err != nil {
+	if _, err := p.fitWeights(fit, eq, total); err != nil {
 		return nil, fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
 	if p.Shape.Regression {
@@ -80,19 +80,19 @@ func (p *solve) fitWithoutFirst(all *Solution, y *system, total *Sum) (*Solution
 	if err := p.add(total, func(f int) bool { return f == 0 }); err != nil {
 		return nil, err
 	}
-	fit.FirstRows, fit.Discriminants = total.Rows(), y.discriminants(total, p.Threads)
+	fit.FirstRows, fit.Discriminants = total.Rows(), eq.discriminants(total, p.Threads)
 	return fit, nil
 }
 
 // mu returns what λ adds to the diagonal of the system, in units of the grids. λ multiplies the penalty of
 // the loss Σ wcℓ/Σ w, where w are weights of rows and c weights of classes.
-func (p *solve) mu(y *system, lambda float64) float64 {
-	return y.mass * lambda / (p.Step * p.Step)
+func (p *problem) mu(eq *system, lambda float64) float64 {
+	return eq.mass * lambda / (p.Step * p.Step)
 }
 
 // squareUnit returns the unit of squared errors: the square of a step of q, where an indicator goes from
 // code −1 to 1. It is 1 for several targets, whose errors are shares; see errorFactors.
-func (p *solve) squareUnit() float64 {
+func (p *problem) squareUnit() float64 {
 	switch len(p.Grid) {
 	case 0:
 		return 4
@@ -104,14 +104,14 @@ func (p *solve) squareUnit() float64 {
 
 // weights turns the solution of y, fitted to indicators or to targets on their grid, into weights for ±1
 // codes or normalised targets.
-func (p *solve) weights(fit *Solution, y *system) error {
-	d, k, r := y.shape.Dim, y.shape.Outputs, y.ranges
+func (p *problem) weights(fit *Solution, eq *system) error {
+	d, k, r := eq.shape.Dim, eq.shape.Outputs, eq.ranges
 	zero, step := -1.0, 2.0
 	if p.Grid != nil {
 		zero, step = 0, 1.0/maxTarget
 	}
 	intercept := make([]float64, k)
-	y.intercept(intercept)
+	eq.intercept(intercept)
 	fit.Intercept = make([]float32, k)
 	for c, b := range intercept {
 		intercept[c] = zero + float64(step*b)
@@ -119,7 +119,7 @@ func (p *solve) weights(fit *Solution, y *system) error {
 	scale := step / p.Step
 	fit.Weights = make([]float32, k*d)
 	for j := range d {
-		for c, v := range y.v[j*k : (j+1)*k] {
+		for c, v := range eq.v[j*k : (j+1)*k] {
 			w := scale * v
 			if r.Half != nil {
 				w /= r.Half[j]

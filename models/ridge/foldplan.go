@@ -27,14 +27,14 @@ const (
 // AllFolds returns the number of folds into which rows are cut.
 func (p FoldPlan) AllFolds() int { return max(p.Folds, p.Cut) }
 
-// Sum returns the index of a row's sum, given the row's hash from a profile.Assigner.
-func (p FoldPlan) Sum(hash uint64) int { return min(int(hash%uint64(p.AllFolds())), p.Folds-1) }
+// SumOf returns the index of a row's sum, given the row's hash from a profile.Assigner.
+func (p FoldPlan) SumOf(hash uint64) int { return min(int(hash%uint64(p.AllFolds())), p.Folds-1) }
 
 // Validates reports whether folds are held out to choose λ.
 func (p FoldPlan) Validates() bool { return p.Folds > 1 && p.Judge != JudgeNone }
 
-// Judges returns AllFolds if folds choose λ, otherwise 1.
-func (p FoldPlan) Judges() int {
+// NumJudges returns AllFolds if folds choose λ, otherwise 1.
+func (p FoldPlan) NumJudges() int {
 	if !p.Validates() {
 		return 1
 	}

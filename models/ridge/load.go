@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// solve is one call of Solve.
-type solve struct {
+// problem is one call of Solve.
+type problem struct {
 	Options
 	buffer *Sum // the last sum made by Add or of Rows; nil before it is needed
 	fold   int  // the fold whose sum is in buffer; -1 for the sum of others
@@ -43,7 +43,7 @@ const largeSum = 2048
 func everyFold(int) bool { return true }
 
 // load returns the sum of a fold. It is valid until another is loaded.
-func (p *solve) load(fold int) (*Sum, error) {
+func (p *problem) load(fold int) (*Sum, error) {
 	if p.Sums != nil {
 		return p.Sums[fold], nil
 	}
@@ -59,7 +59,7 @@ func (p *solve) load(fold int) (*Sum, error) {
 }
 
 // add adds the sums of the folds for which the function is true.
-func (p *solve) add(to *Sum, folds func(int) bool) error {
+func (p *problem) add(to *Sum, folds func(int) bool) error {
 	if p.Rows != nil {
 		to.AddGridRows(p.Rows.Steps, p.Threads, p.Rows.inFolds(folds)...)
 		return nil
@@ -79,7 +79,7 @@ func (p *solve) add(to *Sum, folds func(int) bool) error {
 }
 
 // sumOf returns the sum of some folds in p.buffer, valid until the next call.
-func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
+func (p *problem) sumOf(folds func(int) bool) (*Sum, error) {
 	p.fold = -1
 	if p.buffer == nil {
 		if p.Shape.Dim >= largeSum {
@@ -96,7 +96,7 @@ func (p *solve) sumOf(folds func(int) bool) (*Sum, error) {
 }
 
 // loadFolds returns the sums of the folds for a choice of λ, or only the total if λ is given.
-func (p *solve) loadFolds() (*foldSums, error) {
+func (p *problem) loadFolds() (*foldSums, error) {
 	switch {
 	case p.Sums == nil && !p.Validates():
 		total, err := p.sumOf(everyFold)
@@ -129,7 +129,7 @@ func (p *solve) loadFolds() (*foldSums, error) {
 }
 
 // checkRows returns an error if no model can be fitted to the rows.
-func (p *solve) checkRows(total *Sum) error {
+func (p *problem) checkRows(total *Sum) error {
 	if total.shape.Regression != (p.Grid != nil) {
 		return errors.New("ridge: sums of targets need a target grid, and sums of classes must not have one")
 	}

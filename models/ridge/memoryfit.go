@@ -118,16 +118,17 @@ func sumsOf(d *linear.Data, m features.Gridded, steps int, o *Options) ([]*Sum, 
 	for fold := range sums {
 		sums[fold] = NewSum(o.Shape)
 	}
-	cut := SumRows(sums, m, steps, o, func(add func(fold int, x []float32, y []float64, w float64)) {
+	saturated := SumRows(sums, m, steps, o, func(add func(fold int, x []float32, y []float64, w float64)) {
 		var y []float64
 		for i := range d.Rows() {
 			y = d.AppendLabel(y[:0], i)
 			add(int(hashes[i]%uint64(o.Folds)), d.Row(i), y, d.Weight(i))
 		}
 	})
-	if cut > 0 {
+	if saturated > 0 {
 		return nil, fmt.Errorf(
-			"ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
+			"ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects",
+			saturated)
 	}
 	return sums, nil
 }
@@ -136,13 +137,13 @@ func sumsOf(d *linear.Data, m features.Gridded, steps int, o *Options) ([]*Sum, 
 // add with every row, its labels (nil for an embedding) and its weight. It returns the number of features
 // that are not finite or far beyond the bound of the map.
 func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
-	each func(add func(fold int, x []float32, y []float64, w float64))) (cut int64) {
+	each func(add func(fold int, x []float32, y []float64, w float64))) (saturated int64) {
 	in, out := m.Dims()
 	z, one := features.NewGrid(out, steps), rows.Block{N: 1, D: in}
 	parts := make([]profile.WeightCollector, len(sums))
 	for fold, s := range sums {
 		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
-			cut += m.Quantize(z, b.X, b.N, o.Threads)
+			saturated += m.Quantize(z, b.X, b.N, o.Threads)
 			s.Add(z, b.Y, o.Grid, weights, o.Threads)
 		}}
 	}
@@ -155,5 +156,5 @@ func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
 	for fold := range parts {
 		parts[fold].Flush()
 	}
-	return cut
+	return saturated
 }

@@ -32,20 +32,20 @@ type Residual struct {
 // Therefore the weights are also solved for again and compared bit for bit.
 func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error) {
 	o.Shape = total.shape
-	p := &solve{Options: o}
+	p := &problem{Options: o}
 	if err := cmp.Or(o.validate(), p.checkRows(total)); err != nil {
 		return r, err
 	}
-	y := newSystem(total.shape, o.Units, errorFactors(total), o.Threads)
-	y.setSums(total, nil)
-	y.rightSides(total, nil)
-	unit := o.Step / 2 // as in solve.weights
+	eq := newSystem(total.shape, o.Units, errorFactors(total), o.Threads)
+	eq.setSums(total, nil)
+	eq.rightSides(total, nil)
+	unit := o.Step / 2 // as in problem.weights
 	if o.Grid != nil {
 		unit = o.Step * maxTarget
 	}
-	r.Relative, r.Bound = y.residual(total, p.mu(y, o.Lambda[0]), unit, w), 0x1p-24+float64(float64(w.D+9)*0x1p-50)
+	r.Relative, r.Bound = eq.residual(total, p.mu(eq, o.Lambda[0]), unit, w), 0x1p-24+float64(float64(w.D+9)*0x1p-50)
 	fit := &Solution{Lambda: o.Lambda[0]}
-	if _, err := p.fit(fit, y, total); err != nil {
+	if _, err := p.fitWeights(fit, eq, total); err != nil {
 		return r, err
 	}
 	was := slices.Concat(w.W, w.B)
@@ -59,11 +59,11 @@ func CheckWeights(total *Sum, o Options, w *linear.Model) (r Residual, err error
 
 // residual returns the largest |ρ_i| of CheckWeights, divided by the bracket in its bound. A weight times
 // unit, and times Half of its feature, is in units of the grids.
-func (y *system) residual(total *Sum, mu, unit float64, w *linear.Model) (largest float64) {
+func (eq *system) residual(total *Sum, mu, unit float64, w *linear.Model) (largest float64) {
 	h, sums, v := make([]float64, w.D), make([]float64, w.K), make([]float64, w.D*w.K)
 	for j := range h {
-		h[j] = math.Sqrt(total.at(j, j) + float64(mu*y.Ridge[j]))
-		own := unit / math.Sqrt(y.Ridge[j])
+		h[j] = math.Sqrt(total.at(j, j) + float64(mu*eq.Ridge[j]))
+		own := unit / math.Sqrt(eq.Ridge[j])
 		for c := range sums {
 			v[j*w.K+c] = float64(w.W[c*w.D+j]) * own
 			// Below 2⁻¹²⁶ float32 rounds to a multiple of 2⁻¹⁴⁹.
@@ -71,19 +71,19 @@ func (y *system) residual(total *Sum, mu, unit float64, w *linear.Model) (larges
 		}
 	}
 	found := make([]float64, w.D)
-	parallel.Each(w.D, y.Threads, func(_, i int) {
-		left := slices.Clone(y.v[i*w.K:][:w.K])
+	parallel.Each(w.D, eq.Threads, func(_, i int) {
+		left := slices.Clone(eq.v[i*w.K:][:w.K])
 		for j := range h {
-			a := total.at(max(i, j), min(i, j)) - float64(y.colSum[i]*y.colSum[j])/y.n
+			a := total.at(max(i, j), min(i, j)) - float64(eq.colSum[i]*eq.colSum[j])/eq.n
 			if i == j {
-				a += float64(mu * y.Ridge[j])
+				a += float64(mu * eq.Ridge[j])
 			}
 			for c, x := range v[j*w.K:][:w.K] {
 				left[c] -= float64(a * x)
 			}
 		}
 		for c, l := range left {
-			of := float64(h[i]*sums[c]) + math.Abs(y.v[i*w.K+c]) + math.Abs(y.colSum[i]*y.outSum[c])/y.n
+			of := float64(h[i]*sums[c]) + math.Abs(eq.v[i*w.K+c]) + math.Abs(eq.colSum[i]*eq.outSum[c])/eq.n
 			found[i] = max(found[i], math.Abs(l)/max(of, math.SmallestNonzeroFloat64))
 		}
 	})

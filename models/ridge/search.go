@@ -14,7 +14,7 @@ import (
 // LambdaDescent of package solver. It starts from the best value on a quarter of the features, where a solve
 // costs a 64th; that value is found in the same way, on a quarter of those.
 type search struct {
-	*solve
+	*problem
 	*foldSums
 	y       *system         // trials overwrite it
 	few     *solver.Problem // the dual problem of stored rows; nil if sums are solved
@@ -31,7 +31,7 @@ type search struct {
 
 // newSearch returns a search that has tried nothing. If rows are stored but sums must be solved, it completes
 // the total of folds.
-func (p *solve) newSearch(y *system, folds *foldSums) (*search, error) {
+func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	total := folds.total
 	if len(folds.filled) < 2 {
 		return nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use "+
@@ -41,10 +41,10 @@ func (p *solve) newSearch(y *system, folds *foldSums) (*search, error) {
 		return nil, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds",
 			total.Rows())
 	}
-	s := &search{solve: p, foldSums: folds, y: y, values: append(slices.Clone(p.Smaller), p.Lambda...)}
+	s := &search{problem: p, foldSums: folds, y: eq, values: append(slices.Clone(p.Smaller), p.Lambda...)}
 	slices.Reverse(s.values[:len(p.Smaller)])
 	s.tallies = make([]tally, len(s.values))
-	rows := p.Weights.Rows(total.Rows(), y.masses(total.head))
+	rows := p.Weights.Rows(total.Rows(), eq.masses(total.head))
 	s.method = solver.MethodFor(solverShape(p.Shape), rows, p.Judge == JudgeFirst)
 	if p.Rows == nil {
 		return s, nil
@@ -95,7 +95,7 @@ func nearest(values []float64, v float64) (at int) {
 
 // descends reports whether λ is found by a LambdaDescent. Unless StartLambda is set, it starts from a subset
 // of the features.
-func (p *solve) descends() bool {
+func (p *problem) descends() bool {
 	return len(p.Lambda) > solver.SubsetValues && p.Folds <= solver.SubsetFolds && !p.TryAll && p.Judge != JudgeNone &&
 		p.Shape.Dim >= cmp.Or(p.subsetFrom, solver.SubsetFrom)
 }
@@ -135,7 +135,7 @@ func (s *search) startOnSubset() (start int, before func(value int) []float64) {
 	// The kernel is a sum over features, so with fewer of them it is smaller in proportion.
 	share := float64(len(subset)) / float64(s.Shape.Dim)
 	o.Lambda, o.Smaller = scaled(o.Lambda, share), scaled(o.Smaller, share)
-	start, before, err := (&solve{Options: o}).bestAndErrors()
+	start, before, err := (&problem{Options: o}).bestAndErrors()
 	if err != nil {
 		return len(s.values) - 1, nil // all values failed, perhaps by rounding errors
 	}
@@ -144,7 +144,7 @@ func (s *search) startOnSubset() (start int, before func(value int) []float64) {
 
 // bestAndErrors returns the index of the best value, and the errors on all folds of at least this value and its
 // neighbours, for solver.LambdaDescent.Before; nil if only one fold is held out.
-func (p *solve) bestAndErrors() (best int, errs func(value int) []float64, err error) {
+func (p *problem) bestAndErrors() (best int, errs func(value int) []float64, err error) {
 	folds, err := p.loadFolds()
 	if err != nil {
 		return 0, nil, err

@@ -13,7 +13,7 @@ import (
 // opened returns a search that has tried nothing.
 func opened(t *testing.T, o Options) *search {
 	t.Helper()
-	p := &solve{Options: o}
+	p := &problem{Options: o}
 	folds, err := p.loadFolds()
 	if err != nil {
 		t.Fatal(err)

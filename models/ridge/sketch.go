@@ -29,26 +29,26 @@ type Sketch struct {
 func sketchBytes(dim int) int64 { return (8 + 2*4) * int64(Probes) * int64(dim) }
 
 // sketch returns the Sketch of the rows of a factor; rows is the divisor of the mean leverage.
-func (p *solve) sketch(f *factor, rows int64) *Sketch {
-	y, d := f.y, f.y.shape.Dim
+func (p *problem) sketch(f *factor, rows int64) *Sketch {
+	eq, d := f.eq, f.eq.shape.Dim
 	k := min(Probes, d)
 	x := probes(p.Seed, k, d)
 	blas.CholeskyTilesBack(f.tiles, d, x, k, p.Threads)
 	// Over the rows of the fit the squares add up to tr RL⁻¹G(RL⁻¹)ᵀ, and G = A − μ·diag(Ridge).
 	sum := float64(d)
 	for i, v := range x {
-		sum -= float64(float64(f.mu*y.Ridge[i%d]) * float64(v*v))
+		sum -= float64(float64(f.mu*eq.Ridge[i%d]) * float64(v*v))
 	}
 	if !(sum > 0) {
 		return nil
 	}
 	l := &linear.Model{K: k, D: d, W: make([]float32, k*d), B: make([]float32, k)}
-	unit := math.Sqrt(y.n / sum)
+	unit := math.Sqrt(eq.n / sum)
 	for i := range k {
 		var b float64
 		for j, v := range x[i*d:][:d] {
 			v *= unit
-			b -= float64(v * float64(y.colSum[j]/y.n))
+			b -= float64(v * float64(eq.colSum[j]/eq.n))
 			w := v / p.Step
 			if r := p.Ranges; r.Half != nil {
 				w /= r.Half[j]
@@ -93,11 +93,11 @@ const SmallLeverage = 0.02
 
 // firstSketch returns Solution.FirstSketch, computed in the memory of total. It is nil if there are no rows
 // outside fold 0, or if their equations have no solution.
-func (p *solve) firstSketch(fit *Solution, y *system, total *Sum) (*Sketch, error) {
+func (p *problem) firstSketch(fit *Solution, eq *system, total *Sum) (*Sketch, error) {
 	if err := p.sumRest(total); err != nil || total.head[0] == 0 {
 		return nil, err
 	}
-	f, _ := p.solveIn(y, total, fit.Lambda)
+	f, _ := p.solveIn(eq, total, fit.Lambda)
 	if f == nil {
 		return nil, nil
 	}

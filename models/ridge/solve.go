@@ -250,7 +250,7 @@ func Solve(opts Options) (*Solution, error) {
 	} else if opts.Sums != nil {
 		opts.Shape = opts.Sums[0].shape
 	}
-	p := &solve{Options: opts}
+	p := &problem{Options: opts}
 	folds, err := p.loadFolds()
 	if err != nil {
 		return nil, err
@@ -259,10 +259,10 @@ func Solve(opts Options) (*Solution, error) {
 	if err := p.checkRows(total); err != nil {
 		return nil, err
 	}
-	y := newSystem(p.Shape, p.Units, errorFactors(total), p.Threads)
+	eq := newSystem(p.Shape, p.Units, errorFactors(total), p.Threads)
 	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows(), Variance: p.variances(total)}
 	if opts.Validates() {
-		if err := p.chooseLambda(fit, y, folds); err != nil {
+		if err := p.chooseLambda(fit, eq, folds); err != nil {
 			return nil, err
 		}
 	}
@@ -275,7 +275,7 @@ func Solve(opts Options) (*Solution, error) {
 			return nil, err
 		}
 	}
-	if err := p.fitAll(fit, y, total); err != nil {
+	if err := p.fitAll(fit, eq, total); err != nil {
 		return nil, err
 	}
 	return fit, nil
@@ -283,8 +283,8 @@ func Solve(opts Options) (*Solution, error) {
 
 // chooseLambda sets the λ of fit and the results of cross-validation, or only λ and Coarse. It completes the
 // total of folds if rows are stored but sums must be solved.
-func (p *solve) chooseLambda(fit *Solution, y *system, folds *foldSums) error {
-	s, err := p.newSearch(y, folds)
+func (p *problem) chooseLambda(fit *Solution, eq *system, folds *foldSums) error {
+	s, err := p.newSearch(eq, folds)
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (p *solve) chooseLambda(fit *Solution, y *system, folds *foldSums) error {
 }
 
 // variances returns the variance of each of several targets.
-func (p *solve) variances(total *Sum) (variances []float64) {
+func (p *problem) variances(total *Sum) (variances []float64) {
 	if len(p.Grid) < 2 {
 		return nil
 	}

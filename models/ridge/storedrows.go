@@ -19,7 +19,7 @@ type Rows struct {
 // them: they are so few that a fold takes less memory than its sum, and Solve less time. It is false if a
 // value is below all of SmallerLambda, because the dual problem is not accurate enough for it.
 func StoresRows(shape Shape, rows int64, lambda []float64) bool {
-	return solver.Few(solverShape(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
+	return solver.StoresRows(solverShape(shape), rows) && slices.Min(lambda) >= slices.Min(SmallerLambda())
 }
 
 // NewGridRows returns an empty GridRows for sums of the shape.
@@ -43,7 +43,7 @@ func (s *Sum) AddGridRows(steps, threads int, sets ...*GridRows) {
 }
 
 // foldsOfRows is loadFolds for stored rows. An outline of the total is enough for their dual problem.
-func (p *solve) foldsOfRows() *foldSums {
+func (p *problem) foldsOfRows() *foldSums {
 	folds := &foldSums{total: outline(p.Shape)}
 	for f, rows := range p.Rows.Folds {
 		// Only the total needs products of features.
@@ -58,7 +58,7 @@ func (p *solve) foldsOfRows() *foldSums {
 }
 
 // subsetOfRows returns the sums of the folds over some of the features.
-func (p *solve) subsetOfRows(subset []int) (sums []*Sum) {
+func (p *problem) subsetOfRows(subset []int) (sums []*Sum) {
 	shape := p.Rows.Shape
 	shape.Dim = len(subset)
 	for _, rows := range p.Rows.Folds {
@@ -79,7 +79,7 @@ func (r *Rows) inFolds(folds func(int) bool) (sets []*GridRows) {
 }
 
 // dualOfRows returns the dual problem of the rows. mean and target are the means over all rows.
-func (p *solve) dualOfRows(mean, target, ridge []float64) *solver.Problem {
+func (p *problem) dualOfRows(mean, target, ridge []float64) *solver.Problem {
 	var folds []solver.Points
 	k := p.Rows.Shape.Outputs
 	for _, rows := range p.Rows.Folds {

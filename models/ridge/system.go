@@ -39,17 +39,17 @@ type system struct {
 // errorFactors.
 func newSystem(shape Shape, u Units, each []float64, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
-	y := &system{
+	eq := &system{
 		shape: shape, Matrix: solver.NewMatrix(d, threads), weights: u.Weights, ranges: u.Ranges, each: each,
 		colSum: make([]float64, d), outSum: make([]float64, k), v: make([]float64, d*k), scratch: make([]float64, d),
 	}
-	for j := range y.Ridge {
-		y.Ridge[j] = 1
+	for j := range eq.Ridge {
+		eq.Ridge[j] = 1
 		if h := u.Ranges.Half; h != nil {
-			y.Ridge[j] = 1 / float64(h[j]*h[j])
+			eq.Ridge[j] = 1 / float64(h[j]*h[j])
 		}
 	}
-	return y
+	return eq
 }
 
 // errorFactors returns a factor for the squared errors of each output: 1 unless there are several targets.
@@ -72,85 +72,85 @@ func errorFactors(total *Sum) []float64 {
 
 // centre computes G_c for descents over the rows that are in total but not in out; out may be nil. The
 // differences are exact, so the system equals the system of a sum over only those rows.
-func (y *system) centre(total, out *Sum) {
-	y.setSums(total, out)
-	y.Centre(total.tiles, out.tilesOf(), y.colSum, y.n)
+func (eq *system) centre(total, out *Sum) {
+	eq.setSums(total, out)
+	eq.Centre(total.tiles, out.tilesOf(), eq.colSum, eq.n)
 }
 
 // setSums sets all sums except the products of features, as centre does. It is enough for solve.
-func (y *system) setSums(total, out *Sum) {
-	y.n = total.head[0]
-	copy(y.outSum, total.head[1:])
-	y.mass = y.masses(total.head)
-	total.columnSums(y.colSum)
+func (eq *system) setSums(total, out *Sum) {
+	eq.n = total.head[0]
+	copy(eq.outSum, total.head[1:])
+	eq.mass = eq.masses(total.head)
+	total.columnSums(eq.colSum)
 	if out == nil {
 		return
 	}
-	y.n -= out.head[0]
-	y.mass -= y.masses(out.head)
-	for c := range y.outSum {
-		y.outSum[c] -= out.head[1+c]
+	eq.n -= out.head[0]
+	eq.mass -= eq.masses(out.head)
+	for c := range eq.outSum {
+		eq.outSum[c] -= out.head[1+c]
 	}
-	out.columnSums(y.scratch)
-	for j, v := range y.scratch {
-		y.colSum[j] -= v
+	out.columnSums(eq.scratch)
+	for j, v := range eq.scratch {
+		eq.colSum[j] -= v
 	}
 }
 
 // masses returns the sum of the weights of the rows with that head, without the weights of classes.
-func (y *system) masses(head []float64) float64 {
-	if y.weights == nil || y.weights.Classes == nil {
+func (eq *system) masses(head []float64) float64 {
+	if eq.weights == nil || eq.weights.Classes == nil {
 		return head[0]
 	}
 	var sum float64
-	for c := range y.shape.Outputs {
-		sum += head[1+c] / y.weights.Class(c)
+	for c := range eq.shape.Outputs {
+		sum += head[1+c] / eq.weights.Class(c)
 	}
 	return sum
 }
 
-// solve computes V for one μ into y.v, for the rows that are in total but not in out. It computes in the tiles,
+// solve computes V for one μ into eq.v, for the rows that are in total but not in out. It computes in the tiles,
 // which may be total's. If the matrix is not positive definite to working precision, ok is false and pivot is
 // the index of the failure. setSums must have been called with the same sums.
-func (y *system) solve(tiles [][]float64, mu float64, total, out *Sum) (pivot int, ok bool) {
-	y.CentreTiles(tiles, total.tiles, out.tilesOf(), y.colSum, y.n)
-	y.rightSides(total, out)
-	return y.SolveTiles(tiles, y.v, y.shape.Outputs, mu)
+func (eq *system) solve(tiles [][]float64, mu float64, total, out *Sum) (pivot int, ok bool) {
+	eq.CentreTiles(tiles, total.tiles, out.tilesOf(), eq.colSum, eq.n)
+	eq.rightSides(total, out)
+	return eq.SolveTiles(tiles, eq.v, eq.shape.Outputs, mu)
 }
 
-// rightSides sets y.v to R_c.
-func (y *system) rightSides(total, out *Sum) {
-	k, w := y.shape.Outputs, y.shape.width()
-	for r, s := range y.colSum {
+// rightSides sets eq.v to R_c.
+func (eq *system) rightSides(total, out *Sum) {
+	k, w := eq.shape.Outputs, eq.shape.width()
+	for r, s := range eq.colSum {
 		for c := range k {
 			v := total.cross[r*w+c]
 			if out != nil {
 				v -= out.cross[r*w+c]
 			}
-			y.v[r*k+c] = v - s*y.outSum[c]/y.n
+			eq.v[r*k+c] = v - s*eq.outSum[c]/eq.n
 		}
 	}
 }
 
 // intercept stores b = (t - Vᵀs)/n in dst, of length k, in grid units.
-func (y *system) intercept(dst []float64) {
-	k := y.shape.Outputs
+func (eq *system) intercept(dst []float64) {
+	k := eq.shape.Outputs
 	clear(dst)
-	for j, s := range y.colSum {
-		m := s / y.n
-		for c, v := range y.v[j*k : (j+1)*k] {
+	for j, s := range eq.colSum {
+		m := s / eq.n
+		for c, v := range eq.v[j*k : (j+1)*k] {
 			dst[c] -= float64(m * v)
 		}
 	}
 	for c := range dst {
-		dst[c] += y.outSum[c] / y.n
+		dst[c] += eq.outSum[c] / eq.n
 	}
 }
 
 // squares returns Σv² over the weights, with the factors of the outputs.
-func (y *system) squares(weights []float64) (s float64) {
+func (eq *system) squares(weights []float64) (s float64) {
 	for i, v := range weights {
-		s += float64(y.each[i%y.shape.Outputs] * float64(v*v))
+		s += float64(eq.each[i%eq.shape.Outputs] * float64(v*v))
 	}
 	return s
 }
@@ -158,20 +158,20 @@ func (y *system) squares(weights []float64) (s float64) {
 // trainError returns Σ‖q - Vᵀz - b‖² over the rows of the system, with the factors of the outputs. Because
 // (G_c + μI)V = R_c, the quadratic form need not be computed: ‖q_c‖² - 2 tr VᵀR_c + tr VᵀG_cV = ‖q_c‖² - tr
 // VᵀR_c - μ‖V‖².
-func (y *system) trainError(mu float64, total, out *Sum) float64 {
-	k, w := y.shape.Outputs, y.shape.width()
+func (eq *system) trainError(mu float64, total, out *Sum) float64 {
+	k, w := eq.shape.Outputs, eq.shape.width()
 	var e float64
 	for c := range k {
-		e += float64(y.each[c] * centredSquares(total, out, c))
+		e += float64(eq.each[c] * centredSquares(total, out, c))
 	}
-	for j, s := range y.colSum {
-		for c, v := range y.v[j*k : (j+1)*k] {
+	for j, s := range eq.colSum {
+		for c, v := range eq.v[j*k : (j+1)*k] {
 			r := total.cross[j*w+c]
 			if out != nil {
 				r -= out.cross[j*w+c]
 			}
-			r -= s * y.outSum[c] / y.n
-			e -= float64(y.each[c] * float64(v*(r+float64(mu*y.Ridge[j]*v))))
+			r -= s * eq.outSum[c] / eq.n
+			e -= float64(eq.each[c] * float64(v*(r+float64(mu*eq.Ridge[j]*v))))
 		}
 	}
 	return max(e, 0)
@@ -186,12 +186,12 @@ func newHeldOut(shape Shape, threads int) heldOut {
 
 // squares returns the squared errors on the rows of fold of several V that were fitted to the rows of y;
 // see solver.HeldOutErrors.Squares.
-func (h heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
+func (h heldOut) squares(eq *system, fold *Sum, vt []float64) []float64 {
 	sums := fold.heldOut()
 	for c := range fold.shape.Outputs {
 		sums.Squares = append(sums.Squares, centredSquares(fold, nil, c))
 	}
-	return h.Squares(y.fitted(), sums, vt)
+	return h.Squares(eq.fitted(), sums, vt)
 }
 
 // heldOut returns the sums of the fold, without Squares.
@@ -201,20 +201,20 @@ func (s *Sum) heldOut() solver.HeldOutSums {
 }
 
 // fitted describes the rows that the system was fitted to.
-func (y *system) fitted() solver.HeldOutFit {
-	return solver.HeldOutFit{N: y.n, Columns: y.colSum, Targets: y.outSum, Each: y.each}
+func (eq *system) fitted() solver.HeldOutFit {
+	return solver.HeldOutFit{N: eq.n, Columns: eq.colSum, Targets: eq.outSum, Each: eq.each}
 }
 
 // discriminants returns the discriminants of the classes on the rows of fold, for the scores of the
 // solution.
-func (y *system) discriminants(fold *Sum, threads int) []discriminant.Discriminant {
+func (eq *system) discriminants(fold *Sum, threads int) []discriminant.Discriminant {
 	sums := discriminant.Fold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
 	for c := range fold.shape.Outputs {
-		sums.Weights = append(sums.Weights, y.weights.Class(c))
+		sums.Weights = append(sums.Weights, eq.weights.Class(c))
 	}
-	vt := make([]float64, len(y.v))
-	blas.Transpose(vt, y.v, y.shape.Dim, y.shape.Outputs)
-	return discriminant.Of(y.fitted(), sums, vt, threads)
+	vt := make([]float64, len(eq.v))
+	blas.Transpose(vt, eq.v, eq.shape.Dim, eq.shape.Outputs)
+	return discriminant.Of(eq.fitted(), sums, vt, threads)
 }
 
 // centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are

@@ -17,7 +17,7 @@ func TestWeightsTowardOthersMinimiseTheirLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		prior := e.Fit(s.sum(out), []float64{lambda})
-		got := e.Toward(s.sum(in), prior, []float64{kappa, 1e12})
+		got := e.FitShrunk(s.sum(in), prior, []float64{kappa, 1e12})
 		want := s.toward(in, kappa, s.refit(out, lambda))
 		held := s.sum(out[:40])
 		for _, q := range []struct {
@@ -26,7 +26,7 @@ func TestWeightsTowardOthersMinimiseTheirLoss(t *testing.T) {
 		}{
 			{"shrunk", got[0].Squares(held)[0], want.squares(s, out[:40])},
 			{"shrunk without end", got[1].Squares(held)[0], prior.Squares(held)[0]},
-			{"of no rows", e.Toward(NewSum(shape), prior, []float64{1})[0].Squares(held)[0], prior.Squares(held)[0]},
+			{"of no rows", e.FitShrunk(NewSum(shape), prior, []float64{1})[0].Squares(held)[0], prior.Squares(held)[0]},
 		} {
 			if !(math.Abs(q.got-q.want) <= 1e-8*q.want) {
 				t.Errorf("%+v: %s: squared errors %.12g, want %.12g", shape, q.what, q.got, q.want)

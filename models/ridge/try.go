@@ -43,7 +43,7 @@ func (s *search) try(values, folds []int) error {
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(s.values[a], s.values[b]) })
 	}
 	for len(rest) > 0 {
-		trials := s.trials(rest, len(folds) == 1 && solver.Far(solverShape(s.Shape)))
+		trials := s.trials(rest, len(folds) == 1 && solver.SharesFactors(solverShape(s.Shape)))
 		rest = slices.DeleteFunc(rest, func(i int) bool {
 			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
 		})
@@ -147,13 +147,13 @@ type solved struct {
 // descend solves the trials on a fold by conjugate gradients. A trial that does not converge has no
 // solution. The matrix of y is centred, and stays usable for other solutions.
 func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
-	y, out := s.y, make([]solved, len(trials))
+	eq, out := s.y, make([]solved, len(trials))
 	run := func(at []int, systems ...*solver.System) {
 		if len(systems) == 0 {
 			return
 		}
-		y.rightSides(s.total, fold)
-		held := h.squares(y, fold, y.Descend(y.v, s.Shape.Outputs, systems))
+		eq.rightSides(s.total, fold)
+		held := h.squares(eq, fold, eq.Descend(eq.v, s.Shape.Outputs, systems))
 		for i, system := range systems {
 			if system.Solved {
 				out[at[i]] = solved{system.X, held[i]}
@@ -166,7 +166,7 @@ func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 		}
 		for i, t := range trials {
 			mu := s.muOf(t.index)
-			if factor := y.Factor(mu, s.single, s.factor); factor != nil {
+			if factor := eq.Factor(mu, s.single, s.factor); factor != nil {
 				s.factor = factor
 				run([]int{i}, &solver.System{Mu: mu, Factor: factor})
 			}
@@ -187,7 +187,7 @@ func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 			continue
 		}
 		// The factor of a neighbour was too different.
-		if factor := y.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); factor != nil {
+		if factor := eq.Factor(mu, blas.MakeTiles[float32](s.Shape.Dim), nil); factor != nil {
 			run([]int{i}, &solver.System{Mu: mu, Factor: factor})
 		}
 	}
@@ -196,28 +196,28 @@ func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 
 // validate records the errors of trials on a fold.
 func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
-	y, total, solutions := s.y, s.total, make([]solved, len(trials))
+	eq, total, solutions := s.y, s.total, make([]solved, len(trials))
 	if s.method == solver.Exactly {
-		y.setSums(total, fold)
+		eq.setSums(total, fold)
 	} else {
-		y.centre(total, fold)
+		eq.centre(total, fold)
 		solutions = s.descend(h, fold, trials)
 	}
 	for i, t := range trials {
 		mu, e := s.muOf(t.index), solutions[i].held
 		if x := solutions[i].x; x != nil {
-			blas.Transpose(y.v, x, s.Shape.Outputs, s.Shape.Dim)
+			blas.Transpose(eq.v, x, s.Shape.Outputs, s.Shape.Dim)
 		} else {
-			pivot, ok := y.solve(y.Tiles(), mu, total, fold)
+			pivot, ok := eq.solve(eq.Tiles(), mu, total, fold)
 			if !ok {
 				s.tallies[t.index].failed = notDefinite(pivot, s.Shape.Dim)
 				continue
 			}
-			vt := make([]float64, len(y.v))
-			blas.Transpose(vt, y.v, s.Shape.Dim, s.Shape.Outputs)
-			e = h.squares(y, fold, vt)[0]
+			vt := make([]float64, len(eq.v))
+			blas.Transpose(vt, eq.v, s.Shape.Dim, s.Shape.Outputs)
+			e = h.squares(eq, fold, vt)[0]
 		}
-		s.record(fold, number, t.index, e, y.trainError(mu, total, fold), y.squares(y.v))
+		s.record(fold, number, t.index, e, eq.trainError(mu, total, fold), eq.squares(eq.v))
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 // newFewRows returns the dual problem of the stored rows, or nil if a value of λ is too small for the
 // matrix of all features to be positive definite to working precision.
 func (s *search) newFewRows() *solver.Problem {
-	y, total, d, n := s.y, s.total, s.Shape.Dim, s.total.head[0]
-	y.mass = y.masses(total.head)
+	eq, total, d, n := s.y, s.total, s.Shape.Dim, s.total.head[0]
+	eq.mass = eq.masses(total.head)
 	least := math.Inf(1)
 	for _, v := range s.values {
-		least = min(least, s.mu(y, v))
+		least = min(least, s.mu(eq, v))
 	}
 	for j := range d {
-		if !(least*y.Ridge[j] > float64(d)*0x1p-50*total.at(j, j)) {
+		if !(least*eq.Ridge[j] > float64(d)*0x1p-50*total.at(j, j)) {
 			return nil
 		}
 	}
@@ -29,12 +29,12 @@ func (s *search) newFewRows() *solver.Problem {
 	for c := range target {
 		target[c] = total.head[1+c] / n
 	}
-	return s.dualOfRows(mean, target, y.Ridge)
+	return s.dualOfRows(mean, target, eq.Ridge)
 }
 
 // tryFew is try by the dual problem of few rows.
 func (s *search) tryFew(values, folds []int) {
-	y, total := s.y, s.total
+	eq, total := s.y, s.total
 	type few struct {
 		fold, value int
 		mu          float64
@@ -45,7 +45,7 @@ func (s *search) tryFew(values, folds []int) {
 	}
 	var all []few
 	for _, f := range folds {
-		y.setSums(total, s.heads[f])
+		eq.setSums(total, s.heads[f])
 		for _, value := range values {
 			if s.tallies[value].pending(f) {
 				all = append(all, few{fold: f, value: value, mu: s.muOf(value)})
@@ -62,11 +62,11 @@ func (s *search) tryFew(values, folds []int) {
 			}
 			if !s.few.Plain() || t.fold == 0 && s.Trials {
 				if weights[i] == nil {
-					weights[i] = make([]float64, len(y.v))
+					weights[i] = make([]float64, len(eq.v))
 				}
 				t.v = weights[i]
 			}
-			t.fit, t.pivot, t.ok = s.few.Solve(t.v, y.each, t.mu, t.fold, max(1, s.Threads/len(some)))
+			t.fit, t.pivot, t.ok = s.few.Solve(t.v, eq.each, t.mu, t.fold, max(1, s.Threads/len(some)))
 		})
 		for _, t := range some {
 			if !s.tallies[t.value].pending(t.fold) {
@@ -77,8 +77,8 @@ func (s *search) tryFew(values, folds []int) {
 				continue
 			}
 			fold := s.heads[t.fold]
-			y.setSums(total, fold)
-			copy(y.v, t.v)
+			eq.setSums(total, fold)
+			copy(eq.v, t.v)
 			s.record(fold, t.fold, t.value, t.fit.HeldOut, t.fit.Train, t.fit.Squares)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // rows stays. Reading takes far less time than a factorisation.
 
 // rereads reports whether only one sum is in memory while λ is chosen.
-func (p *solve) rereads() bool {
+func (p *problem) rereads() bool {
 	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.Sums == nil && p.Validates()
 }
 

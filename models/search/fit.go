@@ -52,13 +52,13 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 		steps = shape.Fine(total)
 	}
 	f.options.Step, f.options.Ranges = ridge.GridOf(m, steps)
-	cut := ridge.SumRows([]*ridge.Sum{f.sum}, m, steps, &f.options,
+	saturated := ridge.SumRows([]*ridge.Sum{f.sum}, m, steps, &f.options,
 		func(add func(fold int, x []float32, y []float64, w float64)) {
 			for _, i := range train {
 				add(0, x[i*d:(i+1)*d], l.y[i:i+1], l.weight(i))
 			}
 		})
-	if cut > 0 {
+	if saturated > 0 {
 		return nil, errNotFinite
 	}
 	return f, nil

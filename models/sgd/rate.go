@@ -128,7 +128,7 @@ func (l *learner) try(rate float64, b iterative.Block) (float64, error) {
 			}
 			return w.partial.learn.Mean() + r.penalty(), nil
 		}
-		if w.Fold(b) != nil {
+		if w.Take(b) != nil {
 			return math.Inf(1), nil
 		}
 		if _, _, err := w.End(); err != nil {

@@ -26,7 +26,7 @@ func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs || r.la
 // gradient.
 func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == mostCuts }
 
-// Model implements iterative.Fitted.
+// Model implements iterative.LinearRound.
 func (r *round) Model() *linear.Model {
 	return &linear.Model{K: r.Outputs, D: r.Dim, W: slices.Clone(r.weights), B: slices.Clone(r.intercept)}
 }

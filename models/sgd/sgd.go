@@ -77,9 +77,9 @@ type learner struct {
 }
 
 var (
-	_ iterative.Learner  = (*learner)(nil)
-	_ iterative.Fitted   = (*round)(nil)
-	_ iterative.Threaded = (*worker)(nil)
+	_ iterative.Learner     = (*learner)(nil)
+	_ iterative.LinearRound = (*round)(nil)
+	_ iterative.Threaded    = (*worker)(nil)
 )
 
 const (

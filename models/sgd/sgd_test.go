@@ -68,10 +68,10 @@ func epoch(t testing.TB, l *learner, state []byte, b iterative.Block, partitions
 			t.Fatal(err)
 		}
 		for from, to := p*b.N/partitions, (p+1)*b.N/partitions; from < to; from += size {
-			if err := w.Fold(part(b, from, min(from+size, to), false)); err != nil {
+			if err := w.Take(part(b, from, min(from+size, to), false)); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Fold(part(b, from, from+1, true)); err != nil {
+			if err := w.Take(part(b, from, from+1, true)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -119,7 +119,7 @@ func modelOf(t testing.TB, l *learner, state []byte) *models.Linear {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.(iterative.Fitted).Model()
+	return r.(iterative.LinearRound).Model()
 }
 
 // best returns the least objective, by gradient descent with Nesterov's momentum
@@ -306,7 +306,7 @@ func TestAverageIsWeighedByRows(t *testing.T) {
 	var mean []float64
 	for i, cut := range [][2]int{{0, 60}, {60, 96}, {96, 96}} {
 		w, _ := r.Worker(i, nil)
-		if err := w.Fold(part(b, cut[0], cut[1], false)); err != nil {
+		if err := w.Take(part(b, cut[0], cut[1], false)); err != nil {
 			t.Fatal(err)
 		}
 		found, _, err := w.End()
@@ -369,7 +369,7 @@ func TestRateTooLargeIsAnError(t *testing.T) {
 	l, state := begin(t, options{Problem: p, Method: SGD, Rate: 1e5, Batch: 4, Partitions: 1})
 	r, _ := l.Open(state)
 	w, _ := r.Worker(0, nil)
-	if err := w.Fold(b); err != nil {
+	if err := w.Take(b); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.End(); err == nil || !strings.Contains(err.Error(), "lower the rate") {
@@ -409,14 +409,14 @@ func FuzzBytes(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if r, err := l.Open(data); err == nil {
-			if m := r.(iterative.Fitted).Model(); len(m.W) != 24 || len(m.B) != 3 {
+			if m := r.(iterative.LinearRound).Model(); len(m.W) != 24 || len(m.B) != 3 {
 				t.Fatal("weights of another shape")
 			}
 			w, err := r.Worker(0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w.Fold(b) == nil {
+			if w.Take(b) == nil {
 				w.End()
 			}
 		}

@@ -58,8 +58,8 @@ func (w *worker) threadsFor(rows int) int {
 	return w.threads
 }
 
-// Fold implements iterative.Worker. It panics if rows have another length.
-func (w *worker) Fold(b iterative.Block) error {
+// Take implements iterative.Worker. It panics if rows have another length.
+func (w *worker) Take(b iterative.Block) error {
 	b.Check("sgd", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
 		return fmt.Errorf("sgd: partition %d: %w", w.partition, err)

@@ -21,7 +21,7 @@ import (
 
 // Dir is a directory of sums.
 type Dir struct {
-	*Part
+	*Manifest
 	Recipe *Recipe
 	Place  string
 	// Labels come from the elements of the directory's name, such as dt=2026-11-20: the value by its key.
@@ -31,21 +31,21 @@ type Dir struct {
 	at    [][]int64 // offsets of the frames of each fold
 }
 
-// maxPart limits the size of PartFile.
-const maxPart = 1 << 30
+// maxManifest limits the size of ManifestFile.
+const maxManifest = 1 << 30
 
-// ReadPart reads the manifest of a directory of sums. The error matches fs.ErrNotExist if there is no
+// ReadManifest reads the manifest of a directory of sums. The error matches fs.ErrNotExist if there is no
 // manifest; otherwise it says why the directory is not one of sums.
-func ReadPart(ctx context.Context, place string) (*Part, error) {
-	data, err := readFile(ctx, place, PartFile, maxPart)
+func ReadManifest(ctx context.Context, place string) (*Manifest, error) {
+	data, err := readFile(ctx, place, ManifestFile, maxManifest)
 	if err != nil {
 		return nil, err
 	}
-	p, err := decodePart(data)
+	m, err := decodeManifest(data)
 	if err != nil {
-		return nil, &badPart{place, err}
+		return nil, &badDir{place, err}
 	}
-	return p, nil
+	return m, nil
 }
 
 // Open opens a directory of sums that has no levels; see OpenLevels.
@@ -55,14 +55,14 @@ func Open(ctx context.Context, place string) (*Dir, error) {
 		return nil, err
 	}
 	if d.Levels != nil {
-		return nil, &badPart{place, fmt.Errorf("has sums by %s; name one without levels", strings.Join(d.LevelColumns, ", "))}
+		return nil, &badDir{place, fmt.Errorf("has sums by %s; name one without levels", strings.Join(d.LevelColumns, ", "))}
 	}
 	return d, d.check()
 }
 
 // open reads the manifest and the recipe of a directory of sums.
 func open(ctx context.Context, place string) (*Dir, error) {
-	p, err := ReadPart(ctx, place)
+	p, err := ReadManifest(ctx, place)
 	if err != nil {
 		return nil, err
 	}
@@ -70,14 +70,14 @@ func open(ctx context.Context, place string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	var listed struct{ Files []models.FileSum }
+	var listed struct{ Files []models.FileEntry }
 	if err := json.Unmarshal(data, &listed); err != nil {
-		return nil, &badPart{place, fmt.Errorf("%s: %w", RecipeFile, err)}
+		return nil, &badDir{place, fmt.Errorf("%s: %w", RecipeFile, err)}
 	}
 	var kept []storage.File
 	for _, f := range listed.Files {
 		if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, "/\\\x00") || f.Size < 0 {
-			return nil, &badPart{place, fmt.Errorf("%s: an entry for %.80q of %d bytes", RecipeFile, f.Name, f.Size)}
+			return nil, &badDir{place, fmt.Errorf("%s: an entry for %.80q of %d bytes", RecipeFile, f.Name, f.Size)}
 		}
 		content, err := readFile(ctx, place, f.Name, f.Size)
 		if err != nil {
@@ -87,9 +87,9 @@ func open(ctx context.Context, place string) (*Dir, error) {
 	}
 	r, err := decodeRecipe(data, kept)
 	if err != nil {
-		return nil, &badPart{place, err}
+		return nil, &badDir{place, err}
 	}
-	return &Dir{Part: p, Recipe: r, Place: place, Labels: labelsOf(place),
+	return &Dir{Manifest: p, Recipe: r, Place: place, Labels: labelsOf(place),
 		shape: r.Shape(len(p.Classes))}, nil
 }
 
@@ -105,9 +105,9 @@ func labelsOf(place string) map[string]string {
 
 // check compares the manifest with the recipe.
 func (d *Dir) check() error {
-	bad := func(format string, args ...any) error { return &badPart{d.Place, fmt.Errorf(format, args...)} }
+	bad := func(format string, args ...any) error { return &badDir{d.Place, fmt.Errorf(format, args...)} }
 	switch {
-	case d.Recipe.Digest != d.Part.Recipe:
+	case d.Recipe.Digest != d.Manifest.Recipe:
 		return bad("%s %w", RecipeFile, errDamaged)
 	case len(d.Folds) != d.Recipe.Rule.Folds:
 		return bad("sums of %d folds, want %d", len(d.Folds), d.Recipe.Rule.Folds)
@@ -143,10 +143,10 @@ func (d *Dir) Shape() ridge.Shape { return d.shape }
 
 // Copies returns the frequent rows whose copies are counted instead of summed; see profile.CopyCounter.
 func (d *Dir) Copies(ctx context.Context) ([]profile.FrequentRow, error) {
-	if d.Part.Copies == nil {
+	if d.Manifest.Copies == nil {
 		return nil, nil
 	}
-	data, err := d.file(ctx, CopiesFile, d.copies, d.Part.Copies)
+	data, err := d.file(ctx, CopiesFile, d.copies, d.Manifest.Copies)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (d *Dir) Copies(ctx context.Context) ([]profile.FrequentRow, error) {
 		err = d.checkCopies(all)
 	}
 	if err != nil {
-		return nil, &badPart{d.Place, fmt.Errorf("%s: %w", CopiesFile, err)}
+		return nil, &badDir{d.Place, fmt.Errorf("%s: %w", CopiesFile, err)}
 	}
 	return all, nil
 }
@@ -180,9 +180,9 @@ func (d *Dir) checkCopies(all []profile.FrequentRow) error {
 }
 
 // file reads a file from offset at on and checks its size and digest against want.
-func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileSum) ([]byte, error) {
+func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileEntry) ([]byte, error) {
 	if want.Size < 0 || want.Size > MostRowHashes*8 {
-		return nil, &badPart{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
+		return nil, &badDir{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
 	}
 	in, err := storage.Open(ctx, storage.Join(d.Place, name), at, want.Size)
 	if err != nil {
@@ -192,12 +192,12 @@ func (d *Dir) file(ctx context.Context, name string, at int64, want *models.File
 	data := make([]byte, want.Size)
 	switch _, err := io.ReadFull(in, data); {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return nil, &badPart{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
+		return nil, &badDir{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
 	case err != nil:
 		return nil, err
 	}
 	if err := want.Check(data); err != nil {
-		return nil, &badPart{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
+		return nil, &badDir{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
 	}
 	return data, nil
 }
@@ -211,9 +211,9 @@ func readFile(ctx context.Context, place, name string, most int64) ([]byte, erro
 func missing(place, name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &badPart{place, fmt.Errorf("%s is missing; is this a directory of sums? %w", name, fs.ErrNotExist)}
+		return &badDir{place, fmt.Errorf("%s is missing; is this a directory of sums? %w", name, fs.ErrNotExist)}
 	case errors.Is(err, fs.ErrInvalid):
-		return &badPart{place, err}
+		return &badDir{place, err}
 	}
 	return err
 }
@@ -239,7 +239,7 @@ func (r *Reader) Close() { r.zstd.Close() }
 func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) error {
 	f := d.Folds[fold][i]
 	bad := func(err error) error {
-		return &badPart{d.Place, fmt.Errorf("%s, frame %d: %w", FoldFile(fold), i, err)}
+		return &badDir{d.Place, fmt.Errorf("%s, frame %d: %w", FoldFile(fold), i, err)}
 	}
 	if f.Size > maxFrame(len(dst)) {
 		return bad(errDamaged)

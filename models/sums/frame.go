@@ -44,9 +44,9 @@ func NewWriter() (*Writer, error) {
 	return &Writer{zstd: z}, err
 }
 
-// Fold writes the parts of the sum of a fold to out, in order. If out is nil it only computes the digests,
+// WriteFold writes the parts of the sum of a fold to out, in order. If out is nil it only computes the digests,
 // and the sizes of the frames are not set.
-func (w *Writer) Fold(out io.Writer, parts int, load func(i int) ([]float64, error)) ([]Frame, error) {
+func (w *Writer) WriteFold(out io.Writer, parts int, load func(i int) ([]float64, error)) ([]Frame, error) {
 	frames := make([]Frame, parts)
 	var buf []byte
 	for i := range frames {

@@ -84,8 +84,8 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-func FuzzPart(f *testing.F) {
-	p := &Part{Recipe: "r", SumFiles: SumFiles{Classes: []string{"a", "b"}, ClassCounts: []int64{1, 2},
+func FuzzManifest(f *testing.F) {
+	p := &Manifest{Recipe: "r", SumFiles: SumFiles{Classes: []string{"a", "b"}, ClassCounts: []int64{1, 2},
 		Folds: [][]Frame{{{Size: 9, SHA256: digestOf("x")}}}}}
 	p.Rows.Read, p.Rows.Used = 3, 3
 	data, err := p.Encode()
@@ -94,7 +94,7 @@ func FuzzPart(f *testing.F) {
 	}
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if p, err := decodePart(data); err == nil {
+		if p, err := decodeManifest(data); err == nil {
 			if _, err := p.Encode(); err != nil {
 				t.Error(err)
 			}
@@ -103,12 +103,12 @@ func FuzzPart(f *testing.F) {
 }
 
 func TestAChangedPartIsRefused(t *testing.T) {
-	p := &Part{Recipe: "r", SumFiles: SumFiles{Folds: [][]Frame{{{Size: 9, SHA256: digestOf("x")}}}}}
+	p := &Manifest{Recipe: "r", SumFiles: SumFiles{Folds: [][]Frame{{{Size: 9, SHA256: digestOf("x")}}}}}
 	data, err := p.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodePart(data); err != nil {
+	if _, err := decodeManifest(data); err != nil {
 		t.Fatal(err)
 	}
 	for i := range data {
@@ -117,7 +117,7 @@ func TestAChangedPartIsRefused(t *testing.T) {
 		}
 		changed := slices.Clone(data)
 		changed[i] ^= 1
-		if _, err := decodePart(changed); err == nil {
+		if _, err := decodeManifest(changed); err == nil {
 			t.Fatalf("byte %d was changed", i)
 		}
 	}

@@ -66,14 +66,14 @@ func NamesOf(members []Member) []string {
 }
 
 // checkLevels checks the levels of a manifest.
-func (p *Part) checkLevels() error {
-	if len(p.Levels) == 0 || len(p.Levels) > MostLevels || len(p.Folds) > 0 || len(p.LevelColumns) == 0 {
-		return fmt.Errorf("%d levels of %d columns, with %d folds besides", len(p.Levels), len(p.LevelColumns),
-			len(p.Folds))
+func (m *Manifest) checkLevels() error {
+	if len(m.Levels) == 0 || len(m.Levels) > MostLevels || len(m.Folds) > 0 || len(m.LevelColumns) == 0 {
+		return fmt.Errorf("%d levels of %d columns, with %d folds besides", len(m.Levels), len(m.LevelColumns),
+			len(m.Folds))
 	}
-	left := p.Rows.Used
-	for i := range p.Levels {
-		l := &p.Levels[i]
+	left := m.Rows.Used
+	for i := range m.Levels {
+		l := &m.Levels[i]
 		for _, m := range l.Members {
 			if m.Rows < 1 || m.Rows > left {
 				return fmt.Errorf("level %.80q of %d rows", m.Name, m.Rows)
@@ -83,7 +83,7 @@ func (p *Part) checkLevels() error {
 		if err := l.check(); err != nil {
 			return err
 		}
-		if len(l.Folds) != len(p.Levels[0].Folds) {
+		if len(l.Folds) != len(m.Levels[0].Folds) {
 			return errors.New("levels of different numbers of folds")
 		}
 	}
@@ -94,7 +94,7 @@ func (p *Part) checkLevels() error {
 }
 
 // leaf returns the leaf for the rows of one level.
-func (p *Part) leaf(of Leaf, l *Level) Leaf {
+func (m *Manifest) leaf(of Leaf, l *Level) Leaf {
 	name := l.Members[0].Name
 	if n := len(l.Members); n > 1 {
 		name = fmt.Sprintf("%d levels with few rows", n)
@@ -104,9 +104,9 @@ func (p *Part) leaf(of Leaf, l *Level) Leaf {
 }
 
 // LevelLeaves returns the leaves that models of the levels were fitted to; none without levels.
-func (p *Part) LevelLeaves() (all []Leaf) {
-	for i := range p.Levels {
-		all = append(all, p.leaf(p.Leaves[0], &p.Levels[i]))
+func (m *Manifest) LevelLeaves() (all []Leaf) {
+	for i := range m.Levels {
+		all = append(all, m.leaf(m.Leaves[0], &m.Levels[i]))
 	}
 	return all
 }
@@ -115,11 +115,11 @@ func (p *Part) LevelLeaves() (all []Leaf) {
 // it.
 func (d *Dir) level(i int) *Dir {
 	l := &d.Levels[i]
-	p := &Part{Program: d.Program, Recipe: d.Part.Recipe, SumFiles: l.SumFiles, LevelColumns: d.LevelColumns,
-		Rows: models.Rows{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Part.leaf(d.Leaves[0], l)}}
-	p.Sums = p.digest()
-	of := &Dir{Part: p, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(p.Classes)),
-		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, folds: make([]int64, len(p.Folds))}}
+	m := &Manifest{Program: d.Program, Recipe: d.Manifest.Recipe, SumFiles: l.SumFiles, LevelColumns: d.LevelColumns,
+		Rows: models.Rows{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Manifest.leaf(d.Leaves[0], l)}}
+	m.Sums = m.digest()
+	of := &Dir{Manifest: m, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
+		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, folds: make([]int64, len(m.Folds))}}
 	for k := range i {
 		before := &d.Levels[k]
 		for f, frames := range before.Folds {
@@ -199,7 +199,7 @@ func OpenLevels(ctx context.Context, place string) ([]*Dir, error) {
 		return []*Dir{d}, d.check()
 	}
 	if len(d.Leaves) != 1 {
-		return nil, &badPart{place, fmt.Errorf("levels of %d parts", len(d.Leaves))}
+		return nil, &badDir{place, fmt.Errorf("levels of %d parts", len(d.Leaves))}
 	}
 	var all []*Dir
 	for i := range d.Levels {

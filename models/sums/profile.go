@@ -1,6 +1,6 @@
 // Package sums makes training by exact sums repeatable on later data. A model directory holds the Recipe of
 // its training: what its features, folds, grids and values of λ are, and statistics of the rows from which
-// these were chosen (Profile). A Part describes a directory with the sums of some rows under a recipe; a
+// these were chosen (Profile). A Manifest describes a directory with the sums of some rows under a recipe; a
 // Writer writes the sums, a Dir and a Reader read them. Parts of one recipe can be added, subtracted and
 // solved without changing a bit.
 //
@@ -169,7 +169,7 @@ func decodeProfile(data []byte) (*Profile, error) {
 // if the model has none.
 func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile, error) {
 	if _, ok := m.File(ProfileFile); !ok {
-		return nil, models.Bad(dir, fmt.Errorf("has no %s; train it again", ProfileFile))
+		return nil, models.NewError(dir, fmt.Errorf("has no %s; train it again", ProfileFile))
 	}
 	data, err := models.ReadFile(ctx, dir, m, ProfileFile)
 	if err != nil {
@@ -177,7 +177,7 @@ func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile,
 	}
 	p, err := decodeProfile(data)
 	if err != nil {
-		return nil, models.Bad(dir, err)
+		return nil, models.NewError(dir, err)
 	}
 	return p, nil
 }

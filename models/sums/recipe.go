@@ -41,7 +41,7 @@ type Recipe struct {
 	TargetGrid linear.Grids `json:"target_grid,omitempty"`
 	Rule       Rule         `json:"rule"`
 	// Files are the files of a model trained by the recipe, except its manifest and weights.
-	Files []models.FileSum `json:"files"`
+	Files []models.FileEntry `json:"files"`
 
 	Opened `json:"-"`
 }
@@ -100,7 +100,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 	}
 	// Decode it again, so that it is what parts hold, byte for byte.
 	if r, err = decodeRecipe(data, r.Kept); err != nil {
-		return nil, nil, models.Bad(dir, err)
+		return nil, nil, models.NewError(dir, err)
 	}
 	return r, m, nil
 }
@@ -111,7 +111,7 @@ func (r *Recipe) Unlabelled() (*Recipe, error) {
 	u := &Recipe{Task: models.Embedding, Seed: r.Seed, Recipe: r.Recipe, Kernel: r.Kernel, Width: r.Width,
 		Learner: r.Learner, Input: r.Input, Rule: Rule{Folds: 1, Steps: r.Rule.Steps, Components: 1}}
 	for _, f := range r.Kept {
-		u.Files = append(u.Files, models.SumFile(f.Name, f.Data))
+		u.Files = append(u.Files, models.EntryOf(f.Name, f.Data))
 	}
 	data, err := u.encode()
 	if err != nil {

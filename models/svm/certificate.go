@@ -102,8 +102,8 @@ func (v *verifier) ended() error {
 	return nil
 }
 
-// Fold takes the next block of rows of the partition, as a Worker does.
-func (v *verifier) Fold(b iterative.Block) error {
+// Take takes the next block of rows of the partition, as a Worker does.
+func (v *verifier) Take(b iterative.Block) error {
 	r := v.round
 	p, d := r.problems(), r.Dim
 	if b.HeldOut {

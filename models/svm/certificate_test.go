@@ -111,7 +111,7 @@ func TestVerifyRefusesForeignParts(t *testing.T) {
 		"weights or states":      verify().Merge(before.part(t, nil, 0)),
 		"for 30 missing rows":    unfinished,
 		"30 rows, the options":   missing,
-		"does not fit its label": swapped.Fold(r.parts[0][0]),
+		"does not fit its label": swapped.Take(r.parts[0][0]),
 		"weights of 2 outputs on": verifyError(r, r.state,
 			&models.Linear{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)}),
 		"are not finite": verifyError(r, r.state,

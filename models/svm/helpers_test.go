@@ -119,7 +119,7 @@ func (r *run) round(t testing.TB) iterative.Report {
 		}
 		w.(*worker).Threads(r.threads)
 		for _, b := range blocks {
-			if err := w.Fold(b); err != nil {
+			if err := w.Take(b); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -183,7 +183,7 @@ func (r *run) part(t testing.TB, m *models.Linear, p int) *verifier {
 		t.Fatal(err)
 	}
 	for _, b := range r.parts[p] {
-		if err := v.Fold(b); err != nil {
+		if err := v.Take(b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -225,7 +225,7 @@ func (r *run) model(t testing.TB) *models.Linear {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return round.(iterative.Fitted).Model()
+	return round.(iterative.LinearRound).Model()
 }
 
 // cases are options of every loss, with rows.

@@ -36,7 +36,7 @@ func (r *round) Reads() bool { return true }
 // Done implements iterative.Round.
 func (r *round) Done() bool { return r.Rounds > 0 && r.round >= r.Rounds }
 
-// Model implements iterative.Fitted.
+// Model implements iterative.LinearRound.
 func (r *round) Model() *linear.Model {
 	m := &linear.Model{K: r.Outputs, D: r.Dim}
 	m.W = append(m.W, r.published...)

@@ -23,7 +23,7 @@ func TestStartFromAModelTakesUpWhereItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		model := round.(iterative.Fitted).Model()
+		model := round.(iterative.LinearRound).Model()
 		done := r.certify(t)
 		again := start(t, o, parts)
 		if again.state, err = again.learner.Start(model); err != nil {
@@ -92,7 +92,7 @@ func TestModelScoresAsTheRoundDid(t *testing.T) {
 			r.round(t)
 		}
 		round, _ := r.learner.Open(r.state)
-		m := round.(iterative.Fitted).Model()
+		m := round.(iterative.LinearRound).Model()
 		rep := r.round(t)
 		scores := make([]float32, s.learn.N*m.K)
 		m.Scores(scores, s.learn.Phi, s.learn.N)
@@ -164,13 +164,13 @@ func TestChangedRowsAreErrors(t *testing.T) {
 	r := start(t, o, s.blocks(1, 20))
 	r.round(t)
 	round, _ := r.learner.Open(r.state)
-	fold := func(own []byte, blocks []iterative.Block) error {
+	take := func(own []byte, blocks []iterative.Block) error {
 		w, err := round.Worker(0, own)
 		if err != nil {
 			return err
 		}
 		for _, b := range blocks {
-			if err := w.Fold(b); err != nil {
+			if err := w.Take(b); err != nil {
 				return err
 			}
 		}
@@ -183,13 +183,13 @@ func TestChangedRowsAreErrors(t *testing.T) {
 	label := part(s.learn, 0, 20, 0)
 	label.Y = append([]float32{7}, label.Y[1:]...)
 	for want, err := range map[string]error{
-		"more or fewer":    fold(r.carried[0], blocks[:2]),
-		"for 60 rows":      fold(r.carried[0], append(blocks[:len(blocks):len(blocks)], blocks[0])),
-		"for 0 rows":       fold(nil, blocks),
-		"does not fit":     fold(r.carried[0], []iterative.Block{blocks[1], blocks[0], blocks[2]}),
-		"score is not":     fold(r.carried[0], []iterative.Block{nan}),
-		"label 7":          fold(r.carried[0], []iterative.Block{label}),
-		"dual variables: ": fold([]byte("damaged"), blocks),
+		"more or fewer":    take(r.carried[0], blocks[:2]),
+		"for 60 rows":      take(r.carried[0], append(blocks[:len(blocks):len(blocks)], blocks[0])),
+		"for 0 rows":       take(nil, blocks),
+		"does not fit":     take(r.carried[0], []iterative.Block{blocks[1], blocks[0], blocks[2]}),
+		"score is not":     take(r.carried[0], []iterative.Block{nan}),
+		"label 7":          take(r.carried[0], []iterative.Block{label}),
+		"dual variables: ": take([]byte("damaged"), blocks),
 		"before the first ": func() error {
 			q, _ := r.learner.Start(nil)
 			x, _ := r.learner.Open(q)
@@ -243,7 +243,7 @@ func FuzzBytes(f *testing.F) {
 		}
 		if w, err := good.Worker(0, data); err == nil {
 			for _, b := range r.parts[0] {
-				if err := w.Fold(b); err != nil {
+				if err := w.Take(b); err != nil {
 					return
 				}
 			}

@@ -117,9 +117,9 @@ type learner struct {
 }
 
 var (
-	_ iterative.Learner = (*learner)(nil)
-	_ iterative.Fitted  = (*round)(nil)
-	_ iterative.Worker  = (*worker)(nil)
+	_ iterative.Learner     = (*learner)(nil)
+	_ iterative.LinearRound = (*round)(nil)
+	_ iterative.Worker      = (*worker)(nil)
 )
 
 // newLearner returns the learner for the options. The error names the invalid option.

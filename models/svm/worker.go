@@ -81,8 +81,8 @@ func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
 // Threads implements iterative.Threaded. It helps a single partition on several cores.
 func (w *worker) Threads(n int) { w.threads = max(1, n) }
 
-// Fold implements iterative.Worker. It panics if rows have another length.
-func (w *worker) Fold(b iterative.Block) error {
+// Take implements iterative.Worker. It panics if rows have another length.
+func (w *worker) Take(b iterative.Block) error {
 	p := w.problems()
 	b.Check("svm", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {

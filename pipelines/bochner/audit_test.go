@@ -34,7 +34,7 @@ func forgeSums(t *testing.T, from, to string, fold int, change func(part int, nu
 	w, err := sums.NewWriter()
 	must(err)
 	var file bytes.Buffer
-	d.Folds[fold], err = w.Fold(&file, ridge.NumParts(d.Shape()), func(i int) ([]float64, error) {
+	d.Folds[fold], err = w.WriteFold(&file, ridge.NumParts(d.Shape()), func(i int) ([]float64, error) {
 		numbers := make([]float64, ridge.LayoutOf(d.Shape()).Len(i))
 		err := r.Read(context.Background(), numbers, d, fold, i)
 		change(i, numbers)
@@ -42,9 +42,9 @@ func forgeSums(t *testing.T, from, to string, fold int, change func(part int, nu
 	})
 	must(err)
 	write(t, to, sums.FoldFile(fold), file.String())
-	manifest, err := d.Part.Encode()
+	manifest, err := d.Manifest.Encode()
 	must(err)
-	write(t, to, sums.PartFile, string(manifest))
+	write(t, to, sums.ManifestFile, string(manifest))
 }
 
 // forgeModel writes a copy of a model with other weights, and its checksums computed again.
@@ -61,7 +61,7 @@ func forgeModel(t *testing.T, from, to string, change func(weights []byte)) {
 	change(weights)
 	for i := range m.Files {
 		if m.Files[i].Name == models.WeightsFile {
-			m.Files[i] = models.SumFile(models.WeightsFile, weights)
+			m.Files[i] = models.EntryOf(models.WeightsFile, weights)
 		}
 	}
 	data, err := m.Encode()

@@ -38,11 +38,11 @@ func withWeights(t *testing.T, dir string, tensors ...safetensors.Tensor) {
 	if err := safetensors.Write(&data, nil, tensors); err != nil {
 		t.Fatal(err)
 	}
-	m, err := models.Check(context.Background(), dir)
+	m, err := models.CheckDir(context.Background(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Files = []models.FileSum{models.SumFile(models.WeightsFile, data.Bytes())}
+	m.Files = []models.FileEntry{models.EntryOf(models.WeightsFile, data.Bytes())}
 	manifest, err := m.Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -94,11 +94,11 @@ func TestModelsHaveLineages(t *testing.T) {
 		t.Errorf("equal files elsewhere: %s\n%s", a, b)
 	}
 	if l := lineage("m3"); digestOf(t, filepath.Join(dir, "m3")) != digestOf(t, filepath.Join(dir, "m1")) ||
-		len(l.Parts) != 1 || len(l.Parts[0].Files) != 2 || l.Recipe != "" {
+		len(l.Sources) != 1 || len(l.Sources[0].Files) != 2 || l.Recipe != "" {
 		t.Errorf("files that are cut elsewhere: %+v", l)
 	}
-	if l := lineage("m1"); l.Program == "" || l.Parts[0].Files[0].Name != "a.csv" ||
-		!strings.HasPrefix(l.Parts[0].Files[0].Version, "sha256:") {
+	if l := lineage("m1"); l.Program == "" || l.Sources[0].Files[0].Name != "a.csv" ||
+		!strings.HasPrefix(l.Sources[0].Files[0].Version, "sha256:") {
 		t.Errorf("%+v", l)
 	}
 	train("again", "--recipe", "m1", "--data", "b.csv")
@@ -108,14 +108,14 @@ func TestModelsHaveLineages(t *testing.T) {
 	must(t, dir, "fit", "--sums", "sums/*", "--model", "fitted", "--quiet")
 	must(t, dir, "forget", "--model", "fitted", "--sums", "sums/*", "--data", "gone.csv", "--out", "less", "--quiet")
 	again, fitted, less := lineage("again"), lineage("fitted"), lineage("less")
-	if again.Recipe != "m1" || again.RecipeSHA256 == "" || again.Parts[0].Files[0].Name != "b.csv" {
+	if again.Recipe != "m1" || again.RecipeSHA256 == "" || again.Sources[0].Files[0].Name != "b.csv" {
 		t.Errorf("by a recipe: %+v", again)
 	}
-	if fitted.RecipeSHA256 != again.RecipeSHA256 || len(fitted.Parts) != 2 || fitted.Parts[1].Sums != "sums/2" ||
-		fitted.Parts[1].Files[0].Name != "2.csv" || len(fitted.Forgotten) > 0 {
+	if fitted.RecipeSHA256 != again.RecipeSHA256 || len(fitted.Sources) != 2 || fitted.Sources[1].Sums != "sums/2" ||
+		fitted.Sources[1].Files[0].Name != "2.csv" || len(fitted.Forgotten) > 0 {
 		t.Errorf("fitted to sums: %+v", fitted)
 	}
-	if less.Recipe != "fitted" || len(less.Parts) != 2 || len(less.Forgotten) != 1 {
+	if less.Recipe != "fitted" || len(less.Sources) != 2 || len(less.Forgotten) != 1 {
 		t.Errorf("without rows: %+v", less)
 	}
 	inspected(t, dir, "again", "made of   b.csv\n", "recipe    of m1\n")
@@ -143,7 +143,7 @@ func TestLineagesNameParents(t *testing.T) {
 		"--learner", "sgd", "--lambda", "1e-3", "--rounds", "2", "--quiet"}
 	must(t, dir, append(train, "--model", "m1")...)
 	must(t, dir, append(train, "--model", "m2", "--init", "./m1/")...)
-	digest := func(file string) string { return models.SumFile("", []byte(read(t, dir, file))).SHA256 }
+	digest := func(file string) string { return models.EntryOf("", []byte(read(t, dir, file))).SHA256 }
 	m1, err := models.ReadManifest(t.Context(), filepath.Join(dir, "m1"))
 	if err != nil {
 		t.Fatal(err)

@@ -352,15 +352,15 @@ func TestVerifyCatchesATamperedModel(t *testing.T) {
 // forge makes the checksums of a model's manifest match its files.
 func forge(t *testing.T, dir string) {
 	t.Helper()
-	var files struct{ Files []models.FileSum }
+	var files struct{ Files []models.FileEntry }
 	text := read(t, dir, models.ManifestFile)
 	if err := json.Unmarshal([]byte(text), &files); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files.Files {
-		text = strings.Replace(text, f.SHA256, models.SumFile(f.Name, []byte(read(t, dir, f.Name))).SHA256, 1)
+		text = strings.Replace(text, f.SHA256, models.EntryOf(f.Name, []byte(read(t, dir, f.Name))).SHA256, 1)
 	}
 	lines := strings.SplitAfter(text, "\n")
 	body := strings.Join(lines[:len(lines)-3], "")
-	write(t, dir, models.ManifestFile, body+`  "sha256": "`+models.SumFile("", []byte(body)).SHA256+"\"\n}\n")
+	write(t, dir, models.ManifestFile, body+`  "sha256": "`+models.EntryOf("", []byte(body)).SHA256+"\"\n}\n")
 }

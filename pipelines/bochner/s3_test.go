@@ -127,7 +127,7 @@ func TestKilledOnS3AModelIsWholeOrAbsent(t *testing.T) {
 			must(t, dir, append(slices.Clone(args), "--resume")...)
 		}
 		same(t, "killed at "+at, want, s3Files(t, "model"))
-		err = storage.MustNotExist(t.Context(), onS3+"model")
+		err = storage.CheckAbsent(t.Context(), onS3+"model")
 		if !errors.Is(err, storage.ErrOccupied) || s.Uploads() > 0 {
 			t.Errorf("killed at %s: %v, %d uploads", at, err, s.Uploads())
 		}

@@ -140,7 +140,7 @@ func verifyCommand() *cobra.Command {
 		case o.Audit && f.Certificate != "":
 			return nil, exit.Usage("--audit and --certificate cannot be used together: verify one after the other")
 		case o.Audit:
-			return pipelines.Audit(cmd.Context(), pipelines.AuditOptions{Parts: f.Parts, Model: o.Model, Data: o.Data,
+			return pipelines.Audit(cmd.Context(), pipelines.AuditOptions{SumDirs: f.SumDirs, Model: o.Model, Data: o.Data,
 				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 		case f.Certificate == "":
 			return pipelines.Verify(cmd.Context(), o.VerifyOptions)
@@ -214,8 +214,8 @@ func exportCommand() *cobra.Command {
 func sumCommand() *cobra.Command {
 	var o struct {
 		pipelines.SumOptions
-		Of              []string `flag:"of,common" group:"Model and output" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to add up."`
-		pipelines.Parts `group:"Model and output" omit:"Sums"`
+		Of                []string `flag:"of,common" group:"Model and output" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to add up."`
+		pipelines.SumDirs `group:"Model and output" omit:"Sums"`
 	}
 	return newCommand("sum", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		switch {
@@ -227,7 +227,7 @@ func sumCommand() *cobra.Command {
 			return nil, exit.Usage("--of adds up sums, which have their recipe: leave out --recipe, --data and --by")
 		}
 		o.Sums = o.Of
-		return pipelines.AddSums(cmd.Context(), pipelines.FitOptions{Parts: o.Parts, SaveSums: o.Out, Job: o.Job})
+		return pipelines.AddSums(cmd.Context(), pipelines.FitOptions{SumDirs: o.SumDirs, SaveSums: o.Out, Job: o.Job})
 	})
 }
 

@@ -168,9 +168,9 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 				}
 				places := in(name)
 				if cut == "global" {
-					var parts [2]*sums.Part
+					var parts [2]*sums.Manifest
 					for i, place := range []string{in("sum"), in(name)} {
-						if parts[i], err = sums.ReadPart(t.Context(), place); err != nil {
+						if parts[i], err = sums.ReadManifest(t.Context(), place); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -306,7 +306,7 @@ func TestTargetsBeyondTheirGridsAreRejected(t *testing.T) {
 		!strings.Contains(got, `no label (column "l")`) || !strings.HasPrefix(got, "2") {
 		t.Error(got)
 	}
-	if part, err := sums.ReadPart(t.Context(), filepath.Join(dir, "sums")); err != nil || part.Rows.Used != 1 ||
+	if part, err := sums.ReadManifest(t.Context(), filepath.Join(dir, "sums")); err != nil || part.Rows.Used != 1 ||
 		part.Rows.SetAside != 2 {
 		t.Errorf("%+v, %v", part, err)
 	}

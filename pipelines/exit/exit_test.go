@@ -28,7 +28,7 @@ func TestExitCodes(t *testing.T) {
 		{Refuse("bad data"), 3},
 		{&dataset.Error{Name: "f", Err: errors.New("bad")}, 3},
 		{missing, 3},
-		{&storage.Error{Op: "read", Name: "f", Err: &storage.Reason{Text: "403", Kind: fs.ErrPermission, Answer: true}}, 3},
+		{&storage.Error{Op: "read", Name: "f", Err: &storage.ReasonError{Text: "403", Kind: fs.ErrPermission, FromServer: true}}, 3},
 		{&dataset.Error{Name: "f", Err: missing}, 3},
 		{&GateError{"not passed"}, 4},
 		{errors.Join(&GateError{"not passed"}, nil), 4},
@@ -59,7 +59,7 @@ func TestExitCodes(t *testing.T) {
 // A file that may not be read says nothing about its rows: a retraining must not leave it out as bad data.
 func TestMissingRightsAreNotBadData(t *testing.T) {
 	denied := &storage.Error{Op: "open", Name: "f",
-		Err: &storage.Reason{Text: "403", Kind: fs.ErrPermission, Answer: true}}
+		Err: &storage.ReasonError{Text: "403", Kind: fs.ErrPermission, FromServer: true}}
 	for _, err := range []error{denied, transforms.FindFault(transforms.NewFault(transforms.DataFault, denied))} {
 		if !WriteFailed(err) || Code(err) != CodeData {
 			t.Errorf("%v: of a place %t, code %d", err, WriteFailed(err), Code(err))

@@ -22,7 +22,7 @@ type Ask struct {
 
 // Selection says which sums to use, and what their labels mean.
 type Selection struct {
-	Parts
+	SumDirs
 	Judge     string   `flag:"judge,common" placeholder:"CONDITION" help:"Condition, as for --where, on the sums that models are scored on. The default is all sums for backtest, groups, matrix and window, and the newest fifth of the dates for curve, worth and bisect, which do not train on them."`
 	By        []string `flag:"by,common" list:"commas" placeholder:"LABELS" help:"Labels that form the groups for the questions groups, matrix and worth, such as country. The question matrix requires it; for the others, each date is a group by default."`
 	DateLabel string   `flag:"date_label" placeholder:"LABEL" help:"Label that has the date; the default is the last part of the name, or the first label with a date."`

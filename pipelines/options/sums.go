@@ -28,7 +28,7 @@ type Sum struct {
 
 // Fit says which sums to fit a model to, and how.
 type Fit struct {
-	Parts `group:"Model and output"`
+	SumDirs `group:"Model and output"`
 	// Lambda says how λ is chosen; the recipe has the defaults. The recipe determines the folds.
 	Lambda Lambda `group:"Learner" omit:"Folds"`
 	// Calibrate is score.Platt for probabilities, which needs a recipe with shapes of curves; none or
@@ -52,8 +52,8 @@ type Fit struct {
 
 // Forget says which model forgets which rows.
 type Forget struct {
-	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
-	Parts `group:"Model and output"`
+	Model   string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
+	SumDirs `group:"Model and output"`
 	// Data has the rows with their labels, as in the training data.
 	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
 	// IDs is a file with one id on each line. Only rows of Data with one of these ids in its id column
@@ -82,15 +82,15 @@ type Prune struct {
 
 // Audit says which sums to compare with which rows, and which model to compare with the sums.
 type Audit struct {
-	Parts
+	SumDirs
 	Model          string          // directory or alias; "" for none
 	Data           dataset.Options // rows to compare with; dataset.Options.Data is empty for none
 	MaxBadFraction float64
 	Job            Job
 }
 
-// Parts names directories of sums to add and to subtract.
-type Parts struct {
+// SumDirs names directories of sums to add and to subtract.
+type SumDirs struct {
 	Sums []string `flag:"sums,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to add up; to forget rows, all sums that the model was fitted to."`
 	// Without has patterns of directories of sums to leave out: directories in Sums are not added,
 	// others are subtracted. An element that matches no directory may be a condition as in Where; sums

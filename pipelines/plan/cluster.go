@@ -43,13 +43,13 @@ type ClusterUse struct {
 type Times struct {
 	Start  float64 `json:"seconds_start"`            // starting pipelines
 	Read   float64 `json:"seconds_read"`             // reading the data, in all passes
-	Fold   float64 `json:"seconds_fold"`             // mapping and summing
+	Sum    float64 `json:"seconds_fold"`             // mapping and summing
 	Store  float64 `json:"seconds_store,omitempty"`  // storing and merging the sums of readers
 	Search float64 `json:"seconds_search,omitempty"` // feature learning
 	Solve  float64 `json:"seconds_solve"`            // solving on one worker, or computing the next states
 }
 
-func (t Times) seconds() float64 { return t.Start + t.Read + t.Fold + t.Store + t.Search + t.Solve }
+func (t Times) seconds() float64 { return t.Start + t.Read + t.Sum + t.Store + t.Search + t.Solve }
 
 // Rates are the assumed speeds of a virtual CPU.
 type Rates struct {
@@ -96,7 +96,7 @@ type work struct {
 	states       float64 // bytes that one worker reads to compute the states of the rounds
 	stored, runs float64 // bytes of the sums of a reader, and the number of runs that are merged
 	pause        float64 // least seconds between two checkpoints
-	fold         float64 // share of the reading that is for sums
+	summing      float64 // share of the reading that is for sums
 }
 
 // passesOver has the work of passes over rows: reading, mapping, summing, steps of learners, and feature
@@ -170,7 +170,7 @@ func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
 	if m.Carried == 0 {
 		w.sums = rows * features * (features + 1) / 2
 		w.stored, w.runs = float64(p.sumsHeld)*float64(p.shape().Bytes()), float64(p.runs())
-		w.fold = float64(stripes) / float64(reads)
+		w.summing = float64(stripes) / float64(reads)
 	}
 	// ridge.Work counts seconds of a core, which is two virtual CPUs.
 	w.solve = solveSeconds(p.shape(), p.Rows, p.Folds, p.Lambdas, first, p.scaled)
@@ -257,10 +257,10 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 // There are at most as many readers as shards. Without rows there are no times.
 func (c *Cluster) share(s solution, w work, readers int, given bool) {
 	read, threads := w.read/c.Rates.Read, float64(c.Algebra)
-	fold, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads
+	sum, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads
 	start, solve := float64(w.pipelines)*c.Rates.Start, w.solve/(c.Rates.Solve*float64(c.CPUs))
 	if !given && w.maps > 0 {
-		needed := int(min((read+fold+search)/max(planSeconds, start+solve), maxPlanReaders-1)) + 1
+		needed := int(min((read+sum+search)/max(planSeconds, start+solve), maxPlanReaders-1)) + 1
 		readers = min((needed+readers-1)/readers*readers, maxPlanReaders)
 	}
 	shards := max(1, s.shards)
@@ -269,7 +269,7 @@ func (c *Cluster) share(s solution, w work, readers int, given bool) {
 		return
 	}
 	each := float64((shards+c.Readers-1)/c.Readers) / float64(shards)
-	c.Read, c.Fold, c.Search = read*each, fold*each, search*max(each, 1/float64(max(w.players, 1)))
+	c.Read, c.Sum, c.Search = read*each, sum*each, search*max(each, 1/float64(max(w.players, 1)))
 	c.Start, c.Solve = start, solve+w.states/c.Rates.Store
 	c.store(w)
 }
@@ -281,7 +281,7 @@ func (c *Cluster) store(w work) {
 		return
 	}
 	once, merge := w.stored/c.Rates.Store, 0.0
-	c.saves = int64((c.Fold + c.Read*w.fold) / max(w.pause, 20*once))
+	c.saves = int64((c.Sum + c.Read*w.summing) / max(w.pause, 20*once))
 	if c.Readers > 1 {
 		merge = max(1, float64(c.Readers)/w.runs)
 	}
@@ -319,7 +319,7 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 	if c.Start == 0 {
 		return
 	}
-	search, fold, store, solve := "", "map and sum", "", "solve"
+	search, sum, store, solve := "", "map and sum", "", "solve"
 	if c.Store > 0 {
 		store = ", store and merge sums " + report.Minutes(c.Store)
 	}
@@ -327,12 +327,12 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 		search = "search for features " + report.Minutes(c.Search) + ", "
 	}
 	if p.Rounds > 0 {
-		fold, solve = "map and learn", "combine partial results"
+		sum, solve = "map and learn", "combine partial results"
 	}
 	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: %s start %s, read %s, %s%s %s%s, %s %s\n",
 		report.Minutes(c.seconds()), c.Hours,
-		report.Counted(p.Jobs, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, fold,
-		report.Minutes(c.Fold),
+		report.Counted(p.Jobs, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, sum,
+		report.Minutes(c.Sum),
 		store, solve, report.Minutes(c.Solve))
 	fmt.Fprintf(w,
 		"          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, sums %.0f G products/s,\n"+

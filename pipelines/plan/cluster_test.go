@@ -78,7 +78,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	}
 	near("start", c.Start, 2*240)
 	near("read", c.Read, 2*900e9/40e6/16)
-	near("map and sums", c.Fold, 1e9*(1.2*4096*200/100e9+4096*4097/2/40e9)/16)
+	near("map and sums", c.Sum, 1e9*(1.2*4096*200/100e9+4096*4097/2/40e9)/16)
 	near("solve", c.Solve, 2*ridge.Work(ridge.Shape{Dim: 4096, Outputs: 1}, 1e9, 5, 8, false)/4)
 	// Intervals of few rows take a second factor; intervals of many rows, or of classes, do not.
 	for _, x := range []struct {
@@ -93,13 +93,13 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 		}
 		near("solve", p.cluster(engine.Engine{Runner: engine.Dataflow, Readers: 16, Threads: 1}).Solve, 2*want/4)
 	}
-	if double := p.cluster(engine.Engine{Runner: engine.Dataflow, Readers: 32, Threads: 1}); double.Fold != c.Fold/2 ||
+	if double := p.cluster(engine.Engine{Runner: engine.Dataflow, Readers: 32, Threads: 1}); double.Sum != c.Sum/2 ||
 		double.Read != c.Read/2 || double.Solve != c.Solve {
 		t.Errorf("16 readers %+v\n32 readers %+v", c, double)
 	}
 	// A billion rows get as many readers as are of use.
 	if free := p.cluster(engine.Engine{Runner: engine.Dataflow}); free.Readers*free.Algebra <= 64 ||
-		free.Readers > maxPlanReaders || free.Read+free.Fold > 2*planSeconds {
+		free.Readers > maxPlanReaders || free.Read+free.Sum > 2*planSeconds {
 		t.Errorf("%+v", free)
 	}
 	p.Rows = 0
@@ -229,11 +229,11 @@ func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	many, shared := of("sgd", 400)
 	// svm takes steps, too. Both have a score of each of two classes.
 	steps := 10 * math.Sqrt(100*400) * 1e9 * 4 * float64(many.Features) / shared.Rates.Solve / 400
-	if _, c := of("svm", 400); math.Abs(c.Fold-shared.Fold-steps) > 1e-6*steps {
-		t.Errorf("steps take %g s, want %g", c.Fold-shared.Fold, steps)
+	if _, c := of("svm", 400); math.Abs(c.Sum-shared.Sum-steps) > 1e-6*steps {
+		t.Errorf("steps take %g s, want %g", c.Sum-shared.Sum, steps)
 	}
 	if one.Parts != 1 || many.Parts != 400 || alone.Readers != 1 || shared.Readers != 400 ||
-		math.Abs(alone.Fold-400*shared.Fold) > 1e-6*alone.Fold {
+		math.Abs(alone.Sum-400*shared.Sum) > 1e-6*alone.Sum {
 		t.Errorf("%d and %d partitions:\n%+v\n%+v", one.Parts, many.Parts, alone, shared)
 	}
 	if shared.Start >= 3600 {

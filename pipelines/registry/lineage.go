@@ -27,15 +27,15 @@ type Lineage struct {
 	Program string `json:"program"`       // version of the program that made it
 	Day     string `json:"day,omitempty"` // day of a retraining; "" for other models
 	Origins
-	// Drawn has the parts from which the recipe was drawn, if these are not Parts.
+	// Drawn has the sources from which the recipe was drawn, if these are not Sources.
 	Drawn   []string `json:"drawn,omitempty"`
-	Parts   []Part   `json:"parts"` // training data, in order
-	HeldOut *Part    `json:"held_out,omitempty"`
+	Sources []Source `json:"parts"` // training data, in order
+	HeldOut *Source  `json:"held_out,omitempty"`
 	// Forgotten identifies forgotten rows, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`
 	Sizes     []Size   `json:"sizes,omitempty"` // numbers of features that were tried on all rows
 	Command   string   `json:"command,omitempty"`
-	Seen      string   `json:"seen,omitempty"` // digest of all parts that existed
+	Seen      string   `json:"seen,omitempty"` // digest of all sources that existed
 }
 
 // Origins has the models that a model was made from.
@@ -68,11 +68,11 @@ type Size struct {
 	StdErr float64 `json:"gain_std_err,omitempty"`
 }
 
-// Part is a part of the data, such as a day.
-type Part struct {
+// Source is a part of the training data, such as a day.
+type Source struct {
 	Name string `json:"name,omitempty"`
 	Sums string `json:"sums,omitempty"` // the directory of its sums
-	// Digest is the digest in the sums of the part (sums.Leaf), or of the list of its files.
+	// Digest is the digest in the sums of the source (sums.Leaf), or of the list of its files.
 	Digest string `json:"digest,omitempty"`
 	Files  []File `json:"files"`
 }

@@ -62,7 +62,7 @@ func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 	}
 	s, data, err := models.ReadAliases(ctx, r.Dir)
 	if _, failed := errors.AsType[*storage.Error](err); err != nil && !failed {
-		err = models.Bad(r.Dir, err)
+		err = models.NewError(r.Dir, err)
 	}
 	if err == nil && s == nil {
 		s = &models.Aliases{Format: models.AliasFormat}
@@ -167,7 +167,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 	if err := models.CheckAlias(model); err != nil {
 		return nil, exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
-	m, err := models.Check(ctx, r.Place(model))
+	m, err := models.CheckDir(ctx, r.Place(model))
 	if err != nil {
 		return nil, err
 	}

@@ -382,15 +382,15 @@ func TestLineageIsNextToTheManifest(t *testing.T) {
 		t.Error(l, err)
 	}
 	want := &Lineage{Program: "v1", Origins: Origins{Recipe: "a"},
-		Parts: []Part{{Name: "dt=1", Files: []File{{Name: "x.csv", Bytes: 3, Version: "7"}}}}}
+		Sources: []Source{{Name: "dt=1", Files: []File{{Name: "x.csv", Bytes: 3, Version: "7"}}}}}
 	if err := r.WriteLineage(ctx, "a", want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadLineage(ctx, r.Place("a"))
-	if err != nil || got.Parts[0].Files[0] != want.Parts[0].Files[0] {
+	if err != nil || got.Sources[0].Files[0] != want.Sources[0].Files[0] {
 		t.Errorf("%v %+v", err, got)
 	}
-	if _, err := models.Check(ctx, r.Place("a")); err != nil {
+	if _, err := models.CheckDir(ctx, r.Place("a")); err != nil {
 		t.Error(err)
 	}
 }

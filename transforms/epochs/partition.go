@@ -151,7 +151,7 @@ func (p *partition) follow(ctx context.Context, worker iterative.Worker) error {
 	defer func() { e.cached.put(e.name, p.index, p.blocks, whole && p.cached == nil) }()
 	for b := range p.filled {
 		p.rows += int64(b.rows.N)
-		if err := e.inSlot(func(s *slot) error { return p.fold(worker, b, s) }); err != nil {
+		if err := e.inSlot(func(s *slot) error { return p.take(worker, b, s) }); err != nil {
 			return err
 		}
 		select {
@@ -164,8 +164,8 @@ func (p *partition) follow(ctx context.Context, worker iterative.Worker) error {
 	return err
 }
 
-// fold maps rows to features, unless those are cached, and gives them to the worker.
-func (p *partition) fold(worker iterative.Worker, b *batch, s *slot) error {
+// take maps rows to features, unless those are cached, and gives them to the worker.
+func (p *partition) take(worker iterative.Worker, b *batch, s *slot) error {
 	e, n := p.epoch, b.rows.N
 	b.y = slices.Grow(b.y[:0], n)[:n]
 	y := b.y
@@ -216,7 +216,7 @@ func (p *partition) fold(worker iterative.Worker, b *batch, s *slot) error {
 
 func (p *partition) learn(worker iterative.Worker, b iterative.Block) error {
 	defer p.epoch.reader.Clock(transforms.LearnTime)()
-	return worker.Fold(b)
+	return worker.Take(b)
 }
 
 // cachedBlock is a block of features of a partition, in memory for later rounds.

@@ -64,7 +64,7 @@ type witnessWorker struct {
 	rows  uint64
 }
 
-func (w *witnessWorker) Fold(b iterative.Block) error {
+func (w *witnessWorker) Take(b iterative.Block) error {
 	side := side(b.HeldOut)
 	if b.Index != w.next[side] {
 		return fmt.Errorf("block %d, want %d", b.Index, w.next[side])

@@ -90,7 +90,7 @@ func newCopies(p *Pass, contents []profile.FrequentRow) (c *copies, err error) {
 		var groups []group
 		for k := range content.Copies {
 			h := profile.CopyHash(content.Hash, k)
-			fold, part := p.Spec.Sum(h), c.encoder.Part(h)
+			fold, part := p.Spec.SumOf(h), c.encoder.Part(h)
 			at := slices.IndexFunc(groups, func(g group) bool { return g.fold == fold && c.encoder.Part(g.hash) == part })
 			if at < 0 {
 				at, groups = len(groups), append(groups, group{fold: fold, hash: h})

@@ -135,8 +135,8 @@ func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 	})
 }
 
-// Sums returns the number of sums: one for each fold, of each level.
-func (s *Spec) Sums() int { return s.Folds * max(1, len(s.Levels)) }
+// NumSums returns the number of sums: one for each fold, of each level.
+func (s *Spec) NumSums() int { return s.Folds * max(1, len(s.Levels)) }
 
 // Shape returns the shape of the ridge sums of a pass over D features.
 func (p *Pass) Shape(dim int) ridge.Shape {

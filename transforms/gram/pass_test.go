@@ -312,10 +312,10 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 func TestACutFinerThanTheFoldsLeavesTheRestToTheLast(t *testing.T) {
 	plain, cut := &Spec{FoldPlan: ridge.FoldPlan{Folds: 5}}, &Spec{FoldPlan: ridge.FoldPlan{Folds: 2, Cut: 5}}
 	for h := range uint64(1000) {
-		if got := plain.Sum(h); got != int(h%5) {
+		if got := plain.SumOf(h); got != int(h%5) {
 			t.Fatalf("hash %d is in fold %d of 5", h, got)
 		}
-		if got := cut.Sum(h); got != min(1, int(h%5)) {
+		if got := cut.SumOf(h); got != min(1, int(h%5)) {
 			t.Fatalf("hash %d is in fold %d of 2", h, got)
 		}
 	}

@@ -282,7 +282,7 @@ func (f *foldSum) add(b *rows.Block, weights []int64) {
 		f.audit.Add(f.left, f.bytes, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
 		return
 	}
-	defer f.reader.Clock(transforms.FoldTime)()
+	defer f.reader.Clock(transforms.AddTime)()
 	if f.gridRows != nil {
 		f.labels = ridge.Labels(f.labels[:0], b.N, b.Y, f.pass.grid())
 		f.gridRows.Add(f.bytes, f.labels, weights, f.reader.Scan.Threads)

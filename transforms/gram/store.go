@@ -150,7 +150,7 @@ func (st stored) each(ctx context.Context, dir string, f func(key int, part []by
 	uri := storage.Join(dir, st.File)
 	data, err := storage.ReadRange(ctx, *buf, uri, st.At[0], st.At[len(st.At)-1]-st.At[0])
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = storage.Damaged(uri) // the index names a file that is no longer there, or no longer whole
+		err = storage.DamagedError(uri) // the index names a file that is no longer there, or no longer whole
 	}
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (st stored) each(ctx context.Context, dir string, f func(key int, part []by
 		part := data[st.At[i]-st.At[0] : end-st.At[0]]
 		n := len(part) - checksumBytes
 		if binary.LittleEndian.Uint64(part[n:]) != xxhash.Sum64(part[:n]) {
-			return storage.Damaged(uri)
+			return storage.DamagedError(uri)
 		}
 		if err := f(st.Key+i, part[:n]); err != nil {
 			return err

@@ -38,7 +38,7 @@ func (s *Stored) Check(ctx context.Context) error {
 	for key := range s.runs[len(s.runs)-1].end() {
 		switch _, err := s.Load(ctx, key); {
 		case errors.Is(err, fs.ErrNotExist):
-			return storage.Damaged(s.dir)
+			return storage.DamagedError(s.dir)
 		case err != nil:
 			return err
 		}

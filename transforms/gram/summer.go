@@ -59,7 +59,7 @@ func NewSummer(r *transforms.Reader, p *Pass) (*Summer, error) {
 	_, dim := m.Dims()
 	s.shape = p.Shape(dim)
 	shape, grid := s.shape, features.NewGrid(dim, p.Spec.Steps)
-	cut := ridge.CutStripes(shape, p.Spec.Sums(), r.Scan.Stripes)
+	cut := ridge.CutStripes(shape, p.Spec.NumSums(), r.Scan.Stripes)
 	if len(cut) != max(1, r.Scan.Stripes) || p.Spec.Rows && len(cut) > p.Spec.Folds {
 		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", r.Scan.Stripes, len(cut))
 	}
@@ -67,7 +67,7 @@ func NewSummer(r *transforms.Reader, p *Pass) (*Summer, error) {
 	if len(cut) > 1 {
 		runtime.GC() // free the sums of an earlier stripe before this one is allocated
 	}
-	for fold := range p.Spec.Sums() {
+	for fold := range p.Spec.NumSums() {
 		var f *foldSum
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
@@ -141,7 +141,7 @@ func (s *Summer) addTo(first int, of *perSet, at profile.FoldPlace, b *rows.Bloc
 	}
 	s.encoder.Block(b, s.hashes)
 	for i, h := range s.hashes {
-		if f := s.folds[first+s.pass.Spec.Sum(h)]; f != nil {
+		if f := s.folds[first+s.pass.Spec.SumOf(h)]; f != nil {
 			f.rows.Add(b, i, i+1)
 		}
 	}

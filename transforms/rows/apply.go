@@ -56,7 +56,7 @@ type applying struct {
 // Setup loads the model, unless the process has it.
 func (f *applyFn) Setup(ctx context.Context) error {
 	f.Fn.Setup()
-	h, err := models.OpenLive(ctx, f.Name, time.Duration(f.Every))
+	h, err := models.OpenHandle(ctx, f.Name, time.Duration(f.Every))
 	if err != nil {
 		return transforms.NewFault(transforms.ModelFault, err)
 	}

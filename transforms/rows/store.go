@@ -32,7 +32,7 @@ func init() {
 type Stored struct {
 	Place string // name of the directory
 	Rows  int64  // number of summed rows
-	Sums  string // digest of the sums: sums.Part.Sums
+	Sums  string // digest of the sums: sums.Manifest.Sums
 	// Window lists the directories of all sums of the window so far. Place is the last one, and
 	// the only one unless rows arrived after others of their window were stored.
 	Window []string
@@ -75,8 +75,8 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 		to.Parts = nil
 		for _, values := range x.Parts {
 			data := gram.EncodePart(values)
-			sum := models.SumFile("", data)
-			to.Parts = append(to.Parts, sums.Frame{Size: sum.Size, SHA256: sum.SHA256})
+			entry := models.EntryOf("", data)
+			to.Parts = append(to.Parts, sums.Frame{Size: entry.Size, SHA256: entry.SHA256})
 			if _, err := w.Write(data); err != nil {
 				return err
 			}
@@ -115,7 +115,7 @@ func (f *publishFn) ProcessElement(
 	for i := 0; err == nil && i < int(pane.Index); i++ {
 		_, place := placeOf(f.Out, w, i)
 		var there bool
-		if there, err = storage.Exists(ctx, storage.Join(place, sums.PartFile)); there {
+		if there, err = storage.Exists(ctx, storage.Join(place, sums.ManifestFile)); there {
 			st.Window = append(st.Window, place)
 		}
 	}
@@ -133,7 +133,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		return Stored{}, err
 	}
 	name, place := placeOf(f.Out, w, pane)
-	p := &sums.Part{
+	p := &sums.Manifest{
 		Program: "rows " + transforms.Build(), Recipe: r.Digest,
 		Rows: models.Rows{Read: count.Read, Used: count.Read - count.Rejected, SetAside: count.Rejected},
 	}
@@ -144,7 +144,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, first), count.Files)
 	if errors.Is(err, fs.ErrNotExist) {
 		// An earlier attempt may have stored the sums and then removed the parts.
-		there, readErr := sums.ReadPart(ctx, place)
+		there, readErr := sums.ReadManifest(ctx, place)
 		if readErr == nil && there.Recipe == p.Recipe && there.Rows == p.Rows &&
 			slices.Equal(there.ClassCounts, p.ClassCounts) {
 			return Stored{Place: place, Rows: p.Rows.Used, Sums: there.Sums}, nil
@@ -154,8 +154,8 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		return Stored{}, err
 	}
 	if len(count.Copies) > 0 {
-		sum := models.SumFile(sums.CopiesFile, count.Copies)
-		p.Copies = &sum
+		entry := models.EntryOf(sums.CopiesFile, count.Copies)
+		p.Copies = &entry
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: count.Copies})
 	}
 	if int64(len(count.Contents)) == 8*p.Rows.Used {
@@ -176,7 +176,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		if !errors.Is(err, fs.ErrExist) {
 			return Stored{}, transforms.NewFault(transforms.PlaceFault, err)
 		}
-		there, readErr := sums.ReadPart(ctx, place)
+		there, readErr := sums.ReadManifest(ctx, place)
 		if readErr != nil || there.Sums != p.Sums || there.Rows != p.Rows {
 			return Stored{}, transforms.NewFault(transforms.PlaceFault,
 				fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
@@ -188,7 +188,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 // files writes the sums of each fold to a file in a directory, from files of sums, and returns them. clean
 // removes all of these.
 func (f *publishFn) files(
-	ctx context.Context, r *recipe, p *sums.Part, dir string, from []file,
+	ctx context.Context, r *recipe, p *sums.Manifest, dir string, from []file,
 ) (files []storage.File, clean func(context.Context) error, err error) {
 	n := ridge.NumParts(r.Shape(len(p.Classes)))
 	at := make([]int64, len(from)) // where the next part begins
@@ -223,15 +223,15 @@ func (f *publishFn) files(
 		var frames []sums.Frame
 		file := storage.File{Name: sums.FoldFile(fold), From: storage.Join(dir, "fold-"+rand.Text())}
 		start := slices.Clone(at)
-		sum, err := storage.CreateState(ctx, file.From, func(w io.Writer) (err error) {
+		checksum, err := storage.CreateState(ctx, file.From, func(w io.Writer) (err error) {
 			copy(at, start) // begin again, after a failed attempt
-			frames, err = out.Fold(w, n, load)
+			frames, err = out.WriteFold(w, n, load)
 			return err
 		})
 		if err != nil {
 			return nil, nil, err
 		}
-		file.Sum = &sum
+		file.Checksum = &checksum
 		files, made, p.Folds = append(files, file), append(made, file.From), append(p.Folds, frames)
 	}
 	return files, func(ctx context.Context) error {
@@ -259,8 +259,8 @@ func (f file) part(ctx context.Context, key int, at int64) ([]float64, error) {
 	if _, err := io.ReadFull(in, data); err != nil {
 		return nil, err
 	}
-	if models.SumFile("", data).SHA256 != want.SHA256 {
-		return nil, storage.Damaged(f.Name)
+	if models.EntryOf("", data).SHA256 != want.SHA256 {
+		return nil, storage.DamagedError(f.Name)
 	}
 	return gram.DecodePart(data)
 }

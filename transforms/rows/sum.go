@@ -92,7 +92,7 @@ type sumFn struct {
 	transforms.Fn
 	Recipe Recipe
 
-	bundle *summing
+	bundle *windowSums
 }
 
 // sumKeyedFn is sumFn for pairs of a key and a row.
@@ -101,8 +101,8 @@ type sumKeyedFn struct{ sumFn }
 // sumShardFn is sumFn for groups of rows.
 type sumShardFn struct{ sumFn }
 
-// summing is the state of a sumFn.
-type summing struct {
+// windowSums is the state of a sumFn.
+type windowSums struct {
 	collector
 	recipe  *recipe
 	records *records.Reader
@@ -159,8 +159,8 @@ func (f *sumFn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &summing{recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn, 0), windows: map[beam.Window]*windowed{},
-		room: maxWaiting}
+	b := &windowSums{recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn, 0),
+		windows: map[beam.Window]*windowed{}, room: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
 	b.most = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, ridge.NumParts(shape)))))
 	f.bundle = b
@@ -188,7 +188,7 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 var mostListed int64 = 1 << 20
 
 // windowOf returns the window of an item.
-func (b *summing) windowOf(item int) *windowed {
+func (b *windowSums) windowOf(item int) *windowed {
 	key := b.at[item].windows[0]
 	w := b.windows[key]
 	if w == nil {
@@ -203,7 +203,7 @@ func (b *summing) windowOf(item int) *windowed {
 }
 
 // read reads the collected rows and gives them to their windows.
-func (b *summing) read(emit func(summed)) error {
+func (b *windowSums) read(emit func(summed)) error {
 	defer b.reset()
 	if len(b.items) == 0 {
 		return nil
@@ -255,7 +255,7 @@ func (b *summing) read(emit func(summed)) error {
 }
 
 // give gives row i of the block to its window. The window sums a full block if it is open or can be opened.
-func (b *summing) give(w *windowed, i int) error {
+func (b *windowSums) give(w *windowed, i int) error {
 	from, to := &b.block, &w.rows
 	y := from.Labels(i)
 	if w.count.Classes != nil {
@@ -276,7 +276,7 @@ func (b *summing) give(w *windowed, i int) error {
 func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
 
 // sum adds the waiting rows of a window to its sums. It closes another window if too many are open.
-func (b *summing) sum(w *windowed, emit func(summed)) error {
+func (b *windowSums) sum(w *windowed, emit func(summed)) error {
 	if w.sums == nil && len(b.open) >= b.most {
 		if err := b.close(b.open[0], emit); err != nil {
 			return err
@@ -313,7 +313,7 @@ func (b *summing) sum(w *windowed, emit func(summed)) error {
 
 // check removes the rows of a block whose labels or weights the recipe does not allow. It also removes
 // the weights if all of them must be equal.
-func (s *summing) check(b *block.Block, reject func(item int, reason string)) {
+func (s *windowSums) check(b *block.Block, reject func(item int, reason string)) {
 	several, weighted := len(s.recipe.TargetGrid) > 1, len(b.Weights) > 0
 	if b.N == 0 || !several && !weighted {
 		return
@@ -341,7 +341,7 @@ func (s *summing) check(b *block.Block, reject func(item int, reason string)) {
 }
 
 // close emits the sums of a window, and forgets it.
-func (b *summing) close(w *windowed, emit func(summed)) error {
+func (b *windowSums) close(w *windowed, emit func(summed)) error {
 	if w.sums == nil || w.rows.N > 0 {
 		if err := b.sum(w, emit); err != nil {
 			return err
@@ -379,7 +379,7 @@ func (f *sumFn) FinishBundle(ctx context.Context, emit func(summed)) error {
 }
 
 // next returns the next window to close, preferably an open one.
-func (b *summing) next() *windowed {
+func (b *windowSums) next() *windowed {
 	for _, w := range b.windows {
 		if w.sums != nil || len(b.open) == 0 {
 			return w

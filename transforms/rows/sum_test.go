@@ -41,7 +41,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	f := &sumFn{Fn: fn("test", 1)}
 	f.Setup()
 	t.Cleanup(f.Teardown)
-	f.bundle = &summing{
+	f.bundle = &windowSums{
 		recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn,
 			0), windows: map[typex.Window]*windowed{}, most: most, room: room,
 	}

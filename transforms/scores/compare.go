@@ -71,15 +71,15 @@ func (c *Compared) Code(w *wire.Coder) {
 // MaxCompared is the largest number of columns of Compare.Slices.
 const MaxCompared = 255
 
-func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transforms.Summing, error) {
+func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transforms.ReaderSum, error) {
 	cache := &transforms.Shared(r.Worker, newCompared).Cache
 	champion, err := p.Champion.applierFrom(ctx, r, cache)
 	if err != nil {
-		return transforms.Summing{}, err
+		return transforms.ReaderSum{}, err
 	}
 	challenger, err := p.Challenger.applierFrom(ctx, r, cache)
 	if err != nil {
-		return transforms.Summing{}, err
+		return transforms.ReaderSum{}, err
 	}
 	for _, s := range p.Slices {
 		r.Request.IDs = r.Request.IDs || s.Value < 0
@@ -101,10 +101,10 @@ func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transf
 	} else {
 		c.challenger.rows = &sameRows{from: c.champion, to: c.challenger}
 	}
-	return transforms.Summing{Sum: sum, Label: c.champion.label(), Add: c.fold, Done: c.done}, nil
+	return transforms.ReaderSum{Sum: sum, Label: c.champion.label(), Add: c.add, Done: c.done}, nil
 }
 
-// comparing folds blocks into the sum.
+// comparing adds blocks to the sum.
 type comparing struct {
 	p                    *Compare
 	sum                  *Compared
@@ -142,7 +142,7 @@ func (s *side) label() dataset.Label {
 	return schema.ParseTarget
 }
 
-func (c *comparing) fold(at profile.FoldPlace, b *rows.Block) error {
+func (c *comparing) add(at profile.FoldPlace, b *rows.Block) error {
 	other, err := c.challenger.rows.take(at, b)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 // Files applies the model in use to files, one by one. Each file gets one file of predictions, which
 // is named after it, so processing a file again changes nothing.
 type Files struct {
-	Model  string        `json:"model"`  // directory or alias, as of package live
+	Model  string        `json:"model"`  // directory or alias, as models.OpenHandle takes it
 	Reload time.Duration `json:"reload"` // how often the alias is looked up again; 0 means never
 	Out    string        `json:"out"`    // absolute directory of the predictions
 	Dead   string        `json:"dead"`   // absolute directory of dead letters, for files and rows without predictions

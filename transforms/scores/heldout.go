@@ -60,11 +60,11 @@ func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms
 	return &heldOutScorer{applier: newApplier(r, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
-// summing returns how to add the held-out rows of a reader to sum. add may change the rows.
-func (h HeldOut) summing(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
-	add func(*heldRows) error) (transforms.Summing, error) {
+// readerSum returns how to add the held-out rows of a reader to sum. add may change the rows.
+func (h HeldOut) readerSum(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
+	add func(*heldRows) error) (transforms.ReaderSum, error) {
 	s, err := h.scorer(ctx, r, p)
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
+	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
 		}
@@ -110,9 +110,9 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 	return transforms.Sum(s.Scope("scores.Calibration"), sc, "calibration")
 }
 
-func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.Summing, error) {
+func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.ReaderSum, error) {
 	counts := score.NewCalibrationCounts(p.Outputs)
-	return p.HeldOut.summing(ctx, r, &p.Pass, counts, func(r *heldRows) error {
+	return p.HeldOut.readerSum(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		return counts.Add(finiteRows(r.scores, r.y, r.repeats))
 	})
 }
@@ -151,10 +151,10 @@ func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PC
 	return transforms.Sum(s.Scope("scores.Threshold"), sc, "threshold")
 }
 
-func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.Summing, error) {
+func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.ReaderSum, error) {
 	counts := score.NewHalves()
 	var probabilities []float32
-	return p.HeldOut.summing(ctx, r, &p.Pass, counts, func(r *heldRows) error {
+	return p.HeldOut.readerSum(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		if p.Probabilities != nil {
 			probabilities = append(probabilities[:0], r.scores...)
 			p.Probabilities.Apply(probabilities, r.scores, len(r.y), 2)

@@ -86,7 +86,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 		counts = sums.NewDriftCounts(p.Statistics)
 	}
 	file := transforms.WrittenFile{Name: transforms.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
-	file.Sum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
+	file.Checksum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
 		w.Report, err = table.write(files.Context(), shard, source, format.New(dst), func(b *rows.Block) {
 			if counts != nil { // count before the model fills in missing values
 				counts.Add(b, p.Skip)

@@ -100,7 +100,7 @@ func (f *filesFn) Setup(ctx context.Context) error {
 	if err := json.Unmarshal(f.Spec, files); err != nil {
 		return err
 	}
-	h, err := models.OpenLive(ctx, files.Model, files.Reload)
+	h, err := models.OpenHandle(ctx, files.Model, files.Reload)
 	if err != nil {
 		return transforms.NewFault(transforms.ModelFault, err)
 	}

@@ -31,7 +31,7 @@ func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 	return transforms.Sum(s.Scope("scores.Trials"), sc, "trials")
 }
 
-func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.Summing, error) {
+func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.ReaderSum, error) {
 	// The squared errors of each target are summed separately, because targets have different units.
 	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}, p.Fits*p.Outputs
 	if p.Grouped {
@@ -46,7 +46,7 @@ func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transfor
 	if p.Keep {
 		sum.Kept = score.NewKept(p.Outputs, p.Fits)
 	}
-	return p.HeldOut.summing(ctx, r, &p.Pass, sum, func(r *heldRows) error {
+	return p.HeldOut.readerSum(ctx, r, &p.Pass, sum, func(r *heldRows) error {
 		scores, y, repeats := r.scores, r.y, r.repeats
 		if g := p.Target.Grid; g != nil {
 			for i := range y {

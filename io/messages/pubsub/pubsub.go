@@ -101,17 +101,17 @@ func failed(op, name string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	reason := &storage.Reason{Text: err.Error(), Answer: true}
+	reason := &storage.ReasonError{Text: err.Error(), FromServer: true}
 	if s, ok := status.FromError(err); ok {
 		reason.Text = fmt.Sprintf("%s (%s)", s.Message(), s.Code())
 		switch s.Code() {
 		case codes.NotFound:
-			*reason = storage.Reason{Text: reason.Text + "; create it, or correct the name", Kind: fs.ErrNotExist}
+			*reason = storage.ReasonError{Text: reason.Text + "; create it, or correct the name", Kind: fs.ErrNotExist}
 		case codes.PermissionDenied, codes.Unauthenticated:
-			*reason = storage.Reason{Text: reason.Text +
+			*reason = storage.ReasonError{Text: reason.Text +
 				"; it needs roles/pubsub.subscriber on a subscription, roles/pubsub.publisher on a topic", Kind: fs.ErrPermission}
 		case codes.InvalidArgument:
-			*reason = storage.Reason{Text: reason.Text, Kind: fs.ErrInvalid}
+			*reason = storage.ReasonError{Text: reason.Text, Kind: fs.ErrInvalid}
 		}
 	}
 	return &storage.Error{Op: op, Name: name, Err: reason}

@@ -152,8 +152,8 @@ func (g *gcs) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) 
 	if err != nil {
 		return nil, err
 	}
-	k, sum := attrsOf(a), sumOf(a)
-	k.Sum = &sum
+	k, checksum := attrsOf(a), checksumOf(a)
+	k.Checksum = &checksum
 	return k, nil
 }
 
@@ -285,6 +285,6 @@ func (r *objectReader) Read(p []byte) (int, error) {
 
 func (r *objectReader) Close() error { return r.r.Close() }
 
-func sumOf(a *gcstorage.ObjectAttrs) storage.Sum {
-	return storage.Sum{Bytes: a.Size, CRC32C: a.CRC32C}
+func checksumOf(a *gcstorage.ObjectAttrs) storage.Checksum {
+	return storage.Checksum{Bytes: a.Size, CRC32C: a.CRC32C}
 }

@@ -172,8 +172,8 @@ func TestOnlyMissingObjectsAndRightsAreRefused(t *testing.T) {
 		"no rights":          {errOf(storage.Stat(ctx, "gs://denied/f")), true, fs.ErrPermission},
 		"no bucket":          {errOf(storage.Stat(ctx, "gs://elsewhere/f")), false, nil},
 		"a scheme":           {errOf(storage.Stat(ctx, "s3://bucket/f")), true, storage.ErrScheme},
-		"a bucket":           {storage.MustNotExist(ctx, "gs://bucket"), true, fs.ErrInvalid},
-		"a place":            {storage.MustNotExist(ctx, bucket+"f"), true, fs.ErrExist},
+		"a bucket":           {storage.CheckAbsent(ctx, "gs://bucket"), true, fs.ErrInvalid},
+		"a place":            {storage.CheckAbsent(ctx, bucket+"f"), true, fs.ErrExist},
 		"no rights to write": {storage.WriteFile(ctx, "gs://denied/f", nil), true, fs.ErrPermission},
 		"nowhere to write":   {storage.WriteFile(ctx, "gs://elsewhere/f", nil), false, nil},
 	} {

@@ -57,8 +57,8 @@ func TestPublishOfObjects(t *testing.T) {
 			!strings.Contains(err.Error(), "already exists") {
 			t.Errorf("publishing over %s: %v", again, err)
 		}
-		if err := storage.MustNotExist(ctx, again); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("Vacant(%s) = %v", again, err)
+		if err := storage.CheckAbsent(ctx, again); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("CheckAbsent(%s) = %v", again, err)
 		}
 	}
 	holds := func(files ...storage.File) bool {
@@ -251,7 +251,7 @@ func TestLeftoversOfAKilledPublisherAreRemoved(t *testing.T) {
 			func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if err := storage.MustNotExist(ctx, bucket+"model"); err != nil {
+		if err := storage.CheckAbsent(ctx, bucket+"model"); err != nil {
 			t.Errorf("what was never committed is in the way: %v", err)
 		}
 		begun := time.Now()

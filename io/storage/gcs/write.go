@@ -49,8 +49,8 @@ func (g *gcs) upload(ctx context.Context, o objects.Name, cond *gcstorage.Condit
 		w.ChunkSize = int(min(maxChunk, (size/chunkUnit+1)*chunkUnit))
 	}
 	w.ChunkRetryDeadline = 2 * time.Minute
-	sum := storage.NewSummer()
-	if err := write(io.MultiWriter(sum, w)); err != nil {
+	hash := storage.NewHash()
+	if err := write(io.MultiWriter(hash, w)); err != nil {
 		cancel()
 		w.Close()
 		return nil, g.writeError(ctx, o, err)
@@ -61,7 +61,7 @@ func (g *gcs) upload(ctx context.Context, o objects.Name, cond *gcstorage.Condit
 	} else if attrs, err = g.own(ctx, o, cond, w.Metadata[objects.WriterKey], err); err != nil {
 		return nil, g.writeError(ctx, o, err)
 	}
-	return attrs, g.arrived(ctx, o, attrs, sum.Sum())
+	return attrs, g.arrived(ctx, o, attrs, hash.Checksum())
 }
 
 // Put implements objects.Client.
@@ -129,14 +129,14 @@ func (g *gcs) own(ctx context.Context, o objects.Name, cond *gcstorage.Condition
 }
 
 // arrived compares the server's checksum with the checksum of the bytes that were sent.
-func (g *gcs) arrived(ctx context.Context, o objects.Name, attrs *gcstorage.ObjectAttrs, sent storage.Sum) error {
-	if sumOf(attrs) == sent {
+func (g *gcs) arrived(ctx context.Context, o objects.Name, attrs *gcstorage.ObjectAttrs, sent storage.Checksum) error {
+	if checksumOf(attrs) == sent {
 		return nil
 	}
 	if err := g.Delete(context.WithoutCancel(ctx), o, attrsOf(attrs).Version); err != nil {
 		return err
 	}
-	return fmt.Errorf("the server has other bytes than were sent (%v, want %v); try again", sumOf(attrs), sent)
+	return fmt.Errorf("the server has other bytes than were sent (%v, want %v); try again", checksumOf(attrs), sent)
 }
 
 func (g *gcs) writeError(ctx context.Context, o objects.Name, err error) error {
@@ -176,8 +176,8 @@ func (g *gcs) Copy(ctx context.Context, to objects.Name, f storage.File, metadat
 	if err != nil {
 		return &storage.Error{Op: "open", Name: f.From, Err: err}
 	}
-	if f.Sum != nil && sumOf(a) != *f.Sum {
-		return storage.Damaged(f.From)
+	if f.Checksum != nil && checksumOf(a) != *f.Checksum {
+		return storage.DamagedError(f.From)
 	}
 	_, err = g.copy(ctx, to, from, a.Generation, metadata)
 	return err

@@ -94,7 +94,7 @@ func (s *Store) watch(ctx context.Context, o Name) (*Condition, error) {
 		case !held, by.Gone():
 			return &Condition{Version: a.Version}, nil
 		case first != "" && first != a.Version: // however long the watcher itself was stopped
-			return nil, storage.Busy(by.ID, by.Host)
+			return nil, storage.BusyError(by.ID, by.Host)
 		case time.Since(since) > s.Leases.Stale:
 			return &Condition{Version: a.Version}, nil
 		}

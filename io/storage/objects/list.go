@@ -18,7 +18,7 @@ func (s *Store) List(ctx context.Context, pattern string) ([]storage.Object, err
 		return nil, err
 	}
 	if o.Name == "" || strings.HasSuffix(pattern, "/") {
-		return nil, storage.Directory(strings.TrimRight(pattern, "/"))
+		return nil, storage.DirectoryError(strings.TrimRight(pattern, "/"))
 	}
 	exact, err := s.Stat(ctx, o.String())
 	if err == nil {
@@ -30,7 +30,7 @@ func (s *Store) List(ctx context.Context, pattern string) ([]storage.Object, err
 	first := strings.IndexAny(o.Name, `*?[\`)
 	if first < 0 {
 		if some, err := s.first(ctx, o); err == nil && some != "" {
-			return nil, storage.Directory(pattern)
+			return nil, storage.DirectoryError(pattern)
 		}
 		return nil, err
 	}

@@ -45,7 +45,7 @@ type Attrs struct {
 	Version  string
 	Modified int64             // nanoseconds since 1970; 0 if unknown
 	Metadata map[string]string // of listings nil if the service does not list it
-	Sum      *storage.Sum      // nil if unknown
+	Checksum *storage.Checksum // nil if unknown
 }
 
 // Query selects the objects of a bucket whose names begin with a prefix.
@@ -70,7 +70,7 @@ type Client interface {
 	Delete(ctx context.Context, o Name, version string) error
 	// Each calls visit for the objects that a query finds, until it returns false.
 	Each(ctx context.Context, bucket string, q Query, visit func(*Attrs) bool) error
-	// Copy copies a file of the service to a name that must be free, if its Sum is right.
+	// Copy copies a file of the service to a name that must be free, if its checksum is right.
 	Copy(ctx context.Context, to Name, f storage.File, metadata map[string]string) error
 	// Commit writes the file f under a name that must be free. It calls seal once, with the new content of the claim.
 	// If seal fails, or if another process writes the claim or calls Fence before the file appears, the file never
@@ -192,23 +192,23 @@ func (s *Store) Exists(ctx context.Context, name string) (bool, error) {
 	return some != "", err
 }
 
-// Sum implements storage.Store.
-func (s *Store) Sum(ctx context.Context, name string) (storage.Sum, error) {
+// Checksum implements storage.Store.
+func (s *Store) Checksum(ctx context.Context, name string) (storage.Checksum, error) {
 	a, err := s.Service.Head(ctx, resolved(name))
 	if err != nil {
-		return storage.Sum{}, err
+		return storage.Checksum{}, err
 	}
-	if a.Sum != nil {
-		return *a.Sum, nil
+	if a.Checksum != nil {
+		return *a.Checksum, nil
 	}
 	r, _, err := s.Service.Open(ctx, storage.Object{URI: name, Version: a.Version}, 0, -1)
 	if err != nil {
-		return storage.Sum{}, err
+		return storage.Checksum{}, err
 	}
 	defer r.Close()
-	sum := storage.NewSummer()
-	_, err = io.Copy(sum, r)
-	return sum.Sum(), err
+	h := storage.NewHash()
+	_, err = io.Copy(h, r)
+	return h.Checksum(), err
 }
 
 // Create implements storage.Store.
@@ -226,12 +226,12 @@ func (s *Store) putFile(ctx context.Context, o Name, cond Condition, metadata ma
 // Said returns an error with the response of a server, or with the reason why it could not be reached. kind, for
 // errors.Is, may be nil.
 func Said(kind error, format string, args ...any) error {
-	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
+	return &storage.ReasonError{FromServer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }
 
 // Swap writes an object on the condition that the version whose content was
 // compared is the current one, or that there is none.
-func (s *Store) Swap(ctx context.Context, name string, old, new []byte) error {
+func (s *Store) Swap(ctx context.Context, name string, old, next []byte) error {
 	o := resolved(name)
 	cond := Condition{Absent: true}
 	if old != nil {
@@ -253,7 +253,7 @@ func (s *Store) Swap(ctx context.Context, name string, old, new []byte) error {
 		}
 		cond = Condition{Version: a.Version}
 	}
-	_, err := s.putFile(ctx, o, cond, nil, storage.File{Data: new})
+	_, err := s.putFile(ctx, o, cond, nil, storage.File{Data: next})
 	if errors.Is(err, ErrUnmet) {
 		return storage.ErrSwapped
 	}

@@ -85,7 +85,7 @@ func (p *publication) Publish(ctx context.Context, files []storage.File) error {
 	case !errors.Is(err, ErrUnmet):
 		return err
 	}
-	if err := p.store.Vacant(tidy, p.dir.String()); err != nil {
+	if err := p.store.CheckAbsent(tidy, p.dir.String()); err != nil {
 		return err
 	}
 	return storage.ErrBusy
@@ -109,7 +109,7 @@ func claimOf(d Name) Name {
 
 // make writes the files and commits.
 func (p *publication) make(ctx context.Context) error {
-	if err := p.clearVacant(ctx); err != nil {
+	if err := p.clearUncommitted(ctx); err != nil {
 		return err
 	}
 	// After an error no further file is begun, but those that are being written end: a request that is
@@ -248,23 +248,23 @@ func (s *Store) part(ctx context.Context, d Name, a *Attrs) error {
 	return nil
 }
 
-// Vacant implements storage.Store.
-func (s *Store) Vacant(ctx context.Context, dir string) error {
+// CheckAbsent implements storage.Store.
+func (s *Store) CheckAbsent(ctx context.Context, dir string) error {
 	_, err := s.unfinished(ctx, resolved(dir))
 	return err
 }
 
 // Clear deletes what earlier publishers have left. A committed directory stays.
 func (p *publication) Clear(ctx context.Context) error {
-	err := p.clearVacant(ctx)
+	err := p.clearUncommitted(ctx)
 	if errors.Is(err, storage.ErrOccupied) {
 		err = nil
 	}
 	return err
 }
 
-// clearVacant is Clear, with an error if the directory was committed.
-func (p *publication) clearVacant(ctx context.Context) error {
+// clearUncommitted is Clear, with an error if the directory was committed.
+func (p *publication) clearUncommitted(ctx context.Context) error {
 	if err := p.store.Service.Fence(ctx, p.dir); err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (p *publication) undo(ctx context.Context) (committed bool) {
 	// A commit under way fails from here on.
 	a, err := p.store.Service.Head(ctx, p.dir.Join(p.commit.Name))
 	if missing(err) {
-		err = p.clearVacant(ctx)
+		err = p.clearUncommitted(ctx)
 	} else if err == nil {
 		committed = a.Metadata[WriterKey] == p.mark
 	}

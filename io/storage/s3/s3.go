@@ -52,7 +52,7 @@ func service(leases objects.Times) *s3 {
 // Head implements objects.Client.
 func (s *s3) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
 	if o.Name == "" {
-		return nil, storage.Directory(strings.TrimRight(o.String(), "/"))
+		return nil, storage.DirectoryError(strings.TrimRight(o.String(), "/"))
 	}
 	r, err := s.get(ctx, request{method: http.MethodHead, object: o})
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *s3) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
 	if at, err := http.ParseTime(r.Header.Get("Last-Modified")); err == nil {
 		a.Modified = at.UnixNano()
 	}
-	if crc, err := strconv.ParseUint(a.Metadata[sumKey], 16, 32); err == nil && len(a.Metadata[sumKey]) == 8 {
-		a.Sum = &storage.Sum{Bytes: a.Size, CRC32C: uint32(crc)}
+	if crc, err := strconv.ParseUint(a.Metadata[checksumKey], 16, 32); err == nil && len(a.Metadata[checksumKey]) == 8 {
+		a.Checksum = &storage.Checksum{Bytes: a.Size, CRC32C: uint32(crc)}
 	}
 	if a.Size < 0 {
 		return nil, fmt.Errorf("the server does not report the size of the file")

@@ -25,8 +25,8 @@ const (
 
 // metaPrefix begins the names of headers with metadata, and sumKey is the metadata with the CRC-32C of an object.
 const (
-	metaPrefix = "x-amz-meta-"
-	sumKey     = "bochner-crc32c"
+	metaPrefix  = "x-amz-meta-"
+	checksumKey = "bochner-crc32c"
 )
 
 // upload is an object while it is written. It appears when all of its bytes have been sent.
@@ -37,7 +37,7 @@ type upload struct {
 	cond   objects.Condition
 	meta   map[string]string
 
-	sum    *storage.Summer
+	hash   *storage.Hash
 	buffer []byte
 	id     string // of an upload in parts
 	parts  []part
@@ -49,7 +49,7 @@ type part struct {
 }
 
 func (s *s3) upload(ctx context.Context, o objects.Name, cond objects.Condition, meta map[string]string) *upload {
-	u := &upload{s: s, ctx: ctx, object: o, cond: cond, sum: storage.NewSummer(),
+	u := &upload{s: s, ctx: ctx, object: o, cond: cond, hash: storage.NewHash(),
 		meta: map[string]string{objects.WriterKey: rand.Text()}}
 	maps.Copy(u.meta, meta)
 	return u
@@ -66,8 +66,8 @@ func (s *s3) Put(ctx context.Context, o objects.Name, cond objects.Condition, me
 	if u.id != "" {
 		return u.complete()
 	}
-	sum := u.sum.Sum()
-	u.meta[sumKey] = fmt.Sprintf("%08x", sum.CRC32C)
+	checksum := u.hash.Checksum()
+	u.meta[checksumKey] = fmt.Sprintf("%08x", checksum.CRC32C)
 	q := request{http.MethodPut, o, "", u.header(true, true), u.buffer}
 	h, err := s.ask(ctx, q, nil)
 	if err != nil {
@@ -76,7 +76,8 @@ func (s *s3) Put(ctx context.Context, o objects.Name, cond objects.Condition, me
 	if cond != (objects.Condition{}) {
 		err = s.probe(ctx, q)
 	}
-	return &objects.Attrs{Name: o.Name, Size: sum.Bytes, Version: h.Get("Etag"), Metadata: u.meta, Sum: &sum}, err
+	return &objects.Attrs{Name: o.Name, Size: checksum.Bytes, Version: h.Get("Etag"), Metadata: u.meta,
+		Checksum: &checksum}, err
 }
 
 // header returns the headers with the metadata and with the condition of the write, if they are wanted.
@@ -137,7 +138,7 @@ func (u *upload) Write(p []byte) (n int, err error) {
 		u.buffer = append(u.buffer, p[n:n+m]...)
 		n += m
 	}
-	u.sum.Write(p)
+	u.hash.Write(p)
 	return n, nil
 }
 
@@ -199,8 +200,9 @@ func (u *upload) complete() (*objects.Attrs, error) {
 		}
 		return a, err
 	}
-	sum := u.sum.Sum()
-	return &objects.Attrs{Name: u.object.Name, Size: sum.Bytes, Version: done.ETag, Metadata: u.meta, Sum: &sum}, nil
+	checksum := u.hash.Checksum()
+	return &objects.Attrs{Name: u.object.Name, Size: checksum.Bytes, Version: done.ETag, Metadata: u.meta,
+		Checksum: &checksum}, nil
 }
 
 // abort deletes the parts of an upload that was given up. Parts that stay are invisible; buckets can have a rule that

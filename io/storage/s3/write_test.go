@@ -61,9 +61,9 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 		if err := storage.WriteFile(t.Context(), root+name, data); err != nil {
 			t.Fatal(err)
 		}
-		c := storage.NewSummer()
+		c := storage.NewHash()
 		c.Write(data)
-		if err := c.Sum().Verify(t.Context(), root+name); err != nil {
+		if err := c.Checksum().Verify(t.Context(), root+name); err != nil {
 			t.Error(err)
 		}
 		got, err := storage.ReadFile(t.Context(), root+name, 1<<30)

@@ -55,7 +55,7 @@ var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, job.S
 func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
 	a = &Model{Manifest: m.Manifest, files: map[string][]byte{}}
 	if a.Stretch, err = stretch.Of(m.Manifest); err != nil {
-		return nil, models.Bad(dir, err)
+		return nil, models.NewError(dir, err)
 	}
 	if a.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
@@ -270,7 +270,7 @@ func addLineage(t *report.Facts, l *registry.Lineage) {
 		return
 	}
 	var files, parts []string
-	for _, p := range l.Parts {
+	for _, p := range l.Sources {
 		parts = append(parts, p.Name)
 		for _, f := range p.Files {
 			files = append(files, f.Name)

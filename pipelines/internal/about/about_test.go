@@ -64,7 +64,7 @@ func wide(t *testing.T, columns, classes int) *Model {
 	a.Learner.Lambda = 0.01
 	a.Lineage = &registry.Lineage{Command: "bochner train " + strings.Repeat("--drop=x,", 20_000)}
 	for i := range 5000 {
-		a.Lineage.Parts = append(a.Lineage.Parts, registry.Part{Files: []registry.File{{Name: name("file", i), Version: name("v", i)}}})
+		a.Lineage.Sources = append(a.Lineage.Sources, registry.Source{Files: []registry.File{{Name: name("file", i), Version: name("v", i)}}})
 	}
 	return a
 }

@@ -168,7 +168,7 @@ func (a *Model) addOrigin(p *page.Page) {
 		l = &registry.Lineage{}
 	}
 	files := report.Table{Caption: "Files of the training rows", Head: []string{"part", "file", "bytes", "version"}}
-	for _, part := range l.Parts {
+	for _, part := range l.Sources {
 		for _, f := range part.Files {
 			files.Add(part.Name, path.Base(f.Name), report.Groups(f.Bytes), f.Version)
 		}

@@ -24,16 +24,16 @@ import (
 
 // FeaturizeResult describes the written features.
 type FeaturizeResult struct {
-	Out      string          `json:"out"`
-	Rows     job.Counts      `json:"rows"`
-	Features int             `json:"features"`
-	Recipe   features.Sealed `json:"recipe"`
-	Classes  []string        `json:"classes,omitempty"` // labels are indices into Classes
-	Parts    []job.Part      `json:"parts"`
-	Kernel   string          `json:"kernel"` // in words
-	Input    *dataset.Schema `json:"input"`
-	Labeled  bool            `json:"labeled"`
-	Format   string          `json:"format"`
+	Out      string            `json:"out"`
+	Rows     job.Counts        `json:"rows"`
+	Features int               `json:"features"`
+	Recipe   features.Sealed   `json:"recipe"`
+	Classes  []string          `json:"classes,omitempty"` // labels are indices into Classes
+	Parts    []job.OutputFiles `json:"parts"`
+	Kernel   string            `json:"kernel"` // in words
+	Input    *dataset.Schema   `json:"input"`
+	Labeled  bool              `json:"labeled"`
+	Format   string            `json:"format"`
 }
 
 // Featurize writes the features of all rows for other programs: float32 arrays in files of at most 64 MiB, in
@@ -62,7 +62,7 @@ func Featurize(ctx context.Context, o options.Featurize) (result *FeaturizeResul
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
 	var manifest *models.Manifest
@@ -120,7 +120,7 @@ func publishFeatures(ctx context.Context, o options.Featurize, j *job.Job, d *da
 		return err
 	}
 	var files []storage.File
-	result.Parts, files = job.PublishedParts(d, written, dir)
+	result.Parts, files = job.PublishedFiles(d, written, dir)
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		*FeaturizeResult

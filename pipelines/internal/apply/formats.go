@@ -148,13 +148,13 @@ func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *o
 		if err := moved.check(result.Drift); err != nil {
 			return err
 		}
-		_, files := job.PublishedParts(&pass.Data, written, dir)
+		_, files := job.PublishedFiles(&pass.Data, written, dir)
 		parts = nil
 		for _, f := range files {
-			if err := f.Sum.Verify(ctx, f.From); err != nil {
+			if err := f.Checksum.Verify(ctx, f.From); err != nil {
 				return err // PublishShards makes the part again
 			}
-			parts = append(parts, export.Part{Size: f.Sum.Bytes, Open: func(off, n int64) (io.ReadCloser, error) {
+			parts = append(parts, export.Part{Size: f.Checksum.Bytes, Open: func(off, n int64) (io.ReadCloser, error) {
 				return storage.Open(ctx, f.From, off, n)
 			}})
 		}
@@ -170,7 +170,7 @@ func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *o
 		return result, export.Join(contextWriter{ctx, o.Join}, o.Format, columns, parts)
 	}
 	if !o.Job.Resume { // another program may have created the file
-		if err := storage.MustNotExist(ctx, o.Out); err != nil {
+		if err := storage.CheckAbsent(ctx, o.Out); err != nil {
 			return nil, err
 		}
 	}

@@ -65,7 +65,7 @@ func InspectData(ctx context.Context, o options.Inspect) (report *DataReport, er
 		return nil, err
 	}
 	if o.WriteSchema != "" {
-		if err := storage.MustNotExist(ctx, o.WriteSchema); err != nil {
+		if err := storage.CheckAbsent(ctx, o.WriteSchema); err != nil {
 			return nil, err
 		}
 	}

@@ -65,7 +65,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *ModelReport,
 		return nil, err
 	}
 	if r.Stretch, err = stretch.Of(m.Manifest); err != nil {
-		return nil, models.Bad(dir, err)
+		return nil, models.NewError(dir, err)
 	}
 	s, err := SchemaOf(dir, m.Manifest)
 	if err != nil {

@@ -21,7 +21,7 @@ func OpenForModel(ctx context.Context, model string, o dataset.Options,
 	if model == "" {
 		return nil, nil, exit.Usage("no model: name its directory with --model")
 	}
-	manifest, err := models.Check(ctx, model)
+	manifest, err := models.CheckDir(ctx, model)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,7 +39,7 @@ func OpenForModel(ctx context.Context, model string, o dataset.Options,
 func SchemaOf(model string, m *models.Manifest) (*dataset.Schema, error) {
 	s, err := dataset.SchemaOf(m.Input.Options)
 	if err != nil {
-		return nil, models.Bad(model, fmt.Errorf("%s: %w", models.ManifestFile, err))
+		return nil, models.NewError(model, fmt.Errorf("%s: %w", models.ManifestFile, err))
 	}
 	return s, nil
 }
@@ -70,7 +70,7 @@ func WithWeights(ctx context.Context, model string, o dataset.Options) (dataset.
 	if model == "" || o.Weight != "" {
 		return o, nil
 	}
-	m, err := models.Check(ctx, model)
+	m, err := models.CheckDir(ctx, model)
 	if err != nil || m.Weights == nil {
 		return o, err
 	}

@@ -26,9 +26,9 @@ import (
 
 // PredictResult describes the predictions.
 type PredictResult struct {
-	Out   string     `json:"out,omitempty"`
-	Rows  job.Counts `json:"rows"`
-	Parts []job.Part `json:"parts,omitempty"`
+	Out   string            `json:"out,omitempty"`
+	Rows  job.Counts        `json:"rows"`
+	Parts []job.OutputFiles `json:"parts,omitempty"`
 	// SetAside has the first unusable rows, unless they are listed in the output.
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
@@ -146,7 +146,7 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 	if o.Join != nil {
 		return nil
 	}
-	return job.CheckVacant(ctx, o.Job, o.Out)
+	return job.CheckOutput(ctx, o.Job, o.Out)
 }
 
 // publishPredictions creates the directory of predictions.
@@ -157,7 +157,7 @@ func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *d
 	if err != nil {
 		return nil, err
 	}
-	parts, files := job.PublishedParts(d, written, dir)
+	parts, files := job.PublishedFiles(d, written, dir)
 	result := &PredictResult{Out: o.Out, Rows: counts, Parts: parts, Threshold: threshold}
 	if result.Drift, err = moved.counted(written); err != nil {
 		return nil, err

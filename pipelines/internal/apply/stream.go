@@ -92,7 +92,7 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 		}
 	}()
 	s.worker = transforms.NewWorker(out)
-	if s.model, err = models.OpenLive(ctx, o.Model, o.Reload); err != nil {
+	if s.model, err = models.OpenHandle(ctx, o.Model, o.Reload); err != nil {
 		return nil, err
 	}
 	content, err := streamContent(o, s.model.Model(ctx).Manifest)

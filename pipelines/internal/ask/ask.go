@@ -58,7 +58,7 @@ func Ask(ctx context.Context, o options.Ask) (*Answer, error) {
 	if err := cmp.Or(spec.ValidateLambda(o.Lambda), report.CheckPicture(o.Plot), report.CheckPage(o.Report)); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.Selection.Parts)
+	terms, err := parts.Open(ctx, o.Selection.SumDirs)
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		d := made(t, days, 1, 0, func(int, int) (x, y []float64) { return draw(r, 8, 1) })
 		for i := range d.parts {
-			d.parts[i].Part = &sums.Part{Sums: fmt.Sprint("sums of day ", i)}
+			d.parts[i].Manifest = &sums.Manifest{Sums: fmt.Sprint("sums of day ", i)}
 		}
 		d.Question, d.Known = "window", known
 		_, window, _ := d.forgetting()
@@ -352,7 +352,7 @@ func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
 				})
 				d.Question, d.Known = "window", map[string][]float64{}
 				for i := range d.parts {
-					d.parts[i].Part = &sums.Part{Sums: fmt.Sprint(i)}
+					d.parts[i].Manifest = &sums.Manifest{Sums: fmt.Sprint(i)}
 				}
 				spans := d.spans()
 				history, first := d.forward(spans)

@@ -115,7 +115,7 @@ func (d *data) recipeFiles() map[string]bool {
 		return nil
 	}
 	versions := map[string]bool{}
-	for _, p := range l.Parts {
+	for _, p := range l.Sources {
 		if len(l.Drawn) == 0 || slices.Contains(l.Drawn, p.Name) {
 			for _, f := range p.Files {
 				versions[f.Version] = true

@@ -24,13 +24,14 @@ import (
 type Jobs interface {
 	// Train draws a recipe from the files and trains a model by it.
 	Train(ctx context.Context, model string, files []string) error
-	// Judge checks the gates of a model and, unless champion is "", compares it with the champion on
+	// Compare checks the gates of a model and, unless champion is "", compares it with the champion on
 	// the rows of the files.
-	Judge(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison, error)
-	// Accept returns an error if models like the champion do not have the scores that Judge needs.
+	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison,
+		error)
+	// Accept returns an error if models like the champion do not have the scores that Compare needs.
 	// Train checks the same before it trains.
 	Accept(ctx context.Context, champion string) error
-	// Reference draws a small recipe from the files, to compare partitions, unless it exists.
+	// Reference draws a small recipe from the files, to compare days, unless it exists.
 	Reference(ctx context.Context, model string, files []string) error
 
 	// Recipe returns an identifier of the recipe of a model, equal for equal recipes. It is "" if the
@@ -44,8 +45,8 @@ type Jobs interface {
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
 	Fit(ctx context.Context, recipe string, o options.Fit) error
 	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
-	Drift(ctx context.Context, from string, o options.Parts) (*Drift, error)
-	// ChooseWindow chooses how many of the last partitions to train on, given the sums of each. known
+	Drift(ctx context.Context, from string, o options.SumDirs) (*Drift, error)
+	// ChooseWindow chooses how many of the last days to train on, given the sums of each. known
 	// has errors that an earlier night computed; ChooseWindow replaces its content.
 	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
 }
@@ -148,12 +149,12 @@ type night struct {
 	pattern  *Pattern
 	report   *RetrainReport
 
-	first    string      // first day of the window; "" if it has no bound
-	all      []Partition // partitions of the window
-	champion string      // its name; "" if there is none or its directory is lost
+	first    string // first day of the window; "" if it has no bound
+	all      []Day  // days of the window
+	champion string // its name; "" if there is none or its directory is lost
 	lineage  *registry.Lineage
 	index    *index // of the champion's recipe, or of a reference recipe
-	copies   int    // partitions that were refused because they copy another
+	copies   int    // days that were refused because they copy another
 }
 
 func (n *night) note(format string, args ...any) {
@@ -195,7 +196,7 @@ func (n *night) run(ctx context.Context) error {
 		n.first = n.since(n.Window.Days)
 	}
 	if err := n.timed("list", func() (err error) {
-		n.all, err = n.pattern.Partitions(ctx, n.first, n.Day)
+		n.all, err = n.pattern.Days(ctx, n.first, n.Day)
 		return err
 	}); err != nil {
 		return err
@@ -220,7 +221,7 @@ func (n *night) run(ctx context.Context) error {
 	return n.retrainByRecipe(ctx)
 }
 
-// decided reports whether the champion was made for this day from the same partitions: a stopped or
+// decided reports whether the champion was made for this day from the same days: a stopped or
 // earlier run has already promoted it.
 func (n *night) decided(ctx context.Context) (bool, error) {
 	l := n.lineage
@@ -255,8 +256,8 @@ func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, e
 	return nil, nil
 }
 
-// drawRecipe trains a model with a new recipe on partitions, except those that judge it, and judges it.
-func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) error {
+// drawRecipe trains a model with a new recipe on days, except those that judge it, and judges it.
+func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 	judge, train := n.splitJudge(parts)
 	switch {
 	case len(train) == 0:
@@ -276,7 +277,7 @@ func (n *night) drawRecipe(ctx context.Context, parts []Partition, why string) e
 	n.report.setParts(train, judge)
 	l := &registry.Lineage{Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
 		Command: n.Command, Seen: key(n.all, n.Settings)}
-	l.Parts, l.HeldOut = lineageParts(train, nil), judge.part()
+	l.Sources, l.HeldOut = sourcesOf(train, nil), judge.source()
 	err := n.timed("train", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
 			err := n.Train(ctx, dir, uris(train))
@@ -330,30 +331,31 @@ func removeWork(ctx context.Context, out string) error {
 
 // judgeRows are the held-out rows on which models are judged.
 type judgeRows struct {
-	name      string
-	files     []string
-	partition *Partition // nil for a fixed set
+	name  string
+	files []string
+	day   *Day // nil for a fixed set
 }
 
-func (j *judgeRows) part() *registry.Part {
-	if j.partition == nil {
-		return &registry.Part{Name: j.name, Files: []registry.File{}}
+func (j *judgeRows) source() *registry.Source {
+	if j.day == nil {
+		return &registry.Source{Name: j.name, Files: []registry.File{}}
 	}
-	return &lineageParts([]Partition{*j.partition}, nil)[0]
+	return &sourcesOf([]Day{*j.day}, nil)[0]
 }
 
-// splitJudge returns the rows that judge and the partitions to train on. The rows are a fixed set,
-// or the newest partition that the champion has not seen, neither in its training nor when its
+// splitJudge returns the rows that judge and the days to train on. The rows are a fixed set,
+// or the newest day that the champion has not seen, neither in its training nor when its
 // recipe was drawn. judge is nil if there are none.
-func (n *night) splitJudge(parts []Partition) (judge *judgeRows, train []Partition) {
+func (n *night) splitJudge(parts []Day) (judge *judgeRows, train []Day) {
 	if n.HeldOut != "" {
 		return &judgeRows{name: n.HeldOut, files: []string{n.HeldOut}}, parts
 	}
 	for i, p := range slices.Backward(parts) {
-		if n.seen(p.Day) {
+		if n.seen(p.Date) {
 			continue
 		}
-		return &judgeRows{name: p.Day, files: uris(parts[i : i+1]), partition: &parts[i]}, slices.Delete(slices.Clone(parts), i, i+1)
+		return &judgeRows{name: p.Date, files: uris(parts[i : i+1]), day: &parts[i]},
+			slices.Delete(slices.Clone(parts), i, i+1)
 	}
 	return nil, parts
 }
@@ -364,7 +366,7 @@ func (n *night) seen(day string) bool {
 	if n.lineage == nil {
 		return false
 	}
-	return n.beforeWindow(day) || slices.ContainsFunc(n.lineage.Parts, func(p registry.Part) bool { return p.Name == day }) ||
+	return n.beforeWindow(day) || slices.ContainsFunc(n.lineage.Sources, func(p registry.Source) bool { return p.Name == day }) ||
 		slices.Contains(n.lineage.Drawn, day)
 }
 
@@ -376,7 +378,7 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		champion = n.registry.Place(n.champion)
 	}
 	err := n.timed("judge", func() (err error) {
-		n.report.Gates, n.report.compared, err = n.Judge(ctx, champion, n.registry.Place(model), judge.files)
+		n.report.Gates, n.report.compared, err = n.Compare(ctx, champion, n.registry.Place(model), judge.files)
 		if c := n.report.compared; c != nil {
 			var b strings.Builder
 			c.WriteTo(&b)
@@ -384,7 +386,7 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		}
 		return err
 	})
-	if why, other := unfit(err); judge.partition != nil && why != "" && other == nil {
+	if why, other := unfit(err); judge.day != nil && why != "" && other == nil {
 		// for instance, the champion was trained on these rows, of a day that has left the window
 		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, why))
 	}
@@ -438,8 +440,8 @@ func (n *night) endWithoutModel(why string) error {
 	return nil
 }
 
-// uris returns the URIs of the files of partitions.
-func uris(parts []Partition) (all []string) {
+// uris returns the URIs of the files of days.
+func uris(parts []Day) (all []string) {
 	for _, p := range parts {
 		for _, o := range p.Files {
 			all = append(all, o.URI)
@@ -448,11 +450,11 @@ func uris(parts []Partition) (all []string) {
 	return all
 }
 
-// lineageParts describes partitions for a lineage. places has the directories of their sums, by day.
-func lineageParts(parts []Partition, places map[string]string) []registry.Part {
-	all := []registry.Part{}
+// sourcesOf describes days for a lineage. places has the directories of their sums, by day.
+func sourcesOf(parts []Day, places map[string]string) []registry.Source {
+	all := []registry.Source{}
 	for _, p := range parts {
-		x := registry.Part{Name: p.Day, Sums: places[p.Day], Digest: p.Digest}
+		x := registry.Source{Name: p.Date, Sums: places[p.Date], Digest: p.Digest}
 		for _, o := range p.Files {
 			x.Files = append(x.Files, registry.File{Name: o.URI, Bytes: o.Size, Version: o.Version})
 		}

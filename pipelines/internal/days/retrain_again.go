@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// retrainByRecipe keeps the champion's recipe: it sums partitions that have no sums, leaves out
+// retrainByRecipe keeps the champion's recipe: it sums days that have no sums, leaves out
 // those that have drifted too far, and fits a model to the sums of the rest.
 func (n *night) retrainByRecipe(ctx context.Context) error {
 	if n.lineage.Day > n.Day {
@@ -32,9 +32,9 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if err := n.open(ctx, id); err != nil {
 		return err
 	}
-	var accepted []Partition
+	var accepted []Day
 	if err := n.timed("sum", func() (err error) {
-		accepted, err = n.sumAll(ctx, recipe, n.drawnParts())
+		accepted, err = n.sumAll(ctx, recipe, n.drawnFrom())
 		return err
 	}); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if done, err := n.endIfRefused(ctx); done || err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(n.all, func(p Partition) bool { return p.Day == n.Day }) {
+	if !slices.ContainsFunc(n.all, func(p Day) bool { return p.Date == n.Day }) {
 		n.note("there is no data of %s yet", n.Day)
 	}
 	judge, train := n.splitJudge(accepted)
@@ -64,15 +64,15 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if n.Redraw > 0 && n.index.Drawn {
 		var d *Drift
 		if err := n.timed("drift", func() (err error) {
-			d, err = n.Drift(ctx, n.index.place(drawnSums), f.Parts)
+			d, err = n.Drift(ctx, n.index.place(drawnSums), f.SumDirs)
 			return err
 		}); err != nil {
 			return err
 		}
 		n.report.Drift = d
 		if d.Value > n.Redraw {
-			if judge.partition != nil {
-				train = append(slices.Clone(train), *judge.partition)
+			if judge.day != nil {
+				train = append(slices.Clone(train), *judge.day)
 			}
 			return n.drawRecipe(ctx, train,
 				fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.Redraw,
@@ -82,10 +82,10 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	return n.fit(ctx, recipe, id, train, judge, f)
 }
 
-// sumAll sums the partitions that have no sums yet, by a recipe that was drawn from the partitions
-// from, and returns the partitions that are fit for training.
-func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (accepted []Partition, err error) {
-	var summed []Partition // without copies
+// sumAll sums the days that have no sums yet, by a recipe that was drawn from the days
+// from, and returns the days that are fit for training.
+func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted []Day, err error) {
+	var summed []Day // without copies
 	contents := map[string]string{}
 	n.copies = 0
 	for _, p := range n.all {
@@ -103,7 +103,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 			n.leaveOut(p, fmt.Sprintf("has the same %d rows as %s", x.Rows, other))
 			continue
 		}
-		contents[x.Content] = p.Day
+		contents[x.Content] = p.Date
 		summed = append(summed, p)
 	}
 	if n.MaxDrift > 0 || n.Redraw > 0 {
@@ -120,7 +120,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 		if n.MaxDrift > 0 && n.index.Drawn {
 			if x.Drift == nil {
 				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums),
-					options.Parts{Sums: []string{n.index.place(p.name())}}); err != nil {
+					options.SumDirs{Sums: []string{n.index.place(p.name())}}); err != nil {
 					return nil, err
 				}
 			}
@@ -134,22 +134,22 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Partition) (ac
 	return accepted, n.index.write(ctx)
 }
 
-// sumOne sums a partition, unless it has sums. why says what is wrong with data that cannot be summed.
-func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why string, err error) {
+// sumOne sums a day, unless it has sums. why says what is wrong with data that cannot be summed.
+func (n *night) sumOne(ctx context.Context, recipe string, p Day) (why string, err error) {
 	name := p.name()
 	if n.index.Parts[name] != nil {
 		return "", nil
 	}
 	place := n.index.place(name)
-	s, read, err := n.Sum(ctx, recipe, uris([]Partition{p}), place)
+	s, read, err := n.Sum(ctx, recipe, uris([]Day{p}), place)
 	if err == nil {
 		err = unchanged(ctx, p)
 	}
 	switch {
 	case err == nil && !read:
 		err = removeWork(ctx, place)
-	case err == nil && !slices.Contains(n.report.Summed, p.Day): // or another reference has read it
-		n.report.Summed = append(n.report.Summed, p.Day)
+	case err == nil && !slices.Contains(n.report.Summed, p.Date): // or another reference has read it
+		n.report.Summed = append(n.report.Summed, p.Date)
 	}
 	if err != nil {
 		return unfit(err)
@@ -158,10 +158,10 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Partition) (why str
 	return "", nil
 }
 
-// sumDrawn adds up the sums of the partitions from which the recipe was drawn, unless that was done. Drift is
-// measured from these rows. Partitions without sums are left out; if none has sums, drift is not measured. Of
+// sumDrawn adds up the sums of the days from which the recipe was drawn, unless that was done. Drift is
+// measured from these rows. Days without sums are left out; if none has sums, drift is not measured. Of
 // copies, one is added.
-func (n *night) sumDrawn(ctx context.Context, recipe string, from []Partition) error {
+func (n *night) sumDrawn(ctx context.Context, recipe string, from []Day) error {
 	if n.index.Drawn {
 		return nil
 	}
@@ -184,10 +184,10 @@ func (n *night) sumDrawn(ctx context.Context, recipe string, from []Partition) e
 	return nil
 }
 
-// drawnParts returns the partitions of drawnDays.
-func (n *night) drawnParts() []Partition {
+// drawnFrom returns the days of drawnDays.
+func (n *night) drawnFrom() []Day {
 	days := n.drawnDays()
-	return slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !slices.Contains(days, p.Day) })
+	return slices.DeleteFunc(slices.Clone(n.all), func(p Day) bool { return !slices.Contains(days, p.Date) })
 }
 
 // drawnDays returns the days from which the recipe of the champion was drawn.
@@ -196,7 +196,7 @@ func (n *night) drawnDays() []string {
 		return n.lineage.Drawn
 	}
 	var days []string
-	for _, p := range n.lineage.Parts { // it was drawn for the champion
+	for _, p := range n.lineage.Sources { // it was drawn for the champion
 		days = append(days, p.Name)
 	}
 	return days
@@ -211,14 +211,14 @@ func columnsText(columns []sums.ColumnDrift) string {
 	return strings.Join(words, "; ")
 }
 
-// reportDrifts adds the drift of the partitions that the champion was not trained on to the report.
+// reportDrifts adds the drift of the days that the champion was not trained on to the report.
 func (n *night) reportDrifts() {
 	for _, p := range n.all {
 		x := n.index.Parts[p.name()]
-		if x == nil || n.trusted(p) || n.beforeWindow(p.Day) {
+		if x == nil || n.trusted(p) || n.beforeWindow(p.Date) {
 			continue
 		}
-		d := Moved{Day: p.Day, Columns: x.Columns, Features: x.Drift}
+		d := Moved{Day: p.Date, Columns: x.Columns, Features: x.Drift}
 		if len(x.Columns) > 0 || x.Drift != nil {
 			n.report.Drifts = append(n.report.Drifts, d)
 		}
@@ -230,7 +230,7 @@ func (n *night) reportDrifts() {
 func (n *night) reportChanges() {
 	before := map[string]string{}
 	newest := ""
-	for _, p := range n.lineage.Parts {
+	for _, p := range n.lineage.Sources {
 		before[p.Name] = p.Digest
 		newest = max(newest, p.Name)
 	}
@@ -239,35 +239,35 @@ func (n *night) reportChanges() {
 	}
 	first := n.first
 	if len(n.all) > 0 {
-		first = n.all[0].Day
+		first = n.all[0].Date
 	}
 	for _, p := range n.all {
-		digest, there := before[p.Day]
-		refused := slices.ContainsFunc(n.report.Refused, func(r Refused) bool { return r.Day == p.Day })
+		digest, there := before[p.Date]
+		refused := slices.ContainsFunc(n.report.Refused, func(r Refused) bool { return r.Day == p.Date })
 		switch {
 		case there && digest != p.Digest:
-			n.report.Replaced = append(n.report.Replaced, p.Day)
-		case !there && !refused && !n.beforeWindow(p.Day):
-			n.report.New = append(n.report.New, p.Day)
-			if p.Day < newest {
-				n.report.Late = append(n.report.Late, p.Day)
+			n.report.Replaced = append(n.report.Replaced, p.Date)
+		case !there && !refused && !n.beforeWindow(p.Date):
+			n.report.New = append(n.report.New, p.Date)
+			if p.Date < newest {
+				n.report.Late = append(n.report.Late, p.Date)
 			}
 		}
-		delete(before, p.Day)
+		delete(before, p.Date)
 	}
-	for _, p := range n.lineage.Parts {
+	for _, p := range n.lineage.Sources {
 		if _, gone := before[p.Name]; gone && p.Name >= first {
 			n.report.Withdrawn = append(n.report.Withdrawn, p.Name)
 		}
 	}
 }
 
-// unchanged reports whether the champion was trained on exactly these partitions.
-func (n *night) unchanged(train []Partition) bool {
-	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Parts, Partition.matches)
+// unchanged reports whether the champion was trained on exactly these days.
+func (n *night) unchanged(train []Day) bool {
+	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Sources, Day.matches)
 }
 
-// endIfRefused ends a run if the partition of its day was refused, and returns whether it did. If there is a
+// endIfRefused ends a run if the data of its day was refused, and returns whether it did. If there is a
 // lineage, it first adds changes and drifts to the report.
 func (n *night) endIfRefused(ctx context.Context) (bool, error) {
 	if n.lineage != nil {
@@ -295,18 +295,18 @@ func (n *night) refuse(ctx context.Context, why string) error {
 	return err
 }
 
-// fit fits a model to the sums of partitions, and judges it.
-func (n *night) fit(ctx context.Context, recipe, id string, train []Partition, judge *judgeRows, f options.Fit) error {
+// fit fits a model to the sums of days, and judges it.
+func (n *night) fit(ctx context.Context, recipe, id string, train []Day, judge *judgeRows, f options.Fit) error {
 	model := n.Day + "-" + key(train, "fit", id, judge.name, n.Settings)
 	n.report.setParts(train, judge)
 	places := map[string]string{}
 	for _, p := range train {
-		places[p.Day] = n.index.place(p.name())
+		places[p.Date] = n.index.place(p.name())
 	}
 	l := &registry.Lineage{
 		Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(),
 		Command: n.Command,
-		Parts:   lineageParts(train, places), HeldOut: judge.part(), Seen: key(n.all, n.Settings),
+		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: key(n.all, n.Settings),
 	}
 	err := n.timed("fit", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {

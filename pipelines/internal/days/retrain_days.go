@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// drawNew trains with a new recipe on the partitions of the window that have similar rows.
+// drawNew trains with a new recipe on the days of the window that have similar rows.
 func (n *night) drawNew(ctx context.Context, why string) error {
-	var similar []Partition
+	var similar []Day
 	err := n.timed("check", func() (err error) { similar, err = n.check(ctx); return err })
 	if err != nil || n.report.Outcome != "" {
 		return err
@@ -30,18 +30,18 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 	return n.drawRecipe(ctx, similar, why)
 }
 
-// check returns the partitions of the window to train on, when there is no recipe yet. It draws a reference recipe,
-// which is small, from one partition, and checks the others by their drift from it. It takes the first reference to
-// which more partitions are similar than not. If there is none, it takes the reference with the most similar
-// partitions, provided that the champion was trained on its partition. Otherwise the run ends.
-func (n *night) check(ctx context.Context) (similar []Partition, err error) {
+// check returns the days of the window to train on, when there is no recipe yet. It draws a reference recipe,
+// which is small, from one day, and checks the others by their drift from it. It takes the first reference to
+// which more days are similar than not. If there is none, it takes the reference with the most similar
+// days, provided that the champion was trained on its day. Otherwise the run ends.
+func (n *night) check(ctx context.Context) (similar []Day, err error) {
 	references, trusted, err := n.references(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var best []Partition
+	var best []Day
 	var doubts []Refused
-	var flags error // flags that do not fit the rows of a partition
+	var flags error // flags that do not fit the rows of a day
 	most := 0
 	for _, from := range references {
 		why, err := n.drawReference(ctx, n.referenceDir(from), from)
@@ -49,7 +49,7 @@ func (n *night) check(ctx context.Context) (similar []Partition, err error) {
 			return nil, err
 		}
 		if why != nil {
-			n.report.Refused = []Refused{{from[0].Day, transforms.FaultText(why)}}
+			n.report.Refused = []Refused{{from[0].Date, transforms.FaultText(why)}}
 			if exit.Code(why) == exit.CodeUsage {
 				flags = cmp.Or(flags, why)
 			}
@@ -79,9 +79,9 @@ func (n *night) check(ctx context.Context) (similar []Partition, err error) {
 			"correct or remove the wrong ones, or wait for more days", len(n.all)))
 }
 
-// drawReference draws a reference recipe from partitions. why is the reason if no recipe can be drawn from their
+// drawReference draws a reference recipe from days. why is the reason if no recipe can be drawn from their
 // rows, or if flags do not fit them.
-func (n *night) drawReference(ctx context.Context, place string, from []Partition) (why, err error) {
+func (n *night) drawReference(ctx context.Context, place string, from []Day) (why, err error) {
 	err = n.Reference(ctx, place, uris(from))
 	if _, other := unfit(err); other == nil || exit.Code(err) == exit.CodeUsage {
 		return err, nil
@@ -89,17 +89,17 @@ func (n *night) drawReference(ctx context.Context, place string, from []Partitio
 	return nil, err
 }
 
-// references returns the partitions from which references may be drawn, the best first. If the champion
-// was trained on some of them, trusted is true and only these are returned. Single partitions come
+// references returns the days from which references may be drawn, the best first. If the champion
+// was trained on some of them, trusted is true and only these are returned. Single days come
 // first: those that have a reference, which saves reading, then the others except the day's, and
 // then the day's. Newer ones come before older ones, because they stay longer in the window.
-// If there are several partitions, all of them together come last.
-func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool, err error) {
-	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Partition) bool { return !n.trusted(p) })
+// If there are several days, all of them together come last.
+func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err error) {
+	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Day) bool { return !n.trusted(p) })
 	if trusted = len(pool) > 0; !trusted {
 		pool = n.all
 	}
-	var order [3][][]Partition
+	var order [3][][]Day
 	for i, p := range slices.Backward(pool) {
 		from := pool[i : i+1]
 		rank := 1
@@ -108,7 +108,7 @@ func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool
 			return nil, false, err
 		case there:
 			rank = 0
-		case p.Day == n.Day:
+		case p.Date == n.Day:
 			rank = 2
 		}
 		order[rank] = append(order[rank], from)
@@ -119,14 +119,14 @@ func (n *night) references(ctx context.Context) (all [][]Partition, trusted bool
 	return all, trusted, nil
 }
 
-// referenceDir returns the directory of the reference recipe that is drawn from partitions.
-func (n *night) referenceDir(from []Partition) string {
+// referenceDir returns the directory of the reference recipe that is drawn from days.
+func (n *night) referenceDir(from []Day) string {
 	return storage.Join(n.Sums, "probe-"+key(from, n.Settings))
 }
 
-// similarTo returns the partitions whose drift from the reference of the partitions from is small, and how many
-// drift further, not counting copies and partitions from which no recipe can be drawn.
-func (n *night) similarTo(ctx context.Context, from []Partition) (similar []Partition, against int, err error) {
+// similarTo returns the days whose drift from the reference of the days from is small, and how many
+// drift further, not counting copies and days from which no recipe can be drawn.
+func (n *night) similarTo(ctx context.Context, from []Day) (similar []Day, against int, err error) {
 	n.report.Refused = nil
 	id, err := n.Recipe(ctx, n.referenceDir(from))
 	if err == nil {
@@ -150,7 +150,7 @@ func (n *night) similarTo(ctx context.Context, from []Partition) (similar []Part
 	for _, p := range similar {
 		for _, name := range n.index.Parts[p.name()].New {
 			if with[name]++; 2*with[name] > len(similar) && n.lineage == nil {
-				return nil, against, err // training would lose a column that most partitions have
+				return nil, against, err // training would lose a column that most days have
 			}
 		}
 	}
@@ -168,9 +168,9 @@ func (n *night) open(ctx context.Context, id string) (err error) {
 	return n.index.clear(ctx) // before their names are used again
 }
 
-// leaveOut adds a partition that is not trained on to the report.
-func (n *night) leaveOut(p Partition, why string) {
-	n.report.Refused = append(n.report.Refused, Refused{p.Day, why})
+// leaveOut adds a day that is not trained on to the report.
+func (n *night) leaveOut(p Day, why string) {
+	n.report.Refused = append(n.report.Refused, Refused{p.Date, why})
 }
 
 // unfit returns the text of an error that means that data cannot be used. It returns other errors.
@@ -181,8 +181,8 @@ func unfit(err error) (why string, _ error) {
 	return "", err
 }
 
-// choose returns the partitions to train on: all of train, or the last ones if the window is automatic.
-func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, error) {
+// choose returns the days to train on: all of train, or the last ones if the window is automatic.
+func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
 	if !n.Window.Auto || len(train) == 0 {
 		return train, nil
 	}
@@ -202,7 +202,7 @@ func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, err
 		return train, nil
 	}
 	train = train[len(train)-w.Dates:]
-	for w.Days = 1; n.since(w.Days) > train[0].Day; {
+	for w.Days = 1; n.since(w.Days) > train[0].Date; {
 		w.Days++
 	}
 	if n.report.Window = w; n.Log != nil {
@@ -213,13 +213,13 @@ func (n *night) choose(ctx context.Context, train []Partition) ([]Partition, err
 
 // beforeWindow reports whether a day is before the window that was chosen for the champion.
 func (n *night) beforeWindow(day string) bool {
-	return n.Window.Auto && n.lineage != nil && len(n.lineage.Parts) > 0 && day < n.lineage.Parts[0].Name
+	return n.Window.Auto && n.lineage != nil && len(n.lineage.Sources) > 0 && day < n.lineage.Sources[0].Name
 }
 
-// trusted reports whether the champion was trained on this version of a partition.
-func (n *night) trusted(p Partition) bool {
-	return n.lineage != nil && slices.ContainsFunc(n.lineage.Parts, p.matches)
+// trusted reports whether the champion was trained on this version of a day.
+func (n *night) trusted(p Day) bool {
+	return n.lineage != nil && slices.ContainsFunc(n.lineage.Sources, p.matches)
 }
 
-// matches reports whether q, a part that a model was trained on, is this version of the partition.
-func (p Partition) matches(q registry.Part) bool { return p.Day == q.Name && p.Digest == q.Digest }
+// matches reports whether q, a source that a model was trained on, is this version of the day.
+func (d Day) matches(q registry.Source) bool { return d.Date == q.Name && d.Digest == q.Digest }

@@ -154,7 +154,7 @@ func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 		"refused    2026-01-05")
 }
 
-// A night sums only the new partition by the reference, whose sums go when they leave the window.
+// A night sums only the new day by the reference, whose sums go when they leave the window.
 func TestReferencesSumADayOnceAndLeaveTheWindow(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds, s.o.Window.Days, s.o.KeepSums.Prune, s.o.MaxDrift = true, 6, true, 0.5
@@ -168,7 +168,7 @@ func TestReferencesSumADayOnceAndLeaveTheWindow(t *testing.T) {
 		sums := len(slices.DeleteFunc(slices.Clone(s.jobs.calls), func(call string) bool { return call != "sum 1" }))
 		if sums == 1 {
 			short++
-		} else if day > 2 && sums != 6 { // a new reference, because the partition of the last one has left the window
+		} else if day > 2 && sums != 6 { // a new reference, because the day of the last one has left the window
 			t.Errorf("day %d: %q", day, s.jobs.calls)
 		}
 	}

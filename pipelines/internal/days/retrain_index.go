@@ -17,14 +17,14 @@ import (
 // indexFile is the file of an index in the directory of the sums of a recipe.
 const indexFile = "index.json"
 
-// drawnSums is the directory of the sums of the partitions from which the recipe was drawn.
+// drawnSums is the directory of the sums of the days from which the recipe was drawn.
 const drawnSums = "drawn"
 
 // maxIndex is the largest index that is read, in bytes.
 const maxIndex = storage.MaxSwap
 
-// index describes the directory of sums of a recipe: the sums of partitions, and a total. The next
-// total is computed from it by adding new partitions and subtracting removed ones. Everything in
+// index describes the directory of sums of a recipe: the sums of days, and a total. The next
+// total is computed from it by adding new days and subtracting removed ones. Everything in
 // the index can be recomputed from the sums.
 type index struct {
 	dir   string
@@ -47,14 +47,14 @@ type index struct {
 	Drop []string `json:"drop,omitempty"`
 }
 
-// indexed describes the sums of a partition.
+// indexed describes the sums of a day.
 type indexed struct {
 	Summed
 	Drift *Drift `json:"drift,omitempty"` // from the rows of the recipe; nil if it was not asked for
 }
 
-// name returns the name of the sums of this version of a partition.
-func (p *Partition) name() string { return p.Day + "-" + p.Digest }
+// name returns the name of the sums of this version of a day.
+func (d *Day) name() string { return d.Date + "-" + d.Digest }
 
 func readIndex(ctx context.Context, dir string) (*index, error) {
 	x := &index{dir: dir, Parts: map[string]*indexed{}, Errors: map[string][]float64{}}
@@ -101,9 +101,9 @@ func (x *index) place(name string) string { return storage.Join(x.dir, name) }
 // total returns the directory of the total of the sums with those names.
 func (x *index) total(names []string) string { return x.place("total-" + key(nil, names...)) }
 
-// plan returns options that compute the total of partitions: from the stored total, or from the
-// sums of all partitions if that is less work.
-func (x *index) plan(parts []Partition) (f options.Fit) {
+// plan returns options that compute the total of days: from the stored total, or from the
+// sums of all days if that is less work.
+func (x *index) plan(parts []Day) (f options.Fit) {
 	of := sumNames(parts)
 	f.SaveSums = x.total(of)
 	var add, without []string
@@ -128,7 +128,7 @@ func (x *index) plan(parts []Partition) (f options.Fit) {
 }
 
 // planFromParts is plan without the stored total.
-func (x *index) planFromParts(parts []Partition) (f options.Fit) {
+func (x *index) planFromParts(parts []Day) (f options.Fit) {
 	of := sumNames(parts)
 	f.SaveSums = x.total(of)
 	for _, name := range of {
@@ -146,8 +146,8 @@ func (x *index) begin(ctx context.Context, total string) error {
 	return x.write(ctx)
 }
 
-// setTotal makes the total of partitions, if it exists, the stored total, and removes those in Drop.
-func (x *index) setTotal(ctx context.Context, parts []Partition) error {
+// setTotal makes the total of days, if it exists, the stored total, and removes those in Drop.
+func (x *index) setTotal(ctx context.Context, parts []Day) error {
 	of := sumNames(parts)
 	total := x.total(of)
 	if there, err := storage.Exists(ctx, storage.Join(total, models.ManifestFile)); err != nil {
@@ -212,8 +212,8 @@ func (x *index) clear(ctx context.Context) error {
 	return x.write(ctx)
 }
 
-// sumNames returns the names of the sums of partitions, sorted.
-func sumNames(parts []Partition) (all []string) {
+// sumNames returns the names of the sums of days, sorted.
+func sumNames(parts []Day) (all []string) {
 	for _, p := range parts {
 		all = append(all, p.name())
 	}

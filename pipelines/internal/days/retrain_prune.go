@@ -17,8 +17,8 @@ import (
 // prune removes the sums that are not needed if the options ask for it, and otherwise counts them.
 // It runs after the promotion.
 //
-// Champion, challenger and previous champion need the sums of the partitions that they were trained
-// on and the total of their recipe. The sums of present partitions, also by reference recipes, are needed as
+// Champion, challenger and previous champion need the sums of the days that they were trained
+// on and the total of their recipe. The sums of present days, also by reference recipes, are needed as
 // well. Only sums whose index names no other directory of models are removed.
 func (n *night) prune(ctx context.Context) error {
 	needs, err := n.needs(ctx)
@@ -100,7 +100,7 @@ func (n *night) since(days int) string {
 	return day.AddDate(0, 0, 1-days).Format(dayForm)
 }
 
-// dayOf returns the day in the name of the sums of a partition.
+// dayOf returns the day in the name of the sums of a day.
 func dayOf(name string) (day string, ok bool) {
 	if len(name) <= len(dayForm) || name[len(dayForm)] != '-' {
 		return "", false
@@ -109,7 +109,7 @@ func dayOf(name string) (day string, ok bool) {
 	return name[:len(dayForm)], err == nil
 }
 
-// needs returns what the models with an alias need: recipes as RECIPE, and sums of partitions as
+// needs returns what the models with an alias need: recipes as RECIPE, and sums of days as
 // RECIPE/PARTITION. It returns nil if there is no champion, if the champion is of a later day, or if
 // a lineage is unknown.
 func (n *night) needs(ctx context.Context) (map[string]bool, error) {
@@ -144,9 +144,9 @@ func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 			continue
 		}
 		x[id] = true
-		for _, p := range l.Parts {
+		for _, p := range l.Sources {
 			if p.Sums == "" { // it was trained on rows, which may have sums
-				x[id+"/"+(&Partition{Day: p.Name, Digest: p.Digest}).name()] = true
+				x[id+"/"+(&Day{Date: p.Name, Digest: p.Digest}).name()] = true
 			} else {
 				x[path.Base(path.Dir(p.Sums))+"/"+path.Base(p.Sums)] = true
 			}

@@ -28,7 +28,7 @@ func (s *shop) hasNeeded(t testing.TB) {
 		if err != nil || l == nil {
 			t.Fatalf("%s: %v", state.Model(alias), err)
 		}
-		for _, p := range l.Parts {
+		for _, p := range l.Sources {
 			if p.Sums == "" {
 				continue
 			}

@@ -32,7 +32,7 @@ const (
 	Lost     Outcome = "lost"     // another run was faster: 10
 )
 
-// Refused is a partition that is not trained on.
+// Refused is a day that is not trained on.
 type Refused struct {
 	Day string `json:"day"`
 	Why string `json:"why"`
@@ -117,17 +117,17 @@ type ReportedWork struct {
 	Steps    map[string]float64 `json:"seconds"`                 // by step
 }
 
-// setParts sets the partitions that the model is trained on, and the rows that judge it.
-func (r *RetrainReport) setParts(train []Partition, judge *judgeRows) {
-	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Day, train[len(train)-1].Day, judge.name
+// setParts sets the days that the model is trained on, and the rows that judge it.
+func (r *RetrainReport) setParts(train []Day, judge *judgeRows) {
+	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Date, train[len(train)-1].Date, judge.name
 }
 
 // fromLineage does the same as RetrainReport.setParts, for an existing model.
 func (n *night) fromLineage(l *registry.Lineage) {
 	r := n.report
-	r.Partitions, r.Redrawn = len(l.Parts), l.Redrawn
-	if len(l.Parts) > 0 {
-		r.First, r.Last = l.Parts[0].Name, l.Parts[len(l.Parts)-1].Name
+	r.Partitions, r.Redrawn = len(l.Sources), l.Redrawn
+	if len(l.Sources) > 0 {
+		r.First, r.Last = l.Sources[0].Name, l.Sources[len(l.Sources)-1].Name
 	}
 	if l.HeldOut != nil {
 		r.HeldOut = l.HeldOut.Name

@@ -230,7 +230,7 @@ func summed(ctx context.Context, dir string) (*Summed, error) {
 	return p, err
 }
 
-func shopTotal(ctx context.Context, o options.Parts) (multiset, error) {
+func shopTotal(ctx context.Context, o options.SumDirs) (multiset, error) {
 	rows := multiset{}
 	for i, list := range [][]string{o.Sums, o.Without} {
 		for _, dir := range list {
@@ -247,7 +247,7 @@ func shopTotal(ctx context.Context, o options.Parts) (multiset, error) {
 }
 
 func (j *rowJobs) Fit(ctx context.Context, recipe string, o options.Fit) error {
-	rows, err := shopTotal(ctx, o.Parts)
+	rows, err := shopTotal(ctx, o.SumDirs)
 	if o.Model == "" && err == nil {
 		return store(ctx, o.SaveSums, rows)
 	}
@@ -272,7 +272,7 @@ func (j *rowJobs) Fit(ctx context.Context, recipe string, o options.Fit) error {
 }
 
 // Drift is the share of rows that begin with an x.
-func (j *rowJobs) Drift(ctx context.Context, from string, o options.Parts) (*Drift, error) {
+func (j *rowJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*Drift, error) {
 	rows, err := shopTotal(ctx, o)
 	n := 0
 	for row := range rows {
@@ -286,7 +286,7 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o options.Parts) (*Dri
 	return &Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
 }
 
-// ChooseWindow takes the last partitions, from the newest on that has a row such as break or bad.
+// ChooseWindow takes the last days, from the newest on that has a row such as break or bad.
 func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[string][]float64) (*ask.ChosenWindow,
 	error) {
 	j.call("choose %d", len(places))
@@ -307,7 +307,7 @@ func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[strin
 	return w, nil
 }
 
-func (j *rowJobs) Judge(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
+func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
 	r *evaluate.ModelComparison, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
 	if err != nil {
@@ -349,10 +349,10 @@ func newShop(t testing.TB) *shop {
 	return s
 }
 
-// put makes the partition of a day of one file.
+// put makes the data of a day of one file.
 func (s *shop) put(day int, rows string) { s.mem.Put("/shop/data/"+dt(day)+"/a.csv", []byte(rows)) }
 
-// stash stores the partition of a day for reveal, in a version that does not depend on what
+// stash stores the data of a day for reveal, in a version that does not depend on what
 // happens until then.
 func (s *shop) stash(day int, rows string) { s.mem.Put("/stash/"+dt(day)+"/a.csv", []byte(rows)) }
 
@@ -552,7 +552,7 @@ func TestRefusesUnjudgeableOptions(t *testing.T) {
 	s.night(t, 3, Promoted)
 }
 
-// What is not trained by sums is trained anew on all partitions.
+// What is not trained by sums is trained anew on all days.
 func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds = true

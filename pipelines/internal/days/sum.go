@@ -27,7 +27,7 @@ import (
 type SumResult struct {
 	Out   string `json:"out"`
 	Found bool   `json:"found"` // the directory existed, with the sums of these files
-	*sums.Part
+	*sums.Manifest
 	// NewClasses are classes of the rows that the recipe does not have.
 	NewClasses []string           `json:"new_classes,omitempty"`
 	Bytes      int64              `json:"bytes"` // of the sums
@@ -135,7 +135,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 }
 
 // listContents stores the hashes of the summed rows as the contents of p, and returns their file.
-func listContents(p *sums.Part, s *training.Summed) (all storage.File) {
+func listContents(p *sums.Manifest, s *training.Summed) (all storage.File) {
 	if s.Levels == nil {
 		var hashes [][]byte
 		for _, r := range s.Reports {
@@ -150,8 +150,8 @@ func listContents(p *sums.Part, s *training.Summed) (all storage.File) {
 	return all
 }
 
-func (r *SumResult) describe(p *sums.Part, recipe *sums.Recipe) {
-	r.Part, r.Bytes = p, p.Bytes()
+func (r *SumResult) describe(p *sums.Manifest, recipe *sums.Recipe) {
+	r.Manifest, r.Bytes = p, p.Bytes()
 	if recipe.Classes == nil {
 		return
 	}
@@ -185,7 +185,7 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 	if o.Job.Resume {
 		return nil, nil // the job continues, and publishing compares its result with the directory
 	}
-	p, err := sums.ReadPart(ctx, o.Out)
+	p, err := sums.ReadManifest(ctx, o.Out)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // if something else is there, publishing fails
 	}
@@ -211,7 +211,7 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 }
 
 // filesText names some of the files of a part.
-func filesText(p *sums.Part) string {
+func filesText(p *sums.Manifest) string {
 	var names []string
 	for _, l := range p.Leaves {
 		for _, f := range l.Files {
@@ -229,7 +229,7 @@ func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
 		found = " (it existed already)"
 	}
 	fmt.Fprintf(&b, "sums      %s%s, %s\n", r.Out, found, report.Bytes(r.Bytes))
-	fmt.Fprintf(&b, "recipe    %.16s, %s\n", r.Part.Recipe, r.kernel)
+	fmt.Fprintf(&b, "recipe    %.16s, %s\n", r.Manifest.Recipe, r.kernel)
 	counts := job.Counts{Read: r.Rows.Read, Used: r.Rows.Used, SetAside: r.Rows.SetAside}
 	fmt.Fprintf(&b, "rows      %s\n", counts)
 	if len(r.Leaves) > 1 {
@@ -245,7 +245,7 @@ func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
 				report.Counted64(r.MinRows, "row"), prepare.SomeOf(sums.NamesOf(last.Members)))
 		}
 	}
-	report.Drift(&b, r.Part.Drift, "drift     ")
+	report.Drift(&b, r.Manifest.Drift, "drift     ")
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

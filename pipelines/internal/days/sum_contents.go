@@ -50,7 +50,7 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 	}
 	var sum [sha256.Size / 8]uint64
 	for _, d := range terms {
-		if d.Part.Contents == nil {
+		if d.Manifest.Contents == nil {
 			return nil, "", exit.Refuse("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
 				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
 				d.Place, report.Groups(sums.MostRowHashes))
@@ -114,7 +114,7 @@ func (k contentKey) contents(rows []row) []string {
 func listedRows(o options.Fit, t *parts.Total) (rows int64) {
 	needed := o.SaveSums != ""
 	for _, d := range t.Terms {
-		if d.Part.Contents == nil {
+		if d.Manifest.Contents == nil {
 			return 0
 		}
 		if d.Sign < 0 {

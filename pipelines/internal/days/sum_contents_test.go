@@ -13,11 +13,11 @@ import (
 // Rows are listed only where that is needed and possible, so that the lists have a bound however many sums are added.
 func TestListsOfRowsHaveABound(t *testing.T) {
 	of := func(sign, rows int64, listed bool) parts.Term {
-		p := &sums.Part{Rows: models.Rows{Used: rows}}
+		p := &sums.Manifest{Rows: models.Rows{Used: rows}}
 		if listed {
-			p.Contents = &models.FileSum{Size: 8 * rows}
+			p.Contents = &models.FileEntry{Size: 8 * rows}
 		}
-		return parts.Term{Dir: &sums.Dir{Part: p}, Sign: sign}
+		return parts.Term{Dir: &sums.Dir{Manifest: p}, Sign: sign}
 	}
 	const most = sums.MostRowHashes
 	for _, c := range []struct {

@@ -26,9 +26,9 @@ func checkDrift(bound float64, p *sums.DriftReport) error {
 
 // FeatureDrift returns the distance in features between the rows of the sums in the directories
 // from and the rows of the sums of.
-func FeatureDrift(ctx context.Context, from []string, of options.Parts, threads int) (sums.FeatureDrift, error) {
+func FeatureDrift(ctx context.Context, from []string, of options.SumDirs, threads int) (sums.FeatureDrift, error) {
 	var all [2]*featureSum
-	for i, some := range []options.Parts{{Sums: from}, of} {
+	for i, some := range []options.SumDirs{{Sums: from}, of} {
 		var terms []parts.Term
 		for k, place := range slices.Concat(some.Sums, some.Without) {
 			d, err := sums.Open(ctx, place)

@@ -30,7 +30,7 @@ func Fit(ctx context.Context, o options.Fit) (result *training.Result, err error
 	if err := validateFit(o); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.Parts)
+	terms, err := parts.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func AddSums(ctx context.Context, o options.Fit) (*SumResult, error) {
 	if err := validateFit(o); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.Parts)
+	terms, err := parts.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func outputOf(o options.Fit) string {
 // forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows. parent is the name of the
 // model with the recipe, for the lineage; "" if unknown.
 func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.Term,
-	forgotten []string) (p *sums.Part, result *training.Result, err error) {
+	forgotten []string) (p *sums.Manifest, result *training.Result, err error) {
 	all, err := parts.Add(ctx, terms)
 	if err != nil {
 		return nil, nil, err
@@ -148,7 +148,7 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 
 // fitTotal adds up the sums and, if there is a model to create, solves for its weights.
 func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
-	all *parts.Total) (p *sums.Part, fit *training.Fit, err error) {
+	all *parts.Total) (p *sums.Manifest, fit *training.Fit, err error) {
 	var (
 		summed *training.Summed
 		files  []storage.File
@@ -158,7 +158,7 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		// The name of the state depends on the content of the sums, not on their directories.
 		digest := ""
 		for _, d := range all.Terms {
-			digest += d.Part.Sums
+			digest += d.Manifest.Sums
 			if d.Sign > 0 {
 				digest += "+"
 			} else {
@@ -218,7 +218,7 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 const partBytes = 3 * ridge.MaxPartBytes
 
 // saveSums publishes the sums.
-func saveSums(ctx context.Context, o options.Fit, t *training.RecipeJob, all *parts.Total, p *sums.Part,
+func saveSums(ctx context.Context, o options.Fit, t *training.RecipeJob, all *parts.Total, p *sums.Manifest,
 	files []storage.File) error {
 	files, err := p.Files(all.Recipe, files)
 	if err != nil {
@@ -231,7 +231,7 @@ func saveSums(ctx context.Context, o options.Fit, t *training.RecipeJob, all *pa
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if there, readErr := sums.ReadPart(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums &&
+	if there, readErr := sums.ReadManifest(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums &&
 		len(there.Leaves) == len(p.Leaves) {
 		t.Progress.Note("%s already has these sums", o.SaveSums)
 		return nil
@@ -256,7 +256,7 @@ func FactsOf(ctx context.Context, o options.Fit) (*Facts, error) {
 	if err := checkChoices(o); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.Parts)
+	terms, err := parts.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ const remains = "The new model has the recipe of the old one. Its scaling, kerne
 	"without the forgotten rows. The sums of the days, other copies of the data, and earlier predictions are not changed."
 
 // Encode returns the content of the file and sets SHA256.
-func (c *Certificate) Encode() ([]byte, error) { return models.Seal(c, &c.SHA256) }
+func (c *Certificate) Encode() ([]byte, error) { return models.EncodeWithChecksum(c, &c.SHA256) }
 
 // maxCertificate limits the size of a certificate: about a hundred million rows.
 const maxCertificate = 1 << 33
@@ -83,7 +83,7 @@ func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
 	if c.Format != sums.Format {
 		return nil, exit.Refuse("pipelines: %s: format version %d, this program reads %d", name, c.Format, sums.Format)
 	}
-	if !models.Sealed(data) {
+	if !models.HasChecksum(data) {
 		return nil,
 			&exit.GateError{Message: fmt.Sprintf("%s was changed after it was written: its checksum does not match", name)}
 	}
@@ -110,7 +110,7 @@ func Forget(ctx context.Context, o options.Forget) (*ForgetResult, error) {
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
 	result, err := forgetRows(ctx, o)
@@ -213,7 +213,7 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 
 // termsOf opens the sums and checks that their recipe is the model's.
 func termsOf(ctx context.Context, o options.Forget, model string, recipe *sums.Recipe) ([]parts.Term, error) {
-	terms, err := parts.Open(ctx, o.Parts)
+	terms, err := parts.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +299,7 @@ func weightsOf(m *models.Manifest) string {
 // sumsDigest returns the digest of the sums of the terms. It refuses a model that was not fitted to them.
 func sumsDigest(ctx context.Context, o options.Forget, terms []parts.Term, lambda options.Lambda, m *models.Manifest,
 	out string, j options.Job) (string, error) {
-	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
+	if len(terms) == 1 && m.Fingerprint == terms[0].Manifest.Sums {
 		return m.Fingerprint, nil
 	}
 	fit := options.Fit{Lambda: lambda, Model: out, Job: j}
@@ -390,7 +390,7 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *VerifyForgo
 	if err != nil {
 		return nil, err
 	}
-	after, err := models.Check(ctx, model)
+	after, err := models.CheckDir(ctx, model)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func Prune(ctx context.Context, o options.Prune) (*PruneResult, error) {
 			r.Left++
 			continue
 		}
-		p, err := sums.ReadPart(ctx, place)
+		p, err := sums.ReadManifest(ctx, place)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func Prune(ctx context.Context, o options.Prune) (*PruneResult, error) {
 // removeSum removes a directory of sums. It removes the manifest first: without it, no job takes
 // the rest for sums.
 func removeSum(ctx context.Context, place string) error {
-	for _, name := range []string{storage.Join(place, sums.PartFile), place} {
+	for _, name := range []string{storage.Join(place, sums.ManifestFile), place} {
 		if err := storage.Remove(ctx, name); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func clearRemains(ctx context.Context, o options.Prune, span time.Duration, newe
 			if err != nil || date.After(newest.Add(-span)) || strings.Contains(place, "://") {
 				continue
 			}
-			whole, err := storage.Exists(ctx, storage.Join(place, sums.PartFile))
+			whole, err := storage.Exists(ctx, storage.Join(place, sums.ManifestFile))
 			if err == nil && !whole {
 				err = storage.Remove(ctx, place)
 			}
@@ -180,7 +180,7 @@ func (n *neededSums) add(ctx context.Context, dir string) error {
 		return exit.Refuse("pipelines: %s has no %s, which says which sums it needs: it was copied without; "+
 			"fit it again, and promote that", dir, registry.LineageFile)
 	}
-	for _, p := range l.Parts {
+	for _, p := range l.Sources {
 		if p.Digest != "" {
 			n.parts[p.Digest] = dir
 		}
@@ -196,7 +196,7 @@ func (n *neededSums) add(ctx context.Context, dir string) error {
 }
 
 // reason returns why sums are needed, "" if they are not.
-func (n *neededSums) reason(place string, p *sums.Part) string {
+func (n *neededSums) reason(place string, p *sums.Manifest) string {
 	model := ""
 	if abs, err := storage.Abs(place); err == nil {
 		model = n.places[abs]

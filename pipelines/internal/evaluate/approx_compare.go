@@ -58,7 +58,7 @@ func CompareKernel(ctx context.Context, o options.Compare) (result *KernelResult
 		return nil, err
 	}
 	if o.Out != "" {
-		if err := job.CheckVacant(ctx, o.Job, o.Out); err != nil {
+		if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
 			return nil, err
 		}
 	}

@@ -58,7 +58,7 @@ func rowsOfTrainingFiles(ctx context.Context, dir string, d *dataset.Dataset,
 		return 0, nil // a damaged lineage is no error, because it is not part of the model
 	}
 	var trained []registry.File
-	for _, p := range l.Parts {
+	for _, p := range l.Sources {
 		trained = append(trained, p.Files...)
 	}
 	for i := range d.Files {

@@ -81,7 +81,7 @@ func Verify(ctx context.Context, o options.Verify) (result *VerifyResult, err er
 	c := manifest.Learner.Log
 	result = &VerifyResult{Model: o.Model, Recorded: Optimum{c.Objective, *c.Dual, *c.Gap}}
 	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
-		return nil, models.Bad(o.Model, err)
+		return nil, models.NewError(o.Model, err)
 	}
 	if err := certify(ctx, j, manifest, l, o, result); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	folds := 0
 	encoder, err := transforms.TargetEncoder(m.Recipe)
 	if err != nil {
-		return models.Bad(o.Model, err)
+		return models.NewError(o.Model, err)
 	}
 	if c.HeldOutRows > 0 { // no rows are held out if the final fit used all rows
 		folds = m.Learner.Folds
@@ -190,9 +190,9 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	}
 	state = svm.VerifyState(state, weights)
 	if learner, err := pass.Learner.Open(ctx); err != nil {
-		return models.Bad(o.Model, err)
+		return models.NewError(o.Model, err)
 	} else if _, err := learner.Open(state); err != nil {
-		return models.Bad(o.Model, err)
+		return models.NewError(o.Model, err)
 	}
 	if err := storage.WriteState(ctx, epochs.StateFile(sc.Pass, 1), state); err != nil {
 		return err

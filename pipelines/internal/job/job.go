@@ -259,7 +259,7 @@ func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 		if !slices.Contains(features.Files(), f.Name) {
 			continue
 		}
-		if err := j.Share(ctx, f, models.SumFile(f.Name, f.Data).SHA256); err != nil {
+		if err := j.Share(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
 			return err
 		}
 	}

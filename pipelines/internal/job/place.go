@@ -64,9 +64,9 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 	return nil
 }
 
-// CheckVacant returns an error if the output of the job already exists.
-func CheckVacant(ctx context.Context, o options.Job, out string) error {
-	return WorkDirOptions{Dir: o.Work, Resume: o.Resume}.CheckVacant(ctx, out)
+// CheckOutput returns an error if the output of the job already exists.
+func CheckOutput(ctx context.Context, o options.Job, out string) error {
+	return WorkDirOptions{Dir: o.Work, Resume: o.Resume}.checkOutput(ctx, out)
 }
 
 // Place is a directory of a job and the flag that names it.

@@ -21,8 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// Part is a set of files, one for each of Names, with consecutive rows of one input file.
-type Part struct {
+// OutputFiles is a set of files, one for each of Names, with consecutive rows of one input file.
+type OutputFiles struct {
 	Names []string `json:"names"` // files of this part
 	File  string   `json:"file"`  // input file of the rows
 	First int64    `json:"first"` // lines or records of the input file before the shard of these rows
@@ -172,7 +172,7 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transfor
 	}
 	for _, p := range w.Parts {
 		for _, f := range p.Files {
-			if err := f.Sum.Verify(ctx, storage.Join(dir, f.Name)); err != nil {
+			if err := f.Checksum.Verify(ctx, storage.Join(dir, f.Name)); err != nil {
 				return w, err
 			}
 		}
@@ -207,16 +207,17 @@ func ReportsOf(written []transforms.Written) []dataset.Report {
 	return reports
 }
 
-// PublishedParts returns the parts in the order of the rows, with the names of their files in the output.
-func PublishedParts(d *dataset.Dataset, written []transforms.Written, dir string) (parts []Part, files []storage.File) {
+// PublishedFiles returns the parts in the order of the rows, with the names of their files in the output.
+func PublishedFiles(d *dataset.Dataset, written []transforms.Written, dir string) (parts []OutputFiles,
+	files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
-			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
+			part := OutputFiles{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
 				Blank: w.Report.Blank + w.Report.Headers}
 			for _, f := range p.Files {
 				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)
 				part.Names = append(part.Names, name)
-				files = append(files, storage.File{Name: name, From: storage.Join(dir, f.Name), Sum: &f.Sum})
+				files = append(files, storage.File{Name: name, From: storage.Join(dir, f.Name), Checksum: &f.Checksum})
 			}
 			parts = append(parts, part)
 		}

@@ -69,7 +69,7 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 		w.release(ctx)
 	}()
 	// The claim keeps other runs from creating it.
-	if err := o.CheckVacant(ctx, out); err != nil {
+	if err := o.checkOutput(ctx, out); err != nil {
 		return nil, err
 	}
 	if fresh, err = storage.Empty(ctx, w.root, workMarker); err != nil {
@@ -233,9 +233,9 @@ func (w *WorkDir) release(ctx context.Context) {
 	_ = w.Claim.Drop(ctx)
 }
 
-// CheckVacant returns an error if the output of a job already exists. It allows an existing output if the job
+// checkOutput returns an error if the output of a job already exists. It allows an existing output if the job
 // resumes from a work directory: the job may have been stopped just after it had published.
-func (o WorkDirOptions) CheckVacant(ctx context.Context, out string) error {
+func (o WorkDirOptions) checkOutput(ctx context.Context, out string) error {
 	if o.Resume {
 		dir, err := workDir(out, o.Dir)
 		if err != nil {
@@ -245,5 +245,5 @@ func (o WorkDirOptions) CheckVacant(ctx context.Context, out string) error {
 			return err
 		}
 	}
-	return storage.MustNotExist(ctx, out)
+	return storage.CheckAbsent(ctx, out)
 }

@@ -319,15 +319,15 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) e
 
 // Lineage returns the parts of the data that are in the total.
 func (t *Total) Lineage() *registry.Lineage {
-	l := &registry.Lineage{Parts: []registry.Part{}, Forgotten: t.Forgotten}
+	l := &registry.Lineage{Sources: []registry.Source{}, Forgotten: t.Forgotten}
 	for _, leaf := range t.Leaves {
-		part := registry.Part{Name: leaf.Name, Digest: leaf.Digest, Files: registry.FilesOfInputs(leaf.Files)}
+		part := registry.Source{Name: leaf.Name, Digest: leaf.Digest, Files: registry.FilesOfInputs(leaf.Files)}
 		for _, d := range t.Terms {
 			if d.Sign > 0 && slices.ContainsFunc(d.Leaves, func(l sums.Leaf) bool { return l.Digest == leaf.Digest }) {
 				part.Sums = d.Place
 			}
 		}
-		l.Parts = append(l.Parts, part)
+		l.Sources = append(l.Sources, part)
 	}
 	return l
 }

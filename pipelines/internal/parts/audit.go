@@ -51,7 +51,7 @@ func Audit(ctx context.Context, o options.Audit) (r *AuditResult, err error) {
 		job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}
-	terms, err := Open(ctx, o.Parts)
+	terms, err := Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}

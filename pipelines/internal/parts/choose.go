@@ -24,7 +24,7 @@ type Term struct {
 }
 
 // Open opens the directories and checks that they can be added and subtracted: see check.
-func Open(ctx context.Context, o options.Parts) ([]Term, error) {
+func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 	if len(o.Sums) == 0 {
 		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
 	}
@@ -87,13 +87,13 @@ func Open(ctx context.Context, o options.Parts) ([]Term, error) {
 }
 
 // withoutOf returns the directories in Without, and the conditions in Where and Without.
-func withoutOf(ctx context.Context, o options.Parts) (places []string, c conditions, err error) {
+func withoutOf(ctx context.Context, o options.SumDirs) (places []string, c conditions, err error) {
 	c.used = map[*where.Condition]bool{}
 	if c.where, err = where.Parse(o.Where); err != nil {
 		return nil, c, exit.Usage("--where %q: %w", o.Where, err)
 	}
 	for _, pattern := range o.Without {
-		dirs, err := Directories(ctx, pattern, sums.PartFile)
+		dirs, err := Directories(ctx, pattern, sums.ManifestFile)
 		if err != nil {
 			return nil, c, err
 		}
@@ -154,7 +154,7 @@ func withoutLeaves(terms []Term, d *sums.Dir) []Term {
 		return nil
 	}
 	for i, t := range terms {
-		if t.Sign > 0 && t.Part.Sums == d.Part.Sums &&
+		if t.Sign > 0 && t.Manifest.Sums == d.Manifest.Sums &&
 			slices.EqualFunc(t.Leaves, d.Leaves, func(a, b sums.Leaf) bool { return a.Digest == b.Digest }) {
 			return slices.Delete(slices.Clone(terms), i, i+1)
 		}
@@ -166,7 +166,7 @@ func withoutLeaves(terms []Term, d *sums.Dir) []Term {
 func List(ctx context.Context, patterns []string) ([]string, error) {
 	var out []string
 	for _, p := range patterns {
-		places, err := Directories(ctx, p, sums.PartFile)
+		places, err := Directories(ctx, p, sums.ManifestFile)
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +234,7 @@ func asOf(ctx context.Context, places []string, date string) (out []string, err 
 		return nil, exit.Usage("--as_of must be a date such as 2026-11-20, 2026-11 or 2026-11-20T08:00:00Z (have %q)", date)
 	}
 	for _, place := range places {
-		files, err := storage.List(ctx, storage.Join(place, sums.PartFile))
+		files, err := storage.List(ctx, storage.Join(place, sums.ManifestFile))
 		if err != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ type Learned struct {
 	// Bound is the number of sampled rows that guarantees potentials with an error of at most 0.1.
 	Bound float64 `json:"sample_bound,omitempty"`
 	LearnedRows
-	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
+	Files []models.FileEntry `json:"files,omitempty"` // the other files of the directory
 }
 
 // LearnedFeatures describes the map of learned features.
@@ -85,7 +85,7 @@ func (f *Learned) Name(recipe features.Recipe) string {
 // takeLearned reads the recipe that Align wrote to a directory, for rows of d numbers, and shares its files.
 func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, error) {
 	bad := func(format string, args ...any) (Recipe, error) {
-		return Recipe{}, models.Bad(dir, fmt.Errorf(format, args...))
+		return Recipe{}, models.NewError(dir, fmt.Errorf(format, args...))
 	}
 	data, err := readLearned(ctx, dir, LearnedFile, maxLearned)
 	if err != nil {
@@ -141,7 +141,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return Recipe{
 		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: f.Name(opened), Files: files,
-		Origin: &RecipeOrigin{Name: name, SHA256: models.SumFile(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
+		Origin: &RecipeOrigin{Name: name, SHA256: models.EntryOf(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
 			Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
 	}, nil
 }
@@ -149,13 +149,13 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 // maxLearned is the largest size of LearnedFile in bytes, enough for a million columns.
 const maxLearned = 64 << 20
 
-func readLearned(ctx context.Context, dir, name string, max int64) ([]byte, error) {
-	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
+func readLearned(ctx context.Context, dir, name string, limit int64) ([]byte, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, name), limit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, models.Bad(dir, fmt.Errorf("%s is missing; did bochner align create this directory?", name))
+		return nil, models.NewError(dir, fmt.Errorf("%s is missing; did bochner align create this directory?", name))
 	case errors.Is(err, fs.ErrInvalid):
-		return nil, models.Bad(dir, err)
+		return nil, models.NewError(dir, err)
 	}
 	return data, err
 }

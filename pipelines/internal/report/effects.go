@@ -45,8 +45,8 @@ const (
 	MaxEffectColumns = 4096
 	// minEffectRows is the least number of rows that are predicted.
 	minEffectRows = 100
-	// mostDraws is the largest number of other rows for each row.
-	mostDraws = 8
+	// maxDraws is the largest number of other rows for each row.
+	maxDraws = 8
 	// predictions is the approximate number of predictions in total.
 	predictions = 1 << 18
 )
@@ -65,7 +65,7 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 	if n < 2 {
 		return nil, errors.New("effects: two rows are needed, of which one has the values of the other")
 	}
-	r := &EffectsReport{Rows: n, Draws: min(mostDraws, n-1, max(1, predictions/(n*len(columns))))}
+	r := &EffectsReport{Rows: n, Draws: min(maxDraws, n-1, max(1, predictions/(n*len(columns))))}
 	k := m.Linear.K
 	scores := slices.Clone((&models.Applier{Model: m}).Scores(slices.Clone(x[:n*d]), n))
 	if !models.Finite(scores) {

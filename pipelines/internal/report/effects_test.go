@@ -50,7 +50,7 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Rows != MaxEffectRows || r.Draws != mostDraws || len(r.Columns) != 5 {
+	if r.Rows != MaxEffectRows || r.Draws != maxDraws || len(r.Columns) != 5 {
 		t.Fatalf("%d rows, %d draws, %d columns", r.Rows, r.Draws, len(r.Columns))
 	}
 	scores := (&models.Applier{Model: modelOf()}).Scores(x, MaxEffectRows)

@@ -90,7 +90,7 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 			return nil, err
 		}
 		sum := f.sum(all, allFolds)
-		m, err := f.Toward(sum, prior, []float64{g.strength})[0].Model()
+		m, err := f.FitShrunk(sum, prior, []float64{g.strength})[0].Model()
 		if err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", column, g.name, err)
 		}
@@ -177,7 +177,7 @@ func (f *fitter) choose(all []*ridge.Sum, groups []group, folds []fold) (note st
 		for i, k := range folds {
 			judged := own[k.judge]
 			rows += judged.Part(0)[0]
-			fits := f.Toward(f.sum(own, k.trains), priors[i], strengths[:])
+			fits := f.FitShrunk(f.sum(own, k.trains), priors[i], strengths[:])
 			for j, fit := range append(fits, priors[i]) {
 				e := fit.Squares(judged)[0]
 				errors[g][j] += e

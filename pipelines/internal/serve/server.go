@@ -110,7 +110,7 @@ func (s *Server) listen() (net.Listener, error) {
 
 // load loads the model and makes the workers.
 func (s *Server) load(ctx context.Context) (err error) {
-	if s.handle, err = models.OpenLive(ctx, s.o.Model, 0); err != nil {
+	if s.handle, err = models.OpenHandle(ctx, s.o.Model, 0); err != nil {
 		return err
 	}
 	defer func() {

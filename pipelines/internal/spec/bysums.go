@@ -26,7 +26,7 @@ func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) {
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers int) {
 	folding := o.PlannedFolding(f)
-	n := int64(folding.Sums())
+	n := int64(folding.NumSums())
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
 	threads := int64(max(e.Threads, 1))
 	// Each sum has a buffer of rows and one of their features. Features on a 16-bit grid, which may be chosen
@@ -46,7 +46,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers i
 	}
 	loads := 2 * threads * min(job.LargestPart, shape.Bytes())
 	carried := folding.Carries(shape, f.Rows)
-	m.Solve = folding.Solve(shape, f.Rows, carried, int(threads))
+	m.Solve = folding.SolveMemory(shape, f.Rows, carried, int(threads))
 	others := m.Worker
 	reader := func(held int, bytes int64) int64 {
 		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rows.MaxRows)
@@ -91,8 +91,8 @@ type Folding struct {
 	Levels     int       // number of levels with separate sums; 0 for none
 }
 
-// Sums returns the number of sums of a pass.
-func (f Folding) Sums() int { return f.Folds * max(1, f.Levels) }
+// NumSums returns the number of sums of a pass.
+func (f Folding) NumSums() int { return f.Folds * max(1, f.Levels) }
 
 // Folding returns the folding for rows with that sum of weights. With first, only the first fold is held
 // out.
@@ -140,8 +140,8 @@ func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
 		ridge.StoresRows(shape, rows, f.Lambda)
 }
 
-// Solve returns the memory of the solve in bytes, from rows if carried is set, and otherwise from sums.
-func (f Folding) Solve(shape ridge.Shape, rows int64, carried bool, threads int) int64 {
+// SolveMemory returns the memory of the solve in bytes, from rows if carried is set, and otherwise from sums.
+func (f Folding) SolveMemory(shape ridge.Shape, rows int64, carried bool, threads int) int64 {
 	folds := 1
 	switch {
 	case f.Components > 0:
@@ -164,7 +164,7 @@ func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) 
 	// A thread holds the sum, the addend, the stored part, and the input and output of its packing.
 	m.Worker = 5*part*threads64 + 8*int64(r.Rule.Folds)*int64(shape.Dim)
 	loads := 2 * threads64 * min(job.LargestPart, shape.Bytes())
-	m.Solve = FoldingOf(&r.Rule).Solve(shape, rows, false, threads) + loads
+	m.Solve = FoldingOf(&r.Rule).SolveMemory(shape, rows, false, threads) + loads
 	publish := 5 * 4 * int64(max(shape.Outputs, r.Rule.Components)) * int64(shape.Dim)
 	drawn := 2 * 4 * int64(shape.Dim) * int64(r.Input.Dim) // two copies of the map while it is drawn
 	// Hashes of subtracted rows take at most the same memory again, and so does the written file of hashes.

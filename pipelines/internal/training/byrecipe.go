@@ -132,7 +132,7 @@ type RecipeJob struct {
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
 // closes the job.
 func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
-	if err := job.CheckVacant(ctx, o.Job, out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
 	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, o.Recipe)
@@ -214,7 +214,7 @@ type Added struct {
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
 func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
-	if err := job.CheckVacant(ctx, o.Job, out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
 	j, err := o.begin(ctx, out)
@@ -301,7 +301,7 @@ func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 		return err
 	}
 	if summed {
-		stored, err := gram.OpenSums(ctx, st, pass.Spec.Sums(), pass.Shape(j.Recipe.Dim))
+		stored, err := gram.OpenSums(ctx, st, pass.Spec.NumSums(), pass.Shape(j.Recipe.Dim))
 		if err == nil {
 			err = stored.Check(ctx)
 		}
@@ -366,7 +366,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	st := j.stateOf(pass)
 	st.Sum, st.Reports = s.State.Sum, s.State.Reports
 	j.Progress.Note("solving on %s rows: %s", report.Groups(j.Counts.Used),
-		report.Bytes(j.stored.Solve(s.Shape, j.Counts.Used, false, j.Engine.Threads)))
+		report.Bytes(j.stored.SolveMemory(s.Shape, j.Counts.Used, false, j.Engine.Threads)))
 	if err := j.solve(ctx, pass, st, "solving"); err != nil {
 		return nil, err
 	}
@@ -379,7 +379,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", j.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
-	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().Judges(),
+	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumJudges(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Spec.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
 		ClassWeights: gridWeights(grid)}
 	if pass.Spec.FitWithoutFirst {

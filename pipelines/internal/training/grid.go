@@ -42,7 +42,7 @@ const laterRows = 1 << 23
 
 // fineSteps returns the number of steps of a 16-bit grid. It is smaller if so many rows would overflow exact
 // sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
-func (s *summing) fineSteps() int {
+func (s *sumsTraining) fineSteps() int {
 	shape, total := ridge.Shape{Dim: s.Recipe.Dim, Outputs: 1, Regression: s.regression()}, s.total
 	if s.opts.Room > 0 {
 		total = max(total, int64(laterRows*float64(total)/float64(s.Weights().Rows)))
@@ -52,13 +52,13 @@ func (s *summing) fineSteps() int {
 
 // steps returns the number of steps of the grid on which dim features are summed first, where the user asks for
 // bits.
-func (s *summing) steps(bits features.Bits, dim int) int {
+func (s *sumsTraining) steps(bits features.Bits, dim int) int {
 	ranges := s.Recipe.Choice != nil && s.Recipe.Choice.Wide // each feature has its own range on the grid
 	return bits.Steps(products(s.rows, dim), s.fineUpTo, ranges, s.fineSteps())
 }
 
 // firstSteps returns the number of steps of the first grid, and whether rows may be summed again on a finer one.
-func (s *summing) firstSteps() (steps int, mayRefine bool, err error) {
+func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
 	steps, fine := s.steps(s.bits, s.Recipe.Dim), s.fineSteps()
 	mayRefine = s.bits != features.Bits8 && steps != fine && s.rows <= maxResumRows &&
 		products(s.rows, s.Recipe.Dim) <= maxResumProducts
@@ -77,10 +77,10 @@ func (s *summing) firstSteps() (steps int, mayRefine bool, err error) {
 }
 
 // cheapToResum reports whether a second sum takes so little time that the chance of a better λ justifies it.
-func (s *summing) cheapToResum() bool { return products(s.rows, s.Recipe.Dim) <= maxCheapProducts }
+func (s *sumsTraining) cheapToResum() bool { return products(s.rows, s.Recipe.Dim) <= maxCheapProducts }
 
 // tooCoarse reports whether a fit on 8 bits shows that rows should be summed again on 16 bits.
-func (s *summing) tooCoarse(f *sumsFit) bool {
+func (s *sumsTraining) tooCoarse(f *sumsFit) bool {
 	l, floor := f.Learner, ridge.FloorFactor*f.floor
 	switch {
 	case s.Copies != nil && l.Lambda <= floor: // copies have equal rounding errors, which the table does not include

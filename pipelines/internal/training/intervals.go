@@ -29,7 +29,7 @@ func (f *Fit) tried() (fits, chosen int) {
 
 // addIntervals gives the model intervals or sets of classes, by the conformity scores of the first fold. It uses
 // rows that the trials have kept, or makes a pass over the data. Without held, it uses the weights of the trials.
-func (j *judging) addIntervals(ctx context.Context, held weightsFile) error {
+func (j *deciding) addIntervals(ctx context.Context, held weightsFile) error {
 	classes := j.Target.Classes != nil
 	fits, chosen := 1, 0
 	if held.sha256 == "" && classes {
@@ -59,7 +59,7 @@ func (j *judging) addIntervals(ctx context.Context, held weightsFile) error {
 
 // keepIntervals sets the intervals of the model from conformity scores of each target, or of classes. groups is
 // the number of groups of dependent rows, 0 for independent rows.
-func (j *judging) keepIntervals(all []score.Conformal, groups int64, scaled bool) {
+func (j *deciding) keepIntervals(all []score.Conformal, groups int64, scaled bool) {
 	j.intervals = nil
 	if len(all) == 0 || all[0].Rows() == 0 {
 		return

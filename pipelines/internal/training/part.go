@@ -73,8 +73,8 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 
 // Part describes sums in the work directory. With write it also returns the files of the part, except for its
 // manifest, and writes the packed sums into the work directory.
-func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part, []storage.File, error) {
-	p := &sums.Part{
+func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Manifest, []storage.File, error) {
+	p := &sums.Manifest{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
 		Rows: models.Rows{Read: j.Counts.Read, Used: j.Counts.Used, SetAside: j.Counts.SetAside},
 	}
@@ -98,8 +98,8 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Part
 		}
 		if len(l.Copies) > 0 {
 			data := profile.AppendFrequentRows(nil, l.Copies)
-			sum := models.SumFile(sums.CopiesFile, data)
-			c.Copies, copies = &sum, append(copies, data...)
+			entry := models.EntryOf(sums.CopiesFile, data)
+			c.Copies, copies = &entry, append(copies, data...)
 		}
 	}
 	if copies != nil {
@@ -135,17 +135,17 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumF
 		fold := func(out io.Writer) (err error) {
 			for l := 0; err == nil && l < len(levels); l++ {
 				first := (l*s.Folds + f) * n
-				frames[l], err = w.Fold(out, n, func(i int) ([]float64, error) { return stored.Load(ctx, first+i) })
+				frames[l], err = w.WriteFold(out, n, func(i int) ([]float64, error) { return stored.Load(ctx, first+i) })
 			}
 			return err
 		}
 		if write {
 			file := storage.File{Name: sums.FoldFile(f), From: j.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
-			sum, err := storage.CreateState(ctx, file.From, fold)
+			checksum, err := storage.CreateState(ctx, file.From, fold)
 			if err != nil {
 				return nil, err
 			}
-			file.Sum = &sum
+			file.Checksum = &checksum
 			files = append(files, file)
 		} else if err := fold(nil); err != nil {
 			return nil, err

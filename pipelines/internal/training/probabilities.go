@@ -15,7 +15,7 @@ import (
 )
 
 // calibrate fits the curves of probabilities to held-out scores, in a pass over the data.
-func (j *judging) calibrate(ctx context.Context, held weightsFile) error {
+func (j *deciding) calibrate(ctx context.Context, held weightsFile) error {
 	j.Progress.Phase("calibrating", j.Counts.Used)
 	defer j.Progress.Done()
 	pass := &scores.Calibration{Pass: j.Pass(j.folds), HeldOut: j.scoring(held, 0)}
@@ -36,7 +36,7 @@ const leastRows = 5
 
 // tooFew describes a class with too few held-out rows for curves that the user did not ask for; "" if there is
 // none.
-func (j *judging) tooFew(c *score.CalibrationCounts) string {
+func (j *deciding) tooFew(c *score.CalibrationCounts) string {
 	rows := classRows(c)
 	for i, n := range rows {
 		if least := min(n, float64(c.Rows())-n); least < leastRows {
@@ -83,7 +83,7 @@ func (t *Training) noteProbabilities(why string) {
 // judgeProbabilities scores the probabilities for each λ of the table on the kept rows. Each half of the rows is
 // scored by curves that are fitted to the other half. It sets the errors in the table to the errors of the resulting
 // decisions. It returns the log loss for each row of the table, 0 for rows without.
-func (j *judging) judgeProbabilities() (losses []float64) {
+func (j *deciding) judgeProbabilities() (losses []float64) {
 	table, trial, kept := j.Learner.Table, 0, j.kept
 	rows, all := kept.Rows()
 	losses = make([]float64, len(table))
@@ -108,7 +108,7 @@ func (j *judging) judgeProbabilities() (losses []float64) {
 }
 
 // method returns the calibration method for these scores.
-func (j *judging) method(c *score.CalibrationCounts) string {
+func (j *deciding) method(c *score.CalibrationCounts) string {
 	switch {
 	case j.opts.Calibrates():
 		return j.opts.Calibrate
@@ -119,7 +119,7 @@ func (j *judging) method(c *score.CalibrationCounts) string {
 }
 
 // fitProbabilities fits the curves for the chosen λ to the kept rows, unless calibrate does it in a pass.
-func (j *judging) fitProbabilities() error {
+func (j *deciding) fitProbabilities() error {
 	will, why := j.willCalibrate()
 	if !will || j.opts.Calibrates() {
 		j.noteProbabilities(why)
@@ -143,7 +143,7 @@ func (j *judging) fitProbabilities() error {
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
 // score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
-func (j *judging) keptMethod(c *score.CalibrationCounts) string {
+func (j *deciding) keptMethod(c *score.CalibrationCounts) string {
 	if m := j.method(c); m != score.Platt || j.opts.Calibrates() || j.Outputs() == 2 {
 		return m
 	}
@@ -152,7 +152,7 @@ func (j *judging) keptMethod(c *score.CalibrationCounts) string {
 
 // fitCurves fits the curves to held-out scores. If these rows are too few, the model has no probabilities, unless the
 // user asked for them.
-func (j *judging) fitCurves(counts *score.CalibrationCounts) error {
+func (j *deciding) fitCurves(counts *score.CalibrationCounts) error {
 	if !j.opts.Calibrates() {
 		if why := j.tooFew(counts); why != "" {
 			j.noteProbabilities(why)
@@ -173,7 +173,7 @@ func (j *judging) fitCurves(counts *score.CalibrationCounts) error {
 }
 
 // takeCurves sets the probabilities of the model to curves that were fitted to the given number of held-out rows.
-func (j *judging) takeCurves(c *score.Calibration, rows int64) {
+func (j *deciding) takeCurves(c *score.Calibration, rows int64) {
 	j.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: j.folds,
 		Weights: j.classWeights}
 }

@@ -146,7 +146,7 @@ func (m *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.Parts = []registry.Part{{Files: files}}
+		l.Sources = []registry.Source{{Files: files}}
 	}
 	l.Program = engine.Version()
 	if m.byRecipe != nil {

@@ -83,7 +83,7 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	if len(r.lambda) == 1 && !r.opts.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
 		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
 		if err == nil { // the fit has not used the first fold
-			fit.decision, err = r.judge(ctx, fit.linear)
+			fit.decision, err = r.decide(ctx, fit.linear)
 		}
 		if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	if err := c.compare(ctx); err != nil {
 		return nil, err
 	}
-	decision, err := r.judge(ctx, c.best.linear)
+	decision, err := r.decide(ctx, c.best.linear)
 	if err != nil {
 		return nil, err
 	}
@@ -110,9 +110,9 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	return fit, nil
 }
 
-// judge fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
-func (r *rounds) judge(ctx context.Context, without *models.Linear) (decision, error) {
-	j := &judging{Training: r.Training, Fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
+// decide fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
+func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, error) {
+	j := &deciding{Training: r.Training, Fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
 	j.probabilities = r.lossProbabilities()
 	if j.probabilities != nil {
 		j.probabilities.Weights = r.classWeights
@@ -134,7 +134,7 @@ func (r *rounds) judge(ctx context.Context, without *models.Linear) (decision, e
 			return decision{}, err
 		}
 	}
-	err = j.judge(ctx, held)
+	err = j.decide(ctx, held)
 	return j.decision, err
 }
 
@@ -200,7 +200,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
 			"or a smaller rate", last.Round, last.Objective)
 	}
-	fit := &Fit{linear: round.(iterative.Fitted).Model(), rounds: c}
+	fit := &Fit{linear: round.(iterative.LinearRound).Model(), rounds: c}
 	fit.Learner = models.Learner{Kind: r.learner.Name(), Lambda: group[0], Folds: max(1, folds), Log: trainingLog(c, end)}
 	fit.Learner.Log.Loss, fit.Learner.Log.Options = problem.Loss, recorded
 	curve, err := json.MarshalIndent(c.Chosen(), "", " ")

@@ -44,11 +44,11 @@ func (m *Model) chooseSize(ctx context.Context) error {
 		}
 	}
 	l := m.opts.Ridge()
-	sums, err := m.summing(l.Grid, l.Weights, smallProducts, m.Found)
+	sums, err := m.newSums(l.Grid, l.Weights, smallProducts, m.Found)
 	if err != nil {
 		return err
 	}
-	s := &sizes{summing: sums, all: m.Recipe, given: l.Grid, notes: m.Notes}
+	s := &sizes{sumsTraining: sums, all: m.Recipe, given: l.Grid, notes: m.Notes}
 	most, err := s.most()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 
 // sizes fits models with different numbers of features.
 type sizes struct {
-	*summing
+	*sumsTraining
 	all   prepare.Recipe // with the largest number of features
 	given features.Bits  // grid that the user asks for
 	notes []string       // notes of the steps before

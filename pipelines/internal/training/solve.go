@@ -26,7 +26,7 @@ import (
 
 // sumsFit is a fit by sums: the pass that summed the rows, its files, and the results of the solve.
 type sumsFit struct {
-	judging
+	deciding
 	pass    *gram.Pass
 	state   gram.State
 	report  gram.FitReport // for the λ that the solve has chosen
@@ -35,7 +35,7 @@ type sumsFit struct {
 
 // sum sums the rows of each fold and solves. It completes how by the folding. The learner of
 // the fit is empty.
-func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
+func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
 	how.FoldPlan, how.Lambda, how.Components = folding.FoldPlan, folding.Lambda, folding.Components
 	parts := how.AllFolds()
@@ -56,11 +56,11 @@ func (s *summing) sum(ctx context.Context, target *transforms.Labeling, how gram
 	}
 	pass.Spec.Rows = folding.Carries(shape, s.Counts.Used)
 	pass.Stripes = s.stripesOf(pass, shape)
-	solve := folding.Solve(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
+	solve := folding.SolveMemory(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
 	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
 		about.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
-	f := &sumsFit{pass: pass, state: s.stateOf(pass), judging: judging{Training: s.Training,
+	f := &sumsFit{pass: pass, state: s.stateOf(pass), deciding: deciding{Training: s.Training,
 		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.FoldCount()}}
 	counts, _, err := s.countSummed(ctx, pass, f.state, s.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
@@ -115,12 +115,12 @@ func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
 	if pass.Spec.Rows {
 		most = min(most, pass.Spec.Folds)
 	}
-	return len(ridge.CutStripes(shape, pass.Spec.Sums(), most))
+	return len(ridge.CutStripes(shape, pass.Spec.NumSums(), most))
 }
 
 // sumsText describes the sums of a pass, or the rows that it stores.
 func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
-	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.Sums(), "sum"),
+	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.NumSums(), "sum"),
 		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Readers, len(t.Shards))), "reader")), "added up"
 	if pass.Spec.Rows {
 		text, striped = report.Bytes(spec.RowBytes(shape, t.Counts.Used))+" of features", "stored"

@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// summing is a fit by sums before it begins: grids, and the folds that judge.
-type summing struct {
+// sumsTraining is a fit by sums before it begins: grids, and the folds that judge.
+type sumsTraining struct {
 	*Training
 	Found
 	bits      features.Bits       // grid of the features; a choice of the size changes it
@@ -32,13 +32,14 @@ type summing struct {
 	allChoose bool                // all folds choose λ, although onlyFirst is true
 }
 
-// summing prepares a fit by sums. classWeights is the option class_weight.
-func (t *Training) summing(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*summing, error) {
+// newSums prepares a fit by sums. classWeights is the option class_weight.
+func (t *Training) newSums(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*sumsTraining,
+	error) {
 	classes, err := iterative.ClassWeights(classWeights, t.classes(), t.ByClass())
 	if err != nil {
 		return nil, spec.Usage(err)
 	}
-	s := &summing{Training: t, Found: f, bits: bits, fineUpTo: fineUpTo,
+	s := &sumsTraining{Training: t, Found: f, bits: bits, fineUpTo: fineUpTo,
 		grid: profile.NewWeightGrid(t.Weights(), classes, t.ByClass()), onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
 	s.rows, s.total = ridge.WeightedRows(t.Weights(), s.grid)
 	return s, nil
@@ -46,7 +47,7 @@ func (t *Training) summing(bits features.Bits, classWeights []string, fineUpTo f
 
 // fit sums the rows, chooses λ, solves for the weights, and judges them. It may sum twice, first on an 8-bit and
 // then on a 16-bit grid.
-func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
+func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 	steps, mayRefine, err := s.firstSteps()
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
 	if err := f.finishChoice(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.judge(ctx, f.heldOut); err != nil {
+	if err := f.decide(ctx, f.heldOut); err != nil {
 		return nil, err
 	}
 	f.rule = s.rule(f)
@@ -75,7 +76,7 @@ func (s *summing) fit(ctx context.Context) (*sumsFit, error) {
 
 // fitOn fits on a grid of the given steps, and chooses λ. With mayRefine, the caller can sum again on a finer
 // grid: if the first fold shows that λ is too small for this one, nothing is fitted and the report is Coarse.
-func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
+func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
 	l := s.opts.Lambda
 	folding := s.opts.Folding(s.Weights().Sum, s.onlyFirst && !s.allChoose)
 	how := gram.Spec{Recipe: s.Recipe.Sealed, Outputs: s.Outputs(), Steps: steps}
@@ -95,7 +96,7 @@ func (s *summing) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFi
 	if err != nil {
 		return nil, err
 	}
-	f.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.Judges(), Table: f.report.Table,
+	f.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumJudges(), Table: f.report.Table,
 		RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps, ClassWeights: gridWeights(s.grid)}
 	f.classWeights = f.Learner.ClassWeights
 	if s.allChoose {
@@ -119,7 +120,7 @@ func ruledOut(lambda []float64, table []ridge.Row) []float64 {
 }
 
 // rule returns how the rows were summed, so that later rows can be summed in the same way.
-func (s *summing) rule(f *sumsFit) *sums.Rule {
+func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
 	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.grid}
 	plan := f.pass.Spec.FoldPlan
 	if s.allChoose { // later training with this recipe holds out the first fold

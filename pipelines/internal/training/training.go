@@ -75,7 +75,7 @@ type Training struct {
 // Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
 // data that the job cannot use. The caller closes the job.
 func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
-	if err := job.CheckVacant(ctx, o.Job, out); err != nil {
+	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
 	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
@@ -156,7 +156,7 @@ func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
 		return t.fitByRounds(ctx, b)
 	}
 	l := t.opts.Ridge()
-	s, err := t.summing(l.Grid, l.Weights, smallProducts, f)
+	s, err := t.newSums(l.Grid, l.Weights, smallProducts, f)
 	if err != nil {
 		return nil, err
 	}

@@ -312,7 +312,7 @@ func (s *Game) adopt(f *prepare.Learned) error {
 	}
 	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), f.Name(recipe), nil
 	for _, file := range s.Recipe.Files {
-		f.Files = append(f.Files, models.SumFile(file.Name, file.Data))
+		f.Files = append(f.Files, models.EntryOf(file.Name, file.Data))
 	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {

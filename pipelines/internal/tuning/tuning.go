@@ -304,7 +304,7 @@ func shareFiles(ctx context.Context, s *prepare.Session, found *search.Result) (
 			continue
 		}
 		files = append(files, f)
-		if err := s.Share(ctx, f, models.SumFile(f.Name, f.Data).SHA256); err != nil {
+		if err := s.Share(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
 			return nil, err
 		}
 	}

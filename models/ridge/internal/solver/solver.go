@@ -79,8 +79,8 @@ func MethodFor(shape Shape, rows int64, onlyFirst bool) Method {
 	return Exactly
 }
 
-// Few reports whether rows are so few that they are stored and the dual problem is solved.
-func Few(shape Shape, rows int64) bool {
+// StoresRows reports whether rows are so few that they are stored and the dual problem is solved.
+func StoresRows(shape Shape, rows int64) bool {
 	most := int64(shape.Dim)
 	if shape.Dim > RereadAbove {
 		most /= fewShare // more of them take as much memory as a sum

@@ -32,9 +32,9 @@ func (w work) steps(n float64) float64 {
 // factor returns the seconds of a float32 factorisation.
 func (w work) factor() float64 { return w.d*w.d*w.d/3/singleSpeed + 2*w.touch() }
 
-// Far reports whether a factor of all rows is so expensive that it should also serve the neighbouring
+// SharesFactors reports whether a factor of all rows is so expensive that it should also serve the neighbouring
 // values of λ, although their descents then take more steps.
-func Far(shape Shape) bool {
+func SharesFactors(shape Shape) bool {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
 	return w.factor() > w.steps(farSteps)
 }
@@ -53,7 +53,7 @@ func Work(shape Shape, rows int64, folds, values int, onlyFirst bool) float64 {
 	if onlyFirst {
 		judges, held = 1, 1/float64(Folds)
 	}
-	few := Few(shape, rows) // rows are stored
+	few := StoresRows(shape, rows) // rows are stored
 	descends := shape.Dim >= SubsetFrom && values > SubsetValues && folds <= SubsetFolds && !(few && rows <= FewTries)
 	systems := float64(values) * judges
 	if descends {
@@ -81,7 +81,7 @@ func Work(shape Shape, rows int64, folds, values int, onlyFirst bool) float64 {
 	case SharedFactor:
 		// A factor for each of a few values (or for one of them), and a dozen steps for each solve.
 		factors := 3 * w.factor()
-		if Far(shape) {
+		if SharesFactors(shape) {
 			factors = w.factor() + 2*w.steps(farSteps)
 		}
 		return fit + subset + load + factors + systems*(w.steps(12)+judge)

@@ -86,7 +86,7 @@ func TestFarIsForManyFeaturesAndFewOutputs(t *testing.T) {
 		want  bool
 	}{{Shape{Dim: 10_000, Outputs: 10}, true}, {Shape{Dim: 4096, Outputs: 1}, true}, {Shape{Dim: 4096, Outputs: 26},
 		false}, {Shape{Dim: 2048, Outputs: 10}, false}} {
-		if Far(c.shape) != c.want {
+		if SharesFactors(c.shape) != c.want {
 			t.Errorf("%+v: %v", c.shape, !c.want)
 		}
 	}

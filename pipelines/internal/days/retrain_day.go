@@ -31,9 +31,9 @@ func ParseDay(text string) (time.Time, error) {
 	return t, nil
 }
 
-// Partition is the data of one day.
-type Partition struct {
-	Day    string           `json:"day"`
+// Day is the data of one day.
+type Day struct {
+	Date   string           `json:"day"`
 	Files  []storage.Object `json:"-"`
 	Digest string           `json:"digest"` // of names, sizes and versions of the files
 }
@@ -114,9 +114,9 @@ func (p *Pattern) day(uri string) string {
 	return day
 }
 
-// Partitions lists the partitions of the days from first to last, inclusive, sorted by day. A first
-// of "" means no lower bound. A day without files has no partition.
-func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partition, error) {
+// Days lists the days from first to last, inclusive, that have files, sorted. A first
+// of "" means no lower bound.
+func (p *Pattern) Days(ctx context.Context, first, last string) ([]Day, error) {
 	objects, err := storage.List(ctx, p.wildcard())
 	if errors.Is(err, storage.ErrNoMatch) {
 		return nil, nil
@@ -141,18 +141,18 @@ func (p *Pattern) Partitions(ctx context.Context, first, last string) ([]Partiti
 			}
 		}
 	}
-	var all []Partition
+	var all []Day
 	for _, day := range slices.Sorted(maps.Keys(byDay)) {
 		files := byDay[day]
 		slices.SortFunc(files, func(a, b storage.Object) int { return cmp.Compare(a.URI, b.URI) })
-		all = append(all, Partition{Day: day, Files: files, Digest: digestOf(files)})
+		all = append(all, Day{Date: day, Files: files, Digest: digestOf(files)})
 	}
 	return all, nil
 }
 
 // unchanged returns an error if files have changed since they were listed. Jobs open files by name,
 // so call it after they have read: if it returns nil, they have read the listed versions.
-func unchanged(ctx context.Context, parts ...Partition) error {
+func unchanged(ctx context.Context, parts ...Day) error {
 	for _, p := range parts {
 		for _, o := range p.Files {
 			now, err := storage.Stat(ctx, o.URI)
@@ -176,11 +176,11 @@ func digestOf(files []storage.Object) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// key returns a hash of partitions and texts, for the names of directories.
-func key(parts []Partition, texts ...string) string {
+// key returns a hash of days and texts, for the names of directories.
+func key(parts []Day, texts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
-		fmt.Fprintf(h, "%s %s\n", p.Day, p.Digest)
+		fmt.Fprintf(h, "%s %s\n", p.Date, p.Digest)
 	}
 	fmt.Fprintf(h, "%q\n", texts)
 	return hex.EncodeToString(h.Sum(nil))[:8]

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// judging sets the decision of a fit by the first fold, which was not used to fit the weights that score it.
-type judging struct {
+// deciding sets the decision of a fit by the first fold, which was not used to fit the weights that score it.
+type deciding struct {
 	*Training
 	*Fit
 	folds        int       // that assign rows; 0 for none
@@ -30,9 +30,9 @@ type judging struct {
 // weightsFile is a file with weights that were fitted without the held-out rows. The zero value stands for none.
 type weightsFile struct{ name, sha256 string }
 
-// judge fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
+// decide fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
 // without the first fold.
-func (j *judging) judge(ctx context.Context, held weightsFile) error {
+func (j *deciding) decide(ctx context.Context, held weightsFile) error {
 	if j.opts.Calibrates() {
 		if err := j.calibrate(ctx, held); err != nil {
 			return err
@@ -47,7 +47,7 @@ func (j *judging) judge(ctx context.Context, held weightsFile) error {
 }
 
 // scoring describes, for a pass, the first fold and the number of fits that score it.
-func (j *judging) scoring(w weightsFile, fits int) scores.HeldOut {
+func (j *deciding) scoring(w weightsFile, fits int) scores.HeldOut {
 	return scores.HeldOut{Folds: j.folds, Recipe: j.Recipe.Sealed, Outputs: j.Outputs(), Fits: fits, Weights: w.name,
 		SHA256: w.sha256, Grid: profile.NewWeightGrid(j.Weights(), nil, nil)} // classes have no weights in scores
 }
@@ -69,7 +69,7 @@ func (t *Training) futureManifest() *models.Manifest {
 }
 
 // chooseThreshold chooses the threshold by held-out scores, in a pass over the data.
-func (j *judging) chooseThreshold(ctx context.Context, held weightsFile) error {
+func (j *deciding) chooseThreshold(ctx context.Context, held weightsFile) error {
 	j.Progress.Phase("choosing the threshold", j.Counts.Used)
 	defer j.Progress.Done()
 	positive := j.futureManifest().PositiveClass()

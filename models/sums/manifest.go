@@ -16,20 +16,20 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Files of a part, in addition to the files of its recipe.
+// Files of a directory of sums, in addition to the files of its recipe.
 const (
-	PartFile   = "manifest.json" // a Part
-	CopiesFile = "copies.bin"    // copies of frequent rows, encoded by profile.AppendFrequentRows
+	ManifestFile = "manifest.json" // a Manifest
+	CopiesFile   = "copies.bin"    // copies of frequent rows, encoded by profile.AppendFrequentRows
 )
 
 // FoldFile returns the name of the file with the sums of a fold.
 func FoldFile(fold int) string { return fmt.Sprintf("fold-%05d.sums", fold) }
 
-// partKind distinguishes a part from other directories with a manifest.
-const partKind = "sums"
+// manifestKind distinguishes a directory of sums from others with a manifest.
+const manifestKind = "sums"
 
-// Part is the manifest of a directory of sums.
-type Part struct {
+// Manifest is the manifest of a directory of sums.
+type Manifest struct {
 	Format  int    `json:"format"`
 	Kind    string `json:"kind"`
 	Program string `json:"program"` // version of the program that wrote it
@@ -37,7 +37,7 @@ type Part struct {
 
 	Rows models.Rows `json:"rows"`
 	SumFiles
-	// Levels describe separate sums for the rows of each level; the Part itself then has no Folds.
+	// Levels describe separate sums for the rows of each level; the Manifest itself then has no Folds.
 	// LevelColumns are the columns that define the levels. Levels with fewer than MinRows rows are pooled.
 	Levels       []Level  `json:"levels,omitempty"`
 	LevelColumns []string `json:"level_columns,omitempty"`
@@ -47,7 +47,7 @@ type Part struct {
 	Leaves []Leaf `json:"parts"`
 	// Forgotten identifies the rows that were subtracted, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`
-	// Drift compares the rows with the recipe's; nil if the part was made by adding sums.
+	// Drift compares the rows with the recipe's; nil if other sums were added up.
 	Drift *DriftReport `json:"drift,omitempty"`
 
 	// Sums is the digest of the sums: the same for the same rows, however they were cut.
@@ -63,14 +63,14 @@ type SumFiles struct {
 
 	Folds [][]Frame `json:"folds,omitempty"` // the frames of each FoldFile
 	// Copies describes CopiesFile; nil if there is none.
-	Copies *models.FileSum `json:"copies,omitempty"`
+	Copies *models.FileEntry `json:"copies,omitempty"`
 	// Contents describes RowHashFile; nil if there is none: see MostRowHashes.
-	Contents *models.FileSum `json:"contents,omitempty"`
+	Contents *models.FileEntry `json:"contents,omitempty"`
 }
 
 // Leaf is a piece of the data that was summed by one job.
 type Leaf struct {
-	Name   string      `json:"name"`   // last element of the part's place, for reports
+	Name   string      `json:"name"`   // last element of the place of the sums, for reports
 	Digest string      `json:"digest"` // of the recipe, the files and the roles of columns
 	Rows   models.Rows `json:"rows"`
 	Files  []Input     `json:"files"`
@@ -95,32 +95,32 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 	return Leaf{Name: name, Digest: digestOf(append(texts, all...)...), Files: files}
 }
 
-// Encode returns the content of PartFile and sets Format, Kind, Sums and SHA256.
-func (p *Part) Encode() ([]byte, error) {
-	p.Format, p.Kind, p.Sums = Format, partKind, p.digest()
-	return models.Seal(p, &p.SHA256)
+// Encode returns the content of ManifestFile and sets Format, Kind, Sums and SHA256.
+func (m *Manifest) Encode() ([]byte, error) {
+	m.Format, m.Kind, m.Sums = Format, manifestKind, m.digest()
+	return models.EncodeWithChecksum(m, &m.SHA256)
 }
 
 // Files returns all files of a directory of sums, the manifest last. files are those with sums, copies and
 // contents.
-func (p *Part) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
+func (m *Manifest) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
 	recipe, err := r.encode()
 	if err != nil {
 		return nil, err
 	}
-	manifest, err := p.Encode()
+	manifest, err := m.Encode()
 	if err != nil {
 		return nil, err
 	}
 	files = append(slices.Clone(files), storage.File{Name: RecipeFile, Data: recipe})
-	return append(append(files, r.Kept...), storage.File{Name: PartFile, Data: manifest}), nil
+	return append(append(files, r.Kept...), storage.File{Name: ManifestFile, Data: manifest}), nil
 }
 
 // Bytes returns the size of the files with the sums.
-func (p *Part) Bytes() (n int64) {
-	n = p.SumFiles.bytes()
-	for i := range p.Levels {
-		n += p.Levels[i].bytes()
+func (m *Manifest) Bytes() (n int64) {
+	n = m.SumFiles.bytes()
+	for i := range m.Levels {
+		n += m.Levels[i].bytes()
 	}
 	return n
 }
@@ -135,13 +135,13 @@ func (c *SumFiles) bytes() (n int64) {
 }
 
 // digest returns the digest of the sums.
-func (p *Part) digest() string {
-	if p.Levels == nil {
-		return p.SumFiles.digest(p.Recipe, p.Rows.Used)
+func (m *Manifest) digest() string {
+	if m.Levels == nil {
+		return m.SumFiles.digest(m.Recipe, m.Rows.Used)
 	}
 	var texts []string
-	for _, l := range p.Levels {
-		texts = append(texts, l.name(), l.digest(p.Recipe, l.Rows()))
+	for _, l := range m.Levels {
+		texts = append(texts, l.name(), l.digest(m.Recipe, l.Rows()))
 	}
 	return digestOf(texts...)
 }
@@ -159,26 +159,26 @@ func (c *SumFiles) digest(recipe string, rows int64) string {
 	return digestOf(texts...)
 }
 
-// decodePart decodes what Encode returns.
-func decodePart(data []byte) (*Part, error) {
-	p := new(Part)
-	if err := json.Unmarshal(data, p); err != nil || p.Kind != partKind {
+// decodeManifest decodes what Encode returns.
+func decodeManifest(data []byte) (*Manifest, error) {
+	m := new(Manifest)
+	if err := json.Unmarshal(data, m); err != nil || m.Kind != manifestKind {
 		return nil, errors.New("is not a directory that bochner sum created")
 	}
-	if p.Format < 1 || p.Format > Format {
-		return nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", p.Format, Format)
+	if m.Format < 1 || m.Format > Format {
+		return nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", m.Format, Format)
 	}
 	switch {
-	case !models.Sealed(data) || p.Sums != p.digest():
-		return nil, fmt.Errorf("%s %w", PartFile, errDamaged)
-	case p.Rows.Used < 0 || p.Rows.SetAside < 0 || p.Rows.Read != p.Rows.Used+p.Rows.SetAside:
-		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", p.Rows.Read, p.Rows.Used,
-			p.Rows.SetAside)
+	case !models.HasChecksum(data) || m.Sums != m.digest():
+		return nil, fmt.Errorf("%s %w", ManifestFile, errDamaged)
+	case m.Rows.Used < 0 || m.Rows.SetAside < 0 || m.Rows.Read != m.Rows.Used+m.Rows.SetAside:
+		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", m.Rows.Read, m.Rows.Used,
+			m.Rows.SetAside)
 	}
-	if p.Levels != nil {
-		return p, p.checkLevels()
+	if m.Levels != nil {
+		return m, m.checkLevels()
 	}
-	return p, p.SumFiles.check()
+	return m, m.SumFiles.check()
 }
 
 func (c *SumFiles) check() error {
@@ -196,16 +196,16 @@ func (c *SumFiles) check() error {
 	return nil
 }
 
-// badPart says why a directory of sums cannot be used: it is damaged or too new. errors.Is finds
+// badDir says why a directory of sums cannot be used: it is damaged or too new. errors.Is finds
 // models.ErrBadModel in it.
-type badPart struct {
+type badDir struct {
 	Place string
 	Err   error
 }
 
-func (e *badPart) Error() string        { return "sums: " + e.Place + ": " + e.Err.Error() }
-func (e *badPart) Unwrap() error        { return e.Err }
-func (e *badPart) Is(target error) bool { return target == models.ErrBadModel }
+func (e *badDir) Error() string        { return "sums: " + e.Place + ": " + e.Err.Error() }
+func (e *badDir) Unwrap() error        { return e.Err }
+func (e *badDir) Is(target error) bool { return target == models.ErrBadModel }
 
 // InputsOf describes the files of a dataset: objects by their generation, files on disk by the digest of
 // their content, or by their version if all together have more than most bytes.
@@ -298,15 +298,15 @@ func (c *SumFiles) List(rows RowHashes) storage.File {
 	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
 	}
-	sum := models.SumFile(RowHashFile, data)
-	c.Contents = &sum
+	entry := models.EntryOf(RowHashFile, data)
+	c.Contents = &entry
 	return storage.File{Name: RowHashFile, Data: data}
 }
 
-// Listed reads and checks the RowHashFile of the part, which must have one (Part.Contents).
+// Listed reads and checks the RowHashFile, which must exist (Manifest.Contents).
 func (d *Dir) Listed(ctx context.Context) ([]byte, error) {
-	if d.Rows.Used > MostRowHashes || d.Part.Contents.Size != 8*d.Rows.Used {
-		return nil, &badPart{d.Place, fmt.Errorf("%s %w", RowHashFile, errDamaged)}
+	if d.Rows.Used > MostRowHashes || d.Manifest.Contents.Size != 8*d.Rows.Used {
+		return nil, &badDir{d.Place, fmt.Errorf("%s %w", RowHashFile, errDamaged)}
 	}
-	return d.file(ctx, RowHashFile, d.contents, d.Part.Contents)
+	return d.file(ctx, RowHashFile, d.contents, d.Manifest.Contents)
 }

@@ -25,11 +25,11 @@ func write(t testing.TB, name, text string) {
 	}
 }
 
-// days names the days of partitions with the number of their files.
-func days(parts []Partition) string {
+// days names days with the number of their files.
+func days(parts []Day) string {
 	var words []string
 	for _, p := range parts {
-		words = append(words, p.Day+strings.Repeat("+", len(p.Files)))
+		words = append(words, p.Date+strings.Repeat("+", len(p.Files)))
 	}
 	return strings.Join(words, " ")
 }
@@ -50,7 +50,7 @@ func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := p.Partitions(ctx, "", "2026-12-31")
+		parts, err := p.Days(ctx, "", "2026-12-31")
 		if pattern == "/none/dt=YYYY-MM-DD/*" && err != nil {
 			continue // a directory that does not exist is an error on the disk
 		}
@@ -59,19 +59,19 @@ func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 		}
 	}
 	p, _ := ParsePattern(dir+"/data/dt=YYYY-MM-DD/*", "")
-	before, err := p.Partitions(ctx, "2026-11-18", "2026-11-20")
+	before, err := p.Days(ctx, "2026-11-18", "2026-11-20")
 	if got := days(before); err != nil || got != "2026-11-18++ 2026-11-20+" {
 		t.Errorf("%s, %v", got, err)
 	}
 	// What is replaced, withdrawn or added has another digest; the rest has not.
 	write(t, filepath.Join(dir, "data/dt=2026-11-18/a.csv"), "other")
 	os.Chtimes(filepath.Join(dir, "data/dt=2026-11-18/a.csv"), time.Now(), time.Now().Add(time.Hour))
-	after, err := p.Partitions(ctx, "2026-11-18", "2026-11-20")
+	after, err := p.Days(ctx, "2026-11-18", "2026-11-20")
 	if err != nil || after[0].Digest == before[0].Digest || after[1].Digest != before[1].Digest {
 		t.Errorf("%v\n%v, %v", before, after, err)
 	}
 	write(t, filepath.Join(dir, "data/dt=2026-13-01/a.csv"), "")
-	if _, err := p.Partitions(ctx, "", "2026-12-31"); err == nil ||
+	if _, err := p.Days(ctx, "", "2026-12-31"); err == nil ||
 		!strings.Contains(err.Error(), "no day of the calendar") {
 		t.Error(err)
 	}
@@ -86,13 +86,13 @@ func TestPartitionsOfABucketHaveGenerations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := p.Partitions(ctx, "", "2026-11-20")
+	before, err := p.Days(ctx, "", "2026-11-20")
 	if err != nil || days(before) != "2026-11-20+" {
 		t.Fatal(before, err)
 	}
 	s.Fill("data/2026/11/20/a.csv", []byte("x"))
 	s.Fill("data/2026/11/21/b/c.csv", []byte("x"))
-	after, err := p.Partitions(ctx, "", "2026-11-20")
+	after, err := p.Days(ctx, "", "2026-11-20")
 	if err != nil || days(after) != "2026-11-20+" || after[0].Digest == before[0].Digest {
 		t.Error(after, err)
 	}
@@ -144,9 +144,9 @@ func TestAConditionChoosesFilesOfADay(t *testing.T) {
 		"country=":                           "ends where a value should follow",
 	} {
 		p, err := ParsePattern(dir+"/country=*/dt=YYYY-MM-DD/*", condition)
-		var parts []Partition
+		var parts []Day
 		if err == nil {
-			parts, err = p.Partitions(ctx, "", "2026-12-31")
+			parts, err = p.Days(ctx, "", "2026-12-31")
 		}
 		if got := days(parts); got != want && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %s, %v; want %s", condition, got, err, want)
