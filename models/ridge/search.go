@@ -45,7 +45,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	slices.Reverse(s.values[:len(p.Smaller)])
 	s.tallies = make([]tally, len(s.values))
 	rows := p.Weights.Rows(total.Rows(), eq.masses(total.head))
-	s.method = solver.MethodFor(solverShape(p.Shape), rows, p.Judge == JudgeFirst)
+	s.method = solverPlan(p.FoldPlan).MethodFor(solverShape(p.Shape), rows)
 	if p.Rows == nil {
 		return s, nil
 	}

@@ -64,7 +64,7 @@ func Fit(ctx context.Context, o options.Fit) (*FitPlan, error) {
 		Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
 	}
 	p.Add = float64(p.Read) / (addRate * float64(p.Threads))
-	seconds := solveSeconds(shape, p.Rows, rule.Folds, p.Lambdas, rule.First, rule.Components == 0)
+	seconds := solveSeconds(shape, rule.FoldPlan(), p.Rows, p.Lambdas, rule.Components == 0)
 	p.Solve = 2 * seconds / float64(p.Threads) // see Plan.work
 	if e.InProcess() {
 		if have := machine.ReadMemory(); have.Limit > 0 && p.Peak > have.Limit {
