@@ -218,7 +218,7 @@ func (s *search) varianceOf(t tally) float64 {
 		if v := t.targets.squares() / t.heldOutRows; v > 0 {
 			return v
 		}
-		return centredSquares(s.total, nil, 0) / s.total.head[0]
+		return centredSquares(s.total, nil, 0) / s.total.head.Weight()
 	}
 	return 1
 }

@@ -321,7 +321,7 @@ func (p *problem) variances(total *Sum) (variances []float64) {
 		return nil
 	}
 	for c, g := range p.Grid {
-		variances = append(variances, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head[0]))
+		variances = append(variances, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head.Weight()))
 	}
 	return variances
 }
