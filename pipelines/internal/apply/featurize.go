@@ -133,6 +133,79 @@ func publishFeatures(ctx context.Context, o options.Featurize, j *job.Job, d *da
 	return j.Publish(ctx, o.Out, files)
 }
 
+// checkFeaturize refuses options that cannot be used together.
+func checkFeaturize(o options.Featurize) error {
+	switch {
+	case o.Out == "":
+		return exit.Usage("no directory for the features: name one with --out")
+	case o.Format == codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
+		return exit.Usage("--out_format codes: only maxout features have codes; give --kernel maxout")
+	}
+	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
+		return err
+	}
+	return prepare.Validate(o.Spec)
+}
+
+// featurization is a job that writes features.
+type featurization struct {
+	options  options.Featurize
+	job      *job.Job
+	manifest *models.Manifest // nil for features that follow from the data
+	data     *dataset.Dataset
+	result   *FeaturizeResult
+}
+
+// prepare finds the features, and begins the result.
+func (f *featurization) prepare(ctx context.Context) (*transforms.Featurize, error) {
+	o, d := f.options, f.data
+	pass := &transforms.Featurize{Pass: transforms.Pass{Mode: prepare.Mode(o.MaxBadFraction)}, Format: o.Format}
+	f.result = &FeaturizeResult{Out: o.Out, Format: o.Format, Labeled: d.Labeled, Input: &d.Schema}
+	if m := f.manifest; m != nil {
+		pass.Recipe, f.result.Features = m.Recipe, m.Features
+		f.result.Kernel = "the model's kernel"
+		if err := f.job.TakeFiles(o.Model, m); err != nil {
+			return nil, err
+		}
+		if d.Labeled {
+			pass.Target = &transforms.Labeling{Classes: m.Vocabulary}
+		}
+	} else {
+		l, err := prepare.Data(ctx, f.job, d, o.Spec)
+		if err != nil {
+			return nil, err
+		}
+		pass.Recipe, pass.Target = l.Recipe.Sealed, l.Target
+		f.result.Features, f.result.Kernel = l.Recipe.Dim, "the "+l.Recipe.Name
+	}
+	if pass.Target != nil && pass.Target.Classes != nil {
+		f.result.Classes = pass.Target.Classes.Classes
+	}
+	pass.Data = *d
+	f.result.Recipe = pass.Recipe
+	return pass, nil
+}
+
+// publish creates the directory of features and completes the result.
+func (f *featurization) publish(ctx context.Context, written []transforms.Written, dir string) (err error) {
+	result := f.result
+	if result.Rows, err = job.Count(f.data, job.ReportsOf(written), f.options.MaxBadFraction); err != nil {
+		return err
+	}
+	var files []storage.File
+	result.Parts, files = job.PublishedFiles(f.data, written, dir)
+	about, err := json.MarshalIndent(struct {
+		Program string `json:"program"`
+		*FeaturizeResult
+	}{engine.Version(), result}, "", "  ")
+	if err != nil {
+		return err
+	}
+	files = append(files, result.Rows.Files()...)
+	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
+	return f.job.Publish(ctx, f.options.Out, files)
+}
+
 // WriteTo prints the result for people.
 func (r *FeaturizeResult) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
