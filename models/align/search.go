@@ -302,7 +302,8 @@ const (
 // potential of random frequencies under the weightings a. Among many columns, random frequencies
 // hardly ever come near a needle. Both results are nil if there are none. They do not depend on
 // threads.
-func (f *Field) needles(x []float32, dual *Dual, threads int, random func(a Weightings) float64) (out []float32, v []float64) {
+func (f *Field) needles(x []float32, dual *Dual, threads int,
+	random func(a Weightings) float64) (out []float32, v []float64) {
 	r := pairs.Rows{X: x, D: f.d, Of: make([]int, min(dual.N, pairs.MaxRows))}
 	for i := range r.Of {
 		r.Of[i] = i
@@ -341,6 +342,7 @@ func (s *Search) FindStarts(rows Rows, threads int) {
 // needle is a frequency of one or two columns of the field's rows whose potential, with all dual
 // weights 1, is more than twice the largest of v (see Alignment).
 func AddNeedles(f *Field, w []float32, v []float64, rows Rows, threads int) ([]float32, []float64) {
-	more, of := f.needles(rows.X, newCodes(rows.Class, rows.Classes), threads, func(Weightings) float64 { return slices.Max(v) })
+	most := func(Weightings) float64 { return slices.Max(v) }
+	more, of := f.needles(rows.X, newCodes(rows.Class, rows.Classes), threads, most)
 	return slices.Concat(w, more), slices.Concat(v, of)
 }

@@ -164,7 +164,8 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as float32 numbers and on the grid
 	subset := shape
 	subset.Dim = len(SubsetOf(shape.Dim))
-	subsetBytes := rows*int64(subset.Dim)*2 + int64(folds)*subset.Bytes() + Memory(subset, Plan{Folds: folds}, rows, threads)
+	subsetBytes := rows*int64(subset.Dim)*2 + int64(folds)*subset.Bytes() +
+		Memory(subset, Plan{Folds: folds}, rows, threads)
 	search := Bytes(rows, shape.Dim, shape.Outputs, folds, threads, subsetBytes) + 8*d*min(d, blas.TileDim)
 	// Sorting the rows needs a second copy of them.
 	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, shape.Bytes())
