@@ -82,8 +82,8 @@ func (c Choice) ByName() bool {
 func (c Choice) Layout(names []string) (TableLayout, error) {
 	l := TableLayout{Label: -1}
 	l.Columns, l.Path = withPath(names, c.Path)
-	p := namedPlaces(l.Columns)
-	p.stored = len(l.Stored())
+	p := placesOf(l.Columns)
+	p.named, p.stored = true, len(l.Stored())
 	return c.layout(l, p)
 }
 
@@ -215,7 +215,8 @@ func (c Choice) layLabels(l *TableLayout, p *places) error {
 // samePlaces returns an error if a position in the choice means different columns in two files
 // with named columns, because the result would then depend on the order of the files.
 func (c Choice) samePlaces(first, other []string) error {
-	here, there := namedPlaces(other), namedPlaces(first)
+	here, there := placesOf(other), placesOf(first)
+	here.named, there.named = true, true
 	labels := c.labels(first)
 	for _, given := range c.given(first) {
 		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
@@ -246,13 +247,6 @@ type places struct {
 	named   bool
 	stored  int            // columns that have positions
 	at      map[string]int // the first field with a name
-}
-
-// namedPlaces returns the places of columns with names.
-func namedPlaces(columns []string) *places {
-	p := placesOf(columns)
-	p.named = true
-	return p
 }
 
 // placesOf returns the places of columns that have only generated names.
