@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -230,9 +230,9 @@ func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs 
 	}
 	// An error means that there is no such bound, or that the number of features overflows.
 	if b.PairsFeatures, err = kernel.Features(given, o.Epsilon, boundDelta); err != nil {
-		b.Why = transforms.FaultText(err)
+		b.Why = fault.Text(err)
 	} else if b.UniformFeatures, err = kernel.Features(region, o.Epsilon, boundDelta); err != nil {
-		b.Why = transforms.FaultText(err)
+		b.Why = fault.Text(err)
 	}
 	return b, nil
 }
