@@ -31,7 +31,7 @@ const notRun = "sh not run"
 // longDocuments take seconds each. The short form of the tests checks the flags of their commands only.
 var longDocuments = []string{
 	"tutorial.md", "evaluating.md", "retraining.md", "ask.md", "comparing.md", "learners.md", "features.md",
-	"report.md", "README.md",
+	"report.md",
 }
 
 // fenced is a fenced block of a document.
