@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() { beam.RegisterDoFn(reflect.TypeOf((*solveFn)(nil))) }
@@ -42,7 +43,7 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 	m := f.Worker.NewMeter()
 	report, err := f.solve(ctx, m)
 	m.Commit(ctx)
-	return report, transforms.NewFault(transforms.InternalFault, err)
+	return report, fault.New(fault.Internal, err)
 }
 
 // FitReport is the content of State.Fit.
@@ -178,7 +179,7 @@ func (s *solver) fit(ctx context.Context) (found fits, report FitReport, err err
 	spec, classes := s.pass.Spec, s.pass.Target.Classes
 	if spec.Components > 0 {
 		found, report, err = s.components()
-		return found, report, transforms.NewFault(transforms.DataFault, err)
+		return found, report, fault.New(fault.Data, err)
 	}
 	if spec.FitWithoutFirst && classes != nil && !spec.NoPassFollows {
 		head, err := s.firstHead(ctx)
@@ -186,11 +187,11 @@ func (s *solver) fit(ctx context.Context) (found fits, report FitReport, err err
 			return found, report, err
 		}
 		if err := checkHeldOut(head, s.source.Shape, classes.Classes); err != nil {
-			return found, report, transforms.NewFault(transforms.DataFault, err)
+			return found, report, fault.New(fault.Data, err)
 		}
 	}
 	found, report, err = s.ridge()
-	return found, report, transforms.NewFault(transforms.DataFault, err)
+	return found, report, fault.New(fault.Data, err)
 }
 
 // firstHead returns the head of the sum of the first fold.

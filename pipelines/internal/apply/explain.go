@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -82,7 +82,7 @@ func readRow(ctx context.Context, d *dataset.Dataset, row int64) ([]float32, err
 			}
 			return slices.Clone(b.Row(i)), nil
 		}
-		if err := transforms.FaultOfReports([]dataset.Report{found}); err != nil {
+		if err := fault.OfReports([]dataset.Report{found}); err != nil {
 			return nil, err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -285,7 +286,7 @@ func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 			s.failed = 0
 		case (code == exit.CodeStorage || code == exit.CodeFailed) && s.failed < maxFailedRounds:
 			s.failed++
-			s.retry(transforms.FaultText(err))
+			s.retry(fault.Text(err))
 		default:
 			return nil, err
 		}

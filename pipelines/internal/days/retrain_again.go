@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // retrainByRecipe keeps the champion's recipe: it sums days that have no sums, leaves out
@@ -327,7 +327,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Day, judge *
 			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
 				// Some sums cannot be subtracted, for instance if rows that were frequent would no longer be
 				// frequent.
-				n.note("the sums of all partitions are added: %s", transforms.FaultText(err))
+				n.note("the sums of all partitions are added: %s", fault.Text(err))
 				f = n.index.planFromParts(train)
 				f.Model = dir
 				err = n.Fit(ctx, recipe, f)

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // drawNew trains with a new recipe on the days of the window that have similar rows.
@@ -49,7 +49,7 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 			return nil, err
 		}
 		if why != nil {
-			n.report.Refused = []Refused{{from[0].Date, transforms.FaultText(why)}}
+			n.report.Refused = []Refused{{from[0].Date, fault.Text(why)}}
 			if exit.Code(why) == exit.CodeUsage {
 				flags = cmp.Or(flags, why)
 			}
@@ -176,7 +176,7 @@ func (n *night) leaveOut(p Day, why string) {
 // unfit returns the text of an error that means that data cannot be used. It returns other errors.
 func unfit(err error) (why string, _ error) {
 	if exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
-		return transforms.FaultText(err), nil
+		return fault.Text(err), nil
 	}
 	return "", err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -227,9 +227,9 @@ func (k *kernelSample) bounds(curve ErrorCurve) (*ErrorBounds, error) {
 	}
 	// An error means that there is no such bound, or that the number of features overflows.
 	if b.PairsFeatures, err = kernel.Features(given, k.options.Epsilon, boundDelta); err != nil {
-		b.Why = transforms.FaultText(err)
+		b.Why = fault.Text(err)
 	} else if b.UniformFeatures, err = kernel.Features(region, k.options.Epsilon, boundDelta); err != nil {
-		b.Why = transforms.FaultText(err)
+		b.Why = fault.Text(err)
 	}
 	return b, nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // VerifyResult has the values that were recorded when the model was trained, and the same values recomputed
@@ -209,7 +210,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	j.Progress.Phase("verifying", m.Rows.Used)
 	defer j.Progress.Done()
 	if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
-		var reported *transforms.Fault
+		var reported *fault.Fault
 		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
 			return exit.Refuse("%s\ndual variables belong to rows by position: give the files of the training, all of them "+
 				"and in the same order", reported.Message)

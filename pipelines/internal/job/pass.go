@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // ShardBytes is the default size of the shards of plain files.
@@ -132,7 +133,7 @@ func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string,
 // overlap. They must be read as one shard. A fault of a reader is an error.
 func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
 	_, again = dataset.Tile(reports)
-	if err := transforms.FaultOfReports(reports); err != nil {
+	if err := fault.OfReports(reports); err != nil {
 		return nil, err
 	}
 	for _, file := range again {
@@ -193,7 +194,7 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 
 // Damage notes that a part of the work is repeated because its state is damaged.
 func (j *Job) Damage(err error) {
-	j.Progress.Note("%s; this part is done again", transforms.FaultText(err))
+	j.Progress.Note("%s; this part is done again", fault.Text(err))
 }
 
 // Store writes the pass file and returns the scan of the pass.

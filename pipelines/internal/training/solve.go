@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -163,7 +164,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 		saturated += line.Saturated
 	}
 	// Errors of reading rows take precedence over errors of the solve.
-	if err := transforms.FaultOfReports(reports); err != nil {
+	if err := fault.OfReports(reports); err != nil {
 		return counts, nil, err
 	}
 	if saturated > 0 {

@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // SearchFile is the name of the file with all trials, a Result as JSON, in a model directory.
@@ -253,7 +253,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
 	case err != nil: // training on all rows may still work
-		return nil, transforms.FaultText(err), nil
+		return nil, fault.Text(err), nil
 	case found.Kernel == nil:
 		return nil, "no candidate could be fitted", nil
 	}
