@@ -176,12 +176,12 @@ func (s *solver) addRuns(ctx context.Context, to *ridge.Sum, fold int) error {
 
 // fit returns the models of a solve.
 func (s *solver) fit(ctx context.Context) (found fits, report FitReport, err error) {
-	spec, classes := s.pass.Spec, s.pass.Target.Classes
-	if spec.Components > 0 {
+	spec := s.pass.Spec
+	if spec.Components > 0 { // the rows have no labels
 		found, report, err = s.components()
 		return found, report, fault.New(fault.Data, err)
 	}
-	if spec.FitWithoutFirst && classes != nil && !spec.NoPassFollows {
+	if classes := s.pass.Target.Classes; spec.FitWithoutFirst && classes != nil && !spec.NoPassFollows {
 		head, err := s.firstHead(ctx)
 		if err != nil {
 			return found, report, err
