@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -132,7 +133,7 @@ func checkJoin(o options.Predict) error {
 }
 
 // join makes all predictions and then writes them as one file: to Join, with one header, or to the file Out.
-func (p *prediction) join(ctx context.Context, file *oneFile) (result *PredictResult, err error) {
+func (p *prediction) join(ctx context.Context, file *oneFile) (result *results.Predict, err error) {
 	var parts []export.Part
 	o, d := p.options, p.data
 	err = p.job.PublishShards(ctx, p.pass, "predictions", func(written []transforms.Written, dir string) (err error) {

@@ -1,50 +1,33 @@
 package apply
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// PredictResult describes the predictions.
-type PredictResult struct {
-	Out   string            `json:"out,omitempty"`
-	Rows  job.Counts        `json:"rows"`
-	Parts []job.OutputFiles `json:"parts,omitempty"`
-	// SetAside has the first unusable rows, unless they are listed in the output.
-	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
-
-	Threshold *Threshold `json:"threshold,omitempty"` // set if a threshold was given
-	// Drift is the drift from the training rows; nil if the model has no statistics of them.
-	Drift *sums.DriftReport `json:"drift,omitempty"`
-}
-
-// PredictManifest is the name of the file that describes a directory of predictions: a PredictResult with the
-// model.
+// PredictManifest is the name of the file that describes a directory of predictions: a results.Predict with
+// the model.
 const PredictManifest = "manifest.json"
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one line per row, in
 // the order of the rows. With o.Join it writes them to that writer instead.
-func Predict(ctx context.Context, o options.Predict) (result *PredictResult, err error) {
+func Predict(ctx context.Context, o options.Predict) (result *results.Predict, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
 	if err := checkPredict(ctx, &o); err != nil {
 		return nil, err
@@ -84,7 +67,7 @@ type prediction struct {
 	job       *job.Job
 	manifest  *models.Manifest
 	data      *dataset.Dataset
-	threshold *Threshold
+	threshold *results.Threshold
 	drift     *driftCheck
 	pass      *scores.Predict
 	columns   []export.Column
@@ -169,8 +152,8 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 }
 
 // count returns a result with the counts of the rows and their drift.
-func (p *prediction) count(written []transforms.Written) (result *PredictResult, err error) {
-	result = &PredictResult{Out: p.options.Out, Threshold: p.threshold}
+func (p *prediction) count(written []transforms.Written) (result *results.Predict, err error) {
+	result = &results.Predict{Out: p.options.Out, Threshold: p.threshold}
 	if result.Rows, err = job.Count(p.data, job.ReportsOf(written), p.options.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -181,18 +164,18 @@ func (p *prediction) count(written []transforms.Written) (result *PredictResult,
 }
 
 // publish creates the directory of predictions.
-func (p *prediction) publish(ctx context.Context, written []transforms.Written, dir string) (*PredictResult, error) {
+func (p *prediction) publish(ctx context.Context, written []transforms.Written, dir string) (*results.Predict, error) {
 	result, err := p.count(written)
 	if err != nil {
 		return nil, err
 	}
 	var files []storage.File
 	result.Parts, files = job.PublishedFiles(p.data, written, dir)
-	files = append(files, result.Rows.Files()...)
+	files = append(files, job.SetAsideFiles(result.Rows)...)
 	text, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		Model   string `json:"model_sha256"` // digest of the model's manifest
-		*PredictResult
+		*results.Predict
 	}{engine.Version(), p.manifest.SHA256, result}, "", "  ")
 	if err != nil {
 		return nil, err
@@ -203,7 +186,7 @@ func (p *prediction) publish(ctx context.Context, written []transforms.Written, 
 }
 
 // noteBlank notes that blank lines and repeated headers have no predictions.
-func noteBlank(o options.Predict, j *job.Job, counts job.Counts) {
+func noteBlank(o options.Predict, j *job.Job, counts results.RowCounts) {
 	what, n := "blank line", counts.Blank+counts.Headers
 	if counts.Headers > 0 {
 		what = "blank line or repeated header"
@@ -219,41 +202,9 @@ func noteBlank(o options.Predict, j *job.Job, counts job.Counts) {
 	}
 }
 
-// WriteTo prints the result for people.
-func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	if r.Out != "" {
-		fmt.Fprintf(&b, "predictions  %s", r.Out)
-		if len(r.Parts) > 0 {
-			fmt.Fprintf(&b, ", %s", report.Counted(len(r.Parts), "file"))
-		}
-		b.WriteByte('\n')
-	}
-	if len(r.Parts) > 0 {
-		fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
-	} else {
-		fmt.Fprintf(&b, "rows         %s\n", r.Rows)
-		report.WriteSetAside(&b, r.SetAside)
-	}
-	if fields := r.Rows.Fields(); fields != "" {
-		fmt.Fprintf(&b, "fields       %s\n", fields)
-	}
-	if r.Threshold != nil {
-		fmt.Fprintf(&b, "decided by   %s\n", r.Threshold)
-	}
-	report.Drift(&b, r.Drift, "drift        ")
-	return b.WriteTo(w)
-}
-
-// Threshold decides between two classes, instead of the larger score or probability.
-type Threshold struct {
-	models.Threshold
-	Class string `json:"class"` // positive class; rows below the threshold belong to the other
-}
-
 // ThresholdOf returns the threshold with that value, rounded to float32 as scores are. For nil it returns the
 // threshold of the model, nil if it has none.
-func ThresholdOf(value *float64, dir string, m *models.Manifest) (*Threshold, error) {
+func ThresholdOf(value *float64, dir string, m *models.Manifest) (*results.Threshold, error) {
 	t := m.Threshold
 	if value != nil {
 		var err error
@@ -264,16 +215,5 @@ func ThresholdOf(value *float64, dir string, m *models.Manifest) (*Threshold, er
 	if t == nil {
 		return nil, nil
 	}
-	return &Threshold{*t, m.Vocabulary.Classes[m.PositiveClass()]}, nil
+	return &results.Threshold{Threshold: *t, Class: m.Vocabulary.Classes[m.PositiveClass()]}, nil
 }
-
-// Rounded returns the value for a models.Applier, nil without a threshold.
-func (t *Threshold) Rounded() *float32 {
-	if t == nil {
-		return nil
-	}
-	return &t.Value
-}
-
-// String describes how rows are decided.
-func (t *Threshold) String() string { return about.DecidedBy(&t.Threshold, t.Class) }
