@@ -25,7 +25,7 @@ import (
 	_ "github.com/bochner-ml/bochner/io/formats"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/io/storage/gcs"
+	_ "github.com/bochner-ml/bochner/io/storage/s3"
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
@@ -95,7 +95,7 @@ func promote(t testing.TB, dir, model string) {
 	t.Helper()
 	s := &Aliases{Format: AliasFormat, Champion: model, Events: 1, Last: []byte("{}")}
 	data, err := s.Encode()
-	if name := storage.Join(dir, AliasFile); err == nil && strings.HasPrefix(dir, "gs://") {
+	if name := storage.Join(dir, AliasFile); err == nil && strings.HasPrefix(dir, "s3://") {
 		err = storage.WriteFile(t.Context(), name, data)
 	} else if err == nil { // as storage does, without the wait for the disk
 		if err = os.WriteFile(name+".new", data, 0o666); err == nil {
@@ -384,13 +384,11 @@ func TestHandlesShareOneModel(t *testing.T) {
 	}
 }
 
-// Aliases on gs:// work as on disk; and while one caller loads, the others go on.
+// Aliases on s3:// work as on disk; and while one caller loads, the others go on.
 func TestOneCallerLoadsWhileOthersUseTheModel(t *testing.T) {
 	pass := at(t)
-	server, address := gcstest.Start(t)
-	gcs.UseEmulator(func() string { return address })
-	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
-	const dir = "gs://bucket/models"
+	server := gcstest.StartS3(t)
+	const dir = "s3://bucket/models"
 	put := func(name string, files []storage.File) {
 		for _, f := range files {
 			server.Fill("models/"+name+"/"+f.Name, f.Data)

@@ -3,9 +3,6 @@ package pipelines
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"strings"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -20,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // AlignOptions says which features to learn, and from which labelled data.
@@ -37,17 +35,10 @@ type AlignOptions struct {
 type GameOptions = options.Game
 
 // LearnedFeatures is the part of AlignResult that does not depend on times and paths.
-type LearnedFeatures = prepare.Learned
+type LearnedFeatures = results.Learned
 
 // AlignResult describes the learned features.
-type AlignResult struct {
-	Out  string     `json:"out"`
-	Rows job.Counts `json:"rows"`
-	*prepare.Learned
-	Curve   []align.Report     `json:"curve,omitempty"` // reports of the game, one per round
-	Notes   []string           `json:"notes,omitempty"`
-	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
-}
+type AlignResult = results.Align
 
 // Align learns features from labelled rows, by the game between a kernel and a support vector
 // machine or by weighting drawn frequencies, and publishes them as a directory that learned.Options
@@ -84,7 +75,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Job.Publish(ctx, o.Out, append(t.Recipe.Files, t.Counts.Files()...)); err != nil {
+	if err := t.Job.Publish(ctx, o.Out, append(t.Recipe.Files, job.SetAsideFiles(t.Counts)...)); err != nil {
 		return nil, err
 	}
 	if o.Curve != "" {
@@ -124,22 +115,6 @@ func (o AlignOptions) validate() error {
 		return err
 	}
 	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
-}
-
-// WriteTo prints the result for people.
-func (r *AlignResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "out       %s\n", r.Out)
-	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
-	fmt.Fprintf(&b, "features  %d of the %s\n", r.Features, r.Kernel)
-	r.Learned.Write(&b)
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note      %s\n", note)
-	}
-	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to learn the features\n", r.Seconds["profile"],
-		r.Seconds["align"])
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
 }
 
 // gameCurve plots the value of the game and its bounds by the number of frequencies.

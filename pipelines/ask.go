@@ -5,13 +5,14 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // AskOptions says which question to answer, and from which sums.
 type AskOptions = options.Ask
 
 // Answer is the answer to a question: R² and errors of models of some parts of the data on others.
-type Answer = ask.Answer
+type Answer = results.Answer
 
 // Ask answers a question about data from its sums. It reads no rows.
 func Ask(ctx context.Context, o AskOptions) (*Answer, error) { return ask.Ask(ctx, o) }

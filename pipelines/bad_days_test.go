@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/pipelines/internal/days"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // badDay is what can be wrong with a day.
@@ -100,7 +100,7 @@ func (a apprentice) dayRows(day int) string {
 
 // nightsOf runs the nights of a situation, with these bad days, and returns the weights and reports of the last ones.
 func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weights []string,
-	reports []*days.RetrainReport) {
+	reports []*results.RetrainReport) {
 	t.Helper()
 	dir := t.TempDir()
 	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
@@ -132,9 +132,9 @@ func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weig
 		if r == nil {
 			t.Fatalf("day %d: %v", day, err)
 		}
-		want := days.Promoted
+		want := results.Promoted
 		if slices.ContainsFunc(bad, func(b badDay) bool { return b.day == day }) {
-			want = days.Drifted
+			want = results.Drifted
 		}
 		if r.Outcome != want {
 			t.Errorf("day %d: %s, want %s\n%s", day, r.Outcome, want, r.Text())
@@ -179,7 +179,7 @@ func TestBadDaysAreRefusedByNameAndTheOthersGoOn(t *testing.T) {
 						t.Errorf("%s: %d models, which differ from %d of the good days alone", bad[0].name, len(got), len(want))
 					}
 					for _, r := range reports {
-						refused := slices.EqualFunc(r.Refused, bad, func(r days.Refused, b badDay) bool {
+						refused := slices.EqualFunc(r.Refused, bad, func(r results.Refused, b badDay) bool {
 							return r.Day == dayName(b.day) && strings.Contains(r.Why, b.why)
 						})
 						if !refused {

@@ -13,12 +13,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 func TestBoundsAccompanyMeasurements(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
-	compare := func(k kernel.Options, all bool) (*evaluate.KernelResult, error) {
+	compare := func(k kernel.Options, all bool) (*results.Compare, error) {
 		return evaluate.CompareKernel(jobtest.Ctx, options.Compare{
 			Spec: options.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64,
 				1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,

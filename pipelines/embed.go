@@ -3,22 +3,17 @@ package pipelines
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"strings"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // EmbedOptions says which data to embed, and how.
@@ -30,19 +25,7 @@ type EmbedOptions struct {
 }
 
 // EmbedResult describes the embedding.
-type EmbedResult struct {
-	Model      string             `json:"model"` // directory
-	Rows       job.Counts         `json:"rows"`
-	Columns    int                `json:"columns"` // numbers per row
-	Kernel     string             `json:"kernel"`  // in words
-	Recipe     features.Sealed    `json:"recipe"`
-	Components []models.Component `json:"components"`
-	Seconds    map[string]float64 `json:"seconds"` // wall time by part of the job
-
-	Steps int `json:"steps"` // of the features' grid, from 0 to the bound: 127 for 8 bits
-
-	dim int
-}
+type EmbedResult = results.Embed
 
 // Embed creates a model that maps rows to their coordinates along the directions in which
 // features vary most: kernel PCA by random features. It takes a profile pass and a pass that
@@ -87,7 +70,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	}
 	return &EmbedResult{
 		Model: o.Model, Rows: t.Counts, Columns: t.Profile.Dim, Kernel: t.Recipe.Name, Recipe: t.Recipe.Sealed,
-		Components: m.Learner.Components, Seconds: t.Seconds, Steps: m.Learner.Steps, dim: t.Recipe.Dim,
+		Components: m.Learner.Components, Seconds: t.Seconds, Steps: m.Learner.Steps, Dim: t.Recipe.Dim,
 	}, nil
 }
 
@@ -120,15 +103,3 @@ func (o EmbedOptions) checkLabels(d *dataset.Dataset) error {
 
 // mostClouds is the largest number of classes in a plot.
 const mostClouds = 12
-
-// WriteTo prints the result for people.
-func (r *EmbedResult) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "model     %s\n", r.Model)
-	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
-	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, about.GridText(r.Steps))
-	about.ComponentTable(r.Components).Write(&b)
-	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
-}

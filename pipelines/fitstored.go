@@ -14,7 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
@@ -62,14 +62,14 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, em
 			err, fitted.Rows = nil, m.Rows.Used
 		}
 	}
-	var data *transforms.Fault
+	var data *fault.Fault
 	switch {
 	case err == nil:
 		emit(fitted)
-	case errors.As(err, &data) && data.Kind == transforms.DataFault:
+	case errors.As(err, &data) && data.Kind == fault.Data:
 		reject(rows.Rejected{Key: stored.Place, Reason: data.Message})
 	default:
-		return transforms.NewFault(transforms.InternalFault, fmt.Errorf("pipelines: the model of %s: %w", stored.Place, err))
+		return fault.New(fault.Internal, fmt.Errorf("pipelines: the model of %s: %w", stored.Place, err))
 	}
 	return nil
 }

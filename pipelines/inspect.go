@@ -5,16 +5,17 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // InspectOptions says which data to describe.
 type InspectOptions = options.Inspect
 
 // DataReport describes data.
-type DataReport = apply.DataReport
+type DataReport = results.DataReport
 
 // ColumnReport describes a column.
-type ColumnReport = apply.ColumnReport
+type ColumnReport = results.ColumnReport
 
 // InspectData reads all rows once and describes them. It writes nothing except a schema file, if
 // the options name one.
@@ -23,12 +24,17 @@ func InspectData(ctx context.Context, o InspectOptions) (*DataReport, error) {
 }
 
 // ModelReport describes a model.
-type ModelReport = apply.ModelReport
+type ModelReport = results.ModelReport
 
 // InspectEffects is InspectModel with the effects of columns on predictions, measured on up to
 // 1,000 rows of the data of o. It needs no labels and works for any features and learner.
 func InspectEffects(ctx context.Context, model string, o InspectOptions) (*ModelReport, error) {
 	return apply.InspectEffects(ctx, model, o)
+}
+
+// DrawImportance plots the effects of columns to a file, .png or .svg. The report must have effects.
+func DrawImportance(ctx context.Context, r *ModelReport, file string) error {
+	return apply.DrawImportance(ctx, r, file)
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.

@@ -15,14 +15,14 @@ type PredictOptions = options.Predict
 type PredictContent = options.Content
 
 // PredictResult describes the predictions.
-type PredictResult = apply.PredictResult
+type PredictResult = results.Predict
 
 // PredictManifest is the name of the file that describes a directory of predictions: a
 // PredictResult with the model.
 const PredictManifest = apply.PredictManifest
 
 // Threshold decides between two classes, instead of the larger score or probability.
-type Threshold = apply.Threshold
+type Threshold = results.Threshold
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one line
 // per row, in the order of the rows. With o.Join it writes them to that writer instead.
@@ -34,7 +34,7 @@ func Predict(ctx context.Context, o PredictOptions) (*PredictResult, error) {
 type ExplainOptions = options.Explain
 
 // ExplainResult explains the prediction for a row.
-type ExplainResult = apply.ExplainResult
+type ExplainResult = results.Explain
 
 // Explain explains the prediction for a row of the data.
 func Explain(ctx context.Context, o ExplainOptions) (*ExplainResult, error) {
@@ -63,7 +63,7 @@ func PredictStream(ctx context.Context, o StreamOptions) (*StreamRound, error) {
 type FeaturizeOptions = options.Featurize
 
 // FeaturizeResult describes the written features.
-type FeaturizeResult = apply.FeaturizeResult
+type FeaturizeResult = results.Featurize
 
 // Featurize writes the features of all rows for other programs: float32 arrays in files of at most
 // 64 MiB, in the order of the rows, with the labels if the data has any.

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // RetrainOptions says what to retrain, and when a new model becomes champion.
@@ -30,7 +31,7 @@ type RetrainOptions struct {
 type PartitionOptions = options.Partition
 
 // RetrainReport says what Retrain did, and why.
-type RetrainReport = days.RetrainReport
+type RetrainReport = results.RetrainReport
 
 // Retrain makes the model of a day: it sums the partitions of the data that changed, fits a model
 // to the window, compares it with the champion, and makes it champion if it passes. If it promotes

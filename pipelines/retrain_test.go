@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // What models that are fitted to sums cannot have is refused on the first night, whose model could.
@@ -37,7 +37,7 @@ func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 	n := newNights(fortnight, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 	n.o.Day, n.o.Train.Calibrate = dayName(2), "none"
 	n.arrive(t, 1)
-	if r, err := Retrain(jobtest.Ctx, n.o); r == nil || r.Outcome != days.Nothing {
+	if r, err := Retrain(jobtest.Ctx, n.o); r == nil || r.Outcome != results.Nothing {
 		t.Errorf("without probabilities: %+v, %v", r, err)
 	}
 }
@@ -56,7 +56,7 @@ func TestModelsOfAllNightsHaveProbabilities(t *testing.T) {
 			n.o.Train.Calibrate, n.o.Gate, n.o.Settings = "platt", "log_loss<=0.69", "platt"
 		}
 		r, err := Retrain(jobtest.Ctx, n.o)
-		if err != nil || r.Outcome != days.Promoted || (r.Redrawn != "") != (day < 4) {
+		if err != nil || r.Outcome != results.Promoted || (r.Redrawn != "") != (day < 4) {
 			t.Fatalf("day %d: %v\n%s", day, err, r.Text())
 		}
 		m, err := models.ReadManifest(jobtest.Ctx, dir+"/models/"+r.Champion)
@@ -126,7 +126,7 @@ func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
 			}
 		}
 		n.o.Gate, n.o.PairedGate = gate, pairedGate
-		if r, err := Retrain(jobtest.Ctx, n.o); err != nil || r.Outcome != days.Promoted {
+		if r, err := Retrain(jobtest.Ctx, n.o); err != nil || r.Outcome != results.Promoted {
 			t.Fatalf("day %d: %+v, %v", day, r, err)
 		}
 	}
@@ -159,7 +159,7 @@ func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 		n.arrive(t, day)
 		n.o.Day = dayName(day)
 		r, err := Retrain(jobtest.Ctx, n.o)
-		if err != nil || r.Outcome != days.Promoted {
+		if err != nil || r.Outcome != results.Promoted {
 			t.Fatalf("day %d: %+v, %v", day, r, err)
 		}
 		m, err := models.ReadManifest(jobtest.Ctx, n.reg.Place(r.Model))

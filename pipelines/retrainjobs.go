@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // retrainJobs implements days.Jobs by calling the other jobs with the options of a retraining.
@@ -128,7 +129,7 @@ func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 }
 
 func (n *retrainJobs) Compare(ctx context.Context, champion, model string,
-	files []string) (gates []registry.Gate, r *evaluate.ModelComparison, err error) {
+	files []string) (gates []registry.Gate, r *results.ModelComparison, err error) {
 	if n.o.Gate != "" {
 		r, err := Evaluate(ctx, EvaluateOptions{
 			Model: model, Data: n.heldOutData(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.scoreJob(),
@@ -207,16 +208,16 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	return s, read, nil
 }
 
-func (n *retrainJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*days.Drift, error) {
+func (n *retrainJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error) {
 	f, err := days.FeatureDrift(ctx, []string{from}, o, n.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err
 	}
-	return &days.Drift{Value: f.AtLeast, Text: f.String()}, nil
+	return &results.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
 func (n *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
-	known map[string][]float64) (*ask.ChosenWindow, error) {
+	known map[string][]float64) (*results.ChosenWindow, error) {
 	terms, err := parts.Open(ctx, options.SumDirs{Sums: dirs})
 	if err != nil {
 		return nil, err

@@ -7,14 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // What a job says of its work is its own, whatever the process has done before: on one
 // reader the stages that do not go on beside others take no longer than the job.
 func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
-	train := func(rows, features int) *training.Result {
+	train := func(rows, features int) *results.Train {
 		t.Helper()
 		data := filepath.Join(t.TempDir(), "data.csv")
 		if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: int64(rows), Seed: 1, Noise: -1,

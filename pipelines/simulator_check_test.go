@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // registryWhole checks that the registry names models that are whole, and has all events.
@@ -89,7 +89,7 @@ func (s *simulation) finish() {
 func (s *simulation) repeatLast(tasks []task) {
 	reg := registry.Registry{Dir: s.o.Models}
 	before, _ := reg.State(jobtest.Ctx)
-	if s.last == days.Promoted && s.o.MaxDrift == 0 {
+	if s.last == results.Promoted && s.o.MaxDrift == 0 {
 		l, err := registry.ReadLineage(jobtest.Ctx, reg.Place(before.Champion))
 		if err != nil || l == nil || l.HeldOut == nil {
 			s.problem("the lineage of the champion: %v", err)

@@ -25,9 +25,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // simulation is a few nights on one disk, with two drivers. A seed decides what they do, in which
@@ -58,7 +58,7 @@ type simStory struct {
 	count    map[string]int   // of what happened
 	told     []registry.Event // that drivers believe to have happened
 	stuck    map[string]bool  // files whose removal failed, and their directories
-	last     days.Outcome     // of a night
+	last     results.Outcome  // of a night
 }
 
 // A dataEvent changes the data of a day.
@@ -242,7 +242,7 @@ func (s *simulation) retrain(ctx context.Context, o RetrainOptions) error {
 	s.last = report.Outcome
 	s.counted(string(report.Outcome))
 	s.logf("outcome of %s: %s, champion %s; %s", o.Day, report.Outcome, report.Champion, report.Why)
-	if report.Outcome == days.Promoted {
+	if report.Outcome == results.Promoted {
 		s.hears(registry.Event{Action: registry.Promoted, Day: o.Day, Subject: registry.Subject{Model: report.Model}})
 	}
 	return nil
@@ -427,7 +427,7 @@ func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 	}
 	t.Logf("%d runs, %d calls: %v", runs, calls, count)
 	for _, what := range []string{"FAILS", "FAILS: disk full", "FAILS for good", "is done and FAILS", "killed",
-		"POWER CUT", string(days.Promoted), string(days.Nothing), "told " + string(registry.RolledBack)} {
+		"POWER CUT", string(results.Promoted), string(results.Nothing), "told " + string(registry.RolledBack)} {
 		if runs > 10 && count[what] == 0 {
 			t.Errorf("%s did not happen in %d runs", what, runs)
 		}

@@ -6,13 +6,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // SumOptions says which rows to sum, and by the recipe of which model.
 type SumOptions = options.Sum
 
 // SumResult describes a directory of sums.
-type SumResult = days.SumResult
+type SumResult = results.Sum
 
 // Sum sums rows by the recipe of a model in two passes, and publishes a directory of sums.
 func Sum(ctx context.Context, o SumOptions) (*SumResult, error) { return days.Sum(ctx, o) }
@@ -34,10 +35,10 @@ func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) { return day
 type ForgetOptions = options.Forget
 
 // ForgetResult describes a model that has forgotten rows.
-type ForgetResult = days.ForgetResult
+type ForgetResult = results.Forget
 
 // Certificate records that a model was fitted without certain rows.
-type Certificate = days.Certificate
+type Certificate = results.Certificate
 
 // Forget subtracts rows from the sums of a model, and publishes the model of the rest.
 func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
@@ -45,7 +46,7 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 }
 
 // VerifyForgottenResult says whether a certificate holds.
-type VerifyForgottenResult = days.VerifyForgottenResult
+type VerifyForgottenResult = results.VerifyForgotten
 
 // VerifyForgotten recomputes the certificate of Forget from the rows and the original sums.
 func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResult, error) {
@@ -56,7 +57,7 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResu
 type AuditOptions = options.Audit
 
 // AuditResult says whether the sums belong to the rows, and the model to the sums.
-type AuditResult = parts.AuditResult
+type AuditResult = results.Audit
 
 // Audit compares sums with rows by a random test, and the weights of a model with the sums.
 func Audit(ctx context.Context, o AuditOptions) (*AuditResult, error) { return parts.Audit(ctx, o) }
@@ -65,7 +66,7 @@ func Audit(ctx context.Context, o AuditOptions) (*AuditResult, error) { return p
 type PruneOptions = options.Prune
 
 // PruneResult lists the removed directories.
-type PruneResult = days.PruneResult
+type PruneResult = results.Prune
 
 // PruneSums removes old directories of sums that no model needs.
 func PruneSums(ctx context.Context, o PruneOptions) (*PruneResult, error) {

@@ -20,9 +20,9 @@ import (
 
 	_ "github.com/bochner-ml/bochner/io/storage/s3"           // s3://
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // universal, flink and dataflow
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // TrainOptions says what model to train, and on which data.
@@ -42,10 +42,10 @@ type PredictionOptions = options.Prediction
 const NoSearch = options.NoSearch
 
 // TrainResult describes the trained model.
-type TrainResult = training.Result
+type TrainResult = results.Train
 
 // RowCounts has the number of rows that a job read, used and set aside.
-type RowCounts = job.Counts
+type RowCounts = results.RowCounts
 
 // Train trains a model and publishes its directory, complete or not at all. It runs a profile pass,
 // and then either one pass that sums the features' second moments, followed by a solve, or one pass

@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/records"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
@@ -102,7 +102,7 @@ func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 		}
 	}
 	line, err := f.bundle.JSON(v)
-	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), transforms.NewFault(transforms.DataFault, err)
+	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.New(fault.Data, err)
 }
 
 // lowestFn combines lines into the Most least of them: the rows with the least hashes.
@@ -170,5 +170,5 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 		}
 		err = fmt.Errorf("the recipe is of other rows; choose another directory: %w", err)
 	}
-	return o.Model, transforms.NewFault(transforms.DataFault, err)
+	return o.Model, fault.New(fault.Data, err)
 }

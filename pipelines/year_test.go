@@ -28,6 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // A year of partitions with all that happens to them, as numbers of days from 1.
@@ -183,7 +184,7 @@ func (n *nights) arrive(t *testing.T, day int) {
 var errStopped = errors.New("the process was stopped")
 
 // run works for a day after runs that were stopped at calls of their own choice.
-func (n *nights) run(t *testing.T, day int) (*days.RetrainReport, time.Duration) {
+func (n *nights) run(t *testing.T, day int) (*results.RetrainReport, time.Duration) {
 	t.Helper()
 	n.o.Day = dayName(day)
 	r := rand.New(rand.NewPCG(uint64(day), 5))
@@ -203,7 +204,7 @@ func (n *nights) run(t *testing.T, day int) (*days.RetrainReport, time.Duration)
 
 // check compares the model of a night with one that is trained by its recipe on copies of the same
 // files at once, and returns how long that took.
-func (n *nights) check(t *testing.T, day int, report *days.RetrainReport) time.Duration {
+func (n *nights) check(t *testing.T, day int, report *results.RetrainReport) time.Duration {
 	t.Helper()
 	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(report.Model))
 	if err != nil || l == nil {
@@ -248,7 +249,7 @@ func (n *nights) check(t *testing.T, day int, report *days.RetrainReport) time.D
 // forgetTwice has the model of a night forget some rows of its first partition, and then forget them again. The first
 // gives the model of a training from scratch without these rows, the second is refused, from the saved sums and from
 // the sums of the days.
-func (n *nights) forgetTwice(t *testing.T, day int, report *days.RetrainReport) {
+func (n *nights) forgetTwice(t *testing.T, day int, report *results.RetrainReport) {
 	t.Helper()
 	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(report.Model))
 	if err != nil {
@@ -297,18 +298,18 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *days.RetrainReport) 
 }
 
 // expected is the outcome of a day.
-func (n *nights) expected(day int) days.Outcome {
+func (n *nights) expected(day int) results.Outcome {
 	isLate := false
 	for on, of := range n.late {
 		isLate = isLate || of == day && on > day
 	}
 	switch {
 	case day == 1, isLate: // a late day brings nothing that is new
-		return days.Nothing
+		return results.Nothing
 	case day == n.broken, day == n.repeated:
-		return days.Drifted
+		return results.Drifted
 	}
-	return days.Promoted
+	return results.Promoted
 }
 
 // Daily data has in a year what can happen to it: drift, a break, late partitions, one that is withdrawn, one that
@@ -358,14 +359,14 @@ func (n *nights) through(t *testing.T) {
 		report, took := n.run(t, day)
 		want := n.expected(day)
 		switch {
-		case report.Outcome == days.Kept && want == days.Promoted:
+		case report.Outcome == results.Kept && want == results.Promoted:
 			kept++ // a model that is no better can fail to show that it is no worse
 		case report.Outcome != want:
 			t.Errorf("day %d: %s, want %s\n%s", day, report.Outcome, want, report.Text())
-		case want == days.Promoted:
+		case want == results.Promoted:
 			promoted++
 		}
-		if report.Outcome == days.Promoted || report.Outcome == days.Kept {
+		if report.Outcome == results.Promoted || report.Outcome == results.Kept {
 			scratch := n.check(t, day, report)
 			if n.forget > 0 && day%n.forget == 0 {
 				n.forgetTwice(t, day, report)
@@ -394,7 +395,7 @@ func (n *nights) through(t *testing.T) {
 }
 
 // stepsOf adds the times of the steps of a run.
-func stepsOf(r *days.RetrainReport) (sum time.Duration) {
+func stepsOf(r *results.RetrainReport) (sum time.Duration) {
 	for _, s := range r.Steps {
 		sum += time.Duration(s * float64(time.Second))
 	}
@@ -433,7 +434,7 @@ func (n *nights) story(t *testing.T) {
 		t.Errorf("after a rollback from %s: %v", champion, err)
 	}
 	// The night is not done again.
-	if again, _ := Retrain(jobtest.Ctx, n.o); again == nil || again.Outcome == days.Promoted {
+	if again, _ := Retrain(jobtest.Ctx, n.o); again == nil || again.Outcome == results.Promoted {
 		t.Errorf("the model that was rolled back is promoted again: %+v", again)
 	}
 	var b strings.Builder

@@ -3,6 +3,8 @@ package transforms
 import (
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
@@ -19,7 +21,7 @@ func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
 		build = c.worker
 		_, err = Load[Pass](t.Context(), NewWorker(t.TempDir()), uri)
 		if c.taken && err != nil || !c.taken &&
-			(err == nil || !strings.Contains(FindFault(err).Error(), c.driver) ||
+			(err == nil || !strings.Contains(fault.Find(err).Error(), c.driver) ||
 				!strings.Contains(err.Error(), "--worker_binary")) {
 			t.Errorf("driver %q, worker %q: %v", c.driver, c.worker, err)
 		}

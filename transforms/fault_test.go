@@ -3,99 +3,15 @@ package transforms
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
-
-	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
-
-// hardTexts are messages that quoting, cutting and wrapping could harm.
-var hardTexts = []string{
-	"plain",
-	`label "a\"b" is not one of the 3 classes`,
-	"two\nlines\tand a tab",
-	"σ = 7 ≥ 0, \x00 and \u2028",
-	`{"kind":"data"} } "`,
-	"bochner-fault: {",
-	`C:\dir\n`,
-	strings.Repeat("long ", 3000) + "end",
-}
-
-func TestFaultsSurviveRunnersText(t *testing.T) {
-	for _, text := range hardTexts {
-		for _, kind := range []FaultKind{DataFault, StorageFault, ModelFault, InternalFault} {
-			err := NewFault(kind, errors.New(text))
-			if again := NewFault(InternalFault, err); again.Error() != err.Error() {
-				t.Errorf("a fault was wrapped in another: %v", again)
-			}
-			if !strings.Contains(err.Error(), text) {
-				t.Errorf("%q: a person cannot read it in %v", text, err)
-			}
-			for name, wrapped := range map[string]error{
-				"as it is":       err,
-				"wrapped":        fmt.Errorf("rpc error: desc = bundle failed:\n\t%w\ncaused by: x", err),
-				"quoted":         fmt.Errorf("failed: %q", err.Error()),
-				"quoted twice":   fmt.Errorf("failed: %s", strconv.Quote(strconv.Quote(err.Error()))),
-				"indented":       errors.New("job failed:\n" + strings.ReplaceAll(err.Error(), "\n", "\n\t\t") + "\ngoroutine 7"),
-				"two, the first": errors.New(err.Error() + "\n" + NewFault(InternalFault, errors.New("other")).Error()),
-			} {
-				var f *Fault
-				if got := FindFault(wrapped); !errors.As(got, &f) || f.Kind != kind || f.Message != text {
-					t.Errorf("%q, %s: got %v", text, name, got)
-				}
-			}
-		}
-	}
-}
-
-// A Fault that a worker has found in what another one reported is marked as any
-// other error is, and what is marked is not marked again.
-func TestAFaultThatIsReportedTwiceSurvives(t *testing.T) {
-	reported := FaultOfReports([]dataset.Report{{}, {Fault: "data.csv: has changed", Storage: true}})
-	marked := NewFault(InternalFault, reported)
-	got, ok := FindFault(errors.New("DoFn failed:\n\t" + marked.Error())).(*Fault)
-	if !ok || *got != (Fault{StorageFault, "data.csv: has changed"}) {
-		t.Errorf("%v of %v", got, marked)
-	}
-	if again := NewFault(InternalFault, fmt.Errorf("reader 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
-		t.Errorf("marked twice: %v", again)
-	}
-}
-
-func TestErrorsWithoutAFaultStayAsTheyAre(t *testing.T) {
-	for _, err := range []error{
-		nil, errors.New("boom"), errors.New("bochner-fault:"), errors.New("bochner-fault:!!! x"),
-		errors.New("bochner-fault:AAAA x"),
-		fmt.Errorf("%w: bochner-fault:", context.Canceled),
-	} {
-		if got := FindFault(err); got != err {
-			t.Errorf("%v became %v", err, got)
-		}
-	}
-}
-
-func TestFaultsOfTheStorageSayWhetherTryingAgainHelps(t *testing.T) {
-	for cause, want := range map[error]FaultKind{syscall.EIO: StorageFault, syscall.ENOSPC: PlaceFault,
-		syscall.EACCES: PlaceFault, storage.ErrDamaged: DamagedFault} {
-		err := fmt.Errorf("writing: %w", &storage.Error{Op: "create", Name: "x", Err: cause})
-		var f *Fault
-		if got := FindFault(NewFault(InternalFault, err)); !errors.As(got, &f) || f.Kind != want {
-			t.Errorf("%v: got %v of kind %v, want %v", cause, got, f.Kind, want)
-		}
-		if got := FindFault(NewFault(ModelFault, err)); !errors.As(got, &f) || f.Kind != ModelFault {
-			t.Errorf("%v of a model: %v", cause, got)
-		}
-	}
-}
 
 func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*failFn)(nil)))
@@ -111,17 +27,21 @@ func (f *failFn) ProcessElement([]byte) (int, error) {
 	if f.Panic {
 		panic(f.Text)
 	}
-	return 0, NewFault(DataFault, errors.New(f.Text))
+	return 0, fault.New(fault.Data, errors.New(f.Text))
 }
+
+// hardText is a message that quoting, cutting and wrapping could harm.
+var hardText = `label "a\"b" is not in {"kind":"data"} } ", C:\dir\n` + "\nσ = 7 ≥ 0,\ta tab, \x00 and \u2028\n" +
+	strings.Repeat("long ", 3000) + "end"
 
 func TestFaultsComeThroughTheRunners(t *testing.T) {
 	for name, execute := range prismtest.Runners {
-		for _, text := range hardTexts {
+		for _, text := range []string{"plain", "bochner-fault: {", hardText} {
 			p, s := beam.NewPipelineWithRoot()
 			beam.ParDo(s, &failFn{Text: text}, beam.Impulse(s))
 			_, err := execute(context.Background(), p)
-			var f *Fault
-			if got := FindFault(err); !errors.As(got, &f) || f.Kind != DataFault || f.Message != text {
+			var f *fault.Fault
+			if got := fault.Find(err); !errors.As(got, &f) || f.Kind != fault.Data || f.Message != text {
 				t.Errorf("%s: %q: got %v", name, text, got)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Reader reads some of the shards of a pass, in one worker, and does the work of the pass on their rows.
@@ -58,7 +59,7 @@ func RunSplitReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.
 	if err == nil {
 		err = work(r, p)
 	}
-	return NewFault(InternalFault, err)
+	return fault.New(fault.Internal, err)
 }
 
 func (r *Reader) end(ctx context.Context) {

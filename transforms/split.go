@@ -10,6 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/rtrackers/offsetrange"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Splittable is embedded in every DoFn whose elements are readers. It makes them splittable DoFns over
@@ -34,7 +35,7 @@ func (f *Splittable) reader(ctx context.Context, element int) (*shardList, []dat
 		return err
 	})
 	if err != nil {
-		return nil, nil, NewFault(InternalFault, err)
+		return nil, nil, fault.New(fault.Internal, err)
 	}
 	number, _ := f.Scan.readerOf(element)
 	return list, list.readers[number], nil

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -187,10 +188,10 @@ func (f *mergeSumsFn) MergeAccumulators(a, b []byte) ([]byte, error) {
 	}
 	kind, ok := sumKinds[f.Kind]
 	if !ok {
-		return nil, NewFault(InternalFault, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
+		return nil, fault.New(fault.Internal, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
 	}
 	out, err := kind.merge(a, b)
-	return out, NewFault(InternalFault, err)
+	return out, fault.New(fault.Internal, err)
 }
 
 func (f *mergeSumsFn) ExtractOutput(acc []byte) []byte { return acc }

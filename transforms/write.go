@@ -12,6 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -35,7 +36,7 @@ func WriteLines(s beam.Scope, uri string, lines beam.PCollection) {
 type writeLinesFn struct{ URI string }
 
 func (f *writeLinesFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) error {
-	return NewFault(InternalFault, StoreLines(ctx, f.URI, Gather(lines)))
+	return fault.New(fault.Internal, StoreLines(ctx, f.URI, Gather(lines)))
 }
 
 // StoreLines writes lines as WriteLines does.
@@ -67,7 +68,7 @@ func Write(s beam.Scope, uri string, col beam.PCollection) {
 type writeFn struct{ URI string }
 
 func (f *writeFn) ProcessElement(ctx context.Context, data []byte) error {
-	return NewFault(InternalFault, storage.WriteState(ctx, f.URI, data))
+	return fault.New(fault.Internal, storage.WriteState(ctx, f.URI, data))
 }
 
 // StoreWeights writes weights as a safetensors file of the work directory, and

@@ -8,13 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/datasettest"
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/storage/gcs"
+	_ "github.com/bochner-ml/bochner/io/storage/s3"
 )
 
 func TestFilesInBucketsAreReadByRanges(t *testing.T) {
-	s, address := gcstest.Start(t)
-	gcs.UseEmulator(func() string { return address })
-	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
+	s := gcstest.StartS3(t)
 	rows, _ := samples(2000)
 	file := write(t, rows, 500)
 	s.Fill("data.parquet", file)
@@ -23,7 +21,7 @@ func TestFilesInBucketsAreReadByRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Data = []string{"gs://" + gcstest.Bucket + "/data.parquet"}
+	o.Data = []string{"s3://" + gcstest.Bucket + "/data.parquet"}
 	d, err := dataset.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)

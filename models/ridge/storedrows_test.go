@@ -47,7 +47,7 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 		regression, first bool
 		ranged            bool
 	}{{60, false, false, false}, {60, true, true, true}, {1060, true, false, false}} {
-		s := draw(Shape{Dim: 1090, Outputs: 2, Regression: c.regression}, c.rows, 4, 7)
+		s := draw(Shape{Dim: max(330, c.rows+30), Outputs: 2, Regression: c.regression}, c.rows, 4, 7)
 		o := s.options(AutoLambda()...)
 		o.FitWithoutFirst, o.Trials, o.Judge = true, true, judgeIf(c.first, JudgeFirst)
 		if c.ranged {

@@ -208,13 +208,13 @@ func (eq *system) fitted() solver.HeldOutFit {
 // discriminants returns the discriminants of the classes on the rows of fold, for the scores of the
 // solution.
 func (eq *system) discriminants(fold *Sum, threads int) []discriminant.Discriminant {
-	sums := discriminant.Fold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
+	sums := solver.ClassFold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
 	for c := range fold.shape.Outputs {
 		sums.Weights = append(sums.Weights, eq.weights.Class(c))
 	}
 	vt := make([]float64, len(eq.v))
 	blas.Transpose(vt, eq.v, eq.shape.Dim, eq.shape.Outputs)
-	return discriminant.Of(eq.fitted(), sums, vt, threads)
+	return solver.Discriminants(eq.fitted(), sums, vt, threads)
 }
 
 // centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are

@@ -13,6 +13,9 @@ import (
 // keptBytes is about the most memory for the rows of a Kept.
 const keptBytes = 8 << 20
 
+// MaxKept is the largest number of classes of which rows are kept.
+const MaxKept = 100
+
 // MostKept returns the number of rows that Kept keeps, given the number of scores of each.
 func MostKept(scores int) int { return max(1, keptBytes/(4*scores+keptRowBytes)) }
 

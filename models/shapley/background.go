@@ -157,28 +157,33 @@ func Points(s *profile.Sum, first []int) [][]float32 {
 		return nil
 	}
 	points := make([][]float32, d)
+	type place struct { // rows of the sample are far apart in memory
+		value float32
+		row   int
+	}
+	var ranked []place
 	var rows []int
 	for j := range points {
 		if s.Levels(j) != nil {
 			continue
 		}
 		if f := first[j]; f == j {
-			rows = rows[:0]
+			ranked = ranked[:0]
 			for i := range n {
 				missing := false
 				for k := j; k < d && first[k] == j; k++ {
 					missing = missing || x[i*d+k] != x[i*d+k]
 				}
 				if !missing {
-					rows = append(rows, i)
+					ranked = append(ranked, place{x[i*d+j], i})
 				}
 			}
-			slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(x[a*d+j], x[b*d+j]) })
-			size := min(len(rows), mostPoints)
+			slices.SortFunc(ranked, func(a, b place) int { return cmp.Or(cmp.Compare(a.value, b.value), a.row-b.row) })
+			size := min(len(ranked), mostPoints)
+			rows = rows[:0]
 			for q := range size {
-				rows[q] = rows[(2*q+1)*len(rows)/(2*size)]
+				rows = append(rows, ranked[(2*q+1)*len(ranked)/(2*size)].row)
 			}
-			rows = rows[:size]
 		}
 		for _, i := range rows {
 			points[j] = append(points[j], x[i*d+j])

@@ -243,7 +243,7 @@ func TestALineWithoutEndTakesLittleMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the unit of the resident size is known on Linux only")
 	}
-	const mega, size, limit = 1 << 20, 200, 400
+	const mega, size, limit = 1 << 20, 100, 140
 	for name, c := range map[string]struct {
 		before, line, behind string
 		args                 []string

@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/engine/remote"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/spf13/cobra"
 )
 
@@ -66,7 +66,7 @@ func handledSignals(all ...os.Signal) []os.Signal { return slices.DeleteFunc(all
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			code = reportCrash(stderr, args, transforms.FaultOfPanic(r))
+			code = reportCrash(stderr, args, fault.OfPanic(r))
 		}
 	}()
 	args = withoutJobFlag(args)
@@ -87,7 +87,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	case err == nil:
 		return exit.CodeOK
 	case !errors.As(err, &started):
-		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(transforms.FaultText(err)), cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(fault.Text(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}
 	code = exit.Code(err)
@@ -101,14 +101,14 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			fmt.Fprintf(stderr, "bochner: stopped\n")
 		}
 	case exit.CodeFailed, exit.CodeStorage:
-		fmt.Fprintf(stderr, "bochner: %s\n", transforms.FaultText(err))
+		fmt.Fprintf(stderr, "bochner: %s\n", fault.Text(err))
 		if _, done := errors.AsType[*exit.DoneError](err); !done && keepsWork(cmd) {
 			fmt.Fprintf(stderr, "the same command with --resume continues from the finished part\n")
 		}
 	case exit.CodeUsage:
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", withFlagName(err), cmd.CommandPath())
 	default:
-		fmt.Fprintf(stderr, "bochner: %s\n", transforms.FaultText(err))
+		fmt.Fprintf(stderr, "bochner: %s\n", fault.Text(err))
 	}
 	return code
 }
@@ -119,7 +119,7 @@ func withFlagName(err error) string {
 	if o, ok := errors.AsType[*option.Error](err); ok && err.Error() == o.Error() {
 		return "--" + err.Error()
 	}
-	return transforms.FaultText(err)
+	return fault.Text(err)
 }
 
 // reportCrash prints an internal error, with the stack if --verbose is given, and returns its exit code.

@@ -183,7 +183,7 @@ func inspectCommand() *cobra.Command {
 			result, err = pipelines.InspectModel(ctx, o.Model)
 		}
 		if err == nil && o.Importance != "" {
-			err = result.DrawImportance(ctx, o.Importance)
+			err = pipelines.DrawImportance(ctx, result, o.Importance)
 		}
 		return result, err
 	})

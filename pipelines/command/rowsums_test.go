@@ -23,8 +23,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
@@ -129,7 +129,7 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := directory(t, in("want"))
-			delete(want, job.SetAsideFile) // which names lines of the file
+			delete(want, results.SetAsideFile) // which names lines of the file
 			cuts := map[string]string{"global": "direct", "windows": "prism"}
 			if i < 2 {
 				cuts["shards"] = []string{"direct", "prism"}[i]

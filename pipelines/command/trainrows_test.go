@@ -17,7 +17,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 func init() {
@@ -110,7 +110,7 @@ func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 			must(t, "fit", "--sums", in(name, "sums", "dt=*"), "--model", model, "--quiet")
 		}
 		want := directory(t, in("want"))
-		delete(want, job.SetAsideFile) // which names lines of the file
+		delete(want, results.SetAsideFile) // which names lines of the file
 		got := directory(t, model)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: the model differs from the command's: %s", name, d)

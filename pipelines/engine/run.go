@@ -19,7 +19,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Engine says where and how pipelines run.
@@ -174,8 +174,8 @@ func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int
 
 // isNoise reports whether a warning needs no line: it repeats the job's error or is listed in noise.
 func isNoise(message string) bool {
-	var reported *transforms.Fault
-	return errors.As(transforms.FindFault(errors.New(message)), &reported) ||
+	var reported *fault.Fault
+	return errors.As(fault.Find(errors.New(message)), &reported) ||
 		slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
 }
 

@@ -15,7 +15,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Runner is a way to run pipelines. It must not change results. Register adds one.
@@ -114,7 +114,7 @@ func inProcess(ctx context.Context, run func(context.Context) error) error {
 	return Await(ctx, func() (err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				err = transforms.FaultOfPanic(r)
+				err = fault.OfPanic(r)
 			}
 		}()
 		return run(context.WithoutCancel(ctx)) // prism panics on a deadline
@@ -134,10 +134,10 @@ func Await(ctx context.Context, run func() error, cancel func()) error {
 	}
 }
 
-// Failure returns the cause of a pipeline's error: the transforms.Fault of a worker, or an *exit.RunnerError.
+// Failure returns the cause of a pipeline's error: the fault.Fault of a worker, or an *exit.RunnerError.
 func (e Engine) Failure(err error) error {
-	var reported *transforms.Fault
-	err = transforms.FindFault(err)
+	var reported *fault.Fault
+	err = fault.Find(err)
 	switch {
 	case err == nil, errors.As(err, &reported), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Exit codes of the command.
@@ -109,8 +109,8 @@ func AfterPublish(out string, err error) error {
 
 // WriteFailed reports whether the job failed because a place could not be written to, or access was denied.
 func WriteFailed(err error) bool {
-	if reported, ok := errors.AsType[*transforms.Fault](err); ok {
-		return reported.Kind == transforms.PlaceFault
+	if reported, ok := errors.AsType[*fault.Fault](err); ok {
+		return reported.Kind == fault.Place
 	}
 	failed, ok := errors.AsType[*storage.Error](err)
 	return ok && (failed.Writing() || failed.Denied())
@@ -119,8 +119,8 @@ func WriteFailed(err error) bool {
 // Damaged reports whether the job failed because state in the work directory is damaged. The part
 // that wrote it must run again.
 func Damaged(err error) bool {
-	reported, ok := errors.AsType[*transforms.Fault](err)
-	return errors.Is(err, storage.ErrDamaged) || ok && reported.Kind == transforms.DamagedFault
+	reported, ok := errors.AsType[*fault.Fault](err)
+	return errors.Is(err, storage.ErrDamaged) || ok && reported.Kind == fault.Damaged
 }
 
 // RunnerError means that a runner failed or lost a worker, for a reason other than the data or
@@ -134,15 +134,15 @@ func (e *RunnerError) Error() string { return fmt.Sprintf("pipelines: runner %s:
 func (e *RunnerError) Unwrap() error { return e.Err }
 
 // faultCodes has the exit codes of faults that workers report. Other faults have CodeFailed.
-var faultCodes = map[transforms.FaultKind]int{
-	transforms.DataFault: CodeData, transforms.PlaceFault: CodeData, transforms.StorageFault: CodeStorage,
-	transforms.DamagedFault: CodeStorage, transforms.ModelFault: CodeModel, transforms.CrashFault: CodeCrash,
+var faultCodes = map[fault.Kind]int{
+	fault.Data: CodeData, fault.Place: CodeData, fault.Storage: CodeStorage,
+	fault.Damaged: CodeStorage, fault.Model: CodeModel, fault.Crash: CodeCrash,
 }
 
 // Code returns the exit code for an error.
 func Code(err error) int {
 	var (
-		reported  *transforms.Fault
+		reported  *fault.Fault
 		usageErr  *UsageError
 		dataErr   *DataError
 		formatErr *dataset.Error

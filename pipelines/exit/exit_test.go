@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -37,10 +37,10 @@ func TestExitCodes(t *testing.T) {
 		{&dataset.Error{Name: "f", Err: fmt.Errorf("gzip: %w", broken)}, 5},
 		{Refuse("first row: %w", broken), 5},
 		{fmt.Errorf("%w: torn", models.ErrBadModel), 6},
-		{&transforms.Fault{Kind: transforms.DataFault, Message: "m"}, 3},
-		{&transforms.Fault{Kind: transforms.StorageFault, Message: "m"}, 5},
-		{&transforms.Fault{Kind: transforms.ModelFault, Message: "m"}, 6},
-		{&transforms.Fault{Kind: transforms.InternalFault, Message: "m"}, 1},
+		{&fault.Fault{Kind: fault.Data, Message: "m"}, 3},
+		{&fault.Fault{Kind: fault.Storage, Message: "m"}, 5},
+		{&fault.Fault{Kind: fault.Model, Message: "m"}, 6},
+		{&fault.Fault{Kind: fault.Internal, Message: "m"}, 1},
 		{context.Canceled, 130},
 		{fmt.Errorf("reading: %w", context.Canceled), 130},
 		{errors.Join(Usage("x"), context.Canceled), 130},
@@ -60,7 +60,7 @@ func TestExitCodes(t *testing.T) {
 func TestMissingRightsAreNotBadData(t *testing.T) {
 	denied := &storage.Error{Op: "open", Name: "f",
 		Err: &storage.ReasonError{Text: "403", Kind: fs.ErrPermission, FromServer: true}}
-	for _, err := range []error{denied, transforms.FindFault(transforms.NewFault(transforms.DataFault, denied))} {
+	for _, err := range []error{denied, fault.Find(fault.New(fault.Data, denied))} {
 		if !WriteFailed(err) || Code(err) != CodeData {
 			t.Errorf("%v: of a place %t, code %d", err, WriteFailed(err), Code(err))
 		}

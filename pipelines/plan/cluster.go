@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -25,7 +26,7 @@ type Cluster struct {
 	Times
 	Hours  float64 `json:"cpu_hours"` // CPU hours of all machines, from start to end
 	Rates  Rates   `json:"assumed"`
-	memory spec.Memory
+	memory results.Memory
 	saves  int64 // number of times that a reader stores its sums before they are complete
 }
 
@@ -107,7 +108,7 @@ type passesOver struct {
 
 // solution is a way to run the job. needs returns the memory and the work on an engine.
 type solution struct {
-	needs  func(engine.Engine) (spec.Memory, work)
+	needs  func(engine.Engine) (results.Memory, work)
 	shards int // number of shards or partitions that readers share
 }
 
@@ -119,7 +120,7 @@ func (p *Plan) solution(o spec.Options, f spec.Facts, d *dataset.Dataset) soluti
 		all.Job.Engine.Readers = own
 		s.shards = all.WithPartitions(own).Iterative().Common().Partitions
 	}
-	s.needs = func(e engine.Engine) (spec.Memory, work) {
+	s.needs = func(e engine.Engine) (results.Memory, work) {
 		o := o
 		o.Job.Engine = e
 		o = o.WithPartitions(own)
@@ -143,7 +144,7 @@ func solveSeconds(shape ridge.Shape, rows int64, folds, lambdas int, first, scal
 }
 
 // work returns the work of the job, given its memory.
-func (p *Plan) work(m spec.Memory, l iterative.Iterative, first bool) work {
+func (p *Plan) work(m results.Memory, l iterative.Iterative, first bool) work {
 	rows, features, row := float64(p.Rows), float64(p.Features), float64(p.Columns)
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // aPlan is one of n rows of d numbers in CSV on Dataflow, in gigabytes of memory.
@@ -22,14 +23,14 @@ func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 		PlanData: PlanData{Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n,
 			Columns: d}, PlanModel: PlanModel{Outputs: 1, Features: features, Folds: 5, Lambdas: 8},
 		PlanWork: PlanWork{Passes: 2, Learner: "ridge", Jobs: 2, Readers: 8}, estimate: estimate{sumsHeld: 5},
-		Memory: spec.Memory{Worker: int64(worker * (1 << 30)),
+		Memory: results.Memory{Worker: int64(worker * (1 << 30)),
 			Solve: int64(solve * (1 << 30))}, planNotes: planNotes{machines: true},
 	}
 }
 
 // cluster plans machines for p, whose memory follows from nothing else.
 func (p *Plan) cluster(e engine.Engine) *Cluster {
-	return solution{shards: p.Shards, needs: func(engine.Engine) (spec.Memory, work) {
+	return solution{shards: p.Shards, needs: func(engine.Engine) (results.Memory, work) {
 		return p.Memory,
 			p.work(p.Memory, nil, false)
 	}}.cheapest(e)
@@ -149,7 +150,7 @@ func large(given options.Train, features int) (*Plan, solution) {
 	p.Outputs = 2
 	f := spec.Facts{Rows: p.Rows, RowFacts: spec.RowFacts{Dim: p.Columns, Scaled: p.Columns, Values: 100},
 		Features: p.Features, Outputs: 2}
-	return p, solution{shards: p.Shards, needs: func(e engine.Engine) (spec.Memory, work) {
+	return p, solution{shards: p.Shards, needs: func(e engine.Engine) (results.Memory, work) {
 		m := o.Memory(f, e, e.Readers)
 		return m, p.work(m, nil, false)
 	}}
@@ -220,7 +221,7 @@ func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 		o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Partitions = 100, partitions })
 		p := plan(t, o)
 		p.Rows, p.Bytes = 1e9, 900e9
-		s := solution{shards: partitions, needs: func(engine.Engine) (spec.Memory, work) {
+		s := solution{shards: partitions, needs: func(engine.Engine) (results.Memory, work) {
 			return p.Memory, p.work(p.Memory, (spec.Options{Train: o}).Iterative(), false)
 		}}
 		return p, s.cheapest(o.Job.Engine)

@@ -11,13 +11,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // FitPlan is an estimate of what a fit to sums will need, by the manifests of the sums.
 type FitPlan struct {
 	FitPlanSums
 	FitPlanModel
-	spec.Memory
+	results.Memory
 	Stored     int64   `json:"bytes_stored"` // largest size of the work directory
 	Threads    int     `json:"threads"`
 	Add        float64 `json:"seconds_to_add"` // assuming Rates

@@ -17,10 +17,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Memory has upper bounds on the memory of a training run, in bytes.
-type Memory = spec.Memory
+type Memory = results.Memory
 
 // Plan is an estimate of what a training run will need.
 type Plan struct {
@@ -28,7 +29,7 @@ type Plan struct {
 	PlanWork
 	estimate
 	PlanModel
-	spec.Memory
+	results.Memory
 	// Stored bounds the size of the sums, or of rows instead of them, that readers store in the work directory.
 	// While readers run, checkpoints may take as much again. Shuffle is the size of the data that workers exchange
 	// through the runner.

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/io/storage/gcs"
+	_ "github.com/bochner-ml/bochner/io/storage/s3"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -235,11 +235,9 @@ func race(t *testing.T, dir string) {
 func TestOfTwoPromotersOneWinsAndTheOtherIsTold(t *testing.T) { race(t, t.TempDir()) }
 
 // bucket is a bucket of a server in this process.
-func bucket(t *testing.T) (*gcstest.Server, string) {
-	s, address := gcstest.Start(t)
-	gcs.UseEmulator(func() string { return address })
-	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
-	return s, "gs://bucket/models"
+func bucket(t *testing.T) (*gcstest.S3, string) {
+	s := gcstest.StartS3(t)
+	return s, "s3://bucket/models"
 }
 
 func TestPromotersRaceInABucketWithFaults(t *testing.T) {

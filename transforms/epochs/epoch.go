@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // epoch is one reader's part of a round: it distributes the rows of its assignments to
@@ -79,7 +80,7 @@ func (e *epoch) run(ctx context.Context, assignments []dataset.Assignment) (all 
 		wg.Go(func() {
 			defer func() { <-turn }()
 			var out epochReport
-			failed := transforms.Guard(func() (err error) { out, err = e.assignment(ctx, a); return err })
+			failed := fault.Guard(func() (err error) { out, err = e.assignment(ctx, a); return err })
 			mu.Lock()
 			defer mu.Unlock()
 			if failed != nil {
@@ -120,7 +121,7 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 	var wg sync.WaitGroup
 	for _, p := range parts {
 		wg.Go(func() {
-			if err := transforms.Guard(func() error { return p.run(ctx, known) }); err != nil {
+			if err := fault.Guard(func() error { return p.run(ctx, known) }); err != nil {
 				cancel(err)
 				for range p.filled { // drain the channel, so that the reader does not block
 				}

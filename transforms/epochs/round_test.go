@@ -27,6 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // witness is a learner whose state is a hash of all that its workers saw, in order.
@@ -214,7 +215,7 @@ func TestARoundThatMissesRowsFails(t *testing.T) {
 	p, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: pass, Readers: 2, Threads: 2}, 0, 1, 0)
 	_, err := beam.Run(context.Background(), "direct", p)
-	if err := transforms.FindFault(err); err == nil ||
+	if err := fault.Find(err); err == nil ||
 		!strings.Contains(err.Error(), "has read 100 rows, the first pass 101") {
 		t.Errorf("error %v", err)
 	}
@@ -240,7 +241,7 @@ func TestARoundRefusesACutInsideQuotes(t *testing.T) {
 			p, s := beam.NewPipelineWithRoot()
 			Rounds(s, transforms.Scan{Pass: pass, Readers: 1, Threads: 2}, 0, 1, 0)
 			_, err := beam.Run(context.Background(), "direct", p)
-			if err = transforms.FindFault(err); (err != nil) != torn || torn &&
+			if err = fault.Find(err); (err != nil) != torn || torn &&
 				!strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
 				t.Errorf("cut at %d, %d partitions: error %v", cut, partitions, err)
 			}
@@ -256,7 +257,7 @@ func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
 				p, s := beam.NewPipelineWithRoot()
 				Rounds(s, transforms.Scan{Pass: pass, Readers: 1, Threads: threads}, 0, 1, keep)
 				_, err := beam.Run(context.Background(), "direct", p)
-				if err := transforms.FindFault(err); err == nil || !strings.Contains(err.Error(), "a worker that ") {
+				if err := fault.Find(err); err == nil || !strings.Contains(err.Error(), "a worker that ") {
 					t.Errorf("error %v", err)
 				}
 				if cached := cachedOf(pass); len(cached.parts) != 0 || cached.used != 0 {
@@ -368,7 +369,7 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	graph, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: uri, Readers: 1, Threads: 2}, 0, 1, 0)
 	_, err = beam.Run(ctx, "direct", graph)
-	if err = transforms.FindFault(err); err == nil ||
+	if err = fault.Find(err); err == nil ||
 		!strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
 		t.Errorf("error %v", err)
 	}

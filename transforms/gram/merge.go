@@ -16,6 +16,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -37,7 +38,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byt
 	m := f.Worker.NewMeter()
 	line, err := f.merge(ctx, m, key, transforms.Gather(lines))
 	m.Commit(ctx)
-	return line, transforms.NewFault(transforms.InternalFault, err)
+	return line, fault.New(fault.Internal, err)
 }
 
 // merge adds the runs that the lines describe. It leaves the run of a single reader, and stored rows, where they are.
@@ -75,7 +76,7 @@ func (f *mergeFn) add(ctx context.Context, runs []stored) ([][]float64, error) {
 	g.SetLimit(max(1, f.Scan.Threads) + 1) // so that one is read while another is added
 	for _, st := range runs {
 		g.Go(func() error {
-			return transforms.Guard(func() error {
+			return fault.Guard(func() error {
 				if len(st.At) != len(runs[0].At) {
 					return fmt.Errorf("gram: runs with one key have %d and %d parts; run again without --resume",
 						len(st.At)-1, len(sum))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // A pass over few rows stores the features of the rows on the grid instead of their sums, in files that each hold
@@ -64,7 +64,7 @@ func (s *readerSums) storeSome(ctx context.Context, name string,
 	g.SetLimit(max(1, s.reader.Scan.Threads))
 	for i, f := range files {
 		g.Go(func() error {
-			return transforms.Guard(func() (err error) {
+			return fault.Guard(func() (err error) {
 				parts[i], err = storeFile(ctx, s.dir, name, f.fold, withChecksum(s.folds[f.fold].gridRows.Encode(f.first, f.end), 0))
 				parts[i].Rows = true
 				return err
@@ -114,7 +114,7 @@ func readRows(ctx context.Context, dir string, parts []stored, folds int, shape 
 	g.SetLimit(max(1, threads))
 	for i, part := range parts {
 		g.Go(func() error {
-			return transforms.Guard(func() error {
+			return fault.Guard(func() error {
 				if part.Key < 0 || part.Key >= folds || !part.Rows {
 					return fmt.Errorf("gram: %s has no rows of %d folds; run again without --resume", part.File, folds)
 				}

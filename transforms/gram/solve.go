@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() { beam.RegisterDoFn(reflect.TypeOf((*solveFn)(nil))) }
@@ -42,7 +43,7 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 	m := f.Worker.NewMeter()
 	report, err := f.solve(ctx, m)
 	m.Commit(ctx)
-	return report, transforms.NewFault(transforms.InternalFault, err)
+	return report, fault.New(fault.Internal, err)
 }
 
 // FitReport is the content of State.Fit.
@@ -147,13 +148,13 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 				return nil, err
 			}
 			if err := checkHeldOut(head, shape, p.Target.Classes.Classes); err != nil {
-				return nil, transforms.NewFault(transforms.DataFault, err)
+				return nil, fault.New(fault.Data, err)
 			}
 		}
 		found, report, err = solveRidge(p, st.Chosen, shape, m, threads, add, rows)
 	}
 	if err != nil {
-		return nil, transforms.NewFault(transforms.DataFault, err)
+		return nil, fault.New(fault.Data, err)
 	}
 	report.Floor = p.floor(m, dim)
 	if report.Coarse {

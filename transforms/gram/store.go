@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -78,14 +79,14 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 	if f.Stripes > 1 {
 		var err error
 		if of, err = joinReports(of); err != nil {
-			return nil, transforms.NewFault(transforms.InternalFault, err)
+			return nil, fault.New(fault.Internal, err)
 		}
 	}
 	if err := transforms.StoreLines(ctx, f.State.Reports, of); err != nil {
-		return nil, transforms.NewFault(transforms.InternalFault, err)
+		return nil, fault.New(fault.Internal, err)
 	}
 	index := bytes.Join(transforms.Gather(lines), []byte("\n"))
-	return nil, transforms.NewFault(transforms.InternalFault, storage.WriteState(ctx, f.State.Sum, index))
+	return nil, fault.New(fault.Internal, storage.WriteState(ctx, f.State.Sum, index))
 }
 
 // readIndex returns the stored runs in the order of their keys. There must be n parts, one for each key.
@@ -193,7 +194,7 @@ func addAll(ctx context.Context, dir string, runs []stored, threads int, to func
 	g.SetLimit(max(1, threads))
 	for _, st := range runs {
 		g.Go(func() error {
-			return transforms.Guard(func() error {
+			return fault.Guard(func() error {
 				return st.each(ctx, dir, func(key int, part []byte) error { return addTo(to(key), part) })
 			})
 		})

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -59,7 +60,7 @@ func (f *applyFn) Setup(ctx context.Context) error {
 	f.Fn.Setup()
 	h, err := models.OpenHandle(ctx, f.Name, time.Duration(f.Every))
 	if err != nil {
-		return transforms.NewFault(transforms.ModelFault, err)
+		return fault.New(fault.Model, err)
 	}
 	f.bundle = &applying{handle: h}
 	return nil
@@ -114,7 +115,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 	}
 	if m := b.handle.Model(ctx); m != b.model {
 		if err := b.use(m, !f.Featurize, f.Score); err != nil {
-			return transforms.NewFault(transforms.ModelFault, err)
+			return fault.New(fault.Model, err)
 		}
 	}
 	in, _ := b.model.Map.Dims()
@@ -175,7 +176,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 	err := b.records.Read(&b.block, b.items[first:end], reject)
 	stop()
 	if err != nil {
-		return transforms.NewFault(transforms.DataFault, err)
+		return fault.New(fault.Data, err)
 	}
 	if f.Featurize {
 		f.features(first, emit, reject)

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -75,7 +76,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			err = fmt.Errorf("rows: the model %s was replaced since the pipeline was built; start again", r.Dir)
 		}
 		if err != nil {
-			return nil, transforms.NewFault(transforms.ModelFault, err)
+			return nil, fault.New(fault.Model, err)
 		}
 		c := &recipe{Recipe: read}
 		c.pass.Seed = read.Seed
@@ -84,7 +85,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 		case models.Classification:
 			v, err := read.Union(r.Classes)
 			if err != nil {
-				return nil, transforms.NewFault(transforms.DataFault, err)
+				return nil, fault.New(fault.Data, err)
 			}
 			classes = len(v.Classes)
 			c.pass.Target = &transforms.Labeling{Classes: v}

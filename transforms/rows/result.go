@@ -12,7 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
 	"github.com/bochner-ml/bochner/io/records"
 	"github.com/bochner-ml/bochner/io/wire"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -112,7 +112,7 @@ func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject f
 			f.bundle = beam.NewElementDecoder(f.Type.T)
 		}
 		if r.row, err = f.bundle.Decode(bytes.NewReader(r.Row)); err != nil {
-			return transforms.NewFault(transforms.InternalFault, err)
+			return fault.New(fault.Internal, err)
 		}
 	}
 	use(r.row, r.Prediction)

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -84,7 +85,7 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 		return nil
 	})
 	if err != nil {
-		return transforms.NewFault(transforms.StorageFault, err)
+		return fault.New(fault.Storage, err)
 	}
 	x.Count.Files = []file{to}
 	emit(0, x.Count)
@@ -109,7 +110,7 @@ func (f *publishFn) ProcessElement(
 		some = count{}
 	}
 	if err != nil || len(sum.Files) == 0 { // some runners fire empty panes
-		return transforms.NewFault(transforms.InternalFault, err)
+		return fault.New(fault.Internal, err)
 	}
 	st, err := f.publish(ctx, w, int(pane.Index), sum)
 	for i := 0; err == nil && i < int(pane.Index); i++ {
@@ -120,7 +121,7 @@ func (f *publishFn) ProcessElement(
 		}
 	}
 	if err != nil {
-		return transforms.NewFault(transforms.InternalFault, err)
+		return fault.New(fault.Internal, err)
 	}
 	st.Window = append(st.Window, st.Place)
 	emit(st)
@@ -174,11 +175,11 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 	stored := Stored{Place: place, Rows: p.Rows.Used, Sums: p.Sums}
 	if err := storage.Publish(ctx, place, files); err != nil {
 		if !errors.Is(err, fs.ErrExist) {
-			return Stored{}, transforms.NewFault(transforms.PlaceFault, err)
+			return Stored{}, fault.New(fault.Place, err)
 		}
 		there, readErr := sums.ReadManifest(ctx, place)
 		if readErr != nil || there.Sums != p.Sums || there.Rows != p.Rows {
-			return Stored{}, transforms.NewFault(transforms.PlaceFault,
+			return Stored{}, fault.New(fault.Place,
 				fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
 		}
 	}

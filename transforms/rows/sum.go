@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -221,7 +222,7 @@ func (b *windowSums) read(emit func(summed)) error {
 	err := b.records.Read(&b.block, b.items, reject)
 	stop()
 	if err != nil {
-		return transforms.NewFault(transforms.DataFault, err)
+		return fault.New(fault.Data, err)
 	}
 	b.check(&b.block, reject)
 	r.Add(transforms.RowsRead, int64(len(b.items)))
@@ -287,7 +288,7 @@ func (b *windowSums) sum(w *windowed, emit func(summed)) error {
 	} else {
 		s, err := gram.NewSummer(b.reader, &b.recipe.pass)
 		if err != nil {
-			return transforms.NewFault(transforms.InternalFault, err)
+			return fault.New(fault.Internal, err)
 		}
 		w.sums = s
 	}
@@ -300,7 +301,7 @@ func (b *windowSums) sum(w *windowed, emit func(summed)) error {
 			some.Weights = r.Weights[i:end]
 		}
 		if err := w.sums.Add(some); err != nil {
-			return transforms.NewFault(transforms.InternalFault, err)
+			return fault.New(fault.Internal, err)
 		}
 	}
 	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))

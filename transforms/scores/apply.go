@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Model names a model directory in the state of a pass.
@@ -77,10 +78,10 @@ func (m Model) applierFrom(ctx context.Context, r *transforms.Reader,
 	cache *transforms.Cache[*models.Model]) (*applier, error) {
 	model, err := cache.Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
 	if err != nil {
-		return nil, transforms.NewFault(transforms.ModelFault, err)
+		return nil, fault.New(fault.Model, err)
 	}
 	if model.Manifest.SHA256 != m.SHA256 {
-		return nil, transforms.NewFault(transforms.ModelFault,
+		return nil, fault.New(fault.Model,
 			fmt.Errorf("scores: model %s was replaced while it was in use; start again", m.Dir))
 	}
 	a := newApplier(r, model)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // explained computes the columns that explain predictions.
@@ -41,7 +41,7 @@ func explainColumns(m *models.Model) (columns []export.Column) {
 func newExplained(m *models.Model) (*explained, error) {
 	e, err := m.Explainer()
 	if err != nil {
-		return nil, transforms.NewFault(transforms.ModelFault, err)
+		return nil, fault.New(fault.Model, err)
 	}
 	return &explained{Explainer: e, columns: make([]any, 3*e.Outputs())}, nil
 }

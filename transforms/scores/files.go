@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Files applies the model in use to files, one by one. Each file gets one file of predictions, which
@@ -217,31 +218,31 @@ func listed(ctx context.Context, file Arrival) error {
 func (f *Files) do(ctx context.Context, reader *transforms.Reader, m *models.Model,
 	file Arrival) (r FileResult, err error) {
 	r = FileResult{Path: file.Path, Model: m.Manifest.SHA256}
-	err = transforms.Guard(func() error { return f.predict(ctx, reader, m, file, &r) })
+	err = fault.Guard(func() error { return f.predict(ctx, reader, m, file, &r) })
 	if err != nil {
 		why := faultOf(err)
 		r = FileResult{Path: file.Path}
 		gone := listed(ctx, file) // if the file changed or was moved meanwhile, an error in its content means nothing
 		switch {
-		case why.Kind == transforms.PlaceFault:
+		case why.Kind == fault.Place:
 			return r, err
 		case gone != nil:
-			r.Retry = transforms.FaultText(gone)
+			r.Retry = fault.Text(gone)
 			return r, nil
-		case why.Kind == transforms.DataFault, why.Kind == transforms.CrashFault:
-			r.Bad = transforms.FaultText(why)
+		case why.Kind == fault.Data, why.Kind == fault.Crash:
+			r.Bad = fault.Text(why)
 			err = f.letter(ctx, file, badFile, DeadLetter{Error: r.Bad, Model: m.Manifest.SHA256}, &r)
 			if err != nil {
 				return r, err
 			}
 		default:
-			r.Retry = transforms.FaultText(why)
+			r.Retry = fault.Text(why)
 			return r, nil
 		}
 	}
 	if file.Message != nil {
 		if err := f.replace(ctx, file, r); err != nil {
-			return FileResult{Path: file.Path, Retry: transforms.FaultText(err)}, nil
+			return FileResult{Path: file.Path, Retry: fault.Text(err)}, nil
 		}
 	}
 	if file.Modified > 0 {
@@ -251,15 +252,15 @@ func (f *Files) do(ctx context.Context, reader *transforms.Reader, m *models.Mod
 }
 
 // faultOf returns the fault that an error contains, with the text of the error.
-func faultOf(err error) *transforms.Fault {
-	kind := transforms.InternalFault
+func faultOf(err error) *fault.Fault {
+	kind := fault.Internal
 	var data *dataset.Error
 	if errors.As(err, &data) {
-		kind = transforms.DataFault
+		kind = fault.Data
 	}
-	var f *transforms.Fault
-	if !errors.As(transforms.FindFault(transforms.NewFault(kind, err)), &f) {
-		f = &transforms.Fault{Kind: kind, Message: err.Error()}
+	var f *fault.Fault
+	if !errors.As(fault.Find(fault.New(kind, err)), &f) {
+		f = &fault.Fault{Kind: kind, Message: err.Error()}
 	}
 	return f
 }
@@ -296,15 +297,15 @@ func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *File
 func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *models.Model, file Arrival,
 	r *FileResult) error {
 	if k := m.Linear.K; f.Threshold != nil && (!m.Classifies() || k != 2) {
-		return transforms.NewFault(transforms.ModelFault,
+		return fault.New(fault.Model,
 			fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
 	}
 	if err := f.Check(m); err != nil {
-		return transforms.NewFault(transforms.ModelFault, fmt.Errorf("scores: the model %s: %w", m.Manifest.SHA256, err))
+		return fault.New(fault.Model, fmt.Errorf("scores: the model %s: %w", m.Manifest.SHA256, err))
 	}
 	like := new(dataset.Schema)
 	if err := json.Unmarshal(m.Manifest.Input.Options, like); err != nil {
-		return transforms.NewFault(transforms.ModelFault,
+		return fault.New(fault.Model,
 			fmt.Errorf("scores: %s: input options: %w", models.ManifestFile, err))
 	}
 	o, err := f.Data.optionsFor(file.URI, like)
@@ -328,7 +329,7 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 		Given: f.Messages.given(file.Message), Certainty: f.Certainty,
 	}
 	if err := p.Distinct(p.Columns(m)); err != nil {
-		return transforms.NewFault(transforms.DataFault, err)
+		return fault.New(fault.Data, err)
 	}
 	reader.Request.Lines, reader.Request.IDs = p.Lines, p.ID != ""
 	a := newApplier(reader, m)
@@ -345,7 +346,7 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 				return err
 			}
 		}
-		if err := transforms.FaultOfReports([]dataset.Report{report}); err != nil {
+		if err := fault.OfReports([]dataset.Report{report}); err != nil {
 			return err
 		}
 		r.Rows, r.SetAside = report.Rows, report.Bad
@@ -357,7 +358,7 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 			example = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
 		}
 		if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
-			return transforms.NewFault(transforms.DataFault,
+			return fault.New(fault.Data,
 				fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, example))
 		}
 		// Write the letter before the predictions are complete: then the file counts as done.

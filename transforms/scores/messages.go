@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Messages says how the content of messages becomes rows.
@@ -43,7 +43,7 @@ type content struct{ data bytes.Buffer }
 
 func (c *content) Write(p []byte) (int, error) {
 	if c.data.Len()+len(p) > mostBytes {
-		return 0, transforms.NewFault(transforms.DataFault,
+		return 0, fault.New(fault.Data,
 			fmt.Errorf("scores: the predictions have more than %d bytes, which no message can have: send fewer rows in one, "+
 				"or leave out --scores", mostBytes))
 	}

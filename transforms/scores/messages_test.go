@@ -10,7 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/messages"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // fakeService has names that begin with fake://, and nothing else.
@@ -65,9 +65,9 @@ func TestPredictionsTooLargeForAMessageAreRefusedEarly(t *testing.T) {
 			}
 			return nil
 		})
-		var why *transforms.Fault
+		var why *fault.Fault
 		if fits != (err == nil) || fits != (r.Output != nil) || !fits &&
-			(!errors.As(transforms.FindFault(err), &why) || why.Kind != transforms.DataFault) || written > 9 {
+			(!errors.As(fault.Find(err), &why) || why.Kind != fault.Data) || written > 9 {
 			t.Errorf("%d MiB: %d written, %v", n, written, err)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/periodic"
-
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -102,7 +102,7 @@ func (f *filesFn) Setup(ctx context.Context) error {
 	}
 	h, err := models.OpenHandle(ctx, files.Model, files.Reload)
 	if err != nil {
-		return transforms.NewFault(transforms.ModelFault, err)
+		return fault.New(fault.Model, err)
 	}
 	f.bundle = &filing{files, h}
 	return nil
@@ -126,7 +126,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 		r, err = f.bundle.files.do(ctx, transforms.NewReader(f.Fn, 0), f.bundle.handle.Model(ctx), file)
 	}
 	if err != nil {
-		return transforms.NewFault(transforms.InternalFault, err)
+		return fault.New(fault.Internal, err)
 	}
 	switch {
 	case r.Known:
@@ -136,7 +136,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	case r.Retry != "":
 		filesRetried.Inc(ctx, 1)
 		if f.Repeat {
-			return transforms.NewFault(transforms.StorageFault,
+			return fault.New(fault.Storage,
 				fmt.Errorf("scores: %s is to be tried again: %s", file.URI, r.Retry))
 		}
 	case r.Bad != "":
@@ -195,7 +195,7 @@ func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)
 	defer f.bundle.Unlock()
 	found, err := f.bundle.Next(ctx, f.Most)
 	if err != nil {
-		return transforms.NewFault(transforms.InternalFault, err)
+		return fault.New(fault.Internal, err)
 	}
 	for _, note := range found.Notes {
 		log.Warn(ctx, note)

@@ -24,7 +24,7 @@ type object struct {
 	content    []byte
 	generation int64
 	created    time.Time
-	etag       string // as S3 has it
+	tag        string // as S3 has it; see etag
 }
 
 // metadata is what the writer of an object says about it.
@@ -44,8 +44,7 @@ func (s *Server) put(name string, content []byte, m metadata) *object {
 	}
 	s.last++
 	m.Name = name
-	o := &object{metadata: m, content: content, generation: s.last, created: time.Now().UTC(),
-		etag: etagOf(content)}
+	o := &object{metadata: m, content: content, generation: s.last, created: time.Now().UTC()}
 	s.objects[name] = o
 	return o
 }

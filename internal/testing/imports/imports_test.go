@@ -25,7 +25,7 @@ var floors = []string{"internal", "io", "features", "models", "transforms", "pip
 // rooms lists the packages of a floor that import one another, from the lowest up; a floor
 // has others, which know none of these.
 var rooms = map[string][]string{
-	"pipelines": {"exit", "registry", "internal/report", "engine", "engine/remote", "results", "options",
+	"pipelines": {"exit", "registry", "results/table", "internal/report", "engine", "engine/remote", "results", "options",
 		"internal/job", "internal/prepare", "internal/holdout", "internal/tuning", "internal/about", "internal/spec", "internal/training", "internal/twosample",
 		"internal/apply", "internal/serve", "internal/evaluate", "internal/pages", "internal/parts", "internal/ask",
 		"internal/segments", "internal/days", "plan", "", "command", "bochner"},

@@ -25,7 +25,6 @@ var large = map[string]int{
 	"models/score":                4010,
 	"models/search":               3420,
 	"pipelines/internal/days":     3580,
-	"pipelines/internal/evaluate": 3030,
 	"pipelines/internal/prepare":  2870,
 	"pipelines/internal/training": 3620,
 	"transforms/scores":           2740,

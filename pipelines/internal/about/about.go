@@ -1,31 +1,25 @@
 // Package about describes models for people. Read reads the files of a model directory, and Of takes those of a
-// directory that is about to be published. Model.Page is the report; functions such as PathTable and WriteFacts
-// are shared with the text output of commands.
+// directory that is about to be published. Model.Page is the report.
 package about
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // ReportFile is the name of the report in a model directory. The manifest does not list it.
@@ -49,7 +43,7 @@ type Model struct {
 }
 
 // reportFiles are the files that a report needs besides manifest and lineage.
-var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, job.SetAsideFile}
+var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, results.SetAsideFile}
 
 // Read reads the files of a loaded model.
 func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
@@ -155,7 +149,7 @@ func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 func (a *Model) headline() *page.Headline {
 	l := &a.Learner
 	on := func(rows int64, tried int) string {
-		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), LeastOf(tried))
+		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), report.LeastOf(tried))
 	}
 	if tried := len(l.Table) + len(l.RuledOut); tried > 0 {
 		i := slices.IndexFunc(l.Table, func(r ridge.Row) bool { return r.Lambda == l.Lambda && r.Failed == "" && r.MSE != 0 })
@@ -163,17 +157,17 @@ func (a *Model) headline() *page.Headline {
 			return nil
 		}
 		row, of := l.Table[i], a.lambdas()
-		f, write := of.figure(row)
+		f, write := of.Figure(row)
 		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them%s.", report.OneIn(max(2, l.Folds)),
-			LeastOf(tried))
+			report.LeastOf(tried))
 		switch {
 		case row.HeldOutRows > 0 && a.Task == models.Classification:
 			about = on(row.HeldOutRows, tried)
 		case row.Folds > 1:
 			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it%s.", row.Folds,
-				LeastOf(tried))
+				report.LeastOf(tried))
 		}
-		return headlineOf(of.name(), f, write, about)
+		return headlineOf(of.Name(), f, write, about)
 	}
 	if l.Log == nil {
 		return nil
@@ -188,17 +182,19 @@ func (a *Model) headline() *page.Headline {
 	case of.HeldOutRows == 0:
 		return nil
 	case a.Task != models.Classification:
-		return headlineOf("held-out loss", withHalfWidth(of.HeldOutLoss, 0), plain, about)
+		return headlineOf("held-out loss", report.WithHalfWidth(of.HeldOutLoss, 0), report.Plain, about)
 	default:
-		return headlineOf("held-out error, %", RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError),
-			twoDigits, about)
+		return headlineOf("held-out error, %", report.RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError),
+			report.TwoDigits, about)
 	}
 }
 
-func (a *Model) lambdas() lambdas { return lambdas{a.Task, len(a.Input.Labels), a.Learner.Table} }
+func (a *Model) lambdas() report.Lambdas {
+	return report.Lambdas{Task: a.Task, Targets: len(a.Input.Labels), Rows: a.Learner.Table}
+}
 
 // headlineOf formats a figure whose name may end with a unit.
-func headlineOf(name string, f Figure, write func(float64) string, about string) *page.Headline {
+func headlineOf(name string, f report.Figure, write func(float64) string, about string) *page.Headline {
 	value, interval := f.Texts(write)
 	name, unit, _ := strings.Cut(name, ", ")
 	if unit == "%" {
@@ -221,113 +217,8 @@ func (a *Model) addFacts(p *page.Page) {
 	} else {
 		t.Add("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
 	}
-	addFacts(&t, a.Manifest)
+	report.AddFacts(&t, a.Manifest)
 	s := p.Section("Model")
 	s.List(t.Table)
-	s.List(ComponentTable(a.Learner.Components))
-}
-
-// addFacts adds facts about a model, except for its features.
-func addFacts(t *report.Facts, m *models.Manifest) {
-	t.Add("learner", "%s, lambda %g", m.Learner.Kind, m.Learner.Lambda)
-	if m.Learner.Steps > 0 {
-		t.Add("grid", "%s", GridText(m.Learner.Steps))
-	}
-	if split := m.Learner.Split; split != nil {
-		t.Add("held out", "by %s of %s", split.By, prepare.SomeOf(split.Columns))
-	}
-	if m.Probabilities == nil && m.Task == models.Classification {
-		t.Add("output", "no probabilities; %s", HowToGetProbabilities)
-	}
-	t.Add("output", "%s", ProbabilitiesText(m.Probabilities))
-	if m.Threshold != nil {
-		t.Add("output", "%s", ThresholdText(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()]))
-	}
-	if v := m.Intervals; v != nil {
-		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", report.Groups(v.Rows),
-			v.Highest())
-		if half, one := HalfWidth(v, m.Sketch, m.TargetGrid); one {
-			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel,
-				picture.Number(half, 3), by)
-		}
-		t.Add("interval", "%s", by)
-	}
-	if s := m.Segments; s != nil {
-		t.Add("segments", "%s of %s with weights of their own", report.Counted(len(s.Of), "value"), report.Word(s.Column, 40))
-	}
-	for c, r2 := range m.Learner.TargetR2 {
-		t.Add("R²", "%.4f on held-out rows for %s", r2, report.Word(m.Input.Labels[c], 40))
-	}
-	if m.Weights != nil {
-		t.Add("weights", "%s", WeightsText(m.Weights))
-	}
-	t.Add("rows", "%s", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
-}
-
-// addLineage adds what a model was made from, nothing for nil.
-func addLineage(t *report.Facts, l *registry.Lineage) {
-	if l == nil {
-		return
-	}
-	var files, parts []string
-	for _, p := range l.Sources {
-		parts = append(parts, p.Name)
-		for _, f := range p.Files {
-			files = append(files, f.Name)
-		}
-	}
-	if len(parts) == 1 {
-		t.Add("made of", "%s", prepare.SomeOf(files))
-	} else if len(parts) > 1 {
-		t.Add("made of", "%s of the data with %s: %s", report.Counted(len(parts), "part"), report.Counted(len(files), "file"),
-			prepare.SomeOf(parts))
-	}
-	if n := len(l.Forgotten); n > 0 {
-		t.Add("forgotten", "%s of rows, whose sums were subtracted", report.Counted(n, "set"))
-	}
-	switch {
-	case l.Redrawn != "":
-		t.Add("recipe", "drawn for this model: %s", l.Redrawn)
-	case l.Recipe != "":
-		t.Add("recipe", "of %s", l.Recipe)
-	case l.RecipeSHA256 != "":
-		t.Add("recipe", "of the sums, %.16s", l.RecipeSHA256)
-	}
-	for _, x := range []struct {
-		what string
-		of   *registry.Parent
-	}{{"initial weights", l.Init}, {"learned features", l.Features}} {
-		if x.of != nil {
-			t.Add("follows", "%s, its %s (%.16s)", x.of.Name, x.what, x.of.SHA256)
-		}
-	}
-	if l.HeldOut != nil {
-		t.Add("judged by", "%s", l.HeldOut.Name)
-	}
-}
-
-// WriteFacts prints facts about a model, except for its features, and what it was made from.
-func WriteFacts(w io.Writer, m *models.Manifest, l *registry.Lineage) {
-	var t report.Facts
-	addFacts(&t, m)
-	t.Add("data", "fingerprint %s", m.Fingerprint)
-	addLineage(&t, l)
-	t.Write(w, 10)
-}
-
-// HalfWidth returns half the width of the intervals of the default level, for a row with the mean leverage of
-// the training rows. It returns false for models with more or less than one target.
-func HalfWidth(v *models.Intervals, sketch *models.Sketch, targets linear.Grids) (half float64, one bool) {
-	if v == nil || len(targets) != 1 {
-		return 0, false
-	}
-	score, err := v.Score(0, models.UsualLevel)
-	if err != nil {
-		return 0, false
-	}
-	half = score * targets[0].Half()
-	if v.Scaled {
-		half *= math.Sqrt(1 + sketch.Leverage)
-	}
-	return half, true
+	s.List(report.ComponentTable(a.Learner.Components))
 }

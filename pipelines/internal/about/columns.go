@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Limits of the part about columns.
@@ -106,7 +106,7 @@ func (a *Model) addColumns(p *page.Page) {
 	for _, c := range all[:min(len(all), mostListed)] {
 		missing := "0"
 		if c.missing > 0 {
-			missing = twoDigits(100 * float64(c.missing) / float64(max(1, a.Rows.Used)))
+			missing = report.TwoDigits(100 * float64(c.missing) / float64(max(1, a.Rows.Used)))
 		}
 		t.Add(report.Word(c.Name, 60), string(c.Type), missing, report.Values(&c.Field), c.notes(a.Rows.Used))
 	}
@@ -197,7 +197,7 @@ func bars(name string, levels []schema.Level, rows int64, most int) (picture.Bar
 	for k, level := range levels {
 		share := 100 * float64(level.Rows) / float64(max(1, rows))
 		if k < mostLevels {
-			t.Add(report.Word(level.Text, 60), report.Groups(level.Rows), twoDigits(share))
+			t.Add(report.Word(level.Text, 60), report.Groups(level.Rows), report.TwoDigits(share))
 		}
 		if k < most {
 			b.Add(report.Word(level.Text, 20), share)
@@ -234,7 +234,7 @@ func (c *columnFacts) histogram() (h picture.Histogram, t report.Table) {
 // addSetAside lists the first rows that were set aside.
 func (a *Model) addSetAside(s *page.Section) {
 	t := report.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
-	for line := range bytes.Lines(a.files[job.SetAsideFile]) {
+	for line := range bytes.Lines(a.files[results.SetAsideFile]) {
 		var row dataset.SetAside
 		if len(t.Rows) == mostAside || json.Unmarshal(line, &row) != nil {
 			break

@@ -63,8 +63,8 @@ func (a *Model) addSizes(s *page.Section) {
 		return
 	}
 	root := a.Task == models.Regression && len(a.Input.Labels) < 2
-	t := tuning.SizeTable(a.Lineage.Sizes, root)
-	of := picture.Lines{Title: "Held-out error by number of features", X: "number of features", Y: a.lambdas().name(),
+	t := report.SizeTable(a.Lineage.Sizes, root)
+	of := picture.Lines{Title: "Held-out error by number of features", X: "number of features", Y: a.lambdas().Name(),
 		LogX:   true,
 		Series: []picture.Series{{}}}
 	for _, size := range a.Lineage.Sizes {
@@ -92,9 +92,9 @@ func (a *Model) addPath(p *page.Page) {
 		by = "the least " + strings.ReplaceAll(a.Learner.Select, "_", " ") + " of held-out rows"
 	}
 	s.Say("Lambda %g was chosen by %s. Larger values make smoother models.", a.Learner.Lambda, by)
-	t := PathTable(a.Task, len(a.Input.Labels), a.Learner.Table, a.Learner.Lambda)
+	t := report.PathTable(a.Task, len(a.Input.Labels), a.Learner.Table, a.Learner.Lambda)
 	if len(a.Learner.RuledOut) > 0 {
-		t.More = Numbers(a.Learner.RuledOut) + ", which were ruled out early"
+		t.More = report.Numbers(a.Learner.RuledOut) + ", which were ruled out early"
 	}
 	s.List(t)
 	of, training := picture.Series{Name: "held out"}, picture.Series{Name: "training"}
@@ -103,9 +103,9 @@ func (a *Model) addPath(p *page.Page) {
 		if row.Failed != "" || row.MSE == 0 {
 			continue
 		}
-		f, _ := a.lambdas().figure(row)
+		f, _ := a.lambdas().Figure(row)
 		of.AddInterval(row.Lambda, f.Value, f.Low, f.High)
-		f = withHalfWidth(row.MSE, halfWidth(row))
+		f = report.WithHalfWidth(row.MSE, report.HalfWidth(row))
 		held.AddInterval(row.Lambda, f.Value, f.Low, f.High)
 		if a.Task == models.Classification {
 			training.Add(row.Lambda, row.Train)
@@ -117,7 +117,7 @@ func (a *Model) addPath(p *page.Page) {
 		return
 	}
 	const x = "lambda, the penalty on squared weights"
-	name := a.lambdas().name()
+	name := a.lambdas().Name()
 	l := picture.Lines{Title: "Held-out error by lambda", X: x, Y: name, LogX: true, Series: []picture.Series{of}}
 	if a.Task != models.Classification {
 		l.Title, l.Y, l.Series = "Errors by lambda", strings.TrimPrefix(name, "held-out "), append(l.Series, training)
@@ -138,7 +138,7 @@ func (a *Model) addRounds(p *page.Page) error {
 	s := p.Section("Training by rounds")
 	s.Say("Learner %s on %s loss with %s: %s after %s.", a.Learner.Kind, c.Loss, report.Counted(c.Partitions, "partition"),
 		c.Ended, report.Counted(c.Rounds, "round"))
-	s.List(Trials(a.Task, a.Learner.Split, c.Path, a.Learner.Lambda))
+	s.List(report.Trials(a.Task, a.Learner.Split, c.Path, a.Learner.Lambda))
 	var history []iterative.Report
 	if data := a.files[CurveFile]; data != nil {
 		if err := json.Unmarshal(data, &history); err != nil {
@@ -156,7 +156,7 @@ func (a *Model) addOrigin(p *page.Page) {
 	s := p.Section("Origin")
 	var t report.Facts
 	t.Add("program", "bochner %s", a.Program)
-	addLineage(&t, a.Lineage)
+	report.AddLineage(&t, a.Lineage)
 	t.Add("fingerprint of the rows", "%s", a.Fingerprint)
 	if w, has := a.File(models.WeightsFile); has {
 		t.Add("SHA-256 of the weights", "%s", w.SHA256)

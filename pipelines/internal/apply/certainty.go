@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -67,7 +67,7 @@ func howToGetIntervals(m *models.Manifest) string {
 	case m.Task == models.Embedding:
 		return "an embedding predicts no labels"
 	case m.Task == models.Classification && m.Probabilities == nil:
-		return fmt.Sprintf("they need probabilities: %s", about.HowToGetProbabilities)
+		return fmt.Sprintf("they need probabilities: %s", report.HowToGetProbabilities)
 	}
 	return "training measures them on held-out rows: train on rows, not on sums, with several --lambda " +
 		"or with --folds, and without --intervals none"
@@ -81,5 +81,5 @@ func NeedProbabilities(flag, dir string, m *models.Manifest) error {
 	case m.Task != models.Classification:
 		return exit.Usage("--%s: the model %s is for %s; only classification has probabilities", flag, dir, m.Task)
 	}
-	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, about.HowToGetProbabilities)
+	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, report.HowToGetProbabilities)
 }

@@ -1,11 +1,8 @@
 package apply
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -16,20 +13,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/pipelines/results"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// ExplainResult explains the prediction for a row.
-type ExplainResult struct {
-	Row int64 `json:"row"`
-	*models.Explanation
-
-	model *models.Model
-}
-
 // Explain explains the prediction for a row of the data.
-func Explain(ctx context.Context, o options.Explain) (*ExplainResult, error) {
+func Explain(ctx context.Context, o options.Explain) (*results.Explain, error) {
 	if o.Row < 1 {
 		return nil, exit.Usage("--row is %d; rows count from 1", o.Row)
 	}
@@ -59,7 +49,11 @@ func Explain(ctx context.Context, o options.Explain) (*ExplainResult, error) {
 	if err != nil {
 		return nil, &exit.DataError{Err: fmt.Errorf("row %d: the numbers are too large for the model", o.Row)}
 	}
-	return &ExplainResult{o.Row, found, m}, nil
+	result := &results.Explain{Row: o.Row, Explanation: found}
+	for _, c := range found.Outputs {
+		result.Titles = append(result.Titles, title(result, c, m))
+	}
+	return result, nil
 }
 
 // readRow returns a row of the data by its number. Rows that cannot be used have numbers, too.
@@ -82,56 +76,26 @@ func readRow(ctx context.Context, d *dataset.Dataset, row int64) ([]float32, err
 			}
 			return slices.Clone(b.Row(i)), nil
 		}
-		if err := transforms.FaultOfReports([]dataset.Report{found}); err != nil {
+		if err := fault.OfReports([]dataset.Report{found}); err != nil {
 			return nil, err
 		}
 	}
 	return nil, &exit.DataError{Err: fmt.Errorf("--row %d: the data has %d rows", row, row-left)}
 }
 
-// WriteTo prints the explanation for people, the columns with the largest effects first.
-func (r *ExplainResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	for _, c := range r.Outputs {
-		fmt.Fprintf(&b, "%s\n", r.title(c))
-		width := len("column")
-		for _, name := range r.Columns {
-			width = max(width, len([]rune(report.Word(name, 40))))
-		}
-		fmt.Fprintf(&b, "  %12.5g  base: the mean with values of training rows, drawn for each column\n", c.Base)
-		order := make([]int, len(r.Columns))
-		for g := range order {
-			order[g] = g
-		}
-		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(math.Abs(c.Effects[j]), math.Abs(c.Effects[i])) })
-		for _, g := range order {
-			value := report.Word(r.Values[g], 40)
-			if r.Values[g] == "" {
-				value = "(missing)"
-			}
-			fmt.Fprintf(&b, "  %+12.5g  %-*s  %s\n", c.Effects[g], width, report.Word(r.Columns[g], 40), value)
-		}
-		fmt.Fprintf(&b, "  %12.5g  in all\n", c.Score)
-		if c.StdErr > 0 {
-			fmt.Fprintf(&b, "  effects are sampled, with standard errors of up to %.2g\n", c.StdErr)
-		}
-	}
-	return b.WriteTo(w)
-}
-
 // title describes what is explained.
-func (r *ExplainResult) title(c models.Contributions) string {
-	classes := r.model.Outputs()
-	if !r.model.Classifies() {
+func title(r *results.Explain, c models.Contributions, m *models.Model) string {
+	classes := m.Outputs()
+	if !m.Classifies() {
 		return fmt.Sprintf("row %d: %s", r.Row, report.Word(c.Output, 40))
 	}
 	what := fmt.Sprintf("row %d: predicted %s, explained by its score", r.Row, report.Word(r.Class, 40))
 	if len(classes) == 2 {
-		other := classes[1-r.model.Manifest.PositiveClass()]
+		other := classes[1-m.Manifest.PositiveClass()]
 		what = fmt.Sprintf("row %d: predicted %s, explained by half the difference between the scores of %s and %s", r.Row,
 			report.Word(r.Class, 40), report.Word(c.Output, 40), report.Word(other, 40))
 	}
-	if r.model.Manifest.Probabilities != nil {
+	if m.Manifest.Probabilities != nil {
 		what += ", before they become probabilities"
 	}
 	return what

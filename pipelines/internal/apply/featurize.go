@@ -1,14 +1,10 @@
 package apply
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -17,28 +13,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// FeaturizeResult describes the written features.
-type FeaturizeResult struct {
-	Out      string            `json:"out"`
-	Rows     job.Counts        `json:"rows"`
-	Features int               `json:"features"`
-	Recipe   features.Sealed   `json:"recipe"`
-	Classes  []string          `json:"classes,omitempty"` // labels are indices into Classes
-	Parts    []job.OutputFiles `json:"parts"`
-	Kernel   string            `json:"kernel"` // in words
-	Input    *dataset.Schema   `json:"input"`
-	Labeled  bool              `json:"labeled"`
-	Format   string            `json:"format"`
-}
-
 // Featurize writes the features of all rows for other programs: float32 arrays in files of at most 64 MiB, in
 // the order of the rows, with the labels if the data has any.
-func Featurize(ctx context.Context, o options.Featurize) (result *FeaturizeResult, err error) {
+func Featurize(ctx context.Context, o options.Featurize) (result *results.Featurize, err error) {
 	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return nil, err
 	}
@@ -82,7 +64,7 @@ func Featurize(ctx context.Context, o options.Featurize) (result *FeaturizeResul
 	defer func() { err = j.Close(ctx, err) }()
 
 	pass := &transforms.Featurize{Pass: transforms.Pass{Mode: prepare.Mode(o.MaxBadFraction)}, Format: o.Format}
-	result = &FeaturizeResult{Out: o.Out, Format: o.Format, Labeled: d.Labeled, Input: &d.Schema}
+	result = &results.Featurize{Out: o.Out, Format: o.Format, Labeled: d.Labeled, Input: &d.Schema}
 	if manifest != nil {
 		pass.Recipe, result.Features = manifest.Recipe, manifest.Features
 		result.Kernel = "the model's kernel"
@@ -114,7 +96,7 @@ func Featurize(ctx context.Context, o options.Featurize) (result *FeaturizeResul
 }
 
 // publishFeatures creates the directory of features and completes the result.
-func publishFeatures(ctx context.Context, o options.Featurize, j *job.Job, d *dataset.Dataset, result *FeaturizeResult,
+func publishFeatures(ctx context.Context, o options.Featurize, j *job.Job, d *dataset.Dataset, result *results.Featurize,
 	written []transforms.Written, dir string) (err error) {
 	if result.Rows, err = job.Count(d, job.ReportsOf(written), o.MaxBadFraction); err != nil {
 		return err
@@ -123,21 +105,12 @@ func publishFeatures(ctx context.Context, o options.Featurize, j *job.Job, d *da
 	result.Parts, files = job.PublishedFiles(d, written, dir)
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
-		*FeaturizeResult
+		*results.Featurize
 	}{engine.Version(), result}, "", "  ")
 	if err != nil {
 		return err
 	}
-	files = append(files, result.Rows.Files()...)
+	files = append(files, job.SetAsideFiles(result.Rows)...)
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
 	return j.Publish(ctx, o.Out, files)
-}
-
-// WriteTo prints the result for people.
-func (r *FeaturizeResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "features  %d of %s, in %s of %s below %s\n", r.Features, r.Kernel,
-		report.Counted(len(r.Parts), "file"), r.Format, r.Out)
-	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
-	return b.WriteTo(w)
 }

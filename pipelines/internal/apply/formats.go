@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -135,9 +136,9 @@ func checkJoin(o options.Predict) error {
 // joinPredictions makes all predictions and then writes them as one file: to o.Join, with one header, or to the
 // file o.Out.
 func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *oneFile, pass *scores.Predict,
-	columns []export.Column, threshold *Threshold, moved *driftCheck) (*PredictResult, error) {
+	columns []export.Column, threshold *results.Threshold, moved *driftCheck) (*results.Predict, error) {
 	var parts []export.Part
-	result := &PredictResult{Out: o.Out, Threshold: threshold}
+	result := &results.Predict{Out: o.Out, Threshold: threshold}
 	err := j.PublishShards(ctx, pass, "predictions", func(written []transforms.Written, dir string) (err error) {
 		if result.Rows, err = job.Count(&pass.Data, job.ReportsOf(written), o.MaxBadFraction); err != nil {
 			return err

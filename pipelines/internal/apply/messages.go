@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -281,7 +281,7 @@ func (f *messageFeed) publish(ctx context.Context, topic string, results []score
 		if failed++; first == nil {
 			first = err
 		}
-		results[at[i]].Retry = transforms.FaultText(err)
+		results[at[i]].Retry = fault.Text(err)
 	}
 	if failed == len(results) {
 		return first

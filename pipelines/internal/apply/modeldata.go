@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
@@ -60,11 +59,11 @@ func sameTargets(dir string, m *models.Manifest, d *dataset.Dataset) error {
 		return nil
 	case want == 1:
 		return exit.Usage("--label gives %d columns (%s); the model %s takes one label", labels,
-			prepare.SomeOf(d.Targets), dir)
+			report.SomeOf(d.Targets), dir)
 	case len(m.Input.Labels) > 0:
 		return exit.Usage("the model %s predicts %d targets (%s), and the data has %s; give as many with --label, in this "+
 			"order, or none if the columns have these names",
-			dir, want, prepare.SomeOf(m.Input.Labels), report.Counted(labels, "label"))
+			dir, want, report.SomeOf(m.Input.Labels), report.Counted(labels, "label"))
 	}
 	return exit.Usage("the model %s predicts %d targets, and the data has %s", dir, want, report.Counted(labels, "label"))
 }

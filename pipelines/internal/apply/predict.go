@@ -1,49 +1,32 @@
 package apply
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// PredictResult describes the predictions.
-type PredictResult struct {
-	Out   string            `json:"out,omitempty"`
-	Rows  job.Counts        `json:"rows"`
-	Parts []job.OutputFiles `json:"parts,omitempty"`
-	// SetAside has the first unusable rows, unless they are listed in the output.
-	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
-
-	Threshold *Threshold `json:"threshold,omitempty"` // set if a threshold was given
-	// Drift is the drift from the training rows; nil if the model has no statistics of them.
-	Drift *sums.DriftReport `json:"drift,omitempty"`
-}
-
-// PredictManifest is the name of the file that describes a directory of predictions: a PredictResult with the
-// model.
+// PredictManifest is the name of the file that describes a directory of predictions: a results.Predict with
+// the model.
 const PredictManifest = "manifest.json"
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one line per row, in
 // the order of the rows. With o.Join it writes them to that writer instead.
-func Predict(ctx context.Context, o options.Predict) (result *PredictResult, err error) {
+func Predict(ctx context.Context, o options.Predict) (result *results.Predict, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
 	if err := checkPredict(ctx, &o); err != nil {
 		return nil, err
@@ -151,25 +134,25 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 
 // publishPredictions creates the directory of predictions.
 func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *dataset.Dataset,
-	manifest *models.Manifest, threshold *Threshold, moved *driftCheck, written []transforms.Written,
-	dir string) (*PredictResult, error) {
+	manifest *models.Manifest, threshold *results.Threshold, moved *driftCheck, written []transforms.Written,
+	dir string) (*results.Predict, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
 	parts, files := job.PublishedFiles(d, written, dir)
-	result := &PredictResult{Out: o.Out, Rows: counts, Parts: parts, Threshold: threshold}
+	result := &results.Predict{Out: o.Out, Rows: counts, Parts: parts, Threshold: threshold}
 	if result.Drift, err = moved.counted(written); err != nil {
 		return nil, err
 	}
 	if err := moved.check(result.Drift); err != nil {
 		return nil, err
 	}
-	files = append(files, counts.Files()...)
+	files = append(files, job.SetAsideFiles(counts)...)
 	text, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		Model   string `json:"model_sha256"` // digest of the model's manifest
-		*PredictResult
+		*results.Predict
 	}{engine.Version(), manifest.SHA256, result}, "", "  ")
 	if err != nil {
 		return nil, err
@@ -180,7 +163,7 @@ func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *d
 }
 
 // noteBlank notes that blank lines and repeated headers have no predictions.
-func noteBlank(o options.Predict, j *job.Job, counts job.Counts) {
+func noteBlank(o options.Predict, j *job.Job, counts results.RowCounts) {
 	what, n := "blank line", counts.Blank+counts.Headers
 	if counts.Headers > 0 {
 		what = "blank line or repeated header"
@@ -196,41 +179,9 @@ func noteBlank(o options.Predict, j *job.Job, counts job.Counts) {
 	}
 }
 
-// WriteTo prints the result for people.
-func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	if r.Out != "" {
-		fmt.Fprintf(&b, "predictions  %s", r.Out)
-		if len(r.Parts) > 0 {
-			fmt.Fprintf(&b, ", %s", report.Counted(len(r.Parts), "file"))
-		}
-		b.WriteByte('\n')
-	}
-	if len(r.Parts) > 0 {
-		fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
-	} else {
-		fmt.Fprintf(&b, "rows         %s\n", r.Rows)
-		report.WriteSetAside(&b, r.SetAside)
-	}
-	if fields := r.Rows.Fields(); fields != "" {
-		fmt.Fprintf(&b, "fields       %s\n", fields)
-	}
-	if r.Threshold != nil {
-		fmt.Fprintf(&b, "decided by   %s\n", r.Threshold)
-	}
-	report.Drift(&b, r.Drift, "drift        ")
-	return b.WriteTo(w)
-}
-
-// Threshold decides between two classes, instead of the larger score or probability.
-type Threshold struct {
-	models.Threshold
-	Class string `json:"class"` // positive class; rows below the threshold belong to the other
-}
-
 // ThresholdOf returns the threshold with that value, rounded to float32 as scores are. For nil it returns the
 // threshold of the model, nil if it has none.
-func ThresholdOf(value *float64, dir string, m *models.Manifest) (*Threshold, error) {
+func ThresholdOf(value *float64, dir string, m *models.Manifest) (*results.Threshold, error) {
 	t := m.Threshold
 	if value != nil {
 		var err error
@@ -241,16 +192,5 @@ func ThresholdOf(value *float64, dir string, m *models.Manifest) (*Threshold, er
 	if t == nil {
 		return nil, nil
 	}
-	return &Threshold{*t, m.Vocabulary.Classes[m.PositiveClass()]}, nil
+	return &results.Threshold{Threshold: *t, Class: m.Vocabulary.Classes[m.PositiveClass()]}, nil
 }
-
-// Rounded returns the value for a models.Applier, nil without a threshold.
-func (t *Threshold) Rounded() *float32 {
-	if t == nil {
-		return nil
-	}
-	return &t.Value
-}
-
-// String describes how rows are decided.
-func (t *Threshold) String() string { return about.DecidedBy(&t.Threshold, t.Class) }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -34,7 +34,7 @@ func (s *streaming) finish(r *results.StreamRound, c *tally, begun time.Time) {
 	r.Model = s.model.Model(context.Background()).Manifest.SHA256
 	stats := s.model.Stats()
 	if r.Reloads = stats.Swaps; stats.Err != nil {
-		r.ReloadError = transforms.FaultText(stats.Err)
+		r.ReloadError = fault.Text(stats.Err)
 	}
 }
 

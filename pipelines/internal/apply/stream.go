@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -286,7 +287,7 @@ func (s *streaming) loop(ctx context.Context) (_ *results.StreamRound, err error
 			failed = 0
 		case (code == exit.CodeStorage || code == exit.CodeFailed) && failed < maxFailedRounds:
 			failed++
-			s.retry(transforms.FaultText(err))
+			s.retry(fault.Text(err))
 		default:
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -10,9 +9,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Answer.By: how λ is chosen, in words.
+// results.Answer.By: how λ is chosen, in words.
 const (
 	byEarlierErrors = "by the errors on the dates judged before, the first by cross-validation"
 	byInnerFolds    = "by cross-validation inside each training set"
@@ -21,57 +21,12 @@ const (
 
 const totalRow = "total" // name of the row with the total
 
-// Row is a model and its score.
-type Row struct {
-	Name        string  `json:"name"` // the judged, omitted or training units: see Table.Head
-	Trained     string  `json:"trained,omitempty"`
-	TrainedRows int64   `json:"trained_rows,omitempty"`
-	Lambda      float64 `json:"lambda,omitempty"`
-	Score
-	Worth   *Worth  `json:"worth,omitempty"`
-	Seen    bool    `json:"seen,omitempty"` // the recipe was drawn from some of its files
-	tallies []tally // one for each judged unit
-}
-
-// Table is a table of results.
-type Table struct {
-	Title string `json:"title,omitempty"`
-	Head  string `json:"head"` // meaning of Row.Name
-	Rows  []Row  `json:"rows"`
-}
-
-// Answer is the answer to a question.
-type Answer struct {
-	Question string `json:"question"`
-	Asked    string `json:"asked"` // the question in words
-	Facts    `json:"sums"`
-	By       string  `json:"lambda_by"` // how λ was chosen
-	Judged   string  `json:"judged,omitempty"`
-	Tables   []Table `json:"tables"`
-	// Verdict is the result of bisect in words, and Found the date that it has found; nil if none.
-	Verdict string `json:"verdict,omitempty"`
-	Found   *Found `json:"found,omitempty"`
-	// Window and HalfLife are the choices of the question window.
-	Window   *Forgetting `json:"window,omitempty"`
-	HalfLife *Forgetting `json:"half_life,omitempty"`
-	Notes    []string    `json:"notes,omitempty"`
-}
-
-// Facts describes the sums of an answer.
-type Facts struct {
-	Directories int     `json:"directories"`
-	Rows        int64   `json:"rows"`
-	Features    int     `json:"features"`
-	Fits        int     `json:"fits"`    // training sets, without those that only chose λ
-	Measure     string  `json:"measure"` // of errors: mse, brier, or share of the variance
-	Seconds     float64 `json:"seconds"`
-}
-
 // describe sets the Facts of the answer.
-func (a *Answer) describe(d *data, seconds float64) {
+func describe(a *results.Answer, d *data, seconds float64) {
 	a.Question, a.Notes = d.Question, d.notes
 	measure := []string{"brier", "mse", "share of the variance"}[min(2, len(d.units.Grid))]
-	a.Facts = Facts{len(d.parts), d.total.Added.Rows.Used, d.total.Recipe.Dim, d.fits, measure, seconds}
+	a.AnswerFacts = results.AnswerFacts{Directories: len(d.parts), Rows: d.total.Added.Rows.Used,
+		Features: d.total.Recipe.Dim, Fits: d.fits, Measure: measure, Seconds: seconds}
 }
 
 // spanOf describes consecutive units by the names of the first and the last.
@@ -86,87 +41,8 @@ func spanOf(all []unit) string {
 	return first + " … " + last
 }
 
-// WriteTo prints the answer for people.
-func (a *Answer) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "sums      %s, %s, %s\n", report.Counted(a.Directories, "part"), report.Counted64(a.Rows, "row"),
-		report.Counted(a.Features, "feature"))
-	fmt.Fprintf(&b, "question  %s\nlambda    chosen %s\n", a.Asked, a.By)
-	if a.Judged != "" {
-		fmt.Fprintf(&b, "judged    on %s, which nothing was trained on\n", a.Judged)
-	}
-	if a.Verdict != "" {
-		fmt.Fprintf(&b, "answer    %s\n", a.Verdict)
-	}
-	for _, t := range a.Tables {
-		fmt.Fprintln(&b)
-		if t.Title != "" {
-			fmt.Fprintf(&b, "%s\n", t.Title)
-		}
-		t.table(a.Measure).WriteLeft(&b)
-		if note := t.seen(); note != "" {
-			fmt.Fprintln(&b, note)
-		}
-	}
-	fmt.Fprintf(&b, "\ntime      %s in %.2f s\n", report.Counted(a.Fits, "fit"), a.Seconds)
-	for _, n := range a.Notes {
-		fmt.Fprintf(&b, "note      %s\n", n)
-	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
-}
-
-// String writes an interval; "" for none.
-func (i Interval) String() string {
-	if i.Low == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.4f to %.4f", *i.Low, *i.High)
-}
-
-// table returns the table for people, without columns that are empty in all rows.
-func (t *Table) table(measure string) report.Table {
-	measure = strings.NewReplacer("mse", "RMSE", "brier", "Brier score").Replace(measure)
-	all := report.Table{Caption: t.Title, Head: []string{t.Head, "trained on", "rows", "lambda", "R²", "95% interval",
-		measure, "adds to R²", "95% interval", "Shapley"}}
-	cell := func(is bool, format string, args ...any) string {
-		if !is {
-			return ""
-		}
-		return fmt.Sprintf(format, args...)
-	}
-	for _, r := range t.Rows {
-		name, v, shapley := report.Word(r.Name, 40), r.Worth, 0.0
-		if r.Seen {
-			name = name + " *"
-		}
-		if measure == "RMSE" {
-			r.Error = math.Sqrt(r.Error)
-		}
-		worth := v != nil
-		if !worth {
-			v = new(Worth)
-		} else if v.Shapley != nil {
-			shapley = *v.Shapley
-		}
-		all.Add(name, r.Trained, cell(r.TrainedRows > 0, "%s", report.Groups(r.TrainedRows)),
-			cell(r.Lambda > 0, "%g", r.Lambda), fmt.Sprintf("%.4f", r.R2), r.Interval.String(), fmt.Sprintf("%.5g", r.Error),
-			cell(worth, "%+.4f", v.R2), v.Interval.String(),
-			cell(v.Shapley != nil, "%.4f", shapley)+cell(v.StdErr > 0, " ± %.4f", v.StdErr))
-	}
-	return all.Filled()
-}
-
-// seen explains the marks of a table, "" if it has none.
-func (t *Table) seen() string {
-	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Seen }) {
-		return "* the recipe was drawn from rows of these sums"
-	}
-	return ""
-}
-
 // ends returns the ends of the interval, NaN if there is none.
-func (i Interval) ends() (low, high float64) {
+func ends(i results.Interval) (low, high float64) {
 	if i.Low == nil {
 		return math.NaN(), math.NaN()
 	}
@@ -174,7 +50,7 @@ func (i Interval) ends() (low, high float64) {
 }
 
 // figure returns the plot of the answer.
-func (a *Answer) figure() picture.Figure {
+func figure(a *results.Answer) picture.Figure {
 	l := picture.Lines{Title: "R² by training rows", X: "rows trained on", Y: "R²", LogX: true}
 	b := picture.Bars{Title: "R² by group", X: "R²", Y: a.Tables[len(a.Tables)-1].Head}
 	switch a.Question {
@@ -190,10 +66,10 @@ func (a *Answer) figure() picture.Figure {
 	for k, t := range a.Tables {
 		s := picture.Series{Name: t.Title}
 		for i, r := range t.Rows {
-			switch low, high := r.ends(); {
+			switch low, high := ends(r.Score.Interval); {
 			case r.Name == totalRow || a.Question == "window" && k == 0 || a.Question == "worth" && r.Worth == nil:
 			case a.Question == "worth":
-				low, high = r.Worth.ends()
+				low, high = ends(r.Worth.Interval)
 				b.AddInterval(report.Word(r.Name, 30), r.Worth.R2, low, high)
 			case a.Question == "backtest":
 				l.Names = append(l.Names, r.Name)
@@ -213,9 +89,9 @@ func (a *Answer) figure() picture.Figure {
 	return b
 }
 
-// page returns the answer as a report.
-func (a *Answer) page() *page.Page {
-	p := &page.Page{Title: strings.ToUpper(a.Asked[:1]) + a.Asked[1:], Headline: a.headline(),
+// answerPage returns the answer as a report.
+func answerPage(a *results.Answer) *page.Page {
+	p := &page.Page{Title: strings.ToUpper(a.Asked[:1]) + a.Asked[1:], Headline: headline(a),
 		Lead: fmt.Sprintf("From the sums of %s in %s, with %s.", report.Counted64(a.Rows, "row"),
 			report.Counted(a.Directories, "part"), report.Counted(a.Features, "feature"))}
 	s := p.Section("Answer")
@@ -225,12 +101,12 @@ func (a *Answer) page() *page.Page {
 		s.Say("Models are judged on %s, which none was trained on.", a.Judged)
 	}
 	for _, t := range a.Tables {
-		s.List(t.table(a.Measure))
-		if note := t.seen(); note != "" {
+		s.List(t.Table(a.Measure))
+		if note := t.Note(); note != "" {
 			s.Say("%s", note)
 		}
 	}
-	s.Draw(a.figure())
+	s.Draw(figure(a))
 	for _, note := range a.Notes {
 		s.Say("%s", note)
 	}
@@ -238,7 +114,7 @@ func (a *Answer) page() *page.Page {
 }
 
 // headline returns the verdict, or the R² of all judged rows, of all training rows or of the choice.
-func (a *Answer) headline() *page.Headline {
+func headline(a *results.Answer) *page.Headline {
 	if a.Verdict != "" {
 		h := &page.Headline{Figure: strings.ToUpper(a.Verdict[:1]) + a.Verdict[1:]}
 		if a.Found != nil && a.Found.Low != nil {

@@ -7,8 +7,8 @@
 // the same as from training on the rows of some parts and scoring the rows of others, with features
 // on the grid of the recipe.
 //
-// Ask opens the sums (data), calls the function of a question, and returns its Answer. No error in
-// an answer is measured on rows by which λ was chosen, except for Forgetting.Hindsight. backtest
+// Ask opens the sums (data), calls the function of a question, and returns its results.Answer. No error in
+// an answer is measured on rows by which λ was chosen, except for results.Forgetting.Hindsight. backtest
 // and window choose λ by the errors on earlier judged dates (prequentially). Their first date and
 // other questions use cross-validation inside the training set: over up to five blocks of its parts,
 // or over the folds of its only part.
@@ -17,7 +17,6 @@ package ask
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -27,10 +26,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // questions has the function that answers each question.
-var questions = map[string]func(*data) *Answer{
+var questions = map[string]func(*data) *results.Answer{
 	"backtest": (*data).backtest, "groups": (*data).groups, "matrix": (*data).matrix, "curve": (*data).curve,
 	"window": (*data).window, "worth": (*data).worth, "bisect": (*data).bisect,
 }
@@ -41,7 +41,7 @@ func Questions() []string {
 }
 
 // Ask answers a question.
-func Ask(ctx context.Context, o options.Ask) (*Answer, error) {
+func Ask(ctx context.Context, o options.Ask) (*results.Answer, error) {
 	question, ok := questions[o.Question]
 	switch {
 	case !ok:
@@ -73,9 +73,9 @@ func Ask(ctx context.Context, o options.Ask) (*Answer, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	a.describe(d, time.Since(begun).Seconds())
+	describe(a, d, time.Since(begun).Seconds())
 	if o.Report != "" {
-		data, err := a.page().HTML()
+		data, err := answerPage(a).HTML()
 		if err == nil {
 			err = storage.WriteFile(ctx, o.Report, data)
 		}
@@ -84,38 +84,21 @@ func Ask(ctx context.Context, o options.Ask) (*Answer, error) {
 		}
 	}
 	if o.Plot != "" {
-		err = report.WritePicture(ctx, o.Plot, a.figure(), 18, 11)
+		err = report.WritePicture(ctx, o.Plot, figure(a), 18, 11)
 	}
 	return a, err
 }
 
-// ChosenWindow says how many of the last dates to train on.
-type ChosenWindow struct {
-	Dates int `json:"dates"` // number of dates to train on
-	Of    int `json:"of"`    // number of all dates
-	Days  int `json:"days"`  // the same window for retrain --window
-	// Chosen has the score of windows that are chosen anew on each date, and All the score of training
-	// on all dates.
-	Chosen *Forgetting `json:"chosen"`
-	All    *Forgetting `json:"all"`
-}
-
 // ChooseWindow chooses a window by sums of one recipe that have dates. The caller sets Days.
 // o.Known must not be nil.
-func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term) (*ChosenWindow, error) {
+func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term) (*results.ChosenWindow, error) {
 	o.Question = "window"
 	d, err := open(ctx, o, terms)
 	if err != nil {
 		return nil, err
 	}
-	w := &ChosenWindow{Of: len(d.steps())}
+	w := &results.ChosenWindow{Of: len(d.steps())}
 	w.All, w.Chosen, _ = d.forgetting()
 	w.Dates = cmp.Or(w.Chosen.Window, w.Of)
 	return w, d.err
-}
-
-// String returns the choice in words.
-func (w *ChosenWindow) String() string {
-	return fmt.Sprintf("last %s of %d (--window %dd), by the errors of %s forward in time (R² %.4f; all days %.4f)",
-		report.Counted(w.Dates, "day"), w.Of, w.Days, report.Counted(w.Of-1, "day"), w.Chosen.R2, w.All.R2)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // made has sums of days of rows x with targets y in [−1, 1], from each of some sources, of which the last days
@@ -97,7 +98,7 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 		if d.err != nil {
 			t.Fatal(d.err)
 		}
-		for _, f := range []*Forgetting{window, half} {
+		for _, f := range []*results.Forgetting{window, half} {
 			least := math.Inf(1)
 			for _, row := range f.Hindsight {
 				least = min(least, row.Error)
@@ -113,7 +114,7 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 		if !breaks {
 			continue
 		}
-		history, first := d.forward([]Span{{}, {Window: 1}, {Window: 2}, {Window: 4}, {Window: 16}, {Window: 64}})
+		history, first := d.forward([]results.Span{{}, {Window: 1}, {Window: 2}, {Window: 4}, {Window: 16}, {Window: 64}})
 		_, judged, _, _ := d.prequential(history, []int{0, 1, 2, 3, 4, 5}, first)
 		for k, row := range judged {
 			if day := k + 1; day > at+1 && row.TrainedRows > int64(rows*(day-at)) {
@@ -125,7 +126,7 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 
 // Errors that were found before are not found again, and change nothing.
 func TestKnownErrorsChangeNothing(t *testing.T) {
-	d := func(days int, known map[string][]float64) (*data, *Forgetting) {
+	d := func(days int, known map[string][]float64) (*data, *results.Forgetting) {
 		r := rand.New(rand.NewPCG(3, 4))
 		d := made(t, days, 1, 0, func(int, int) (x, y []float64) { return draw(r, 8, 1) })
 		for i := range d.parts {
@@ -161,7 +162,7 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 func TestAHalfLifeWeightsDates(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	d := made(t, 3, 1, 0, func(int, int) (x, y []float64) { return draw(r, 20, 1) })
-	history, _ := d.forward([]Span{{HalfLife: 1}})
+	history, _ := d.forward([]results.Span{{HalfLife: 1}})
 	s := ridge.NewSum(d.parts[0].sum.Shape())
 	for _, i := range []int{0, 1, 1} {
 		s.Merge(d.parts[i].sum)
@@ -213,7 +214,7 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 		d.Permutations = 40
 		train, judged := d.splitJudged([]string{"source"})
 		for g := range rows[:6] {
-			rows[g] = Row{Name: train[g].name, Worth: &Worth{}}
+			rows[g] = results.AnswerRow{Name: train[g].name, Worth: &results.Worth{}}
 		}
 		d.estimateShapley(rows[:6], func(in []bool) float64 {
 			var some []unit
@@ -375,7 +376,7 @@ func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
 						}
 					}
 					squares[0] += j.squares[p.span][p.value]
-					squares[1] += judged[k].tallies[0].squares
+					squares[1] += judged[k].Error * judged[k].Rows
 					for c := range now {
 						for l, v := range j.squares[c] {
 							now[c][l] += v

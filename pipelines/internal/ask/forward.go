@@ -11,28 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Span says which dates before a judged one a model is trained on: the last Window dates, 0 for all; or all
-// dates with weights 2^(−age/HalfLife), where age counts dates. The zero value means all dates.
-type Span struct {
-	Window   int     `json:"window,omitempty"`
-	HalfLife float64 `json:"half_life,omitempty"`
-}
-
-// String returns a span in words.
-func (s Span) String() string {
-	switch {
-	case s.HalfLife > 0:
-		return fmt.Sprintf("half-life %g", s.HalfLife)
-	case s.Window > 0:
-		return "last " + report.Counted(s.Window, "date")
-	}
-	return "all dates"
-}
-
-// dates returns the dates of the span, given the dates before a judged one.
-func (s Span) dates(before []unit) []unit {
+// datesOf returns the dates of the span, given the dates before a judged one.
+func datesOf(s results.Span, before []unit) []unit {
 	if s.Window > 0 {
 		return before[max(0, len(before)-s.Window):]
 	}
@@ -43,15 +26,15 @@ func (s Span) dates(before []unit) []unit {
 type judged struct {
 	unit
 	head    []float64
-	values  []float64   // of λ, the largest first
-	squares [][]float64 // squared errors for each span and λ
-	train   []Row       // training set of each span
+	values  []float64           // of λ, the largest first
+	squares [][]float64         // squared errors for each span and λ
+	train   []results.AnswerRow // training set of each span
 }
 
 // forward judges each date by fits to earlier dates, one for each span and λ. first is the λ for the first
 // date, from cross-validation inside the first training set of the first span. Sums with a half-life are scaled
 // and rounded at each date: their relative error is below 2⁻⁵¹ times the half-life.
-func (d *data) forward(spans []Span) (history []judged, first float64) {
+func (d *data) forward(spans []results.Span) (history []judged, first float64) {
 	steps, found := d.steps(), map[string][]float64{}
 	for t := 1; t < len(steps) && d.err == nil; t++ {
 		u, end := d.judges(steps[t]), t-d.Gap
@@ -61,8 +44,8 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 		j := judged{unit: u, head: d.head(u), squares: make([][]float64, len(spans))}
 		sums, keys := make([]*ridge.Sum, len(spans)), make([]string, len(spans))
 		for c, s := range spans { // first all sums, because they may read the same parts
-			before := s.dates(steps[:end])
-			j.train = append(j.train, Row{Trained: spanOf(before)})
+			before := datesOf(s, steps[:end])
+			j.train = append(j.train, results.AnswerRow{Trained: spanOf(before)})
 			keys[c] = d.key(before, u)
 			if known := d.Known[keys[c]]; history != nil && len(known) == len(history[0].values) {
 				j.squares[c], j.values = known, history[0].values
@@ -85,7 +68,7 @@ func (d *data) forward(spans []Span) (history []judged, first float64) {
 				j.values, j.train[c].TrainedRows = d.values(sums[c]), sums[c].Rows()
 			}
 			switch {
-			case c > 0 && spans[0] == (Span{}) && s.Window >= end: // all dates so far
+			case c > 0 && spans[0] == (results.Span{}) && s.Window >= end: // all dates so far
 				j.squares[c] = j.squares[0]
 			case sums[c] != nil:
 				d.fits++
@@ -193,8 +176,8 @@ func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 // errors of all pairs. The first date uses the first span. Errors are divided by twice the mean
 // error per date of the best pair so far: a date counts as one observation, because its rows are
 // similar.
-func (d *data) prequential(history []judged, spans []int, first float64) (score Score, rows []Row, next pair,
-	totals [][]float64) {
+func (d *data) prequential(history []judged, spans []int, first float64) (score results.Score,
+	rows []results.AnswerRow, next pair, totals [][]float64) {
 	var costs [][]float64
 	for _, squares := range history[0].squares {
 		totals, costs = append(totals, make([]float64, len(squares))), append(costs, make([]float64, len(squares)))
@@ -204,16 +187,16 @@ func (d *data) prequential(history []judged, spans []int, first float64) (score 
 	for t, j := range history {
 		row := j.train[next.span]
 		row.Name, row.Lambda, row.Seen = j.name, j.values[next.value], d.seen(j.unit)
-		row.tallies = []tally{{j.squares[next.span][next.value], j.head}}
-		row.Score = d.score(row.tallies)
-		rows, all = append(rows, row), append(all, row.tallies...)
+		own := []tally{{j.squares[next.span][next.value], j.head}}
+		row.Score = d.score(own)
+		rows, all = append(rows, row), append(all, own...)
 		for c, squares := range j.squares {
 			for l, v := range squares {
 				totals[c][l] += v
 			}
 		}
 		least, ok := bestPair(totals, spans)
-		if !ok || math.IsInf(row.tallies[0].squares, 1) {
+		if !ok || math.IsInf(own[0].squares, 1) {
 			d.fail(exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
 				row.Trained, row.Lambda))
 			break
@@ -225,51 +208,41 @@ func (d *data) prequential(history []judged, spans []int, first float64) (score 
 }
 
 // backtest judges each date by a model of all dates before it, or of the last Dates of them.
-func (d *data) backtest() *Answer {
-	history, first := d.forward([]Span{{Window: d.Dates}})
+func (d *data) backtest() *results.Answer {
+	history, first := d.forward([]results.Span{{Window: d.Dates}})
 	if d.err != nil {
 		return nil
 	}
 	score, rows, _, _ := d.prequential(history, []int{0}, first)
-	return &Answer{Asked: "each date, predicted by a model of the dates before it", By: byEarlierErrors,
-		Tables: []Table{{Head: "judged", Rows: append(rows, Row{Name: totalRow, Score: score})}}}
+	return &results.Answer{Asked: "each date, predicted by a model of the dates before it", By: byEarlierErrors,
+		Tables: []results.AnswerTable{{Head: "judged", Rows: append(rows, results.AnswerRow{Name: totalRow, Score: score})}}}
 }
 
 // spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of the last.
-func (d *data) spans() (all []Span) {
+func (d *data) spans() (all []results.Span) {
 	if d.Question != "window" {
-		return []Span{{}}
+		return []results.Span{{}}
 	}
 	windows, dates := d.Windows, len(d.grouped(nil, d.everything()))
 	for n := 1; n < dates && len(d.Windows) == 0; n *= 2 {
 		windows = append(windows, n)
 	}
-	all = []Span{{}}
+	all = []results.Span{{}}
 	for _, n := range windows {
-		all = append(all, Span{Window: n})
+		all = append(all, results.Span{Window: n})
 	}
 	for i := 0; i < len(windows) && d.Known == nil; i++ {
-		all = append(all, Span{HalfLife: float64(windows[i])})
+		all = append(all, results.Span{HalfLife: float64(windows[i])})
 	}
 	return all
 }
 
-// Forgetting says how much of the past to train on next, and with which λ.
-type Forgetting struct {
-	Span
-	Lambda float64 `json:"lambda"`
-	// Score is the score of the pairs of span and λ that are chosen on each date from earlier dates.
-	Score
-	// Hindsight has the best λ of each span over all judged dates. The best of these scores is optimistic.
-	Hindsight []Row `json:"hindsight"`
-}
-
 // forgetting returns the choices of λ for all dates, of a window and of a half-life, each with its λ.
-func (d *data) forgetting() (all, window, halfLife *Forgetting) {
+func (d *data) forgetting() (all, window, halfLife *results.Forgetting) {
 	spans := d.spans()
 	history, first := d.forward(spans)
-	choose := func(in func(Span) bool) *Forgetting {
-		f := &Forgetting{}
+	choose := func(in func(results.Span) bool) *results.Forgetting {
+		f := &results.Forgetting{}
 		if d.err != nil {
 			return f
 		}
@@ -290,30 +263,31 @@ func (d *data) forgetting() (all, window, halfLife *Forgetting) {
 				own = append(own, tally{j.squares[c][p.value], j.head})
 			}
 			if ok {
-				f.Hindsight = append(f.Hindsight, Row{Name: spans[c].String(), Lambda: values[p.value], Score: d.score(own)})
+				f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[c].String(), Lambda: values[p.value],
+					Score: d.score(own)})
 			}
 		}
 		return f
 	}
-	return choose(func(Span) bool { return false }), choose(func(s Span) bool { return s.Window > 0 }),
-		choose(func(s Span) bool { return s.HalfLife > 0 })
+	return choose(func(results.Span) bool { return false }), choose(func(s results.Span) bool { return s.Window > 0 }),
+		choose(func(s results.Span) bool { return s.HalfLife > 0 })
 }
 
 // window answers how much of the past to train on.
-func (d *data) window() *Answer {
+func (d *data) window() *results.Answer {
 	all, window, half := d.forgetting()
 	if d.err != nil {
 		return nil
 	}
-	row := func(name string, f *Forgetting) Row {
-		return Row{Name: name, Trained: f.String(), Lambda: f.Lambda, Score: f.Score}
+	row := func(name string, f *results.Forgetting) results.AnswerRow {
+		return results.AnswerRow{Name: name, Trained: f.String(), Lambda: f.Lambda, Score: f.Score}
 	}
-	return &Answer{
+	return &results.Answer{
 		Asked: "each date, predicted by models of some of the dates before it",
 		By:    byEarlierErrors + "; so are window and half-life", Window: window, HalfLife: half,
-		Tables: []Table{
+		Tables: []results.AnswerTable{
 			{Title: "chosen on earlier dates only; the columns show the choice for the next date", Head: "choice",
-				Rows: []Row{row("lambda alone", all), row("window", window), row("half-life", half)}},
+				Rows: []results.AnswerRow{row("lambda alone", all), row("window", window), row("half-life", half)}},
 			{Title: "in hindsight, with the best lambda for all dates: the best row is optimistic", Head: "trained on",
 				Rows: slices.Concat(window.Hindsight, half.Hindsight[1:])},
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // autoLambda as λ of fitAndScore means that cross-validation chooses it.
@@ -19,28 +20,29 @@ const autoLambda = -1
 func cutOut(all []unit, from, to int) []unit { return slices.Concat(all[:from], all[to:]) }
 
 // groups judges each group by a model of all others.
-func (d *data) groups() *Answer {
+func (d *data) groups() *results.Answer {
 	all := d.grouped(d.By, d.everything())
-	var rows []Row
+	var rows []results.AnswerRow
 	var tallies []tally
 	for k, g := range all {
 		if u := d.judges(g); len(u.parts) > 0 && len(all) > 1 && d.err == nil {
 			row := d.fitAndScore(g.name, cutOut(all, k, k+1), []unit{u}, autoLambda)
 			row.Trained = ""
-			rows, tallies = append(rows, row), append(tallies, row.tallies...)
+			rows, tallies = append(rows, row.AnswerRow), append(tallies, row.tallies...)
 		}
 	}
 	if len(rows) == 0 {
 		d.fail(exit.Refuse("pipelines: no group can be predicted from others: groups needs two or more, one of them with sums "+
 			"that meet --judge; have %s", report.Counted(len(all), "group")))
 	}
-	return &Answer{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
-		Tables: []Table{{Head: "left out", Rows: append(rows, Row{Name: totalRow, Score: d.score(tallies)})}}}
+	return &results.Answer{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
+		Tables: []results.AnswerTable{{Head: "left out",
+			Rows: append(rows, results.AnswerRow{Name: totalRow, Score: d.score(tallies)})}}}
 }
 
 // matrix judges each group by a model of each group. A group is judged on each fifth of its own
 // parts by a model of the other four.
-func (d *data) matrix() *Answer {
+func (d *data) matrix() *results.Answer {
 	all := d.grouped(d.By, d.everything())
 	var judged []unit
 	for _, g := range all {
@@ -48,7 +50,7 @@ func (d *data) matrix() *Answer {
 			judged = append(judged, u)
 		}
 	}
-	t := Table{Head: "judged"}
+	t := results.AnswerTable{Head: "judged"}
 	for _, of := range all {
 		if d.err != nil {
 			break
@@ -73,13 +75,13 @@ func (d *data) matrix() *Answer {
 				tallies = m.tallies[k : k+1]
 			}
 			if len(tallies) > 0 {
-				t.Rows = append(t.Rows, Row{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows, Lambda: m.Lambda,
-					Score: d.score(tallies), Seen: d.seen(u)})
+				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows,
+					Lambda: m.Lambda, Score: d.score(tallies), Seen: d.seen(u)})
 			}
 		}
 	}
-	return &Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: byInnerFolds,
-		Tables: []Table{t}}
+	return &results.Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own",
+		By: byInnerFolds, Tables: []results.AnswerTable{t}}
 }
 
 // shuffled returns units in a random order (Fisher-Yates) that d.Seed and index determine.
@@ -94,12 +96,12 @@ func (d *data) shuffled(all []unit, index int) []unit {
 }
 
 // curve judges models of the last 1, 2, 4, … dates, and of as many dates in random order.
-func (d *data) curve() *Answer {
+func (d *data) curve() *results.Answer {
 	d.fail(d.dated())
 	train, judged := d.splitJudged(nil)
 	slices.Reverse(train)
 	const orders = 4
-	tables := []Table{{Title: "from the newest date back", Head: "dates"},
+	tables := []results.AnswerTable{{Title: "from the newest date back", Head: "dates"},
 		{Title: "in random order, mean of " + report.Counted(orders, "order"), Head: "dates"}}
 	for n := 1; n > 0 && d.err == nil; n *= 2 {
 		if n >= len(train) {
@@ -107,7 +109,7 @@ func (d *data) curve() *Answer {
 		}
 		newest := d.fitAndScore(fmt.Sprint(n), train[:n], judged, autoLambda)
 		newest.Trained = spanOf([]unit{train[n-1], train[0]})
-		random := Row{Name: newest.Name, tallies: make([]tally, len(judged))}
+		random := scoredRow{AnswerRow: results.AnswerRow{Name: newest.Name}, tallies: make([]tally, len(judged))}
 		for k := range orders {
 			row := d.fitAndJudge(d.shuffled(train, k)[:n], judged, autoLambda)
 			random.TrainedRows += row.TrainedRows / orders
@@ -117,27 +119,17 @@ func (d *data) curve() *Answer {
 			}
 		}
 		random.Score = d.score(random.tallies)
-		tables[0].Rows, tables[1].Rows = append(tables[0].Rows, newest), append(tables[1].Rows, random)
+		tables[0].Rows, tables[1].Rows = append(tables[0].Rows, newest.AnswerRow), append(tables[1].Rows, random.AnswerRow)
 		if n == len(train) {
 			break
 		}
 	}
-	return &Answer{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged), Tables: tables}
-}
-
-// Worth says how much a group contributes to R².
-type Worth struct {
-	R2       float64 `json:"r2"` // R² of all groups − R² without the group; negative if the group does harm
-	Interval         // of R2
-	// Shapley is Σ|S|!(k−|S|−1)!/k!·(R²(S ∪ g) − R²(S)) over the subsets S of the other groups (Shapley
-	// 1953), with R² = 0 without data; nil if it was not asked for.
-	Shapley *float64 `json:"shapley,omitempty"`
-	StdErr  float64  `json:"shapley_std_err,omitempty"` // of an estimate from random orders
+	return &results.Answer{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged), Tables: tables}
 }
 
 // worth compares a model of all groups with models of all but one. λ is chosen once, by
 // cross-validation over all groups.
-func (d *data) worth() *Answer {
+func (d *data) worth() *results.Answer {
 	groups, judged := d.splitJudged(d.By)
 	if len(groups) < 2 {
 		d.fail(exit.Refuse("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge", len(groups)))
@@ -145,13 +137,13 @@ func (d *data) worth() *Answer {
 	}
 	all := d.fitAndScore("none", groups, judged, autoLambda)
 	all.Trained = ""
-	var rows []Row
+	var rows []results.AnswerRow
 	for k, g := range groups {
 		row := d.fitAndScore(g.name, cutOut(groups, k, k+1), judged, all.Lambda)
 		difference := func(times []float64) float64 { return d.r2(all.tallies, times) - d.r2(row.tallies, times) }
 		row.Trained, row.Seen = "", d.seen(g)
-		row.Worth = &Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
-		rows = append(rows, row)
+		row.Worth = &results.Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
+		rows = append(rows, row.AnswerRow)
 	}
 	known := map[string]float64{}
 	value := func(in []bool) float64 {
@@ -176,16 +168,16 @@ func (d *data) worth() *Answer {
 		d.estimateShapley(rows, value)
 		how = "; Shapley values are means over " + report.Counted(d.Permutations, "random order")
 	}
-	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
-	return &Answer{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
-		Tables: []Table{{Head: "left out", Rows: append(rows, all)}}}
+	slices.SortStableFunc(rows, func(a, b results.AnswerRow) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
+	return &results.Answer{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
+		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, all.AnswerRow)}}}
 }
 
 // exactGroups is the largest number of groups for which models of all subsets are fitted.
 const exactGroups = 12
 
 // exactShapley sets the Shapley values of groups, given the value of each subset.
-func exactShapley(rows []Row, value func(in []bool) float64) {
+func exactShapley(rows []results.AnswerRow, value func(in []bool) float64) {
 	k := len(rows)
 	values, sizes := make([]float64, 1<<k), make([]int, 1<<k)
 	for subset := range values {
@@ -214,7 +206,7 @@ func exactShapley(rows []Row, value func(in []bool) float64) {
 
 // estimateShapley estimates the Shapley values by the mean contribution of a group over random
 // orders (Castro, Gómez and Tejada 2009), with standard errors.
-func (d *data) estimateShapley(rows []Row, value func(in []bool) float64) {
+func (d *data) estimateShapley(rows []results.AnswerRow, value func(in []bool) float64) {
 	n, places := float64(d.Permutations), make([]unit, len(rows))
 	sum, squares := make([]float64, len(rows)), make([]float64, len(rows))
 	for g := range places {
@@ -238,32 +230,23 @@ func (d *data) estimateShapley(rows []Row, value func(in []bool) float64) {
 	}
 }
 
-// Found is the date whose addition makes the model worse.
-type Found struct {
-	Name     string  `json:"name"`
-	Before   float64 `json:"r2_before"` // R² of a model of the dates before it; 0 if there are none
-	With     float64 `json:"r2_with"`   // R² of a model of these and the date
-	Interval         // of the difference
-	MinR2    float64 `json:"min_r2"`
-}
-
 // bisect finds, by bisection, a date such that the model of all dates up to it scores below MinR2, and
 // the model of the dates before it does not, or there are none. λ is chosen once, by cross-validation
 // over all training dates. Models of few early dates may score below MinR2, too.
-func (d *data) bisect() *Answer {
+func (d *data) bisect() *results.Answer {
 	d.fail(d.dated())
 	steps, judged := d.splitJudged(nil)
 	if d.err != nil {
 		return nil
 	}
-	lambda, known := d.lambda(steps, d.sum(trainSlot, steps)), map[int]Row{0: {}}
-	model := func(n int) Row {
+	lambda, known := d.lambda(steps, d.sum(trainSlot, steps)), map[int]scoredRow{0: {}}
+	model := func(n int) scoredRow {
 		if _, ok := known[n]; !ok {
 			known[n] = d.fitAndScore(steps[n-1].name, steps[:n], judged, lambda)
 		}
 		return known[n]
 	}
-	fall := func(good, bad Row) Interval {
+	fall := func(good, bad scoredRow) results.Interval {
 		return d.interval(min(len(good.tallies), len(bad.tallies)), func(times []float64) float64 {
 			return d.r2(good.tallies, times) - d.r2(bad.tallies, times)
 		})
@@ -292,16 +275,17 @@ func (d *data) bisect() *Answer {
 			good = n
 		}
 	}
-	t := Table{Head: "last date"}
+	t := results.AnswerTable{Head: "last date"}
 	for _, n := range slices.Sorted(maps.Keys(known))[1:] {
-		t.Rows = append(t.Rows, known[n])
+		t.Rows = append(t.Rows, known[n].AnswerRow)
 	}
-	a := &Answer{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []Table{t}}
+	a := &results.Answer{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []results.AnswerTable{t}}
 	if bad > len(steps) {
 		a.Verdict = "no date broke the score"
 		return a
 	}
-	f := &Found{steps[bad-1].name, known[good].R2, known[bad].R2, fall(known[good], known[bad]), least}
+	f := &results.Found{Name: steps[bad-1].name, Before: known[good].R2, With: known[bad].R2,
+		Interval: fall(known[good], known[bad]), MinR2: least}
 	a.Found, a.Verdict = f, fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
 	return a
 }

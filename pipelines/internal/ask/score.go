@@ -9,26 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
-
-// Score says how good predictions are.
-type Score struct {
-	Rows float64 `json:"judged_rows"` // number of predicted rows, or the sum of their weights
-	// R2 is 1 − error/variance over all judged rows. It is negative if their mean would predict
-	// better. For classes it is the Brier skill score: the error of the class shares is the variance.
-	R2       float64 `json:"r2"`
-	Interval         // of R2
-	// Error is the mean squared error of a target; for several targets, as a share of their variances
-	// over all sums; for classes, the Brier score Σ(o−p)² of the scores as probabilities.
-	Error float64 `json:"error"`
-}
-
-// Interval is a 95% bootstrap interval. It resamples judged units, which are dates or groups,
-// because rows of a unit are similar. Low and High are nil for fewer than five units.
-type Interval struct {
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
-}
 
 // tally has the squared errors on a judged unit, in the units of ridge.Row.MSE, and the head of its sum.
 type tally struct {
@@ -69,7 +51,7 @@ func (d *data) r2(all []tally, times []float64) float64 {
 }
 
 // score returns the score over judged units.
-func (d *data) score(all []tally) (s Score) {
+func (d *data) score(all []tally) (s results.Score) {
 	s.R2 = d.r2(all, nil)
 	for _, t := range all {
 		s.Rows += t.head[0]
@@ -86,10 +68,10 @@ func (d *data) score(all []tally) (s Score) {
 var resample, shuffle = stream.PurposeOf("ask/bootstrap"), stream.PurposeOf("ask/order")
 
 // interval returns a percentile bootstrap interval (Efron 1979) of a statistic of n units.
-func (d *data) interval(n int, statistic func(times []float64) float64) Interval {
+func (d *data) interval(n int, statistic func(times []float64) float64) results.Interval {
 	const least, samples, tail = 5, 1000, 25
 	if n < least {
-		return Interval{}
+		return results.Interval{}
 	}
 	values, times := make([]float64, samples), make([]float64, n)
 	for b := range values {
@@ -101,7 +83,7 @@ func (d *data) interval(n int, statistic func(times []float64) float64) Interval
 		values[b] = statistic(times)
 	}
 	slices.Sort(values)
-	return Interval{&values[tail], &values[samples-1-tail]}
+	return results.Interval{Low: &values[tail], High: &values[samples-1-tail]}
 }
 
 // judge returns the squared errors of fits, for each λ, on the parts of a unit.
@@ -117,21 +99,27 @@ func (d *data) judge(f *ridge.Fits, u unit, values int) []float64 {
 	return all
 }
 
+// scoredRow is a row of an answer, with a tally for each judged unit.
+type scoredRow struct {
+	results.AnswerRow
+	tallies []tally
+}
+
 // fitAndScore fits a model to train and scores it on judged. Cross-validation inside train chooses
 // λ if lambda is negative.
-func (d *data) fitAndScore(name string, train, judged []unit, lambda float64) Row {
+func (d *data) fitAndScore(name string, train, judged []unit, lambda float64) scoredRow {
 	row := d.fitAndJudge(train, judged, lambda)
 	row.Name, row.Score = name, d.score(row.tallies)
 	return row
 }
 
 // fitAndJudge does the same as fitAndScore, but sets neither the name nor the score.
-func (d *data) fitAndJudge(train, judged []unit, lambda float64) Row {
+func (d *data) fitAndJudge(train, judged []unit, lambda float64) scoredRow {
 	s := d.sum(trainSlot, train)
 	if lambda < 0 {
 		lambda = d.lambda(train, s)
 	}
-	row := Row{Trained: spanOf(train), TrainedRows: s.Rows(), Lambda: lambda}
+	row := scoredRow{AnswerRow: results.AnswerRow{Trained: spanOf(train), TrainedRows: s.Rows(), Lambda: lambda}}
 	if d.err != nil {
 		return row
 	}

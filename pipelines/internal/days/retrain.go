@@ -14,10 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/ask"
-	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or absent.
@@ -26,7 +25,7 @@ type Jobs interface {
 	Train(ctx context.Context, model string, files []string) error
 	// Compare checks the gates of a model and, unless champion is "", compares it with the champion on
 	// the rows of the files.
-	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *evaluate.ModelComparison,
+	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *results.ModelComparison,
 		error)
 	// Accept returns an error if models like the champion do not have the scores that Compare needs.
 	// Train checks the same before it trains.
@@ -45,10 +44,10 @@ type Jobs interface {
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
 	Fit(ctx context.Context, recipe string, o options.Fit) error
 	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
-	Drift(ctx context.Context, from string, o options.SumDirs) (*Drift, error)
+	Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error)
 	// ChooseWindow chooses how many of the last days to train on, given the sums of each. known
 	// has errors that an earlier night computed; ChooseWindow replaces its content.
-	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*ask.ChosenWindow, error)
+	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*results.ChosenWindow, error)
 }
 
 // Summed describes the sums of a part.
@@ -64,15 +63,9 @@ type Summed struct {
 // MostColumns is the largest number of Summed.Columns.
 const MostColumns = 5
 
-// Drift is the distance of rows from the rows of a recipe, in the features of the model.
-type Drift struct {
-	Value float64 `json:"value"`
-	Text  string  `json:"text"` // in words
-}
-
 // Retrain makes and judges the model of a day. If it promotes no model, the error is an
 // *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is complete.
-func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*RetrainReport, error) {
+func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.RetrainReport, error) {
 	if err := validateRetrain(&o); err != nil {
 		return nil, err
 	}
@@ -82,7 +75,8 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*RetrainRepor
 	}
 	n := &night{
 		Partition: o, Jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
-		report: &RetrainReport{Day: o.Day, Models: o.Models, ReportedWork: ReportedWork{Steps: map[string]float64{}}},
+		report: &results.RetrainReport{Day: o.Day, Models: o.Models,
+			ReportedWork: results.ReportedWork{Steps: map[string]float64{}}},
 	}
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
 	if errors.Is(err, storage.ErrBusy) {
@@ -96,22 +90,22 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*RetrainRepor
 	if err := n.run(ctx); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(n.report.Refused, func(a, b Refused) int { return cmp.Compare(a.Day, b.Day) })
+	slices.SortStableFunc(n.report.Refused, func(a, b results.Refused) int { return cmp.Compare(a.Day, b.Day) })
 	// Several reference recipes may have refused the same day.
-	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b Refused) bool { return a.Day == b.Day })
+	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b results.Refused) bool { return a.Day == b.Day })
 	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
 		return nil, err
 	}
 	n.sweep(ctx)
-	n.report.ExitCode = n.report.code()
-	page, err := n.report.page().HTML()
+	n.report.ExitCode = exitCode(n.report)
+	page, err := nightPage(n.report, n.compared).HTML()
 	if err != nil {
 		return nil, err
 	}
 	if err := n.registry.WriteReport(ctx, o.Day, n.report, n.report.Text(), page); err != nil {
 		return nil, err
 	}
-	return n.report, n.report.err()
+	return n.report, outcomeError(n.report)
 }
 
 func validateRetrain(o *options.Partition) error {
@@ -147,7 +141,8 @@ type night struct {
 	Jobs
 	registry registry.Registry
 	pattern  *Pattern
-	report   *RetrainReport
+	report   *results.RetrainReport
+	compared *results.ModelComparison // of the new model with the champion; nil for none
 
 	first    string // first day of the window; "" if it has no bound
 	all      []Day  // days of the window
@@ -233,7 +228,7 @@ func (n *night) decided(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	n.report.Model, n.report.Champion, n.report.Before = n.champion, n.champion, e.From
-	n.report.Gates, n.report.Outcome, n.report.Why = e.Gates, Promoted, e.Why
+	n.report.Gates, n.report.Outcome, n.report.Why = e.Gates, results.Promoted, e.Why
 	n.fromLineage(l)
 	n.note("the champion %s was made for this day from the same data: nothing is left to do", n.champion)
 	return true, nil
@@ -274,7 +269,7 @@ func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 	}
 	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)
 	n.report.Redrawn = why
-	n.report.setParts(train, judge)
+	setParts(n.report, train, judge)
 	l := &registry.Lineage{Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
 		Command: n.Command, Seen: key(n.all, n.Settings)}
 	l.Sources, l.HeldOut = sourcesOf(train, nil), judge.source()
@@ -378,8 +373,8 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		champion = n.registry.Place(n.champion)
 	}
 	err := n.timed("judge", func() (err error) {
-		n.report.Gates, n.report.compared, err = n.Compare(ctx, champion, n.registry.Place(model), judge.files)
-		if c := n.report.compared; c != nil {
+		n.report.Gates, n.compared, err = n.Compare(ctx, champion, n.registry.Place(model), judge.files)
+		if c := n.compared; c != nil {
 			var b strings.Builder
 			c.WriteTo(&b)
 			n.report.Comparison = b.String()
@@ -401,14 +396,14 @@ func (n *night) decide(ctx context.Context, model string) error {
 	r := n.report
 	passed := !slices.ContainsFunc(r.Gates, func(g registry.Gate) bool { return !g.Passed })
 	expect := cmp.Or(r.Before, registry.NoChampion)
-	note := registry.Note{By: n.By, Gates: r.Gates, Day: n.Day, Command: n.Command, Expect: expect, Why: r.reason()}
+	note := registry.Note{By: n.By, Gates: r.Gates, Day: n.Day, Command: n.Command, Expect: expect, Why: r.Reason()}
 	e, err := n.lastEvent(ctx, model)
 	if err != nil {
 		return err
 	}
 	if passed && e != nil && e.Action == registry.Promoted {
 		// Somebody has rolled it back.
-		r.Outcome, r.Why = Kept,
+		r.Outcome, r.Why = results.Kept,
 			fmt.Sprintf("the model was promoted for this day, and the champion is %s since; it is not promoted twice",
 				cmp.Or(n.champion, "none"))
 		return nil
@@ -416,16 +411,16 @@ func (n *night) decide(ctx context.Context, model string) error {
 	if passed {
 		_, err := n.registry.Promote(ctx, model, note)
 		if lost, ok := errors.AsType[*registry.LostError](err); ok {
-			r.Outcome, r.Why = Lost, lost.Text
+			r.Outcome, r.Why = results.Lost, lost.Text
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r.Outcome, r.Champion = Promoted, model
+		r.Outcome, r.Champion = results.Promoted, model
 		return nil
 	}
-	r.Outcome, r.Why = Kept, "the model did not pass: "+failed(r.Gates)
+	r.Outcome, r.Why = results.Kept, "the model did not pass: "+failed(r.Gates)
 	if e != nil && e.Action == registry.Kept {
 		return nil // an earlier run has recorded it
 	}
@@ -436,7 +431,7 @@ func (n *night) decide(ctx context.Context, model string) error {
 
 // endWithoutModel ends a run that has no new model to judge; why says the reason.
 func (n *night) endWithoutModel(why string) error {
-	n.report.Outcome, n.report.Why = Nothing, why
+	n.report.Outcome, n.report.Why = results.Nothing, why
 	return nil
 }
 

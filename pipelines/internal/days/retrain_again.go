@@ -8,11 +8,12 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/pipelines/results"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // retrainByRecipe keeps the champion's recipe: it sums days that have no sums, leaves out
@@ -62,7 +63,7 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	}
 	f := n.index.plan(train)
 	if n.Redraw > 0 && n.index.Drawn {
-		var d *Drift
+		var d *results.Drift
 		if err := n.timed("drift", func() (err error) {
 			d, err = n.Drift(ctx, n.index.place(drawnSums), f.SumDirs)
 			return err
@@ -114,7 +115,7 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 	for _, p := range summed {
 		x := n.index.Parts[p.name()]
 		if len(x.Columns) > 0 && n.MaxDrift > 0 && x.Columns[0].AtLeast > n.MaxDrift {
-			n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.MaxDrift, columnsText(x.Columns)))
+			n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.MaxDrift, report.ColumnsText(x.Columns)))
 			continue
 		}
 		if n.MaxDrift > 0 && n.index.Drawn {
@@ -202,15 +203,6 @@ func (n *night) drawnDays() []string {
 	return days
 }
 
-// columnsText describes the drift of columns in words.
-func columnsText(columns []sums.ColumnDrift) string {
-	var words []string
-	for _, c := range columns {
-		words = append(words, fmt.Sprintf("%s: %s (at least %.2g)", c.Name, c.Detail, c.AtLeast))
-	}
-	return strings.Join(words, "; ")
-}
-
 // reportDrifts adds the drift of the days that the champion was not trained on to the report.
 func (n *night) reportDrifts() {
 	for _, p := range n.all {
@@ -218,7 +210,7 @@ func (n *night) reportDrifts() {
 		if x == nil || n.trusted(p) || n.beforeWindow(p.Date) {
 			continue
 		}
-		d := Moved{Day: p.Date, Columns: x.Columns, Features: x.Drift}
+		d := results.Moved{Day: p.Date, Columns: x.Columns, Features: x.Drift}
 		if len(x.Columns) > 0 || x.Drift != nil {
 			n.report.Drifts = append(n.report.Drifts, d)
 		}
@@ -243,7 +235,7 @@ func (n *night) reportChanges() {
 	}
 	for _, p := range n.all {
 		digest, there := before[p.Date]
-		refused := slices.ContainsFunc(n.report.Refused, func(r Refused) bool { return r.Day == p.Date })
+		refused := slices.ContainsFunc(n.report.Refused, func(r results.Refused) bool { return r.Day == p.Date })
 		switch {
 		case there && digest != p.Digest:
 			n.report.Replaced = append(n.report.Replaced, p.Date)
@@ -274,7 +266,7 @@ func (n *night) endIfRefused(ctx context.Context) (bool, error) {
 		n.reportChanges()
 		n.reportDrifts()
 	}
-	i := slices.IndexFunc(n.report.Refused, func(r Refused) bool { return r.Day == n.Day })
+	i := slices.IndexFunc(n.report.Refused, func(r results.Refused) bool { return r.Day == n.Day })
 	if i < 0 {
 		return false, nil
 	}
@@ -283,7 +275,7 @@ func (n *night) endIfRefused(ctx context.Context) (bool, error) {
 
 // refuse ends a run that has no data to train on, and records it in the history of the champion.
 func (n *night) refuse(ctx context.Context, why string) error {
-	n.report.Outcome, n.report.Why = Drifted, why
+	n.report.Outcome, n.report.Why = results.Drifted, why
 	if n.champion == "" {
 		return nil
 	}
@@ -298,7 +290,7 @@ func (n *night) refuse(ctx context.Context, why string) error {
 // fit fits a model to the sums of days, and judges it.
 func (n *night) fit(ctx context.Context, recipe, id string, train []Day, judge *judgeRows, f options.Fit) error {
 	model := n.Day + "-" + key(train, "fit", id, judge.name, n.Settings)
-	n.report.setParts(train, judge)
+	setParts(n.report, train, judge)
 	places := map[string]string{}
 	for _, p := range train {
 		places[p.Date] = n.index.place(p.name())
@@ -327,7 +319,7 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Day, judge *
 			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
 				// Some sums cannot be subtracted, for instance if rows that were frequent would no longer be
 				// frequent.
-				n.note("the sums of all partitions are added: %s", transforms.FaultText(err))
+				n.note("the sums of all partitions are added: %s", fault.Text(err))
 				f = n.index.planFromParts(train)
 				f.Model = dir
 				err = n.Fit(ctx, recipe, f)

@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/ask"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/pipelines/results"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // drawNew trains with a new recipe on the days of the window that have similar rows.
@@ -40,7 +40,7 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 		return nil, err
 	}
 	var best []Day
-	var doubts []Refused
+	var doubts []results.Refused
 	var flags error // flags that do not fit the rows of a day
 	most := 0
 	for _, from := range references {
@@ -49,7 +49,7 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 			return nil, err
 		}
 		if why != nil {
-			n.report.Refused = []Refused{{from[0].Date, transforms.FaultText(why)}}
+			n.report.Refused = []results.Refused{{Day: from[0].Date, Why: fault.Text(why)}}
 			if exit.Code(why) == exit.CodeUsage {
 				flags = cmp.Or(flags, why)
 			}
@@ -170,13 +170,13 @@ func (n *night) open(ctx context.Context, id string) (err error) {
 
 // leaveOut adds a day that is not trained on to the report.
 func (n *night) leaveOut(p Day, why string) {
-	n.report.Refused = append(n.report.Refused, Refused{p.Date, why})
+	n.report.Refused = append(n.report.Refused, results.Refused{Day: p.Date, Why: why})
 }
 
 // unfit returns the text of an error that means that data cannot be used. It returns other errors.
 func unfit(err error) (why string, _ error) {
 	if exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
-		return transforms.FaultText(err), nil
+		return fault.Text(err), nil
 	}
 	return "", err
 }
@@ -190,7 +190,7 @@ func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
 	for _, p := range train {
 		places = append(places, n.index.place(p.name()))
 	}
-	var w *ask.ChosenWindow
+	var w *results.ChosenWindow
 	err := n.timed("window", func() (err error) {
 		w, err = n.ChooseWindow(ctx, places, n.index.Errors)
 		return err

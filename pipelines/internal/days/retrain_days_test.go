@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // The first night compares the days of the window among themselves: it trains on those that are alike, names the others,
@@ -27,20 +28,20 @@ func TestTheFirstNightTrainsOnSimilarDays(t *testing.T) {
 		words := []string{"refused    2026-01-04: drift 1, more than 0.5: first",
 			"refused    2026-01-05: has the same 2 rows as 2026-01-02",
 			"refused    2026-01-03: /shop/data/dt=2026-01-03/a.csv: a row is not a number"}
-		s.night(t, 8, Promoted, append(words, "refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: has other columns")...)
+		s.night(t, 8, results.Promoted, append(words, "refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: has other columns")...)
 		if got, want := s.rows(t), "a2 a6 a7 b2 b6 b7"; got != want {
 			t.Errorf("by rounds %t: trained on %s, want %s", rounds, got, want)
 		}
 		s.put(9, "a9 b9")
-		s.night(t, 9, Promoted, "judged by  2026-01-09", "refused    2026-01-05")
+		s.night(t, 9, results.Promoted, "judged by  2026-01-09", "refused    2026-01-05")
 		s.put(10, "a10 a11")
 		s.put(4, "a4 b4") // corrected
-		s.night(t, 10, Promoted)
+		s.night(t, 10, results.Promoted)
 		if got := s.rows(t); !strings.Contains(got, "a4") || !strings.Contains(got, "a9") {
 			t.Errorf("by rounds %t: trained on %s", rounds, got)
 		}
 		s.put(11, "m1 x2 x3")
-		s.night(t, 11, Drifted, "refused    2026-01-11: drift ")
+		s.night(t, 11, results.Drifted, "refused    2026-01-11: drift ")
 	}
 }
 
@@ -50,19 +51,19 @@ func TestDaysThatDisagreeAreNotTrainedOn(t *testing.T) {
 	s.o.MaxDrift = 0.4
 	s.put(1, "z1 z2")
 	s.put(2, "a2 b2")
-	r := s.night(t, 2, Drifted, "no more than half of the 2 partitions are alike, so it is not known which ones are right",
+	r := s.night(t, 2, results.Drifted, "no more than half of the 2 partitions are alike, so it is not known which ones are right",
 		"refused    2026-01-01", "refused    2026-01-02")
 	if len(r.Refused) != 2 {
 		t.Errorf("a day is named twice: %+v", r.Refused)
 	}
 	s.put(3, "m1 m2")
-	s.night(t, 3, Drifted, "no more than half of the 3 partitions are alike")
+	s.night(t, 3, results.Drifted, "no more than half of the 3 partitions are alike")
 	s.put(4, "a4 b4")
-	s.night(t, 4, Drifted, "no more than half of the 4 partitions")
+	s.night(t, 4, results.Drifted, "no more than half of the 4 partitions")
 	s.put(5, "unreadable") // which does not count
-	s.night(t, 5, Drifted)
+	s.night(t, 5, results.Drifted)
 	s.put(6, "a6 b6")
-	s.night(t, 6, Promoted, "refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: has other columns",
+	s.night(t, 6, results.Promoted, "refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: has other columns",
 		"refused    2026-01-03: drift 1, more than 0.4", "refused    2026-01-05")
 	if got, want := s.rows(t), "a2 a4 b2 b4"; got != want {
 		t.Errorf("trained on %s, want %s", got, want)
@@ -77,18 +78,18 @@ func TestDaysOfWhichNoneCanBeUsedAreAllNamed(t *testing.T) {
 	s.put(2, "unreadable")
 	words := []string{"no partition can be used",
 		"refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: a row is not a number", "refused    2026-01-02: /shop"}
-	s.night(t, 2, Drifted, append(words, "champion   none")...)
+	s.night(t, 2, results.Drifted, append(words, "champion   none")...)
 	s.put(3, "a3 b3")
 	s.put(4, "a4 b4")
-	champion := s.night(t, 4, Promoted).Champion
+	champion := s.night(t, 4, results.Promoted).Champion
 	s.put(3, "unreadable")
 	s.put(4, "unreadable")
 	s.put(5, "unreadable")
-	s.night(t, 5, Drifted, append(words, "refused    2026-01-05", "champion   "+champion)...)
+	s.night(t, 5, results.Drifted, append(words, "refused    2026-01-05", "champion   "+champion)...)
 	s.put(5, "wrong flag") // one day for which the flags are wrong says nothing of the others
 	s.put(6, "a6 b6")
 	s.put(7, "a7 b7")
-	s.night(t, 7, Promoted, "refused    2026-01-05: no column")
+	s.night(t, 7, results.Promoted, "refused    2026-01-05: no column")
 	s = newShop(t)
 	s.put(1, "unreadable")
 	s.put(2, "wrong flag")
@@ -107,7 +108,7 @@ func TestAReferenceOfACopyMeasuresDrift(t *testing.T) {
 	s.put(3, "a3 b3")
 	s.put(4, "a1 b1")
 	s.put(5, "a5 b5")
-	r := s.night(t, 5, Promoted, "refused    2026-01-02: drift 1, more than 0.4: rows begin with x",
+	r := s.night(t, 5, results.Promoted, "refused    2026-01-02: drift 1, more than 0.4: rows begin with x",
 		"refused    2026-01-04: has the same 2 rows as 2026-01-01")
 	if len(r.Notes) > 0 {
 		t.Errorf("%q", r.Notes)
@@ -121,18 +122,18 @@ func TestALostChampionIsReplaced(t *testing.T) {
 		s.jobs.rounds, s.o.MaxDrift = rounds, 0.4
 		s.put(1, "a1 b1")
 		s.put(2, "a2 b2")
-		lost := s.night(t, 2, Promoted).Champion
+		lost := s.night(t, 2, results.Promoted).Champion
 		if err := errors.Join(s.mem.RemoveAll("/shop/models/"+lost), s.mem.Sync("/shop/models")); err != nil {
 			t.Fatal(err)
 		}
 		s.put(3, "m3 m4")
 		s.put(4, "a4 b4")
-		s.night(t, 4, Promoted, "before: "+lost, "note       the champion "+lost+" is lost", "refused    2026-01-03: drift 1")
+		s.night(t, 4, results.Promoted, "before: "+lost, "note       the champion "+lost+" is lost", "refused    2026-01-03: drift 1")
 		if got, want := s.rows(t), "a1 a2 b1 b2"; got != want {
 			t.Errorf("by rounds %t: trained on %s, want %s", rounds, got, want)
 		}
 		s.put(5, "a5 b5")
-		s.night(t, 5, Promoted, "judged by  2026-01-05")
+		s.night(t, 5, results.Promoted, "judged by  2026-01-05")
 	}
 }
 
@@ -142,15 +143,15 @@ func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 	s.jobs.rounds, s.o.MaxDrift = true, 0.4
 	s.put(1, "a1 b1")
 	s.put(2, "a2 b2")
-	s.night(t, 2, Promoted)
+	s.night(t, 2, results.Promoted)
 	s.withdraw(t, 2)
 	for day := 3; day <= 5; day++ {
 		s.put(day, fmt.Sprintf("z%d z%[1]d0", day))
 	}
-	s.night(t, 5, Drifted, "the data of 2026-01-05 is refused: /shop/data/dt=2026-01-05/a.csv: has other columns")
+	s.night(t, 5, results.Drifted, "the data of 2026-01-05 is refused: /shop/data/dt=2026-01-05/a.csv: has other columns")
 	s.put(6, "a6 b6")
 	s.put(7, "a7 b7")
-	s.night(t, 7, Promoted, "trained on 2 partitions, 2026-01-01 to 2026-01-06", "refused    2026-01-03",
+	s.night(t, 7, results.Promoted, "trained on 2 partitions, 2026-01-01 to 2026-01-06", "refused    2026-01-03",
 		"refused    2026-01-05")
 }
 
@@ -164,7 +165,7 @@ func TestReferencesSumADayOnceAndLeaveTheWindow(t *testing.T) {
 		if day == 1 {
 			continue
 		}
-		s.night(t, day, Promoted)
+		s.night(t, day, results.Promoted)
 		sums := len(slices.DeleteFunc(slices.Clone(s.jobs.calls), func(call string) bool { return call != "sum 1" }))
 		if sums == 1 {
 			short++

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // indexFile is the file of an index in the directory of the sums of a recipe.
@@ -50,7 +51,7 @@ type index struct {
 // indexed describes the sums of a day.
 type indexed struct {
 	Summed
-	Drift *Drift `json:"drift,omitempty"` // from the rows of the recipe; nil if it was not asked for
+	Drift *results.Drift `json:"drift,omitempty"` // from the rows of the recipe; nil if it was not asked for
 }
 
 // name returns the name of the sums of this version of a day.

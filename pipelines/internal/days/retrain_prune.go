@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // prune removes the sums that are not needed if the options ask for it, and otherwise counts them.
@@ -90,7 +90,7 @@ func (n *night) sweep(ctx context.Context) {
 	}
 	// Only runs write to the reports, one at a time.
 	if err = errors.Join(err, storage.ClearUnfinished(ctx, n.registry.Reports())); err != nil {
-		n.note("the unfinished work of earlier runs cannot be removed: %s", transforms.FaultText(err))
+		n.note("the unfinished work of earlier runs cannot be removed: %s", fault.Text(err))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // hasNeeded checks that the sums that models with an alias were fitted to are there.
@@ -76,25 +77,25 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	for day := 1; day <= 2; day++ {
 		s.put(day, modelRows(day))
 	}
-	s.night(t, 2, Promoted)
+	s.night(t, 2, results.Promoted)
 	for day := 3; day <= 8; day++ {
 		s.put(day, modelRows(day))
-		s.night(t, day, Promoted)
+		s.night(t, day, results.Promoted)
 	}
-	s.night(t, 8, Promoted,
+	s.night(t, 8, results.Promoted,
 		"sums       no model needs 4 directories") // the previous champion has 3 to 6; the first reference summed 1 and 2
 	s.hasSums(t, "01 02 03 04 05 06 07 08")
 	s.o.KeepSums.Prune, s.o.KeepSums.Days = true, 7
-	s.night(t, 8, Promoted, "removed    2 directories of sums")
+	s.night(t, 8, results.Promoted, "removed    2 directories of sums")
 	s.hasSums(t, "02 03 04 05 06 07 08")
 	s.o.KeepSums.Days = 0
-	s.night(t, 8, Promoted, "removed    2 directories of sums")
+	s.night(t, 8, results.Promoted, "removed    2 directories of sums")
 	s.hasSums(t, "03 04 05 06 07 08")
 	s.put(9, modelRows(9))
-	s.night(t, 9, Promoted)
+	s.night(t, 9, results.Promoted)
 	s.did(t, "sum 1", "fit 2-1") // by the total, from which a day is subtracted
 	s.hasSums(t, "04 05 06 07 08 09")
-	s.night(t, 5, Nothing, "was made for a later day") // which needs what is there today
+	s.night(t, 5, results.Nothing, "was made for a later day") // which needs what is there today
 	s.hasSums(t, "04 05 06 07 08 09")
 
 	reg := registry.Registry{Dir: s.o.Models}
@@ -102,19 +103,19 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.put(10, modelRows(10))
-	s.night(t, 10, Promoted)
+	s.night(t, 10, results.Promoted)
 	s.hasSums(t, "04 05 06 07 08 09 10")
 
 	// Of a recipe that was replaced, all goes once no model has it.
 	for day := 11; day <= 14; day++ {
 		s.put(day, modelRows(day)+fmt.Sprintf(" x%d y%[1]d x%[1]d0 x%[1]d1", day))
 	}
-	s.night(t, 14, Promoted, "drawn anew")
+	s.night(t, 14, results.Promoted, "drawn anew")
 	s.hasSums(t, "06 07 08 09 10 11 12 13 14")
 	s.o.Redraw = 0
 	for day := 15; day <= 16; day++ {
 		s.put(day, modelRows(day))
-		s.night(t, day, Promoted)
+		s.night(t, day, results.Promoted)
 	}
 	s.hasSums(t, "11 12 13 14 15 16")
 }

@@ -1,128 +1,24 @@
 package days
 
 import (
-	"cmp"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
-	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/ask"
-	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/pages"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
-
-// Outcome is how a run ended.
-type Outcome string
-
-// Outcomes of a run, with their exit codes.
-const (
-	Promoted Outcome = "promoted" // a new model is champion: 0
-	Kept     Outcome = "kept"     // the model did not pass a gate, and the champion stays: 4
-	Drifted  Outcome = "refused"  // the data of the day was refused, and no model was made: 8
-	Nothing  Outcome = "nothing"  // no new data, and no model was made: 9
-	Lost     Outcome = "lost"     // another run was faster: 10
-)
-
-// Refused is a day that is not trained on.
-type Refused struct {
-	Day string `json:"day"`
-	Why string `json:"why"`
-}
-
-// Moved is the drift of the rows of a day from the rows of the recipe.
-type Moved struct {
-	Day      string             `json:"day"`
-	Columns  []sums.ColumnDrift `json:"columns,omitempty"`  // with significant drift, the largest first
-	Features *Drift             `json:"features,omitempty"` // nil if they were not compared
-}
-
-// certain reports whether any drift is significant.
-func (m Moved) certain() bool {
-	return len(m.Columns) > 0 || m.Features != nil && m.Features.Value > 0
-}
-
-// RetrainReport says what a run for a day did, and why.
-type RetrainReport struct {
-	Day      string  `json:"day"`
-	Models   string  `json:"models_dir"`
-	Outcome  Outcome `json:"outcome"`
-	ExitCode int     `json:"exit_code"`
-	Why      string  `json:"why,omitempty"`
-	ReportedModels
-	ReportedRows
-	ReportedDays
-	Drifts     []Moved         `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
-	Drift      *Drift          `json:"drift,omitempty"`        // of all rows from the rows of the recipe
-	Gates      []registry.Gate `json:"gates,omitempty"`
-	Comparison string          `json:"comparison,omitempty"`
-	compared   *evaluate.ModelComparison
-	ReportedWork
-}
-
-// ReportedModels has the names of models, and why a new recipe was drawn.
-type ReportedModels struct {
-	Before   string `json:"champion_before,omitempty"`
-	Champion string `json:"champion,omitempty"` // after the run
-	Model    string `json:"model,omitempty"`    // made by the run
-	Redrawn  string `json:"recipe_drawn,omitempty"`
-}
-
-// ReportedRows says which rows a model was trained on and judged by.
-type ReportedRows struct {
-	Partitions int         `json:"partitions"`    // that the model was trained on
-	Rows       models.Rows `json:"rows,omitzero"` // training rows of a new model
-	First      string      `json:"first_day,omitempty"`
-	Last       string      `json:"last_day,omitempty"`
-	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
-	// Window is nil if the window was not chosen.
-	Window *ask.ChosenWindow `json:"window,omitempty"`
-}
-
-// ReportedDays says what happened to the data of days.
-type ReportedDays struct {
-	Summed    []string  `json:"summed,omitempty"`   // days that were read
-	New       []string  `json:"new,omitempty"`      // days that the champion was not trained on
-	Late      []string  `json:"late,omitempty"`     // the new days that are before its newest day
-	Replaced  []string  `json:"replaced,omitempty"` // days whose files changed since the champion was trained
-	Withdrawn []string  `json:"withdrawn,omitempty"`
-	Refused   []Refused `json:"refused,omitempty"`
-}
-
-// labelledDays are days with the same change, which what describes.
-type labelledDays struct {
-	what string
-	days []string
-}
-
-// changed returns the days whose data has changed since the champion was trained, except for new days.
-func (r *ReportedDays) changed() []labelledDays {
-	all := []labelledDays{{"late", r.Late}, {"replaced", r.Replaced}, {"withdrawn", r.Withdrawn}}
-	return slices.DeleteFunc(all, func(x labelledDays) bool { return len(x.days) == 0 })
-}
-
-// ReportedWork has notes, removed sums and times of a run.
-type ReportedWork struct {
-	Notes    []string           `json:"notes,omitempty"`
-	Removed  int                `json:"removed_sums,omitempty"`  // directories of sums that were removed
-	Unneeded int                `json:"unneeded_sums,omitempty"` // directories that could be removed
-	Steps    map[string]float64 `json:"seconds"`                 // by step
-}
 
 // setParts sets the days that the model is trained on, and the rows that judge it.
-func (r *RetrainReport) setParts(train []Day, judge *judgeRows) {
+func setParts(r *results.RetrainReport, train []Day, judge *judgeRows) {
 	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Date, train[len(train)-1].Date, judge.name
 }
 
-// fromLineage does the same as RetrainReport.setParts, for an existing model.
+// fromLineage does the same as setParts, for an existing model.
 func (n *night) fromLineage(l *registry.Lineage) {
 	r := n.report
 	r.Partitions, r.Redrawn = len(l.Sources), l.Redrawn
@@ -134,161 +30,33 @@ func (n *night) fromLineage(l *registry.Lineage) {
 	}
 }
 
-// reason returns what is special about the model, for the history.
-func (r *RetrainReport) reason() string {
-	words := []string{fmt.Sprintf("%s to %s", report.Counted(r.Partitions, "partition"), r.Last)}
-	if r.Redrawn != "" {
-		words = append(words, "recipe drawn: "+r.Redrawn)
-	}
-	if r.Window != nil {
-		words = append(words, "window: "+r.Window.String())
-	}
-	for _, x := range r.changed() {
-		words = append(words, x.what+": "+strings.Join(x.days, ", "))
-	}
-	for _, x := range r.Refused {
-		words = append(words, "without "+x.Day)
-	}
-	return strings.Join(words, "; ")
-}
-
-// err returns the outcome as an error, nil if a model was promoted.
-func (r *RetrainReport) err() error {
+// outcomeError returns the outcome as an error, nil if a model was promoted.
+func outcomeError(r *results.RetrainReport) error {
 	text := fmt.Sprintf("retrain: %s: %s: %s", r.Day, r.Outcome, r.Why)
 	switch r.Outcome {
-	case Kept:
+	case results.Kept:
 		return &exit.GateError{Message: text}
-	case Drifted, Nothing, Lost:
-		return &exit.OutcomeError{Code: r.code(), Message: text}
+	case results.Drifted, results.Nothing, results.Lost:
+		return &exit.OutcomeError{Code: exitCode(r), Message: text}
 	}
 	return nil
 }
 
-func (r *RetrainReport) code() int {
-	return map[Outcome]int{Kept: exit.CodeGate, Drifted: exit.CodeDrift, Nothing: exit.CodeNothing,
-		Lost: exit.CodeLost}[r.Outcome]
+func exitCode(r *results.RetrainReport) int {
+	return map[results.Outcome]int{results.Kept: exit.CodeGate, results.Drifted: exit.CodeDrift,
+		results.Nothing: exit.CodeNothing, results.Lost: exit.CodeLost}[r.Outcome]
 }
 
-// facts describes the run as a table.
-func (r *RetrainReport) facts() (t report.Facts) {
-	t.Add("day", "%s", r.Day)
-	t.Add("outcome", "%s", strings.TrimSuffix(fmt.Sprintf("%s: %s", r.Outcome, r.Why), ": "))
-	if r.Champion != r.Before && r.Champion != "" && r.Before != "" {
-		t.Add("champion", "%s (before: %s)", r.Champion, r.Before)
-	} else {
-		t.Add("champion", "%s", cmp.Or(r.Champion, "none"))
-	}
-	t.Add("model", "%s", r.Model)
-	if r.Redrawn != "" {
-		t.Add("recipe", "drawn anew: %s", r.Redrawn)
-	}
-	if r.Partitions > 0 {
-		days := r.First + " to " + r.Last
-		if r.First == r.Last {
-			days = r.First
-		}
-		rows := ""
-		if r.Rows.Read > 0 {
-			rows = fmt.Sprintf(": %s used, %s set aside", report.Counted64(r.Rows.Used, "row"), report.Groups(r.Rows.SetAside))
-		}
-		t.Add("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
-		t.Add("judged by", "%s", r.HeldOut)
-	}
-	if r.Window != nil {
-		t.Add("window", "%s", r.Window)
-	}
-	for _, x := range append([]labelledDays{{"read", r.Summed}, {"new", r.New}}, r.changed()...) {
-		t.Add(x.what, "%s", someDays(x.days))
-	}
-	for _, x := range r.Refused {
-		t.Add("refused", "%s: %s", x.Day, x.Why)
-	}
-	return t
-}
-
-// Text returns the report for people.
-func (r *RetrainReport) Text() string {
-	var b strings.Builder
-	t := r.facts()
-	shown := 0
-	for _, m := range slices.Backward(r.Drifts) { // the newest first
-		if !m.certain() || slices.ContainsFunc(r.Refused, func(x Refused) bool { return x.Day == m.Day }) {
-			continue
-		}
-		if shown++; shown > mostDrifts {
-			break
-		}
-		text := columnsText(m.Columns)
-		if text == "" {
-			text = m.Features.Text
-		}
-		t.Add("drift", "%s: %s", m.Day, text)
-	}
-	if r.Drift != nil {
-		t.Add("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
-	}
-	if r.Removed > 0 {
-		t.Add("removed", "%s of sums that no model needs", report.Counted(r.Removed, "directory"))
-	}
-	if r.Unneeded > 0 {
-		t.Add("sums", "no model needs %s; --keep_sums needed removes what is not needed",
-			report.Counted(r.Unneeded, "directory"))
-	}
-	for _, note := range r.Notes {
-		t.Add("note", "%s", note)
-	}
-	t.Write(&b, 11)
-	if len(r.Gates) > 0 {
-		b.WriteString("\n")
-		r.gates().WriteLeft(&b)
-	}
-	if r.Comparison != "" {
-		fmt.Fprintf(&b, "\n%s", r.Comparison)
-	}
-	var times []string
-	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
-		times = append(times, fmt.Sprintf("%s %.2f s", name, r.Steps[name]))
-	}
-	fmt.Fprintf(&b, "\ntime: %s\n", strings.Join(times, ", "))
-	return b.String()
-}
-
-// gates returns the gates as a table.
-func (r *RetrainReport) gates() report.Table {
-	t := report.Table{Head: []string{"gate", "passed", "result"}}
-	for _, g := range r.Gates {
-		t.Add(g.Condition, report.YesNo(g.Passed), g.Result)
-	}
-	return t
-}
-
-// mostDrifts is the largest number of days whose drift is printed.
-const mostDrifts = 5
-
-// someDays lists a few days, and counts more of them.
-func someDays(days []string) string {
-	const most = 8
-	if len(days) <= most {
-		return strings.Join(days, ", ")
-	}
-	return fmt.Sprintf("%d days, %s to %s", len(days), days[0], days[len(days)-1])
-}
-
-// WriteTo prints the report for people.
-func (r *RetrainReport) WriteTo(w io.Writer) (int64, error) {
-	n, err := io.WriteString(w, r.Text())
-	return int64(n), err
-}
-
-// page returns the report as a page, without times and without the directory of the models.
-func (r *RetrainReport) page() *page.Page {
+// nightPage returns the report as a page, with the comparison of the models, if any. It leaves out times and the
+// directory of the models.
+func nightPage(r *results.RetrainReport, compared *results.ModelComparison) *page.Page {
 	p := &page.Page{Title: "Retraining for " + r.Day,
 		Headline: &page.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
-	p.Section("Models and data").List(r.facts().Table)
-	p.Section("Gates").List(r.gates())
-	r.addDrift(p)
-	if r.compared != nil {
-		pages.AddComparison(p, r.compared)
+	p.Section("Models and data").List(r.Facts().Table)
+	p.Section("Gates").List(r.GateTable())
+	addDrift(r, p)
+	if compared != nil {
+		pages.AddComparison(p, compared)
 	}
 	s := p.Section("Notes")
 	for _, note := range r.Notes {
@@ -298,7 +66,7 @@ func (r *RetrainReport) page() *page.Page {
 }
 
 // addDrift adds the drift of the rows of days.
-func (r *RetrainReport) addDrift(p *page.Page) {
+func addDrift(r *results.RetrainReport, p *page.Page) {
 	s := p.Section("Drift")
 	if r.Drift != nil {
 		s.Say("All rows, from those of the recipe: %.3g, %s.", r.Drift.Value, r.Drift.Text)
@@ -307,7 +75,7 @@ func (r *RetrainReport) addDrift(p *page.Page) {
 	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1", Y: "day"}
 	for _, m := range slices.Backward(r.Drifts) { // the newest first
 		largest := 0.0
-		t.AddDrift(m.Day, m.Columns)
+		report.AddDrift(&t, m.Day, m.Columns)
 		for _, c := range m.Columns {
 			largest = max(largest, c.AtLeast)
 		}

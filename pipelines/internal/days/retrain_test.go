@@ -27,10 +27,9 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/ask"
-	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // rowJobs are jobs on rows that are words. Sums are multisets of them, and a model is a
@@ -272,7 +271,7 @@ func (j *rowJobs) Fit(ctx context.Context, recipe string, o options.Fit) error {
 }
 
 // Drift is the share of rows that begin with an x.
-func (j *rowJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*Drift, error) {
+func (j *rowJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error) {
 	rows, err := shopTotal(ctx, o)
 	n := 0
 	for row := range rows {
@@ -283,14 +282,14 @@ func (j *rowJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*D
 	if _, err := stored(ctx, from); err != nil {
 		return nil, err
 	}
-	return &Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
+	return &results.Drift{Value: float64(n) / float64(max(1, len(rows))), Text: "rows begin with x"}, err
 }
 
 // ChooseWindow takes the last days, from the newest on that has a row such as break or bad.
-func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[string][]float64) (*ask.ChosenWindow,
+func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[string][]float64) (*results.ChosenWindow,
 	error) {
 	j.call("choose %d", len(places))
-	w := &ask.ChosenWindow{Dates: len(places), Of: len(places), Chosen: &ask.Forgetting{}, All: &ask.Forgetting{}}
+	w := &results.ChosenWindow{Dates: len(places), Of: len(places), Chosen: &results.Forgetting{}, All: &results.Forgetting{}}
 	for i, place := range places {
 		rows, err := stored(ctx, place)
 		if err != nil {
@@ -308,7 +307,7 @@ func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[strin
 }
 
 func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
-	r *evaluate.ModelComparison, err error) {
+	r *results.ModelComparison, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
 	if err != nil {
 		return nil, nil, err
@@ -381,7 +380,7 @@ func date(day int) string {
 }
 
 // night runs a day and compares its outcome.
-func (s *shop) night(t testing.TB, day int, want Outcome, words ...string) *RetrainReport {
+func (s *shop) night(t testing.TB, day int, want results.Outcome, words ...string) *results.RetrainReport {
 	t.Helper()
 	s.o.Day = date(day)
 	s.jobs.calls = nil
@@ -390,7 +389,7 @@ func (s *shop) night(t testing.TB, day int, want Outcome, words ...string) *Retr
 		t.Fatalf("day %d: %v", day, err)
 		return nil
 	}
-	if r.Outcome != want || (err == nil) != (want == Promoted) || exit.Code(err) != r.ExitCode {
+	if r.Outcome != want || (err == nil) != (want == results.Promoted) || exit.Code(err) != r.ExitCode {
 		t.Errorf("day %d: %s, %v; want %s\n%s", day, r.Outcome, err, want, r.Text())
 	}
 	for _, w := range words {
@@ -421,67 +420,67 @@ func (s *shop) did(t testing.TB, want ...string) {
 func TestNightsOfAMonth(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.5
-	s.night(t, 1, Nothing, "no model can be trained: no files of --data are of 2026-01-01 or a day before")
+	s.night(t, 1, results.Nothing, "no model can be trained: no files of --data are of 2026-01-01 or a day before")
 	s.put(1, "a1 b1")
-	s.night(t, 1, Nothing,
+	s.night(t, 1, results.Nothing,
 		"no model can be trained: the only partition, 2026-01-01, judges; wait for another day, or name files that judge with --held_out")
 	s.put(2, "a2 b2")
-	s.night(t, 2, Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02",
+	s.night(t, 2, results.Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02",
 		"trained on 1 partition, 2026-01-01\n")
 	s.did(t, "reference 1", "sum 1", "train 1")
-	s.night(t, 2, Promoted, "nothing is left to do") // again
+	s.night(t, 2, results.Promoted, "nothing is left to do") // again
 	s.did(t)
 	s.put(3, "a3 b3")
-	s.night(t, 3, Promoted, "trained on 2 partitions, 2026-01-01 to 2026-01-02", "judged by  2026-01-03")
+	s.night(t, 3, results.Promoted, "trained on 2 partitions, 2026-01-01 to 2026-01-02", "judged by  2026-01-03")
 	s.did(t, "sum 1", "sum 1", "sum 1", "fit 2-0")
-	s.night(t, 3, Promoted, "nothing is left to do")
+	s.night(t, 3, results.Promoted, "nothing is left to do")
 	s.put(4, "a4 b4")
-	s.night(t, 4, Promoted)
+	s.night(t, 4, results.Promoted)
 	s.did(t, "sum 1", "fit 2-0") // the total before, and one day
 	s.put(5, "a5 b5")
-	s.night(t, 5, Promoted)
+	s.night(t, 5, results.Promoted)
 	s.did(t, "sum 1", "fit 2-0")
 
-	s.night(t, 6, Nothing, "there is no data of 2026-01-06 yet", "trained on exactly the partitions")
+	s.night(t, 6, results.Nothing, "there is no data of 2026-01-06 yet", "trained on exactly the partitions")
 	s.did(t)
 	s.put(7, "x7 x8")
-	s.night(t, 7, Drifted, "refused    2026-01-07: drift 1, more than 0.5: rows begin with x")
-	s.night(t, 7, Drifted)
+	s.night(t, 7, results.Drifted, "refused    2026-01-07: drift 1, more than 0.5: rows begin with x")
+	s.night(t, 7, results.Drifted)
 	s.put(8, "a8 b8")
 	s.put(6, "a6 b6") // late
-	s.night(t, 8, Promoted, "new        2026-01-05, 2026-01-06, 2026-01-08", "refused    2026-01-07")
+	s.night(t, 8, results.Promoted, "new        2026-01-05, 2026-01-06, 2026-01-08", "refused    2026-01-07")
 	if got, want := s.rows(t), "a1 a2 a3 a4 a5 a6 b1 b2 b3 b4 b5 b6"; got != want {
 		t.Errorf("trained on %s, want %s", got, want)
 	}
 	s.put(3, "c3 d3")
 	s.mem.RemoveAll("/shop/data/" + dt(2))
 	s.put(9, "a8 b8") // day 8 again
-	s.night(t, 9, Drifted, "2026-01-09: has the same 2 rows as 2026-01-08")
+	s.night(t, 9, results.Drifted, "2026-01-09: has the same 2 rows as 2026-01-08")
 	s.put(10, "a10 b10")
-	s.night(t, 10, Promoted, "replaced   2026-01-03", "withdrawn  2026-01-02", "refused    2026-01-09")
+	s.night(t, 10, results.Promoted, "replaced   2026-01-03", "withdrawn  2026-01-02", "refused    2026-01-09")
 	if got, want := s.rows(t), "a1 a4 a5 a6 a8 b1 b4 b5 b6 b8 c3 d3"; got != want {
 		t.Errorf("trained on %s, want %s", got, want)
 	}
 	s.put(11, "unreadable")
-	s.night(t, 11, Drifted, "a row is not a number")
+	s.night(t, 11, results.Drifted, "a row is not a number")
 	s.put(11, "bad11 b11")
 	s.put(12, "a12 b12")
-	r := s.night(t, 12, Kept, "not worse  no")
+	r := s.night(t, 12, results.Kept, "not worse  no")
 	if r.Champion != r.Before || r.Model == r.Champion {
 		t.Errorf("%+v", r)
 	}
-	s.night(t, 12, Kept)
+	s.night(t, 12, results.Kept)
 	s.mem.RemoveAll("/shop/data/" + dt(11))
-	s.night(t, 12, Promoted)
-	s.night(t, 9, Nothing, "was made for a later day")
+	s.night(t, 12, results.Promoted)
+	s.night(t, 9, results.Nothing, "was made for a later day")
 	reg := registry.Registry{Dir: s.o.Models}
 	if _, err := reg.Rollback(ctx, "", registry.Note{}); err != nil {
 		t.Fatal(err)
 	}
-	s.night(t, 12, Kept, "it is not promoted twice")
+	s.night(t, 12, results.Kept, "it is not promoted twice")
 	s.o.Window.Days = 4
 	s.put(13, "a13 b13")
-	s.night(t, 13, Promoted)
+	s.night(t, 13, results.Promoted)
 	if got, want := s.rows(t), "a10 a12 b10 b12"; got != want {
 		t.Errorf("trained on %s, want %s", got, want)
 	}
@@ -489,14 +488,14 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.put(14, "x1 a14 b14")
 	s.put(15, "x2 x3 c15 d15 e15")
 	s.put(16, "x4 x5 c16 d16")
-	s.night(t, 16, Promoted)
+	s.night(t, 16, results.Promoted)
 	s.put(17, "x6 x7 c17 d17")
 	s.put(18, "x8 c18")
 	s.put(19, "x9 c19")
-	s.night(t, 19, Promoted, "recipe     drawn anew: the rows have drifted")
+	s.night(t, 19, results.Promoted, "recipe     drawn anew: the rows have drifted")
 	s.o.Redraw = 0
 	s.put(20, "a20 c20")
-	s.night(t, 20, Promoted)
+	s.night(t, 20, results.Promoted)
 	if s.jobs.calls[len(s.jobs.calls)-1][:4] != "fit " || len(s.jobs.calls) < 10 {
 		t.Errorf("%q: all partitions are summed under the new recipe", s.jobs.calls)
 	}
@@ -519,16 +518,16 @@ func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 	s.o.MaxDrift = 0.6
 	s.put(1, "a1 b1")
 	s.put(2, "a2 b2")
-	s.night(t, 2, Promoted)
+	s.night(t, 2, results.Promoted)
 	s.put(3, "a3 m3 b3 x3")
-	r := s.night(t, 3, Promoted, "drift      2026-01-03: first: is an m (at least 0.25)")
+	r := s.night(t, 3, results.Promoted, "drift      2026-01-03: first: is an m (at least 0.25)")
 	last := len(r.Drifts) - 1
 	if last < 0 || r.Drifts[last].Day != "2026-01-03" || r.Drifts[last].Columns[0].Name != "first" ||
 		r.Drifts[last].Features.Value != 0.25 {
 		t.Errorf("%+v", r.Drifts)
 	}
 	s.put(4, "m4 m5 m6 b4")
-	r = s.night(t, 4, Drifted, "refused    2026-01-04: drift 0.75, more than 0.6: first: is an m (at least 0.75)")
+	r = s.night(t, 4, results.Drifted, "refused    2026-01-04: drift 0.75, more than 0.6: first: is an m (at least 0.75)")
 	if len(r.Drifts) != 2 || r.Drifts[1].Columns[0].AtLeast != 0.75 { // the champion was not trained on day 3 either
 		t.Errorf("%+v", r.Drifts)
 	}
@@ -539,7 +538,7 @@ func TestRefusesUnjudgeableOptions(t *testing.T) {
 	s := newShop(t)
 	s.put(1, "a1 b1")
 	s.put(2, "a2 b2")
-	s.night(t, 2, Promoted)
+	s.night(t, 2, results.Promoted)
 	s.put(3, "a3 b3")
 	for _, s.jobs.rounds = range []bool{false, true} {
 		s.jobs.unfit, s.jobs.calls, s.o.Day = true, nil, date(3)
@@ -549,7 +548,7 @@ func TestRefusesUnjudgeableOptions(t *testing.T) {
 		s.did(t)
 	}
 	s.jobs.unfit, s.jobs.rounds = false, false
-	s.night(t, 3, Promoted)
+	s.night(t, 3, results.Promoted)
 }
 
 // What is not trained by sums is trained anew on all days.
@@ -558,14 +557,14 @@ func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s.jobs.rounds = true
 	s.put(1, "a1 b1")
 	s.put(2, "a2 b2")
-	s.night(t, 2, Promoted)
-	s.night(t, 3, Nothing, "trained on exactly the partitions")
+	s.night(t, 2, results.Promoted)
+	s.night(t, 3, results.Nothing, "trained on exactly the partitions")
 	s.put(3, "a3 b3")
 	s.put(4, "a4 b4")
-	s.night(t, 4, Promoted, "recipe     drawn anew: its learner is not trained by sums, or",
+	s.night(t, 4, results.Promoted, "recipe     drawn anew: its learner is not trained by sums, or",
 		"new        2026-01-02, 2026-01-03, 2026-01-04")
 	s.did(t, "reference 1", "sum 1", "sum 1", "train 3")
-	s.night(t, 4, Promoted)
+	s.night(t, 4, results.Promoted)
 	s.did(t)
 }
 
@@ -757,17 +756,17 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 	put := func(day int, rows string) { server.Fill("data/"+dt(day)+"/a.csv", []byte(rows)) }
 	put(1, "a1 b1")
 	put(2, "a2 b2")
-	s.night(t, 2, Promoted)
+	s.night(t, 2, results.Promoted)
 	put(4, "a4 b4")
-	s.night(t, 4, Promoted)
+	s.night(t, 4, results.Promoted)
 	put(3, "a3 b3")
 	put(5, "a5 b5")
-	s.night(t, 5, Promoted, "late       2026-01-03")
+	s.night(t, 5, results.Promoted, "late       2026-01-03")
 	put(2, "c2 d2")
 	put(6, "x6 y6 x7")
-	s.night(t, 6, Drifted)
+	s.night(t, 6, results.Drifted)
 	put(6, "a6 b6")
-	s.night(t, 6, Promoted, "replaced   2026-01-02")
+	s.night(t, 6, results.Promoted, "replaced   2026-01-02")
 	server.Faults.Set(gcstest.Rules{})
 	if got, want := s.rows(t), "a1 a3 a4 a5 b1 b3 b4 b5 c2 d2"; got != want {
 		t.Errorf("trained on %s, want %s", got, want)
@@ -797,7 +796,7 @@ func TestDataIsNotReplacedUnnoticed(t *testing.T) {
 		t.Errorf("left %v, %v", left, err)
 	}
 	s.jobs.meanwhile = nil
-	s.night(t, 2, Promoted)
+	s.night(t, 2, results.Promoted)
 	s.put(3, "g h")
 	s.put(4, "i j")
 	s.jobs.meanwhile = func(call string) {
@@ -806,12 +805,12 @@ func TestDataIsNotReplacedUnnoticed(t *testing.T) {
 			s.jobs.meanwhile = nil
 		}
 	}
-	s.night(t, 4, Promoted, date(1), "the file has changed since it was listed")
+	s.night(t, 4, results.Promoted, date(1), "the file has changed since it was listed")
 	if got := s.rows(t); got != "c d g h" {
 		t.Errorf("trained on %q", got)
 	}
 	s.put(5, "m n")
-	s.night(t, 5, Promoted)
+	s.night(t, 5, results.Promoted)
 	if got := s.rows(t); got != "c d g h i j k l" {
 		t.Errorf("trained on %q", got)
 	}
@@ -824,15 +823,15 @@ func TestADayThatCannotJudgeIsRefused(t *testing.T) {
 	s.o.Window = options.Window{Days: 3}
 	s.put(1, "a b")
 	s.put(2, "c d")
-	s.night(t, 2, Promoted)
+	s.night(t, 2, results.Promoted)
 	s.put(4, "a b")
-	s.night(t, 4, Drifted, "the data of "+date(4)+" cannot judge: row ", "which was trained on it")
+	s.night(t, 4, results.Drifted, "the data of "+date(4)+" cannot judge: row ", "which was trained on it")
 	if got := s.rows(t); got != "a b" {
 		t.Errorf("the champion was trained on %q", got)
 	}
 	s.put(5, "e f")
 	s.put(6, "g h")
-	s.night(t, 6, Promoted)
+	s.night(t, 6, results.Promoted)
 }
 
 // A night that fails leaves its work, from which the same command continues. If the next day comes first, nobody needs it.
@@ -863,7 +862,7 @@ func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer claim.Drop(ctx)
-	s.night(t, 2, Promoted)
+	s.night(t, 2, results.Promoted)
 	for dir, want := range map[string]bool{left: false, sums: false, reference: false, hand: true, total: false, report: false,
 		event: false, storage.ClaimName(path.Dir(total) + "/total-0123abcd"): false, storage.ClaimName(other): true} {
 		if there, err := storage.Exists(ctx, dir); err != nil || there != want {

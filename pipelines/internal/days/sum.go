@@ -1,12 +1,9 @@
 package days
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"slices"
@@ -21,25 +18,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
-
-// SumResult describes a directory of sums.
-type SumResult struct {
-	Out   string `json:"out"`
-	Found bool   `json:"found"` // the directory existed, with the sums of these files
-	*sums.Manifest
-	// NewClasses are classes of the rows that the recipe does not have.
-	NewClasses []string           `json:"new_classes,omitempty"`
-	Bytes      int64              `json:"bytes"` // of the sums
-	Notes      []string           `json:"notes,omitempty"`
-	Seconds    map[string]float64 `json:"seconds,omitempty"`
-
-	kernel string
-}
 
 // Sum sums rows by the recipe of a model in two passes, a profile and the sums, and publishes a directory of
 // sums. An existing directory with the sums of the same files by the same recipe is left as it is.
-func Sum(ctx context.Context, o options.Sum) (*SumResult, error) {
+func Sum(ctx context.Context, o options.Sum) (*results.Sum, error) {
 	r, _, err := sumRows(ctx, o, nil)
 	return r, err
 }
@@ -65,7 +49,7 @@ func validateSum(o options.Sum) error {
 }
 
 // sumRows implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.
-func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *SumResult, rows []row, err error) {
+func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *results.Sum, rows []row, err error) {
 	o.Data.Levels = o.By
 	byRecipe := training.ByRecipe{Recipe: recipe, Data: o.Data, MinRows: o.MinRows, MaxBadFraction: o.MaxBadFraction,
 		Job: o.Job, Contents: true, Positions: recipe != nil}
@@ -98,7 +82,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 				"pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
-	result = &SumResult{Out: o.Out, Seconds: t.Seconds, kernel: byRecipe.Recipe.Kernel}
+	result = &results.Sum{Out: o.Out, Seconds: t.Seconds, Kernel: byRecipe.Recipe.Kernel}
 	if err := checkDrift(o.MaxDrift, t.Drift); err != nil {
 		return nil, nil, err
 	}
@@ -121,8 +105,8 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *S
 		}
 		leaf.Rows = p.Rows
 		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Drift
-		result.describe(p, byRecipe.Recipe)
-		if files, err = p.Files(byRecipe.Recipe, append(files, t.Counts.Files()...)); err != nil {
+		describeSum(result, p, byRecipe.Recipe)
+		if files, err = p.Files(byRecipe.Recipe, append(files, job.SetAsideFiles(t.Counts)...)); err != nil {
 			return err
 		}
 		return t.Job.Publish(ctx, o.Out, files)
@@ -150,7 +134,7 @@ func listContents(p *sums.Manifest, s *training.Summed) (all storage.File) {
 	return all
 }
 
-func (r *SumResult) describe(p *sums.Manifest, recipe *sums.Recipe) {
+func describeSum(r *results.Sum, p *sums.Manifest, recipe *sums.Recipe) {
 	r.Manifest, r.Bytes = p, p.Bytes()
 	if recipe.Classes == nil {
 		return
@@ -181,7 +165,7 @@ func leafOf(ctx context.Context, o options.Sum, r *sums.Recipe) (sums.Leaf, []da
 }
 
 // existingSum returns the result of an existing directory with sums of the same rows; nil if none.
-func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.Leaf) (*SumResult, error) {
+func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.Leaf) (*results.Sum, error) {
 	if o.Job.Resume {
 		return nil, nil // the job continues, and publishing compares its result with the directory
 	}
@@ -205,8 +189,8 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 			"pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name "+
 				"another directory with --out", o.Out, filesText(p))
 	}
-	result := &SumResult{Out: o.Out, Found: true, kernel: r.Kernel}
-	result.describe(p, r)
+	result := &results.Sum{Out: o.Out, Found: true, Kernel: r.Kernel}
+	describeSum(result, p, r)
 	return result, nil
 }
 
@@ -218,39 +202,5 @@ func filesText(p *sums.Manifest) string {
 			names = append(names, f.Name)
 		}
 	}
-	return prepare.SomeOf(names)
-}
-
-// WriteTo prints the result for people.
-func (r *SumResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	found := ""
-	if r.Found {
-		found = " (it existed already)"
-	}
-	fmt.Fprintf(&b, "sums      %s%s, %s\n", r.Out, found, report.Bytes(r.Bytes))
-	fmt.Fprintf(&b, "recipe    %.16s, %s\n", r.Manifest.Recipe, r.kernel)
-	counts := job.Counts{Read: r.Rows.Read, Used: r.Rows.Used, SetAside: r.Rows.SetAside}
-	fmt.Fprintf(&b, "rows      %s\n", counts)
-	if len(r.Leaves) > 1 {
-		fmt.Fprintf(&b, "parts     %s\n", report.Counted(len(r.Leaves), "part"))
-	}
-	if len(r.NewClasses) > 0 {
-		fmt.Fprintf(&b, "new       classes that the recipe does not have: %s\n", prepare.SomeOf(r.NewClasses))
-	}
-	if n := len(r.Levels); n > 0 {
-		fmt.Fprintf(&b, "levels    %s of %s\n", report.Counted(n, "level"), strings.Join(r.LevelColumns, ", "))
-		if last := r.Levels[n-1]; len(last.Members) > 1 {
-			fmt.Fprintf(&b, "pooled    %s with fewer than %s, as one: %s\n", report.Counted(len(last.Members), "level"),
-				report.Counted64(r.MinRows, "row"), prepare.SomeOf(sums.NamesOf(last.Members)))
-		}
-	}
-	report.Drift(&b, r.Manifest.Drift, "drift     ")
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note      %s\n", note)
-	}
-	if len(r.Seconds) > 0 && !r.Found {
-		fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to sum\n", r.Seconds["profile"], r.Seconds["sum"])
-	}
-	return b.WriteTo(w)
+	return report.SomeOf(names)
 }

@@ -21,12 +21,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Fit adds and subtracts sums of one recipe, fits a model to them, and publishes its directory. The model has
 // the same bytes as one that is trained with the recipe on the rows of the sums. While Fit adds, it holds one
 // part of the sums per thread; the sums of all folds are in the work directory.
-func Fit(ctx context.Context, o options.Fit) (result *training.Result, err error) {
+func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) {
 	if err := validateFit(o); err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func Fit(ctx context.Context, o options.Fit) (result *training.Result, err error
 
 // AddSums adds and subtracts sums of one recipe, and publishes a directory with the result. If all
 // subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
-func AddSums(ctx context.Context, o options.Fit) (*SumResult, error) {
+func AddSums(ctx context.Context, o options.Fit) (*results.Sum, error) {
 	if o.SaveSums == "" {
 		return nil, exit.Usage("no directory for the sums: name one with --out")
 	}
@@ -68,8 +69,8 @@ func AddSums(ctx context.Context, o options.Fit) (*SumResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &SumResult{Out: o.SaveSums, kernel: terms[0].Recipe.Kernel}
-	result.describe(p, terms[0].Recipe)
+	result := &results.Sum{Out: o.SaveSums, Kernel: terms[0].Recipe.Kernel}
+	describeSum(result, p, terms[0].Recipe)
 	return result, nil
 }
 
@@ -109,10 +110,10 @@ func outputOf(o options.Fit) string {
 }
 
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
-// forgotten has the HMACs that identify subtracted rows: see Certificate.SumsOfRows. parent is the name of the
+// forgotten has the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of the
 // model with the recipe, for the lineage; "" if unknown.
 func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.Term,
-	forgotten []string) (p *sums.Manifest, result *training.Result, err error) {
+	forgotten []string) (p *sums.Manifest, result *results.Train, err error) {
 	all, err := parts.Add(ctx, terms)
 	if err != nil {
 		return nil, nil, err

@@ -1,12 +1,9 @@
 package days
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -24,59 +21,26 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// Certificate records that a model was fitted without certain rows. VerifyForgotten recomputes all
-// of it from the sums and the rows.
-type Certificate struct {
-	Format  int    `json:"format"`
-	Program string `json:"program"`
-	Recipe  string `json:"recipe"` // digest
-
-	Rows int64 `json:"rows"` // number of subtracted rows
-	// Contents are HMACs of these rows, sorted, and SumsOfRows is the HMAC of the digest of their
-	// sums. The key can be computed from the original sums: see docs/formats.md.
-	Contents   []string `json:"contents"`
-	SumsOfRows string   `json:"sums_of_rows"`
-
-	BeforeAndAfter
-	Lambda float64 `json:"lambda"` // of the new model
-
-	Remains string `json:"remains"` // what is not forgotten
-	SHA256  string `json:"sha256"`  // of the file without its last two lines
-}
-
-// BeforeAndAfter has the digests of the sums and models with the forgotten rows and without them.
-type BeforeAndAfter struct {
-	SumsBefore string `json:"sums_before"` // digests
-	SumsAfter  string `json:"sums_after"`
-
-	ModelBefore   string `json:"model_before"` // checksum of the manifest
-	WeightsBefore string `json:"weights_before"`
-	ModelAfter    string `json:"model_after"`
-	WeightsAfter  string `json:"weights_after"`
-}
-
-// remains is the text of Certificate.Remains.
+// remains is the text of results.Certificate.Remains.
 const remains = "The new model has the recipe of the old one. Its scaling, kernel width, profile statistics, category " +
 	"values and grid were chosen from rows that may include the forgotten ones. If its features are kernel values at " +
 	"training rows (landmarks), it may contain forgotten rows themselves. To remove these traces, train a new recipe " +
 	"without the forgotten rows. The sums of the days, other copies of the data, and earlier predictions are not changed."
 
-// Encode returns the content of the file and sets SHA256.
-func (c *Certificate) Encode() ([]byte, error) { return models.EncodeWithChecksum(c, &c.SHA256) }
-
 // maxCertificate limits the size of a certificate: about a hundred million rows.
 const maxCertificate = 1 << 33
 
 // ReadCertificate reads a certificate and checks its checksum.
-func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
+func ReadCertificate(ctx context.Context, name string) (*results.Certificate, error) {
 	data, err := storage.ReadFile(ctx, name, maxCertificate)
 	if err != nil {
 		return nil, err
 	}
-	c := new(Certificate)
+	c := new(results.Certificate)
 	if err := json.Unmarshal(data, c); err != nil {
 		return nil, exit.Refuse("pipelines: %s is not a certificate: %w", name, err)
 	}
@@ -90,19 +54,10 @@ func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
 	return c, nil
 }
 
-// ForgetResult describes a model that has forgotten rows.
-type ForgetResult struct {
-	*training.Result
-	Rows        int64        `json:"forgotten"`
-	IDs         int          `json:"ids,omitempty"` // number of ids in the list
-	Certificate *Certificate `json:"certificate"`
-	File        string       `json:"file,omitempty"` // of the certificate
-}
-
 // Forget subtracts rows from the sums that a model was fitted to, and fits a model to the rest.
 // That model has the same bytes as one that was trained with the same recipe without these rows.
 // Rows that are not in the sums are refused: see sums.RowHashes.
-func Forget(ctx context.Context, o options.Forget) (*ForgetResult, error) {
+func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	if o.Out == "" {
 		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
 	}
@@ -125,7 +80,7 @@ func Forget(ctx context.Context, o options.Forget) (*ForgetResult, error) {
 	return result, exit.AfterPublish(o.Out, storage.WriteFile(ctx, o.Certificate, data))
 }
 
-func forgetRows(ctx context.Context, o options.Forget) (result *ForgetResult, err error) {
+func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, err error) {
 	if o.Model == "" {
 		return nil, exit.Usage("no model: name its directory with --model")
 	}
@@ -150,7 +105,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *ForgetResult, er
 	defer func() { err = r.scratch.Close(ctx, err) }()
 	recipe, terms := r.recipe, r.terms
 	lambda := lambdaOf(before, recipe)
-	c := &Certificate{
+	c := &results.Certificate{
 		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, Remains: remains,
 	}
 	c.ModelBefore, c.WeightsBefore = before.SHA256, weightsOf(before)
@@ -183,7 +138,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *ForgetResult, er
 	}
 	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weightsOf(after), after.Learner.Lambda
 	_, err = c.Encode()
-	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
+	return &results.Forget{Train: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
 }
 
 // readIDs reads the list of ids. It returns nil if there is none.
@@ -365,17 +320,10 @@ func calibrationOf(m *models.Manifest, r *sums.Recipe) string {
 	return ""
 }
 
-// VerifyForgottenResult says whether a certificate holds.
-type VerifyForgottenResult struct {
-	Certificate *Certificate `json:"certificate"`
-	Holds       bool         `json:"holds"`
-	Why         []string     `json:"why,omitempty"`
-}
-
 // VerifyForgotten recomputes a certificate from the rows and the original sums. o.Model is the
 // model without the rows, and o.Certificate the file. If the certificate does not hold, the error
 // is an *exit.GateError and the result is complete.
-func VerifyForgotten(ctx context.Context, o options.Forget) (result *VerifyForgottenResult, err error) {
+func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.VerifyForgotten, err error) {
 	if o.Model == "" {
 		return nil, exit.Usage("no model: name the directory of the model without the rows with --model")
 	}
@@ -407,10 +355,10 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *VerifyForgo
 	if err := r.sum(ctx); err != nil {
 		return nil, err
 	}
-	result = &VerifyForgottenResult{Certificate: c}
+	result = &results.VerifyForgotten{Certificate: c}
 	if r.why != "" {
 		result.Why = []string{r.why}
-		return result, result.fails()
+		return result, forgottenError(result)
 	}
 	second := options.Fit{Lambda: lambdaOf(after, r.recipe), Calibrate: calibrationOf(after, r.recipe),
 		Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}
@@ -437,34 +385,11 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *VerifyForgo
 	is("weights of "+model, c.WeightsAfter, weightsOf(after))
 	is("manifest of "+model, c.ModelAfter, after.SHA256)
 	if result.Holds = len(result.Why) == 0; !result.Holds {
-		err = result.fails()
+		err = forgottenError(result)
 	}
 	return result, err
 }
 
-func (r *VerifyForgottenResult) fails() error {
+func forgottenError(r *results.VerifyForgotten) error {
 	return &exit.GateError{Message: "the certificate does not hold: " + strings.Join(r.Why, "; ")}
-}
-
-// WriteTo prints the result for people.
-func (r *VerifyForgottenResult) WriteTo(w io.Writer) (int64, error) {
-	holds := "holds: the sums, the rows and the model give all of it again"
-	if !r.Holds {
-		holds = "does not hold: " + strings.Join(r.Why, "; ")
-	}
-	n, err := fmt.Fprintf(w, "certificate  %s\nforgotten    %s rows\n", holds, report.Groups(r.Certificate.Rows))
-	return int64(n), err
-}
-
-// WriteTo prints the result for people.
-func (r *ForgetResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	of := ""
-	if r.IDs > 0 {
-		of = " of " + report.Counted64(int64(r.IDs), "id")
-	}
-	fmt.Fprintf(&b, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), of)
-	r.Result.WriteTo(&b)
-	fmt.Fprintf(&b, "proof     %s\nremains   %s\n", cmp.Or(r.File, "none was written (--certificate)"), remains)
-	return b.WriteTo(w)
 }

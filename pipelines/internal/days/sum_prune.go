@@ -1,11 +1,9 @@
 package days
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -15,31 +13,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
-
-// Pruned is a directory of sums that is removed, or kept for a reason.
-type Pruned struct {
-	Place string `json:"place"`
-	Bytes int64  `json:"bytes"`
-	Why   string `json:"why,omitempty"` // reason to keep it
-}
-
-// PruneResult lists the removed directories.
-type PruneResult struct {
-	Plan    bool     `json:"plan"` // nothing was removed
-	Removed []Pruned `json:"removed"`
-	// Kept are old directories that are kept because a model needs them.
-	Kept  []Pruned `json:"kept"`
-	Left  int      `json:"left"` // directories of sums that match and stay
-	Bytes int64    `json:"bytes"`
-}
 
 // Prune removes old directories of sums, except for those that a model was fitted to according to
 // its lineage. They are needed to forget rows, and to compute the sums of the next model.
-func Prune(ctx context.Context, o options.Prune) (*PruneResult, error) {
+func Prune(ctx context.Context, o options.Prune) (*results.Prune, error) {
 	switch {
 	case len(o.Sums) == 0:
 		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
@@ -67,7 +48,7 @@ func Prune(ctx context.Context, o options.Prune) (*PruneResult, error) {
 			newest = dates[i]
 		}
 	}
-	r := &PruneResult{Plan: o.Plan, Removed: []Pruned{}, Kept: []Pruned{}}
+	r := &results.Prune{Plan: o.Plan, Removed: []results.Pruned{}, Kept: []results.Pruned{}}
 	for i, place := range places {
 		if dates[i].IsZero() || dates[i].After(newest.Add(-span)) {
 			r.Left++
@@ -77,7 +58,7 @@ func Prune(ctx context.Context, o options.Prune) (*PruneResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		x := Pruned{Place: place, Bytes: p.Bytes(), Why: need.reason(place, p)}
+		x := results.Pruned{Place: place, Bytes: p.Bytes(), Why: need.reason(place, p)}
 		if x.Why != "" {
 			r.Kept, r.Left = append(r.Kept, x), r.Left+1
 			continue
@@ -208,32 +189,4 @@ func (n *neededSums) reason(place string, p *sums.Manifest) string {
 		return ""
 	}
 	return fmt.Sprintf("%s was fitted to it", model)
-}
-
-// WriteTo prints the result for people.
-func (r *PruneResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	did := "removed"
-	if r.Plan {
-		did = "would be removed:"
-	}
-	fmt.Fprintf(&b, "%s %s of sums, %s; %d stay\n", did, report.Counted(len(r.Removed), "directory"),
-		report.Bytes(r.Bytes), r.Left)
-	for _, x := range r.Removed {
-		fmt.Fprintf(&b, "  %s  %s\n", x.Place, report.Bytes(x.Bytes))
-	}
-	kept := map[string][]string{}
-	for _, x := range r.Kept {
-		kept[x.Why] = append(kept[x.Why], x.Place)
-	}
-	for _, x := range r.Kept {
-		if places := kept[x.Why]; places[0] == x.Place {
-			more := ""
-			if len(places) > 1 {
-				more = fmt.Sprintf(" and %d more", len(places)-1)
-			}
-			fmt.Fprintf(&b, "kept %s%s: %s\n", x.Place, more, x.Why)
-		}
-	}
-	return b.WriteTo(w)
 }

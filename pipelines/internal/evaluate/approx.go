@@ -3,19 +3,19 @@ package evaluate
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/transforms"
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/bochner-ml/bochner/pipelines/results"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // ApproximationErrors has the errors of inner products of features as estimates of the kernel, over all pairs
@@ -120,75 +120,31 @@ func CompareErrors(exact, estimates []float64) ApproximationErrors {
 	return e
 }
 
-// ErrorInterval is a mean over seeds with its confidence interval.
-type ErrorInterval struct {
-	Mean float64 `json:"mean"`
-	Half float64 `json:"half"` // half the width of the 95% interval; 0 for a single seed
-}
-
-// ErrorSummary has the errors over several seeds for one number of features.
-type ErrorSummary struct {
-	Features    int           `json:"features"`
-	Seeds       int           `json:"seeds"`
-	MAE         ErrorInterval `json:"mae"`
-	RMSE        ErrorInterval `json:"rmse"`
-	Max         ErrorInterval `json:"max"`
-	Correlation ErrorInterval `json:"correlation"`
-}
-
 // SummariseErrors returns means over seeds, with 95% intervals by Student's t distribution. It returns an error
 // if there are no seeds.
-func SummariseErrors(dim int, runs []ApproximationErrors) (ErrorSummary, error) {
+func SummariseErrors(dim int, runs []ApproximationErrors) (results.ErrorSummary, error) {
 	if len(runs) == 0 {
-		return ErrorSummary{}, errors.New("approx: no seeds to summarise")
+		return results.ErrorSummary{}, errors.New("approx: no seeds to summarise")
 	}
-	of := func(f func(ApproximationErrors) float64) ErrorInterval {
+	of := func(f func(ApproximationErrors) float64) results.ErrorInterval {
 		v := make([]float64, len(runs))
 		for i, r := range runs {
 			v[i] = f(r)
 		}
 		if len(v) == 1 {
-			return ErrorInterval{Mean: v[0]}
+			return results.ErrorInterval{Mean: v[0]}
 		}
 		mean, dev := stat.MeanStdDev(v, nil)
 		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(v) - 1)}.Quantile(0.975)
-		return ErrorInterval{mean, t * dev / math.Sqrt(float64(len(v)))}
+		return results.ErrorInterval{Mean: mean, Half: t * dev / math.Sqrt(float64(len(v)))}
 	}
-	return ErrorSummary{
+	return results.ErrorSummary{
 		Features: dim, Seeds: len(runs),
 		MAE:         of(func(e ApproximationErrors) float64 { return e.MAE }),
 		RMSE:        of(func(e ApproximationErrors) float64 { return e.RMSE }),
 		Max:         of(func(e ApproximationErrors) float64 { return e.Max }),
 		Correlation: of(func(e ApproximationErrors) float64 { return e.Correlation }),
 	}, nil
-}
-
-// String formats the interval as mean ± half.
-func (i ErrorInterval) String() string { return fmt.Sprintf("%.5f ± %.5f", i.Mean, i.Half) }
-
-// boundDelta is the probability that a bound fails.
-const boundDelta = 0.05
-
-// ErrorBounds has proven bounds on the errors of independent Fourier features, next to the measured errors.
-// Each bound holds for a drawn map with probability 0.95.
-type ErrorBounds struct {
-	Dim      int          `json:"dim"`      // numbers per scaled row
-	Diameter float64      `json:"diameter"` // largest distance of scaled rows of the sample
-	Points   []BoundPoint `json:"points"`
-	// PairsFeatures and UniformFeatures are the numbers of features for which the bounds are at most Epsilon.
-	Epsilon         float64 `json:"epsilon"`
-	PairsFeatures   int     `json:"pairs_features,omitempty"`
-	UniformFeatures int     `json:"uniform_features,omitempty"`
-	// Why explains that there is no uniform bound, or that it requires too many features to count.
-	Why string `json:"why,omitempty"`
-}
-
-// BoundPoint has the bounds for a number of features.
-type BoundPoint struct {
-	Features int      `json:"features"`
-	Max      float64  `json:"max"`               // measured over the pairs of the sample, averaged over seeds
-	Pairs    float64  `json:"pairs"`             // bound on Max
-	Uniform  *float64 `json:"uniform,omitempty"` // bound for all pairs of points in a region of that diameter
 }
 
 // fourierRecipe is a recipe of Fourier features.
@@ -201,7 +157,7 @@ type fourierRecipe interface {
 // boundsOf returns the bounds for the points of a curve, nil unless features are Fourier features with
 // independent frequencies.
 func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs int,
-	curve ErrorCurve) (*ErrorBounds, error) {
+	curve results.ErrorCurve) (*results.ErrorBounds, error) {
 	r, ok := l.Recipe.Choice.Recipe.(fourierRecipe)
 	if !ok {
 		return nil, nil
@@ -215,24 +171,24 @@ func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs 
 	if err != nil {
 		return nil, err
 	}
-	b := &ErrorBounds{Dim: dim, Diameter: diameter(scaled, n, dim), Epsilon: o.Epsilon}
+	b := &results.ErrorBounds{Dim: dim, Diameter: diameter(scaled, n, dim), Epsilon: o.Epsilon}
 	paired := form == fourier.Paired
 	given := kernel.Pairs{Paired: paired, Pairs: int64(pairs)}
 	region := kernel.Uniform{Paired: paired, Dim: dim, Diameter: b.Diameter, Moment: r.SecondMoment()}
 	for i, p := range curve.Points {
-		b.Points = append(b.Points, BoundPoint{Features: p.Features, Max: p.Max.Mean})
-		if b.Points[i].Pairs, err = kernel.Epsilon(given, p.Features, boundDelta); err != nil {
+		b.Points = append(b.Points, results.BoundPoint{Features: p.Features, Max: p.Max.Mean})
+		if b.Points[i].Pairs, err = kernel.Epsilon(given, p.Features, results.BoundDelta); err != nil {
 			return nil, err
 		}
-		if e, err := kernel.Epsilon(region, p.Features, boundDelta); err == nil {
+		if e, err := kernel.Epsilon(region, p.Features, results.BoundDelta); err == nil {
 			b.Points[i].Uniform = &e
 		}
 	}
 	// An error means that there is no such bound, or that the number of features overflows.
-	if b.PairsFeatures, err = kernel.Features(given, o.Epsilon, boundDelta); err != nil {
-		b.Why = transforms.FaultText(err)
-	} else if b.UniformFeatures, err = kernel.Features(region, o.Epsilon, boundDelta); err != nil {
-		b.Why = transforms.FaultText(err)
+	if b.PairsFeatures, err = kernel.Features(given, o.Epsilon, results.BoundDelta); err != nil {
+		b.Why = fault.Text(err)
+	} else if b.UniformFeatures, err = kernel.Features(region, o.Epsilon, results.BoundDelta); err != nil {
+		b.Why = fault.Text(err)
 	}
 	return b, nil
 }
@@ -250,30 +206,4 @@ func diameter(x []float32, n, d int) (most float64) {
 		}
 	}
 	return math.Sqrt(most)
-}
-
-func (b *ErrorBounds) write(w io.Writer) {
-	fmt.Fprintf(w,
-		"bounds    with probability %g no error is larger (Hoeffding; rows of %s, a region of diameter %.4g):\n",
-		1-boundDelta, report.Counted(b.Dim, "number"), b.Diameter)
-	t := report.Table{Head: []string{"features", "largest measured", "bound, pairs of the sample", "bound, whole region"}}
-	for _, p := range b.Points {
-		region := "-"
-		if p.Uniform != nil {
-			region = fmt.Sprintf("%.5f", *p.Uniform)
-		}
-		t.Add(fmt.Sprint(p.Features), fmt.Sprintf("%.5f", p.Max), fmt.Sprintf("%.5f", p.Pairs), region)
-	}
-	t.Write(w)
-	if b.PairsFeatures > 0 {
-		fmt.Fprintf(w, "for %g at most: %s for the pairs of the sample", b.Epsilon,
-			report.Counted64(int64(b.PairsFeatures), "feature"))
-		if b.UniformFeatures > 0 {
-			fmt.Fprintf(w, ", %s for the whole region", report.Groups(int64(b.UniformFeatures)))
-		}
-		fmt.Fprintln(w)
-	}
-	if b.Why != "" {
-		fmt.Fprintf(w, "%s\n", b.Why)
-	}
 }

@@ -1,12 +1,10 @@
 package evaluate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -22,31 +20,16 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // maxCompareRows is the largest number of rows in the sample: 2 million pairs.
 const maxCompareRows = 2000
 
-// KernelResult says how well features approximate their kernel.
-type KernelResult struct {
-	Kernel string       `json:"kernel"`
-	Rows   int          `json:"rows"`
-	Pairs  int          `json:"pairs"`
-	Curves []ErrorCurve `json:"curves"`
-	Bounds *ErrorBounds `json:"bounds,omitempty"` // of independent Fourier features
-	Out    string       `json:"out,omitempty"`
-}
-
-// ErrorCurve is the error of one way to draw features, by the number of features.
-type ErrorCurve struct {
-	Name   string         `json:"name"`
-	Points []ErrorSummary `json:"points"`
-}
-
 // CompareKernel draws feature maps of several sizes with several seeds, and compares inner products of features
 // with the kernel on all pairs of a sample of rows. The sample has the rows with the least hashes, so it does
 // not depend on the order of the rows.
-func CompareKernel(ctx context.Context, o options.Compare) (result *KernelResult, err error) {
+func CompareKernel(ctx context.Context, o options.Compare) (result *results.Compare, err error) {
 	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
 		return nil, err
 	}
@@ -85,7 +68,7 @@ func CompareKernel(ctx context.Context, o options.Compare) (result *KernelResult
 		return result, err
 	}
 	result.Out = o.Out
-	files, err := result.files()
+	files, err := errorFiles(result)
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +109,14 @@ func validateCompare(o options.Compare) error {
 }
 
 // compare measures all maps on the sample.
-func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prepared) (*KernelResult, error) {
+func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prepared) (*results.Compare, error) {
 	x, n, _ := l.Sum.Sample()
 	n = min(n, o.Rows)
 	if n < 2 {
 		return nil, exit.Refuse("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
 	}
 	exact := KernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
-	result := &KernelResult{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
+	result := &results.Compare{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
 	variants := []kernel.Variant{{Options: o.Kernel}}
 	if o.All {
 		variants = o.Kernel.(kernel.Varied).Variants()
@@ -148,7 +131,7 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 		if choice.Draw == nil {
 			return nil, exit.Usage("the features of the %s are not drawn, so they cannot be compared", choice.Summary)
 		}
-		curve := ErrorCurve{Name: strings.TrimSuffix(kernel.FamilyOf(o.Kernel).Name+", "+v.Name, ", ")}
+		curve := results.ErrorCurve{Name: strings.TrimSuffix(kernel.FamilyOf(o.Kernel).Name+", "+v.Name, ", ")}
 		for _, dim := range budgets {
 			j.Progress.Note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
 			point, err := measure(ctx, j, o, dim, exact, x, n, func(seed uint64) features.Recipe {
@@ -168,34 +151,34 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 
 // measure draws one map with several seeds.
 func measure(ctx context.Context, j *job.Job, o options.Compare, dim int, exact []float64, x []float32, n int,
-	draw func(seed uint64) features.Recipe) (ErrorSummary, error) {
+	draw func(seed uint64) features.Recipe) (results.ErrorSummary, error) {
 	var runs []ApproximationErrors
 	for s := range o.Seeds {
 		if err := ctx.Err(); err != nil {
-			return ErrorSummary{}, err
+			return results.ErrorSummary{}, err
 		}
 		e, err := MeasureErrors(draw(o.Seed+uint64(s)), exact, x, n, j.Engine.Threads)
 		if err != nil {
-			return ErrorSummary{}, &exit.UsageError{Err: err}
+			return results.ErrorSummary{}, &exit.UsageError{Err: err}
 		}
 		runs = append(runs, e)
 	}
 	return SummariseErrors(dim, runs)
 }
 
-// files returns the files of the result: the table as JSON, and the plots.
-func (r *KernelResult) files() ([]storage.File, error) {
+// errorFiles returns the files of the result: the table as JSON, and the plots.
+func errorFiles(r *results.Compare) ([]storage.File, error) {
 	table, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, err
 	}
 	files := []storage.File{{Name: "errors.json", Data: append(table, '\n')}}
-	pictures, err := report.PictureFiles("errors", r.chart(), 16, 11)
+	pictures, err := report.PictureFiles("errors", errorChart(r), 16, 11)
 	return append(files, pictures...), err
 }
 
-// chart plots the root mean squared error against the number of features.
-func (r *KernelResult) chart() picture.Lines {
+// errorChart plots the root mean squared error against the number of features.
+func errorChart(r *results.Compare) picture.Lines {
 	chart := picture.Lines{
 		Title: fmt.Sprintf("Approximation of the %s", r.Kernel),
 		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95%%)",
@@ -212,29 +195,6 @@ func (r *KernelResult) chart() picture.Lines {
 		chart.Series = append(chart.Series, s)
 	}
 	return chart
-}
-
-// WriteTo prints the result for people.
-func (r *KernelResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "kernel    %s\n", r.Kernel)
-	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95%% interval\n", r.Rows,
-		report.Groups(int64(r.Pairs)))
-	t := report.Table{Head: []string{"map", "features", "seeds", "MAE", "RMSE", "max", "correlation"}}
-	for _, c := range r.Curves {
-		for _, p := range c.Points {
-			t.Add(c.Name, fmt.Sprint(p.Features), fmt.Sprint(p.Seeds), p.MAE.String(), p.RMSE.String(), p.Max.String(),
-				p.Correlation.String())
-		}
-	}
-	t.Write(&b)
-	if r.Bounds != nil {
-		r.Bounds.write(&b)
-	}
-	if r.Out != "" {
-		fmt.Fprintf(&b, "table and plots are in %s\n", r.Out)
-	}
-	return b.WriteTo(w)
 }
 
 // cooccurFeatures is the number of features for the plot, as in the paper, unless the skeleton has fewer or the

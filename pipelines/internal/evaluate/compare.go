@@ -16,62 +16,19 @@ import (
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// ModelComparison compares two models on the same rows. Differences are the losses of the challenger minus
-// those of the champion: if they are positive, the challenger is worse.
-type ModelComparison struct {
-	Champion   ComparedModel      `json:"champion"`
-	Challenger ComparedModel      `json:"challenger"`
-	Rows       job.Counts         `json:"rows"`
-	SetAside   []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
-	// Weights is set if rows have weights. Means and tests are weighted then, and McNemar's test
-	// is replaced by the t test.
-	Weights *models.RowWeights `json:"weights,omitempty"`
-	// NotFinite counts rows that are left out of the losses because predictions of a model are infinite, NaN or
-	// extreme. If there are any, conditions on losses do not hold.
-	NotFinite   int64                `json:"not_finite,omitempty"`
-	Comparisons []paired.Comparison  `json:"comparisons"`
-	Slices      []paired.SliceReport `json:"slices,omitempty"`
-	// Groups are the columns that name the groups that tests count.
-	Groups []string `json:"groups,omitempty"`
-	// RowsNeeded has, for classes, numbers of rows for a test of models that differ as these do.
-	RowsNeeded []RowsNeeded     `json:"rows_needed,omitempty"`
-	Gate       []paired.Verdict `json:"gate,omitempty"` // one for each condition
-}
-
-// ComparedModel describes one of the two models.
-type ComparedModel struct {
-	Model  string `json:"model"`
-	SHA256 string `json:"model_sha256"` // of its manifest
-	// Rule says how the model assigns classes, unless by the largest score or probability.
-	Rule string `json:"rule,omitempty"`
-	// UnseenLabels are labels that are not classes of the model. They count as errors.
-	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
-}
-
-// RowsNeeded has the numbers of rows that a test needs to detect a difference of error rates with confidence
-// 95% and a power of 80%.
-type RowsNeeded struct {
-	Difference float64 `json:"difference"`
-	// Better is for the condition "better at 95%", if the challenger is better by Difference. It is 0 if the
-	// models disagree on too few rows to differ by that much.
-	Better int64 `json:"better,omitempty"`
-	// NotWorse is for the condition "not worse by" Difference, if the challenger is as good.
-	NotWorse int64 `json:"not_worse"`
-}
-
 // CompareModels applies two models to the same labelled rows and compares their predictions. If the gate is not
 // passed, the error is an *exit.GateError and the result is complete.
-func CompareModels(ctx context.Context, o options.CompareModels) (result *ModelComparison, err error) {
+func CompareModels(ctx context.Context, o options.CompareModels) (result *results.ModelComparison, err error) {
 	if err := checkComparison(ctx, &o); err != nil {
 		return nil, err
 	}
@@ -106,7 +63,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *ModelC
 		return nil, err
 	}
 	j.Progress.Done()
-	result = &ModelComparison{
+	result = &results.ModelComparison{
 		Champion: p.champion.summary(o.Champion), Challenger: p.challenger.summary(o.Challenger),
 		NotFinite: sum.NotFinite(), Comparisons: sum.Report(p.unit),
 	}
@@ -320,8 +277,8 @@ func sameInput(a, b *dataset.Dataset) (bool, error) {
 
 var errChanged = exit.Refuse("pipelines: files of --data have changed while they were listed; start again")
 
-func (m *openedModel) summary(model string) ComparedModel {
-	return ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: about.DecisionRule(m.manifest)}
+func (m *openedModel) summary(model string) results.ComparedModel {
+	return results.ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: report.DecisionRule(m.manifest)}
 }
 
 // checkUnseen returns an error if a model was trained on some of these rows, because scores on them are optimistic.
@@ -346,10 +303,10 @@ func (p *pair) checkUnseen(ctx context.Context, j *job.Job, used int64, reports 
 
 // rowsNeeded returns the numbers of rows that tests of typical differences of error rates need, given the share
 // of rows on which the models disagree.
-func rowsNeeded(discordance float64) (all []RowsNeeded) {
+func rowsNeeded(discordance float64) (all []results.RowsNeeded) {
 	for _, d := range []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02} {
 		t := paired.Trial{Discordance: discordance, Confidence: 0.95, Power: 0.8, Margin: d}
-		n := RowsNeeded{Difference: d, NotWorse: int64(t.Rows())}
+		n := results.RowsNeeded{Difference: d, NotWorse: int64(t.Rows())}
 		t.Margin, t.Difference = 0, -d
 		if rows := t.Rows(); !math.IsInf(rows, 0) {
 			n.Better = int64(rows)

@@ -1,13 +1,9 @@
 package evaluate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -22,68 +18,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// EvaluateResult has the scores of a model.
-type EvaluateResult struct {
-	Model string `json:"model"`
-	ScoredRows
-	Scores
-	// Groups are the columns that name the groups of rows. Independent is the number of independent rows that
-	// would give the same standard error of the error rate, or of the squared error of the first target.
-	Groups      []string `json:"groups,omitempty"`
-	Independent float64  `json:"independent_rows,omitempty"`
-	UnseenLabelsReport
-	// Slices has the scores for the values of columns.
-	Slices []score.SliceReport `json:"slices,omitempty"`
-	// Probabilities is set for a classifier with probabilities.
-	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
-	// Intervals has the coverage of the intervals of each target, or of the sets of classes.
-	Intervals []IntervalReport `json:"intervals,omitempty"`
-	Threshold *apply.Threshold `json:"threshold,omitempty"` // set if a threshold was given
-	Gate      string           `json:"gate,omitempty"`      // conditions, all of which were met
-
-	// Curves has the ROC and precision-recall curves of classes, and WorstRows the rows with the largest losses.
-	// They are set for a report only.
-	Curves    []score.Curve    `json:"-"`
-	WorstRows []score.WorstRow `json:"-"`
-}
-
-// ScoredRows describes the rows that were scored.
-type ScoredRows struct {
-	Rows     job.Counts         `json:"rows"`
-	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
-	// TrainingRows counts the used rows that are known to be training rows.
-	TrainingRows int64 `json:"training_rows,omitempty"`
-	// Weights is set if rows have weights. Rates and means are then weighted, counts are of rows, and intervals
-	// are for models.RowWeights.Effective rows.
-	Weights *models.RowWeights `json:"weights,omitempty"`
-}
-
-// Scores has the scores of the rows.
-type Scores struct {
-	Classes *score.ClassReport  `json:"classes,omitempty"` // for a classifier
-	Targets *score.TargetReport `json:"targets,omitempty"` // for a regression with one target
-	// ByTarget has the scores of several targets, in the order of the model's outputs. MeanR2 is the mean of their
-	// R², nil if one of them is not defined.
-	ByTarget []TargetReport `json:"by_target,omitempty"`
-	MeanR2   *float64       `json:"mean_r2,omitempty"`
-}
-
-// UnseenLabelsReport describes labels that are not classes of the model.
-type UnseenLabelsReport struct {
-	// UnseenLabels has the labels that are not classes of the model, the most frequent first.
-	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
-	// UnseenHint says how they differ from classes of the model, and which flag helps, if they all differ in the
-	// same way.
-	UnseenHint string `json:"unseen_hint,omitempty"`
-}
-
 // Evaluate applies a model to labelled data and scores its predictions. If a gate is not passed, the error is
 // an *exit.GateError and the result is complete.
-func Evaluate(ctx context.Context, o options.Evaluate) (result *EvaluateResult, err error) {
+func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate, err error) {
 	g, err := ParseGates(o.Gate)
 	if err != nil {
 		return nil, err
@@ -145,27 +87,27 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *EvaluateResult, 
 		return nil, err
 	}
 	j.Progress.Done()
-	result = &EvaluateResult{Model: o.Model, Threshold: threshold, Gate: o.Gate}
-	if err := result.count(ctx, j, o, manifest, d, weights, reports); err != nil {
+	result = &results.Evaluate{Model: o.Model, Threshold: threshold, Gate: o.Gate}
+	if err := countRows(ctx, result, j, o, manifest, d, weights, reports); err != nil {
 		return nil, err
 	}
-	if err := result.score(pass, &classified, &targets, manifest, weights.Effective); err != nil {
+	if err := addScores(result, pass, &classified, &targets, manifest, weights.Effective); err != nil {
 		return nil, err
 	}
 	if o.Reliability != "" {
-		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.Diagram(), 14, 12); err != nil {
+		if err := report.WritePicture(ctx, o.Reliability, ReliabilityDiagram(result.Probabilities), 14, 12); err != nil {
 			return nil, err
 		}
 	}
 	if o.Report != "" {
-		result.keepForReport(&classified, &targets)
+		keepForReport(result, &classified, &targets)
 	}
 	return result, g.check(result)
 }
 
 // fitEvaluation returns the threshold of the predictions. It returns an error if the options cannot be used with the
 // model or the data.
-func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*apply.Threshold, error) {
+func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*results.Threshold, error) {
 	if m.Task == models.Embedding {
 		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}
@@ -181,8 +123,8 @@ func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g
 	return threshold, cmp.Or(prepare.CheckLabeled(d), g.Check(m))
 }
 
-// count adds the counts of the rows, their weights and groups, and the number of them that are training rows.
-func (r *EvaluateResult) count(ctx context.Context, j *job.Job, o options.Evaluate, m *models.Manifest,
+// countRows adds the counts of the rows, their weights and groups, and the number of them that are training rows.
+func countRows(ctx context.Context, r *results.Evaluate, j *job.Job, o options.Evaluate, m *models.Manifest,
 	d *dataset.Dataset, weights *profile.Weights, reports []dataset.Report) (err error) {
 	if r.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
 		return err
@@ -201,18 +143,18 @@ func (r *EvaluateResult) count(ctx context.Context, j *job.Job, o options.Evalua
 	return err
 }
 
-// score adds the scores of classes or targets. effective is the effective number of weighted rows.
-func (r *EvaluateResult) score(pass *scores.Score, classes *scores.ClassScores, targets *scores.TargetScores,
+// addScores adds the scores of classes or targets. effective is the effective number of weighted rows.
+func addScores(r *results.Evaluate, pass *scores.Score, classes *scores.ClassScores, targets *scores.TargetScores,
 	m *models.Manifest, effective float64) error {
 	if !pass.Classifies {
-		r.addTargets(targets, m, pass.Grid != nil, effective)
-	} else if err := r.addClasses(classes, m, effective); err != nil {
+		addTargets(r, targets, m, pass.Grid != nil, effective)
+	} else if err := addClasses(r, classes, m, effective); err != nil {
 		return err
 	}
 	if pass.Grid == nil {
 		effective = float64(r.Rows.Used)
 	}
-	r.addIntervals(slices.Concat(classes.Coverage, targets.Coverage), m, effective)
+	addIntervals(r, slices.Concat(classes.Coverage, targets.Coverage), m, effective)
 	r.Slices = sliceReports(pass.Slices, slices.Concat(classes.Slices, targets.Slices), m)
 	return nil
 }
@@ -224,7 +166,7 @@ const (
 )
 
 // keepForReport sets the fields that only a report shows.
-func (r *EvaluateResult) keepForReport(classes *scores.ClassScores, targets *scores.TargetScores) {
+func keepForReport(r *results.Evaluate, classes *scores.ClassScores, targets *scores.TargetScores) {
 	if r.Classes == nil {
 		r.WorstRows = targets.Worst.Rows()
 		return
@@ -237,7 +179,7 @@ func (r *EvaluateResult) keepForReport(classes *scores.ClassScores, targets *sco
 
 // addClasses adds the scores of a classifier. effective is the number of independent rows with the same
 // precision.
-func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifest, effective float64) error {
+func addClasses(r *results.Evaluate, found *scores.ClassScores, m *models.Manifest, effective float64) error {
 	names, counted := m.Vocabulary.Classes, found.Weighted
 	if counted == nil {
 		counted, effective = &found.Hits, float64(r.Rows.Used)
@@ -253,11 +195,11 @@ func (r *EvaluateResult) addClasses(found *scores.ClassScores, m *models.Manifes
 	r.UnseenLabels, r.UnseenHint = unseenLabels(&found.Unseen), labelHint(&found.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
 		return exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
-			report.Groups(hits.Rows), r.Model, someUnseen(r.UnseenLabels), prepare.SomeOf(names), prefixedBy("; ", r.UnseenHint))
+			report.Groups(hits.Rows), r.Model, results.UnseenText(r.UnseenLabels), report.SomeOf(names), report.Prefixed("; ", r.UnseenHint))
 	}
 	if found.Probabilities != nil {
 		tests := found.Probabilities.Tests(effective / float64(max(1, counted.Rows())))
-		r.Probabilities = &ProbabilityReport{Tests: tests, NotFinite: hits.Rows - tests.Rows}
+		r.Probabilities = &results.ProbabilityReport{Tests: tests, NotFinite: hits.Rows - tests.Rows}
 	}
 	return nil
 }
@@ -276,62 +218,4 @@ func openModel(ctx context.Context, model *string, data *dataset.Options,
 		return nil, nil, err
 	}
 	return apply.OpenForModel(ctx, *model, *data, j.Log)
-}
-
-// WriteTo prints the result for people.
-func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "model %s\n", r.Model)
-	if r.Rows.SetAside > 0 || r.Rows.Without() != "" { // the report below shows only the used rows
-		fmt.Fprintf(&b, "rows %s\n", r.Rows)
-	}
-	report.WriteSetAside(&b, r.SetAside)
-	if fields := r.Rows.Fields(); fields != "" {
-		fmt.Fprintf(&b, "fields %s\n", fields)
-	}
-	if r.TrainingRows > 0 {
-		fmt.Fprintf(&b,
-			"note: %s of %s rows are of files that the model was trained on, so these scores do not tell how good the model is on new rows\n",
-			report.Groups(r.TrainingRows), report.Groups(r.Rows.Used))
-	}
-	if r.Weights != nil {
-		writeWeights(&b, r.Weights)
-	}
-	if r.Groups != nil {
-		fmt.Fprintf(&b, "groups of column %s: intervals are those of %s\n", strings.Join(r.Groups, ", "),
-			report.Counted64(int64(r.Independent), "independent row"))
-	}
-	if r.Threshold != nil {
-		fmt.Fprintf(&b, "%s\n", r.Threshold)
-	}
-	switch {
-	case r.Classes != nil:
-		b.WriteString(r.Classes.String())
-		if len(r.UnseenLabels) > 0 {
-			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", someUnseen(r.UnseenLabels),
-				prefixedBy("; ", r.UnseenHint))
-		}
-	case r.Targets != nil:
-		b.WriteString(r.Targets.String())
-	default:
-		r.writeTargets(&b)
-	}
-	if r.Probabilities != nil {
-		r.Probabilities.write(&b)
-	}
-	for i := range r.Intervals {
-		r.Intervals[i].write(&b, r.Classes != nil)
-	}
-	for i := range r.Slices {
-		writeSlices(&b, &r.Slices[i])
-	}
-	return b.WriteTo(w)
-}
-
-// prefixedBy returns text after a separator, or "" if text is empty.
-func prefixedBy(separator, text string) string {
-	if text == "" {
-		return ""
-	}
-	return separator + text
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // gate is a bound that a score must satisfy.
@@ -33,7 +34,7 @@ type gateScore struct {
 	has func(*models.Manifest) bool
 	// value returns bounds on the score, which are equal if it is exact, and NaN if it is not defined for the
 	// rows. excluded is the number of rows that are left out because their predictions are not finite.
-	value func(*EvaluateResult) (low, high float64, excluded int64)
+	value func(*results.Evaluate) (low, high float64, excluded int64)
 	// undefined says for which rows the score is not defined.
 	undefined string
 	// knownClassesOnly is true if the score leaves out rows whose labels are not classes of the model: no recall
@@ -81,7 +82,7 @@ var gateScores = map[string]gateScore{
 
 	meanR2: {
 		has: func(m *models.Manifest) bool { return regresses(m) && m.Outputs > 1 },
-		value: func(r *EvaluateResult) (low, high float64, excluded int64) {
+		value: func(r *results.Evaluate) (low, high float64, excluded int64) {
 			for i := range r.ByTarget {
 				excluded += r.ByTarget[i].NotFinite
 			}
@@ -131,7 +132,7 @@ func classifies(m *models.Manifest) bool { return m.Task == models.Classificatio
 func regresses(m *models.Manifest) bool { return m.Task == models.Regression }
 
 func ofClasses(of func(*score.ClassReport) float64) gateScore {
-	return gateScore{has: classifies, value: func(r *EvaluateResult) (low, high float64, excluded int64) {
+	return gateScore{has: classifies, value: func(r *results.Evaluate) (low, high float64, excluded int64) {
 		v := of(r.Classes)
 		return v, v, r.Classes.Ranking.NotFinite
 	}}
@@ -155,7 +156,7 @@ func ofPositive(of func(score.ClassScore) (float64, int64)) gateScore {
 func ofRanking(of func(*score.RankingReport) (low, high float64)) gateScore {
 	return gateScore{
 		has: func(m *models.Manifest) bool { return classifies(m) && m.Outputs <= score.MaxRanked },
-		value: func(r *EvaluateResult) (low, high float64, excluded int64) {
+		value: func(r *results.Evaluate) (low, high float64, excluded int64) {
 			low, high = of(r.Classes.Ranking)
 			return low, high, r.Classes.Ranking.NotFinite
 		},
@@ -178,7 +179,7 @@ func ofTop(few int) gateScore {
 func ofProbabilities(of func(*score.Tests) float64) gateScore {
 	return gateScore{
 		has: func(m *models.Manifest) bool { return m.Probabilities != nil },
-		value: func(r *EvaluateResult) (low, high float64, excluded int64) {
+		value: func(r *results.Evaluate) (low, high float64, excluded int64) {
 			v := of(&r.Probabilities.Tests)
 			return v, v, r.Probabilities.NotFinite
 		},
@@ -186,7 +187,7 @@ func ofProbabilities(of func(*score.Tests) float64) gateScore {
 }
 
 func ofTargets(of func(*score.TargetReport) float64) gateScore {
-	return gateScore{has: regresses, value: func(r *EvaluateResult) (low, high float64, excluded int64) {
+	return gateScore{has: regresses, value: func(r *results.Evaluate) (low, high float64, excluded int64) {
 		v := of(r.Targets)
 		return v, v, r.Targets.NotFinite
 	}}
@@ -195,7 +196,7 @@ func ofTargets(of func(*score.TargetReport) float64) gateScore {
 // ofQuantile returns a score that is measured only up to a slack: the quantile is at most v, and at least v
 // minus the slack.
 func ofQuantile(of func(*score.TargetReport) float64) gateScore {
-	return gateScore{has: regresses, value: func(r *EvaluateResult) (low, high float64, excluded int64) {
+	return gateScore{has: regresses, value: func(r *results.Evaluate) (low, high float64, excluded int64) {
 		v := of(r.Targets)
 		return v - r.Targets.QuantileSlack, v, r.Targets.NotFinite
 	}}
@@ -262,10 +263,10 @@ func (g gate) checkTarget(m *models.Manifest) error {
 
 // check returns an *exit.GateError that names the gates that the result does not satisfy. The gates must fit
 // the model.
-func (all Gates) check(r *EvaluateResult) error {
+func (all Gates) check(r *results.Evaluate) error {
 	var failed []string
 	for _, g := range all {
-		g.each(r, func(target string, one *EvaluateResult) {
+		g.each(r, func(target string, one *results.Evaluate) {
 			if why := g.check(one); why != "" {
 				failed = append(failed, target+why)
 			}
@@ -276,29 +277,29 @@ func (all Gates) check(r *EvaluateResult) error {
 
 // each calls f with the results that the gate applies to: one for each target that it names. target is the
 // beginning of a sentence about the result.
-func (g gate) each(r *EvaluateResult, f func(target string, one *EvaluateResult)) {
+func (g gate) each(r *results.Evaluate, f func(target string, one *results.Evaluate)) {
 	if len(r.ByTarget) == 0 || g.score == meanR2 {
 		f("", r)
 		return
 	}
 	for i := range r.ByTarget {
 		if name := r.ByTarget[i].Target; g.target == "" || g.target == name {
-			f("of "+name+", ", r.forTarget(i))
+			f("of "+name+", ", forTarget(r, i))
 		}
 	}
 }
 
 // Verdicts returns the gates in text, and whether the result satisfies them.
-func Verdicts(text string, r *EvaluateResult) (all []registry.Gate, err error) {
+func Verdicts(text string, r *results.Evaluate) (all []registry.Gate, err error) {
 	conditions, err := ParseGates(text)
 	for _, g := range conditions {
 		v := registry.Gate{Condition: g.String(), Passed: true}
-		var results []string
-		g.each(r, func(target string, one *EvaluateResult) {
+		var texts []string
+		g.each(r, func(target string, one *results.Evaluate) {
 			v.Passed = v.Passed && g.check(one) == ""
-			results = append(results, target+g.result(one))
+			texts = append(texts, target+g.result(one))
 		})
-		v.Result = strings.Join(results, "; ")
+		v.Result = strings.Join(texts, "; ")
 		all = append(all, v)
 	}
 	return all, err
@@ -317,7 +318,7 @@ func (g gate) String() string {
 }
 
 // result describes the score in words.
-func (g gate) result(r *EvaluateResult) string {
+func (g gate) result(r *results.Evaluate) string {
 	if why := g.check(r); why != "" {
 		return why
 	}
@@ -329,7 +330,7 @@ func (g gate) result(r *EvaluateResult) string {
 }
 
 // scoreName returns the name of the score, with the positive class if it is a score of this class.
-func (g gate) scoreName(r *EvaluateResult) string {
+func (g gate) scoreName(r *results.Evaluate) string {
 	if r.Classes == nil || r.Classes.Ranking == nil || r.Classes.Ranking.Positive == "" ||
 		!slices.Contains(positiveClassScores, g.score) {
 		return g.score
@@ -343,7 +344,7 @@ var positiveClassScores = []string{"precision", "recall", "f1", "auc", "average_
 // check returns why the gate is not passed, or "". A score fails if it is not defined, or if it leaves out rows
 // because their predictions are not finite or their labels are not classes of the model. Of bounds, the worse
 // one counts.
-func (g gate) check(r *EvaluateResult) string {
+func (g gate) check(r *results.Evaluate) string {
 	low, high, excluded := gateScores[g.score].value(r)
 	value, op := high, "<="
 	if g.least {
@@ -358,7 +359,7 @@ func (g gate) check(r *EvaluateResult) string {
 			"gate on accuracy, which counts the rows as errors",
 			g.scoreName(r), report.Counted64(r.Classes.Unseen, "row"))
 	case math.IsNaN(value):
-		return fmt.Sprintf("%s is not defined for these rows%s", g.scoreName(r), prefixedBy(": ", gateScores[g.score].undefined))
+		return fmt.Sprintf("%s is not defined for these rows%s", g.scoreName(r), report.Prefixed(": ", gateScores[g.score].undefined))
 	case g.least && value >= g.bound, !g.least && value <= g.bound:
 		return ""
 	}

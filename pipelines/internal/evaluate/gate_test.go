@@ -9,12 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 func TestGates(t *testing.T) {
 	area, precision, low, mape := 0.75, 0.6, 0.55, 0.25
-	two := &EvaluateResult{
-		Scores: Scores{Classes: &score.ClassReport{
+	two := &results.Evaluate{
+		Scores: results.Scores{Classes: &score.ClassReport{
 			Accuracy: 0.9, Error: 0.1,
 			ClassAverages: score.ClassAverages{MacroF1: 0.8, BalancedAccuracy: 0.7, MacroPrecision: 0.35, MacroRecall: 0.45},
 			Classes: []score.ClassScore{{Class: "a", Rows: 10, Predicted: 15, Hits: 3, Precision: 0.2, Recall: 0.3, F1: 0.24},
@@ -22,27 +23,27 @@ func TestGates(t *testing.T) {
 			Ranking: &score.RankingReport{Positive: "a", AUC: &area, Slack: 0.05, AveragePrecision: &precision,
 				PrecisionLow: &low, PrecisionHigh: &precision},
 		}},
-		Probabilities: &ProbabilityReport{Tests: score.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
+		Probabilities: &results.ProbabilityReport{Tests: score.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
-	many := &EvaluateResult{Scores: Scores{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}}
-	targets := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, MAPE: &mape,
+	many := &results.Evaluate{Scores: results.Scores{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}}
+	targets := &results.Evaluate{Scores: results.Scores{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, MAPE: &mape,
 		ErrorQuantiles: score.ErrorQuantiles{P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5}}}}
-	undefined := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{NoMAPE: 1}}}
+	undefined := &results.Evaluate{Scores: results.Scores{Targets: &score.TargetReport{NoMAPE: 1}}}
 	regression := &models.Manifest{Task: models.Regression, Outputs: 1}
 	mean := 0.6
-	several := &EvaluateResult{Scores: Scores{MeanR2: &mean, ByTarget: []TargetReport{
+	several := &results.Evaluate{Scores: results.Scores{MeanR2: &mean, ByTarget: []results.TargetReport{
 		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},
 	}},
 	}
-	partly := &EvaluateResult{Scores: Scores{ByTarget: []TargetReport{{Target: "a",
+	partly := &results.Evaluate{Scores: results.Scores{ByTarget: []results.TargetReport{{Target: "a",
 		TargetReport: score.TargetReport{R2: &mean}}, {Target: "b"}}}}
-	none := &EvaluateResult{Scores: Scores{Classes: &score.ClassReport{Classes: []score.ClassScore{{Class: "a", Rows: 3,
+	none := &results.Evaluate{Scores: results.Scores{Classes: &score.ClassReport{Classes: []score.ClassScore{{Class: "a", Rows: 3,
 		Predicted: 3}, {Class: "b"}}, Ranking: &score.RankingReport{Positive: "b"}}}}
 	both := &models.Manifest{Task: models.Regression, Outputs: 2, Input: models.Input{Labels: []string{"a", "b"}}}
 	seen := map[string]bool{}
 	for _, c := range []struct {
 		text   string
-		result *EvaluateResult
+		result *results.Evaluate
 		of     *models.Manifest
 		fails  string // "" if the gate is passed
 	}{
@@ -139,15 +140,15 @@ func TestGatesThatAModelHas(t *testing.T) {
 func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 	counted := strings.Fields("accuracy error precision macro_precision top3 top5 log_loss brier ece") // rows of unknown labels are errors
 	half, mape := 0.5, 0.5
-	result := func(unseen, notFinite int64) *EvaluateResult {
-		return &EvaluateResult{
-			Scores: Scores{MeanR2: &half, Targets: &score.TargetReport{R2: &half, MAPE: &mape, NotFinite: notFinite},
+	result := func(unseen, notFinite int64) *results.Evaluate {
+		return &results.Evaluate{
+			Scores: results.Scores{MeanR2: &half, Targets: &score.TargetReport{R2: &half, MAPE: &mape, NotFinite: notFinite},
 				Classes: &score.ClassReport{
 					Unseen: unseen, Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}},
 					Ranking: &score.RankingReport{Positive: "a", AUC: &half, AveragePrecision: &half, NotFinite: notFinite,
 						Top: []score.TopScore{{K: 3}, {K: 5}}},
 				}},
-			Probabilities: &ProbabilityReport{NotFinite: notFinite},
+			Probabilities: &results.ProbabilityReport{NotFinite: notFinite},
 		}
 	}
 	for _, name := range GateScores() {
@@ -170,7 +171,7 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 			}
 			rows := result(0, 2)
 			if name == meanR2 {
-				rows.ByTarget = []TargetReport{{Target: "a", TargetReport: *rows.Targets}}
+				rows.ByTarget = []results.TargetReport{{Target: "a", TargetReport: *rows.Targets}}
 			}
 			jobtest.WantError(t, text, g.check(rows), exit.CodeGate, "2 rows whose predictions are not finite")
 		}
@@ -197,14 +198,14 @@ func TestGateRefusals(t *testing.T) {
 // The report of a retraining says of each condition how the result fares, and reads as a gate again.
 func TestVerdictsReportGateScores(t *testing.T) {
 	mean := 0.6
-	several := &EvaluateResult{Scores: Scores{MeanR2: &mean, ByTarget: []TargetReport{
+	several := &results.Evaluate{Scores: results.Scores{MeanR2: &mean, ByTarget: []results.TargetReport{
 		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},
 	}},
 	}
-	one := &EvaluateResult{Scores: Scores{Targets: &score.TargetReport{RMSE: 2}}}
+	one := &results.Evaluate{Scores: results.Scores{Targets: &score.TargetReport{RMSE: 2}}}
 	for _, c := range []struct {
 		text   string
-		r      *EvaluateResult
+		r      *results.Evaluate
 		result string
 		passed bool
 	}{

@@ -2,8 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -72,7 +69,7 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 	n, err := strconv.Atoi(given)
 	if err != nil {
 		return "", exit.Usage("%s: there is no column %q%s; columns are %s", flag, given,
-			option.DidYouMean(given, d.Fields), prepare.SomeOf(d.Fields))
+			option.DidYouMean(given, d.Fields), report.SomeOf(d.Fields))
 	}
 	if n < 0 {
 		n += len(d.Fields) + 1
@@ -136,88 +133,4 @@ func sliceReports(columns []scores.Slice, all []score.Slices, m *models.Manifest
 		out = append(out, s)
 	}
 	return out
-}
-
-// writeSlices prints the scores for the values of a column.
-func writeSlices(w io.Writer, r *score.SliceReport) {
-	if r.Many {
-		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to score each\n", r.Column, score.MaxSlices)
-		return
-	}
-	what := ""
-	if r.Target != "" {
-		what = r.Target + " "
-	}
-	fmt.Fprintf(w, "\n%sby %s, %s:\n", what, r.Column, report.Counted(r.Values, "value"))
-	SliceTable(r).Write(w)
-}
-
-// SliceTable returns a table of the scores for the values of a column.
-func SliceTable(r *score.SliceReport) report.Table {
-	rows := sliceRows(r)
-	number := func(v *float64, format string, unit float64) string {
-		if v == nil {
-			return "-"
-		}
-		return fmt.Sprintf(format, unit*(*v))
-	}
-	type figure func(*score.SliceScore) (v, low, high *float64)
-	type column struct {
-		head, format string
-		unit         float64
-		interval     bool
-		of           figure
-	}
-	columns := slices.DeleteFunc([]column{
-		{"error, %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
-			return s.Error, s.ErrorLow, s.ErrorHigh
-		}},
-		{"balanced accuracy, %", "%.2f", 100, true, func(s *score.SliceScore) (v, low, high *float64) {
-			return s.BalancedAccuracy, s.BalancedLow, s.BalancedHigh
-		}},
-		{"AUC", "%.4f", 1, true, func(s *score.SliceScore) (v, low, high *float64) { return s.AUC, s.AUCLow, s.AUCHigh }},
-		{"log loss", "%.4f", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.LogLoss, nil, nil }},
-		{"MAE", "%.6g", 1, true, func(s *score.SliceScore) (v, low, high *float64) { return s.MAE, s.MAELow, s.MAEHigh }},
-		{"RMSE", "%.6g", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.RMSE, nil, nil }},
-		{"90% within", "%.6g", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.P90, nil, nil }},
-		{"R²", "%.4f", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.R2, nil, nil }},
-	}, func(c column) bool {
-		return !slices.ContainsFunc(rows, func(s score.SliceScore) bool { v, _, _ := c.of(&s); return v != nil })
-	})
-	t := report.Table{Head: []string{r.Column, "rows"}}
-	for _, c := range columns {
-		if t.Head = append(t.Head, c.head); c.interval {
-			t.Head = append(t.Head, "95% interval")
-		}
-	}
-	for i := range rows {
-		s := &rows[i]
-		line := []string{s.Value, report.Groups(s.Rows)}
-		for _, c := range columns {
-			v, low, high := c.of(s)
-			line = append(line, number(v, c.format, c.unit))
-			switch {
-			case c.interval && low == nil:
-				line = append(line, "-")
-			case c.interval:
-				line = append(line, number(low, c.format, c.unit)+" to "+number(high, c.format, c.unit))
-			}
-		}
-		t.Rows = append(t.Rows, line)
-	}
-	return t
-}
-
-// sliceRows returns the scores for values with names, followed by the scores for all other values.
-func sliceRows(r *score.SliceReport) []score.SliceScore {
-	rows := slices.Clone(r.Slices)
-	for i := range rows {
-		rows[i].Value = score.Name(rows[i].Value)
-	}
-	if r.Others != nil {
-		o := *r.Others
-		o.Value = report.Counted(r.Values-len(r.Slices), "other value")
-		rows = append(rows, o)
-	}
-	return rows
 }

@@ -9,51 +9,29 @@ import (
 
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
-
-// UnseenLabel is a label that is not a class of the model.
-type UnseenLabel struct {
-	Label string `json:"label"`
-	Rows  int64  `json:"rows"`
-}
 
 // maxUnseen is the largest number of unseen labels in a report.
 const maxUnseen = 100
 
 // unseenLabels returns the most frequent unseen labels. Labels with equal counts are in the order of a
 // vocabulary. If there are too many to count them separately, it returns a single entry.
-func unseenLabels(c *schema.LabelCounts) []UnseenLabel {
+func unseenLabels(c *schema.LabelCounts) []results.UnseenLabel {
 	s := c.Summary()
 	if s.Rows == 0 {
 		return nil
 	}
 	if s.Vocabulary == nil {
-		return []UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", schema.MaxClasses,
+		return []results.UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", schema.MaxClasses,
 			schema.MaxLabel), Rows: s.Rows}}
 	}
-	var list []UnseenLabel
+	var list []results.UnseenLabel
 	for i, label := range s.Vocabulary.Classes {
-		list = append(list, UnseenLabel{label, s.Counts[i]})
+		list = append(list, results.UnseenLabel{Label: label, Rows: s.Counts[i]})
 	}
-	slices.SortStableFunc(list, func(a, b UnseenLabel) int { return cmp.Compare(b.Rows, a.Rows) })
+	slices.SortStableFunc(list, func(a, b results.UnseenLabel) int { return cmp.Compare(b.Rows, a.Rows) })
 	return list[:min(len(list), maxUnseen)]
-}
-
-// someUnseen lists a few labels with their numbers of rows.
-func someUnseen(list []UnseenLabel) string {
-	const most = 10
-	var b strings.Builder
-	for i, l := range list[:min(len(list), most)] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%q (%s)", l.Label, report.Counted64(l.Rows, "row"))
-	}
-	if len(list) > most {
-		b.WriteString(", …")
-	}
-	return b.String()
 }
 
 // labelHint says how all unseen labels differ from classes of the model, and which flag makes them equal, if

@@ -1,12 +1,10 @@
 package evaluate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -16,46 +14,22 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
-
-// VerifyResult has the values that were recorded when the model was trained, and the same values recomputed
-// from the data. It leaves out values that were not recomputed, such as the training log and held-out errors.
-type VerifyResult struct {
-	Model       string          `json:"model"`
-	Problem     Problem         `json:"problem"` // the solved problem
-	Recorded    Optimum         `json:"recorded"`
-	Certificate svm.Certificate `json:"certificate"`
-	Holds       bool            `json:"holds"`
-	Why         []string        `json:"why,omitempty"` // reasons why the certificate does not hold
-}
-
-// Problem is the optimisation problem that the certificate is about.
-type Problem struct {
-	loss.Problem
-	Bias float64 `json:"bias"` // value of the constant feature whose weight is the intercept; 0 for no intercept
-}
-
-// Optimum has the bound of a manifest on the distance of the weights from the optimum.
-type Optimum struct {
-	Objective float64 `json:"objective"`
-	Dual      float64 `json:"dual"`
-	Gap       float64 `json:"gap"`
-}
 
 // Verify recomputes the objective and the dual objective of an svm model from its training data, and checks its
 // certificate: that the weights are at most as far from the optimum as the manifest says. If the certificate
 // does not hold, the error is an *exit.GateError and the result is complete.
-func Verify(ctx context.Context, o options.Verify) (result *VerifyResult, err error) {
+func Verify(ctx context.Context, o options.Verify) (result *results.Verify, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -79,14 +53,14 @@ func Verify(ctx context.Context, o options.Verify) (result *VerifyResult, err er
 		return nil, err
 	}
 	c := manifest.Learner.Log
-	result = &VerifyResult{Model: o.Model, Recorded: Optimum{c.Objective, *c.Dual, *c.Gap}}
+	result = &results.Verify{Model: o.Model, Recorded: results.Optimum{Objective: c.Objective, Dual: *c.Dual, Gap: *c.Gap}}
 	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
 		return nil, models.NewError(o.Model, err)
 	}
 	if err := certify(ctx, j, manifest, l, o, result); err != nil {
 		return nil, err
 	}
-	result.judge()
+	judge(result)
 	if !result.Holds {
 		err = &exit.GateError{Message: "the certificate does not hold: " + strings.Join(result.Why, "; ")}
 	}
@@ -142,7 +116,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 
 // certify runs the pass of the verification.
 func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o options.Verify,
-	result *VerifyResult) error {
+	result *results.Verify) error {
 	c, d := m.Learner.Log, l.Data
 	d.Schema.Dim = m.Input.Dim
 	folds := 0
@@ -209,7 +183,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	j.Progress.Phase("verifying", m.Rows.Used)
 	defer j.Progress.Done()
 	if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
-		var reported *transforms.Fault
+		var reported *fault.Fault
 		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
 			return exit.Refuse("%s\ndual variables belong to rows by position: give the files of the training, all of them "+
 				"and in the same order", reported.Message)
@@ -230,7 +204,7 @@ const (
 )
 
 // judge compares the recomputed with the recorded values.
-func (r *VerifyResult) judge() {
+func judge(r *results.Verify) {
 	c, was := r.Certificate, r.Recorded
 	not := func(format string, args ...any) { r.Why = append(r.Why, fmt.Sprintf(format, args...)) }
 	if !c.Same {
@@ -250,32 +224,4 @@ func (r *VerifyResult) judge() {
 		}
 	}
 	r.Holds = len(r.Why) == 0
-}
-
-// WriteTo prints the result for people.
-func (r *VerifyResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "model      %s\n", r.Model)
-	p := r.Problem
-	fmt.Fprintf(&b, "problem    %s loss, lambda %g, %s rows, ", strings.ReplaceAll(p.Loss, "_", " "), p.Lambda,
-		report.Groups(p.Rows))
-	if !p.Regression {
-		fmt.Fprintf(&b, "%d classes, ", p.Outputs)
-	}
-	fmt.Fprintf(&b, "%s, ", report.Counted(p.Dim, "feature"))
-	if p.Bias > 0 {
-		fmt.Fprintf(&b, "a constant feature of %g\n", p.Bias)
-	} else {
-		b.WriteString("no intercept\n")
-	}
-	if p.Weights != nil {
-		fmt.Fprintf(&b, "           weights of the classes %v\n", p.Weights)
-	}
-	fmt.Fprintf(&b, "           %14s %14s %12s\n", "objective", "dual", "gap")
-	fmt.Fprintf(&b, "recorded   %14.9g %14.9g %12.4g\n", r.Recorded.Objective, r.Recorded.Dual, r.Recorded.Gap)
-	fmt.Fprintf(&b, "computed   %14.9g %14.9g %12.4g\n", r.Certificate.Primal, r.Certificate.Dual, r.Certificate.Gap)
-	if r.Holds {
-		fmt.Fprintf(&b, "the certificate holds: no weights have an objective lower by more than %.3g\n", r.Certificate.Gap)
-	}
-	return b.WriteTo(w)
 }

@@ -2,28 +2,13 @@ package evaluate
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
-
-// writeWeights describes the weights of the rows of an evaluation.
-func writeWeights(b io.Writer, w *models.RowWeights) {
-	if w.Equal() {
-		fmt.Fprintf(b, "weights of column %q are all %.4g: they change nothing\n", w.Column, w.Max)
-		return
-	}
-	fmt.Fprintf(b, "weights of column %q from %.4g to %.4g: rates and means are weighted, counts are of rows, intervals "+
-		"are those of %s of equal weights\n",
-		w.Column, w.Min, w.Max, report.Counted64(int64(w.Effective), "row"))
-}
 
 // weigh returns the weights of the rows that the pass p will read. It runs a pass unless rows have no weights.
 func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pass) (*profile.Weights, error) {

@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Shards cuts the data into shards of o.ShardBytes.
@@ -78,7 +79,7 @@ func (j *Job) Close(ctx context.Context, err error) error {
 	if j.scratch != nil {
 		if removeErr := j.scratch(); removeErr != nil {
 			j.Work.Notes = append(j.Work.Notes, fmt.Sprintf("a temporary directory could not be removed: %s",
-				transforms.FaultText(removeErr)))
+				fault.Text(removeErr)))
 		}
 	}
 	for _, note := range j.Work.Notes {

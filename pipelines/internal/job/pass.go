@@ -20,35 +20,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // ShardBytes is the default size of the shards of plain files.
 const ShardBytes = 32 << 20
-
-// Counts has the number of rows by what became of them. Read = Used + SetAside always holds.
-type Counts struct {
-	Read     int64 `json:"read"`
-	Used     int64 `json:"used"`
-	SetAside int64 `json:"set_aside"`
-	// Unlabeled counts rows set aside because their label is missing, and Weightless those whose weight is 0.
-	// MaxBadFraction ignores both.
-	Unlabeled  int64 `json:"unlabeled,omitempty"`
-	Weightless int64 `json:"weight_zero,omitempty"`
-	// Missing and Others count fields of typed tables in the rows used: missing values, and
-	// texts of categories that are not levels.
-	Missing int64 `json:"missing_values,omitempty"`
-	Others  int64 `json:"other_levels,omitempty"`
-	Zones   int64 `json:"times_of_other_zone,omitempty"` // see dataset.Report
-	Blank   int64 `json:"blank_lines,omitempty"`         // empty lines, which are not rows
-	// Headers counts lines that repeat the header, as in concatenated files. They are not rows.
-	Headers int64 `json:"repeated_headers,omitempty"`
-	// Remarks says how many files have no rows, and which quoted field seems to contain rows. It is not part of
-	// manifests, which do not depend on how rows are divided into files.
-	Remarks string `json:"-"`
-	// Listed has the first rows set aside, in the order of the files.
-	Listed []dataset.SetAside `json:"-"`
-}
 
 // maxListed is the largest number of rows set aside that are listed.
 const maxListed = 10_000
@@ -132,7 +110,7 @@ func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string,
 // overlap. They must be read as one shard. A fault of a reader is an error.
 func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
 	_, again = dataset.Tile(reports)
-	if err := transforms.FaultOfReports(reports); err != nil {
+	if err := fault.OfReports(reports); err != nil {
 		return nil, err
 	}
 	for _, file := range again {
@@ -193,7 +171,7 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 
 // Damage notes that a part of the work is repeated because its state is damaged.
 func (j *Job) Damage(err error) {
-	j.Progress.Note("%s; this part is done again", transforms.FaultText(err))
+	j.Progress.Note("%s; this part is done again", fault.Text(err))
 }
 
 // Store writes the pass file and returns the scan of the pass.
@@ -251,8 +229,8 @@ func ForgetFaults[R any](ctx context.Context, j *Job, uri string, reportOf func(
 
 // Count adds up the reports. It refuses the data if no rows can be used, or if the share of unusable rows is
 // larger than maxBad.
-func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts, error) {
-	var c Counts
+func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (results.RowCounts, error) {
+	var c results.RowCounts
 	var bad int64
 	filled := map[int]bool{}
 	for _, r := range reports {
@@ -333,7 +311,7 @@ func firstBad(reports []dataset.Report) dataset.SetAside {
 }
 
 // noRows returns the error for data without usable rows, with reasons and advice.
-func noRows(d *dataset.Dataset, c Counts, reports []dataset.Report) error {
+func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) error {
 	why := errors.New("has no rows")
 	switch bad := c.SetAside - c.Unlabeled - c.Weightless; {
 	case c.SetAside > 0:
@@ -371,69 +349,8 @@ func noRows(d *dataset.Dataset, c Counts, reports []dataset.Report) error {
 	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: why}
 }
 
-// SetAsideFile is the name of the file of a model or of predictions that lists the rows set aside, with one
-// JSON object per line.
-const SetAsideFile = "set_aside.jsonl"
-
-// String describes how many rows were used and, if any, set aside.
-func (c Counts) String() string {
-	if c.SetAside == 0 {
-		return report.Groups(c.Used) + c.Without()
-	}
-	var reasons []string
-	if c.Unlabeled > 0 {
-		reasons = append(reasons, report.Groups(c.Unlabeled)+" without label")
-	}
-	if c.Weightless > 0 {
-		reasons = append(reasons, report.Groups(c.Weightless)+" of weight 0")
-	}
-	why := ""
-	if len(reasons) > 0 {
-		why = " (" + strings.Join(reasons, ", ") + ")"
-	}
-	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used),
-		report.Groups(c.SetAside), why) + c.Without()
-}
-
-// Without describes skipped headers and has the Remarks; "" if there are none.
-func (c Counts) Without() string {
-	if c.Headers == 0 {
-		return c.Remarks
-	}
-	return fmt.Sprintf("; %s skipped", report.Counted64(c.Headers, "repeated header")) + c.Remarks
-}
-
-// manyUnlabeled is the share of rows without a label above which LabelNote returns a note.
-const manyUnlabeled = 0.1
-
-// LabelNote returns a note if many rows have no label, and "" otherwise.
-func (c Counts) LabelNote() string {
-	if float64(c.Unlabeled) <= manyUnlabeled*float64(c.Read) {
-		return ""
-	}
-	return fmt.Sprintf("%s of %s rows have no label and are set aside; if an empty label has a meaning, write a "+
-		"word for it", report.Groups(c.Unlabeled), report.Groups(c.Read))
-}
-
-// Fields describes how many fields were missing or had texts that are not levels; "" if there are none.
-func (c Counts) Fields() string {
-	var parts []string
-	if c.Missing > 0 {
-		parts = append(parts, report.Groups(c.Missing)+" missing, filled")
-	}
-	if c.Others > 0 {
-		parts = append(parts, report.Groups(c.Others)+
-			" of categories with a text that is not one of the levels, read as other")
-	}
-	if c.Zones > 0 {
-		parts = append(parts, report.Groups(c.Zones)+
-			" times that name a zone although those of the training data name none, or the reverse; times without a zone are read as UTC")
-	}
-	return strings.Join(parts, "; ")
-}
-
-// Files returns the SetAsideFile, or nil if no rows were set aside.
-func (c Counts) Files() []storage.File {
+// SetAsideFiles returns the SetAsideFile, or nil if no rows were set aside.
+func SetAsideFiles(c results.RowCounts) []storage.File {
 	if len(c.Listed) == 0 {
 		return nil
 	}
@@ -443,13 +360,5 @@ func (c Counts) Files() []storage.File {
 	for _, s := range c.Listed {
 		enc.Encode(s) // cannot fail: strings and numbers, in memory
 	}
-	return []storage.File{{Name: SetAsideFile, Data: out.Bytes()}}
-}
-
-// WithList is String with the name of the SetAsideFile, for directories that have one.
-func (c Counts) WithList() string {
-	if len(c.Listed) == 0 {
-		return c.String()
-	}
-	return c.String() + ", listed in " + SetAsideFile
+	return []storage.File{{Name: results.SetAsideFile, Data: out.Bytes()}}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // reported is the report of a shard with so many rows, and bad ones from a line on.
@@ -149,10 +149,10 @@ func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 }
 
 func TestFaultsKeepTheirKind(t *testing.T) {
-	jobtest.WantError(t, "data", transforms.FaultOfReports([]dataset.Report{{}, {Fault: "torn"}}), exit.CodeData, "torn")
-	jobtest.WantError(t, "storage", transforms.FaultOfReports([]dataset.Report{{Fault: "gone", Storage: true}}),
+	jobtest.WantError(t, "data", fault.OfReports([]dataset.Report{{}, {Fault: "torn"}}), exit.CodeData, "torn")
+	jobtest.WantError(t, "storage", fault.OfReports([]dataset.Report{{Fault: "gone", Storage: true}}),
 		exit.CodeStorage, "gone")
-	if err := transforms.FaultOfReports([]dataset.Report{{}}); err != nil {
+	if err := fault.OfReports([]dataset.Report{{}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,18 +17,10 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
-
-// OutputFiles is a set of files, one for each of Names, with consecutive rows of one input file.
-type OutputFiles struct {
-	Names []string `json:"names"` // files of this part
-	File  string   `json:"file"`  // input file of the rows
-	First int64    `json:"first"` // lines or records of the input file before the shard of these rows
-	Rows  int64    `json:"rows"`
-	Blank int64    `json:"blank_lines,omitempty"` // number of empty lines and headers in the shard
-}
 
 // filePass is a pass that writes files for every shard.
 type filePass interface {
@@ -208,11 +200,11 @@ func ReportsOf(written []transforms.Written) []dataset.Report {
 }
 
 // PublishedFiles returns the parts in the order of the rows, with the names of their files in the output.
-func PublishedFiles(d *dataset.Dataset, written []transforms.Written, dir string) (parts []OutputFiles,
+func PublishedFiles(d *dataset.Dataset, written []transforms.Written, dir string) (parts []results.OutputFiles,
 	files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
-			part := OutputFiles{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
+			part := results.OutputFiles{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
 				Blank: w.Report.Blank + w.Report.Headers}
 			for _, f := range p.Files {
 				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // WorkDir is the directory in which a job stores its finished work, so that it can continue after it was
@@ -95,7 +95,7 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 	err = w.Claim.Clear(ctx)
 	if errors.Is(err, fs.ErrPermission) {
 		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run next to %s: %s", out,
-			transforms.FaultText(err)))
+			fault.Text(err)))
 		err = nil
 	}
 	return w, err
@@ -219,7 +219,7 @@ func (w *WorkDir) Close(ctx context.Context, err error) error {
 	}
 	if removeErr := w.remove(ctx); removeErr != nil {
 		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the work directory %s: %s; remove it by hand (rm -r %[1]s)",
-			w.root, transforms.FaultText(removeErr)))
+			w.root, fault.Text(removeErr)))
 	}
 	return err
 }

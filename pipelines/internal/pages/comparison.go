@@ -13,10 +13,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // CompareModels calls evaluate.CompareModels, and writes the report that the options ask for.
-func CompareModels(ctx context.Context, o options.CompareModels) (*evaluate.ModelComparison, error) {
+func CompareModels(ctx context.Context, o options.CompareModels) (*results.ModelComparison, error) {
 	r, err := evaluate.CompareModels(ctx, o)
 	if o.Report == "" || !judged(err) {
 		return r, err
@@ -28,15 +29,15 @@ func CompareModels(ctx context.Context, o options.CompareModels) (*evaluate.Mode
 }
 
 // comparison returns the report on a comparison.
-func comparison(r *evaluate.ModelComparison) *page.Page {
+func comparison(r *results.ModelComparison) *page.Page {
 	p := &page.Page{Title: "Comparison of two models"}
 	first := r.Comparisons[0]
-	cells := evaluate.ComparisonCells(first)
+	cells := report.ComparisonCells(first)
 	p.Headline = &page.Headline{Figure: verdictOf(first), About: first.TooFew + first.Rough,
 		Range: fmt.Sprintf("%s %s instead of %s: difference %s, 95%% interval %s, p = %s",
-			evaluate.MetricNames[first.Metric], cells[1], cells[0], cells[2], cells[3], cells[4])}
+			report.MetricNames[first.Metric], cells[1], cells[0], cells[2], cells[3], cells[4])}
 	t := report.Table{Head: []string{"role", "model", "SHA-256 of the manifest", "decides by"}}
-	for i, m := range []evaluate.ComparedModel{r.Champion, r.Challenger} {
+	for i, m := range []results.ComparedModel{r.Champion, r.Challenger} {
 		t.Add([]string{"champion", "challenger"}[i], path.Base(m.Model), m.SHA256, m.Rule)
 	}
 	p.Section("Models").List(t.Filled())
@@ -51,7 +52,7 @@ func comparison(r *evaluate.ModelComparison) *page.Page {
 
 // AddComparison adds the scores of two models, for all rows and for slices, and the numbers of rows that tests
 // need.
-func AddComparison(p *page.Page, r *evaluate.ModelComparison) {
+func AddComparison(p *page.Page, r *results.ModelComparison) {
 	s, first := p.Section("Scores of both models"), r.Comparisons[0]
 	s.Say("On the same %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is "+
 		"better.", report.Counted64(r.Rows.Used, "labelled row"))
@@ -65,7 +66,7 @@ func AddComparison(p *page.Page, r *evaluate.ModelComparison) {
 	for _, c := range r.Comparisons {
 		if c.Low != nil && c.Champion > 0 {
 			unit := 100 / c.Champion
-			all.AddInterval(strings.TrimSuffix(evaluate.MetricNames[c.Metric], ", %"), unit*c.Difference, unit**c.Low,
+			all.AddInterval(strings.TrimSuffix(report.MetricNames[c.Metric], ", %"), unit*c.Difference, unit**c.Low,
 				unit**c.High)
 		}
 	}
@@ -107,11 +108,11 @@ func addComparedSlices(p *page.Page, all paired.Comparison, of *paired.SliceRepo
 		s.Say("The column has more than %d values, too many to compare each.", score.MaxSlices)
 		return
 	}
-	name, unit := evaluate.MetricNames[of.Metric], 1.0
+	name, unit := report.MetricNames[of.Metric], 1.0
 	if of.Metric == paired.Error {
 		unit = 100
 	}
-	t := evaluate.ComparedSlices(of)
+	t := report.ComparedSlices(of)
 	t.Caption = name + "; p-values are adjusted for their number (Holm)"
 	s.List(t)
 	b := picture.Bars{Title: "Difference in " + name, X: "challenger minus champion, " + name, Y: column}

@@ -2,37 +2,27 @@ package pages
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
-	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// ReportResult says where the report is.
-type ReportResult struct {
-	Model string                   `json:"model"`
-	File  string                   `json:"file"`
-	Bytes int                      `json:"bytes,omitempty"`
-	Test  *evaluate.EvaluateResult `json:"test,omitempty"` // scores on the data; nil without data
-}
-
 // Report writes the report on a model as a file. If there is labelled data, the report has the scores on it.
-func Report(ctx context.Context, o options.Report) (r *ReportResult, err error) {
+func Report(ctx context.Context, o options.Report) (r *results.Report, err error) {
 	if err := report.CheckPage(o.Out); err != nil {
 		return nil, err
 	}
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if r = (&ReportResult{Model: o.Model, File: o.Out}); r.File == "" {
+	if r = (&results.Report{Model: o.Model, File: o.Out}); r.File == "" {
 		r.File = storage.Join(o.Model, about.ReportFile)
 	}
 	if len(o.Data.Data) > 0 {
@@ -72,14 +62,4 @@ func write(ctx context.Context, p *page.Page, file string) (int, error) {
 		err = storage.WriteFile(ctx, file, data)
 	}
 	return len(data), err
-}
-
-// WriteTo prints the result for people.
-func (r *ReportResult) WriteTo(w io.Writer) (int64, error) {
-	n, err := fmt.Fprintf(w, "report    %s\n", r.File)
-	if r.Test == nil || err != nil {
-		return int64(n), err
-	}
-	more, err := r.Test.WriteTo(w)
-	return int64(n) + more, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Limits of a report on an evaluation.
@@ -28,10 +29,10 @@ const (
 )
 
 // scored is a result that can be written to a page.
-type scored struct{ *evaluate.EvaluateResult }
+type scored struct{ *results.Evaluate }
 
 // Evaluate calls evaluate.Evaluate, and writes the report that the options ask for.
-func Evaluate(ctx context.Context, o options.Evaluate) (*evaluate.EvaluateResult, error) {
+func Evaluate(ctx context.Context, o options.Evaluate) (*results.Evaluate, error) {
 	r, err := evaluate.Evaluate(ctx, o)
 	if o.Report == "" || !judged(err) {
 		return r, err
@@ -85,12 +86,12 @@ func (r scored) headline() *page.Headline {
 		h.Figure = fmt.Sprintf("%.2f%% error", 100*r.Classes.Error)
 		h.Range = fmt.Sprintf("95%% interval %.2f to %.2f%%", 100*r.Classes.ErrorLow, 100*r.Classes.ErrorHigh)
 	case r.Targets != nil:
-		h.Figure = fmt.Sprintf("RMSE %s, R² %s", picture.Number(r.Targets.RMSE, 5), evaluate.R2Text(r.Targets.R2))
+		h.Figure = fmt.Sprintf("RMSE %s, R² %s", picture.Number(r.Targets.RMSE, 5), report.R2Text(r.Targets.R2))
 		if e := r.Targets.RMSEInterval; e != nil {
 			h.Range = "95% interval of the RMSE " + picture.Range(e[0], e[1], 5)
 		}
 	default:
-		h.Figure = "Mean R² " + evaluate.R2Text(r.MeanR2)
+		h.Figure = "Mean R² " + report.R2Text(r.MeanR2)
 	}
 	return h
 }
@@ -155,7 +156,7 @@ func (r scored) addScores(p *page.Page) {
 	}
 	r.addConfusion(s)
 	if b := r.Probabilities; b != nil {
-		h := b.Diagram()
+		h := evaluate.ReliabilityDiagram(b)
 		h.Title = "Reliability"
 		s.Draw(h, b.Table())
 	}
@@ -243,14 +244,14 @@ func (r scored) addSlices(p *page.Page) {
 			s.Say("Column %s has more than %d values, too many to score each.", of.Column, score.MaxSlices)
 			continue
 		}
-		t := evaluate.SliceTable(of)
+		t := report.SliceTable(of)
 		t.Caption = strings.TrimSpace(of.Target + " by " + of.Column)
 		s.List(t)
 	}
 }
 
 // addEffects draws the effects of columns on predictions.
-func addEffects(p *page.Page, found *apply.ModelReport) {
+func addEffects(p *page.Page, found *results.ModelReport) {
 	s := p.Section("Effects of columns")
 	if found.NoEffects != "" {
 		s.Say("%s", found.NoEffects)
@@ -260,14 +261,14 @@ func addEffects(p *page.Page, found *apply.ModelReport) {
 	s.Say("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of "+
 		"other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
 	e.Columns = e.Columns[:min(len(e.Columns), mostEffects)]
-	s.Draw(report.EffectsPicture(&e))
+	s.Draw(apply.EffectsPicture(&e))
 	for _, d := range found.Dependences {
 		s.Draw(dependence(found, d))
 	}
 }
 
 // dependence draws the partial dependence on a column.
-func dependence(found *apply.ModelReport, d report.Dependence) picture.Figure {
+func dependence(found *results.ModelReport, d results.Dependence) picture.Figure {
 	y := "mean prediction"
 	switch {
 	case found.Probabilities != nil:
@@ -305,7 +306,7 @@ func dependence(found *apply.ModelReport, d report.Dependence) picture.Figure {
 
 // addWorst lists the rows with the largest losses, with the values of the columns that have the largest
 // effects.
-func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport) {
+func (r scored) addWorst(p *page.Page, m *models.Model, found *results.ModelReport) {
 	if len(r.WorstRows) == 0 {
 		return
 	}
@@ -322,14 +323,14 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport
 	t := report.Table{Head: []string{loss, "label", "prediction"}}
 	var names []string
 	for _, e := range found.Effects.Columns {
-		if len(names) < worstColumns && report.ValueOf(m, r.WorstRows[0].Values, e.Column) != "" {
+		if len(names) < worstColumns && apply.ValueOf(m, r.WorstRows[0].Values, e.Column) != "" {
 			names, t.Head = append(names, e.Column), append(t.Head, report.Word(e.Column, 30))
 		}
 	}
 	for _, row := range r.WorstRows {
 		line := []string{picture.Number(row.Loss, 4), text(row.Truth), text(row.Predicted)}
 		for _, name := range names {
-			line = append(line, report.ValueOf(m, row.Values, name))
+			line = append(line, apply.ValueOf(m, row.Values, name))
 		}
 		t.Rows = append(t.Rows, line)
 	}
@@ -339,7 +340,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *apply.ModelReport
 }
 
 // addDrift lists the columns that have drifted since training.
-func addDrift(p *page.Page, found *apply.ModelReport) {
+func addDrift(p *page.Page, found *results.ModelReport) {
 	d := found.Drift
 	if d == nil {
 		return
@@ -354,7 +355,7 @@ func addDrift(p *page.Page, found *apply.ModelReport) {
 		return
 	}
 	var t report.Table
-	t.AddDrift("", d.Columns)
+	report.AddDrift(&t, "", d.Columns)
 	s.Say("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with confidence 95%%, " +
 		"for all columns at once.")
 	s.List(t.Filled())

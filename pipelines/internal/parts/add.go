@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -194,7 +194,7 @@ func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) erro
 		tasks.Go(func() error {
 			a := <-adders
 			defer func() { adders <- a }()
-			return transforms.Guard(func() error {
+			return fault.Guard(func() error {
 				return w.Put(ctx, run, func(key int) ([]float64, error) {
 					err := a.add(ctx, key/n, key%n)
 					return a.sum, err

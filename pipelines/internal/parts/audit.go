@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/exact"
@@ -21,21 +20,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// AuditResult says whether the sums belong to the rows, and the model to the sums.
-type AuditResult struct {
-	Rows    int64           `json:"rows"` // of the sums
-	Folds   int             `json:"folds"`
-	Levels  int             `json:"levels,omitempty"`  // number of levels that were compared separately
-	Data    *job.Counts     `json:"data,omitempty"`    // rows that the sums were compared with; nil for none
-	Weights *ridge.Residual `json:"weights,omitempty"` // nil without a model, or if the sums determine none
-	Holds   bool            `json:"holds"`
-	Why     []string        `json:"why,omitempty"` // what does not hold
-}
-
-func (r *AuditResult) refute(format string, args ...any) {
+func refute(r *results.Audit, format string, args ...any) {
 	r.Why = append(r.Why, fmt.Sprintf(format, args...))
 }
 
@@ -43,7 +32,7 @@ func (r *AuditResult) refute(format string, args ...any) {
 // the sums, by ridge.CheckWeights. One of the two may be missing. It compares the total of several
 // directories, but each level of a single directory. If a comparison fails, the error is an
 // *exit.GateError and the result is complete.
-func Audit(ctx context.Context, o options.Audit) (r *AuditResult, err error) {
+func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	if len(o.Data.Data) == 0 && o.Model == "" {
 		return nil, exit.Usage("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
@@ -71,7 +60,7 @@ func Audit(ctx context.Context, o options.Audit) (r *AuditResult, err error) {
 		return nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
-	a := &auditState{AuditResult: &AuditResult{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, t: t, all: all,
+	a := &auditState{Audit: &results.Audit{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, t: t, all: all,
 		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
@@ -79,18 +68,18 @@ func Audit(ctx context.Context, o options.Audit) (r *AuditResult, err error) {
 	const most = 10 // reasons in a message
 	n := len(a.Why)
 	if a.Holds = n == 0; a.Holds {
-		return a.AuditResult, nil
+		return a.Audit, nil
 	}
 	some := strings.Join(a.Why[:min(n, most)], "; ")
 	if n > most {
 		some += fmt.Sprintf("; and %d more, which --json lists", n-most)
 	}
-	return a.AuditResult, &exit.GateError{Message: "the audit does not confirm this: " + some}
+	return a.Audit, &exit.GateError{Message: "the audit does not confirm this: " + some}
 }
 
 // auditState is the state of an audit.
 type auditState struct {
-	*AuditResult
+	*results.Audit
 	t     *training.RecipeJob
 	all   *Total
 	pass  *gram.Audit
@@ -138,7 +127,7 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 			if o.Where != "" || len(o.Without) > 0 {
 				hint = " (of several directories, --data must have only the rows that meet --where and --without)"
 			}
-			a.refute("the data have %s, and the sums say %s%s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows), hint)
+			refute(a.Audit, "the data have %s, and the sums say %s%s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows), hint)
 		}
 	}
 	for i, l := range each {
@@ -214,12 +203,12 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 			return err
 		}
 		if wrong := test.Wrong(left); wrong != "" {
-			a.refute("%sfold %d does not match the rows: %s", name, fold, wrong)
+			refute(a.Audit, "%sfold %d does not match the rows: %s", name, fold, wrong)
 		}
 	}
 	if a.Data != nil && !bytes.Equal(profile.AppendFrequentRows(nil, a.found.Copies[i]),
 		profile.AppendFrequentRows(nil, level.Added.Copies)) {
-		a.refute("%sall folds: the frequent rows that are counted apart differ", name)
+		refute(a.Audit, "%sall folds: the frequent rows that are counted apart differ", name)
 	}
 	return nil
 }
@@ -239,33 +228,10 @@ func (a *auditState) checkWeights(model *models.Model) error {
 	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
 	w, err := ridge.CheckWeights(a.total, o, model.Linear)
 	if err != nil {
-		a.refute("weights: the equations of the sums of all folds have no solution: %v", err)
+		refute(a.Audit, "weights: the equations of the sums of all folds have no solution: %v", err)
 	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
-		a.refute("weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
+		refute(a.Audit, "weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
 			"rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
 	}
 	return nil
-}
-
-// WriteTo prints the result for people.
-func (r *AuditResult) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	levels := ""
-	if r.Levels > 0 {
-		levels = " of " + report.Counted(r.Levels, "level")
-	}
-	fmt.Fprintf(&b, "sums      %s in %s%s\n", report.Counted64(r.Rows, "row"), report.Counted(r.Folds, "fold"), levels)
-	if r.Data != nil {
-		fmt.Fprintf(&b, "rows      %s; wrong sums pass with a probability below 2⁻⁶⁰\n", r.Data)
-	}
-	if s := r.Weights; s != nil {
-		fmt.Fprintf(&b, "weights   %d differ; relative residual %.2g, rounding explains %.2g\n", s.Different, s.Relative,
-			s.Bound)
-	}
-	verdict := "confirmed"
-	if !r.Holds {
-		verdict = "not confirmed"
-	}
-	fmt.Fprintf(&b, "audit     %s\n", verdict)
-	return b.WriteTo(w)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -55,7 +56,7 @@ func OpenByRecipe(ctx context.Context, j options.Job, o dataset.Options, r *sums
 			names = []string{r.Input.Label}
 		}
 		return nil, exit.Usage("--label: %d targets are chosen, but the recipe has %d (%s); leave the flag out",
-			max(1, len(d.Targets)), len(names), SomeOf(names))
+			max(1, len(d.Targets)), len(names), report.SomeOf(names))
 	}
 	return d, CheckLabeled(d)
 }

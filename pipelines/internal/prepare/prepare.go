@@ -26,6 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
@@ -113,7 +114,7 @@ func Mode(maxBad float64) dataset.Mode {
 type Prepared struct {
 	Data   *dataset.Dataset // the row length is known
 	Shards []dataset.Shard  // with exact bounds and line numbers
-	Counts job.Counts
+	Counts results.RowCounts
 	Profiles
 	Target *transforms.Labeling // nil for data without labels
 	Recipe Recipe
@@ -284,7 +285,7 @@ type Profiling struct {
 	Keys     profile.FoldKeys     // of rows
 	Levels   profile.LevelCounts  // of rows
 	Encoded  []byte               // the sum
-	Counts   job.Counts
+	Counts   results.RowCounts
 	Shards   []dataset.Shard // with exact bounds and line numbers
 }
 

@@ -246,7 +246,7 @@ func UnlabeledError(d *dataset.Dataset) error {
 		return exit.Usage("%s: %s", f, t.Unlabeled)
 	case t.Columns:
 		return exit.Usage("%s: which column is the label? Columns are %s; if it is the last, add --label %s", f,
-			SomeOf(d.Fields), lastOf(d))
+			report.SomeOf(d.Fields), lastOf(d))
 	}
 	return exit.Usage("%s has no labels", f)
 }
@@ -268,22 +268,6 @@ func lastOf(d *dataset.Dataset) string {
 	return name
 }
 
-// SomeOf lists some of the names.
-func SomeOf(names []string) string {
-	const most = 20
-	text := ""
-	for i, n := range names {
-		if i == most {
-			return text + fmt.Sprintf(", … (%d in all)", len(names))
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += n
-	}
-	return text
-}
-
 // PositiveClass returns the positive one of two classes: the given one, by default the less frequent one, and
 // of equally frequent ones the second. It is "" for other labels.
 func (l *Prepared) PositiveClass(given string) (string, error) {
@@ -297,7 +281,7 @@ func (l *Prepared) PositiveClass(given string) (string, error) {
 	switch {
 	case given != "" && !slices.Contains(classes, given):
 		return "", exit.Usage("--positive: there is no class %q%s; the classes are %s", given,
-			option.DidYouMean(given, classes), SomeOf(classes))
+			option.DidYouMean(given, classes), report.SomeOf(classes))
 	case given != "" && len(classes) != 2:
 		return "", exit.Usage("--positive names one of two classes; the data has %d", len(classes))
 	case len(classes) != 2:
@@ -318,7 +302,7 @@ func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transform
 	}
 	if task == string(models.Classification) {
 		return transforms.Labeling{}, exit.Usage("--task classification takes one label; the %d columns %s are the targets "+
-			"of a regression", len(d.Targets), SomeOf(d.Targets))
+			"of a regression", len(d.Targets), report.SomeOf(d.Targets))
 	}
 	if len(ranges) != len(d.Targets) {
 		return fail("rows have no labels")

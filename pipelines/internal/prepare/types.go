@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
@@ -182,7 +183,7 @@ func CheckTypes(o options.Types, d *dataset.Dataset) error {
 // SurveyColumns runs a pass that collects statistics of the columns in the files. They are the columns that
 // dataset.DescribedBy returns.
 func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
-	rules schema.Rules) (*schema.Survey, job.Counts, error) {
+	rules schema.Rules) (*schema.Survey, results.RowCounts, error) {
 	pass := &survey.Columns{
 		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad)},
 		Columns: len(dataset.DescribedBy(d)), Rules: rules,
@@ -190,7 +191,7 @@ func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad f
 	var found schema.Survey
 	reports, err := j.ScanSum(ctx, pass, "columns", &found)
 	if err != nil {
-		return nil, job.Counts{}, err
+		return nil, results.RowCounts{}, err
 	}
 	if maxBad > 0 {
 		maxBad = 1 // the profile pass checks the share of unusable rows

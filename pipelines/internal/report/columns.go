@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // mostColumns is the largest number of columns that are printed.
@@ -182,4 +183,32 @@ func listItem(text string, most int) string {
 		return strconv.Quote(word)
 	}
 	return word
+}
+
+// WriteNumbers prints the mean, standard deviation and range of columns of numbers.
+func WriteNumbers(w io.Writer, p *profile.Profile, names []string, t *schema.Table) {
+	numbers := make([]int, 0, len(p.Columns))
+	if t == nil {
+		for j := range p.Columns {
+			numbers = append(numbers, j)
+		}
+	} else {
+		numbers = t.Slots(schema.Number)
+	}
+	if len(numbers) == 0 {
+		return
+	}
+	table := Table{Head: []string{"column", "min", "max", "mean", "deviation", "non-zero"}}
+	for _, j := range numbers[:min(len(numbers), mostColumns)] {
+		name, c := fmt.Sprint(j+1), p.Columns[j]
+		if names != nil {
+			name = Word(names[j], 40)
+		}
+		table.Add(name, fmt.Sprintf("%.6g", c.Min), fmt.Sprintf("%.6g", c.Max), fmt.Sprintf("%.6g", c.Mean),
+			fmt.Sprintf("%.6g", c.Dev), Groups(c.Nonzero))
+	}
+	table.Write(w)
+	if more := len(numbers) - mostColumns; more > 0 {
+		fmt.Fprintf(w, "… and %d more columns (--json has them all)\n", more)
+	}
 }

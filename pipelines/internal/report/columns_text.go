@@ -11,10 +11,10 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
-// mostPrinted is the largest number of columns that are printed, and mostBars of columns that are drawn.
+// Largest numbers of columns.
 const (
-	mostPrinted = 10
-	mostBars    = 30
+	mostPrinted = 10 // that are printed
+	MostBars    = 30 // that are drawn
 )
 
 // WriteStretch prints how much a learned metric stretches distances along the first columns and
@@ -23,8 +23,8 @@ func WriteStretch(w io.Writer, s *stretch.Distances) {
 	if s == nil {
 		return
 	}
-	fmt.Fprintf(w, "metric    stretches squared distances along %s\n", listFirst(len(s.Columns), func(k int) string {
-		return Word(s.Columns[k].Name, 40) + " " + percent(s.Columns[k].Share)
+	fmt.Fprintf(w, "metric    stretches squared distances along %s\n", ListFirst(len(s.Columns), func(k int) string {
+		return Word(s.Columns[k].Name, 40) + " " + Percent(s.Columns[k].Share)
 	}))
 	for _, d := range s.Directions {
 		var terms []string
@@ -38,13 +38,13 @@ func WriteStretch(w io.Writer, s *stretch.Distances) {
 			}
 			terms = append(terms, fmt.Sprintf("%s%.2f %s", sign, math.Abs(p.Weight), Word(p.Name, 40)))
 		}
-		fmt.Fprintf(w, "          and along %s of its trace: %s\n", percent(d.Share), strings.Join(terms, ""))
+		fmt.Fprintf(w, "          and along %s of its trace: %s\n", Percent(d.Share), strings.Join(terms, ""))
 	}
 	fmt.Fprintln(w, "          (importance is another matter: bochner inspect --model DIR --data FILES measures effects on predictions)")
 }
 
-// listFirst lists the texts of the first of n columns.
-func listFirst(n int, text func(k int) string) string {
+// ListFirst lists the texts of the first of n columns.
+func ListFirst(n int, text func(k int) string) string {
 	var list []string
 	for k := range min(n, mostPrinted) {
 		list = append(list, text(k))
@@ -55,42 +55,18 @@ func listFirst(n int, text func(k int) string) string {
 	return strings.Join(list, ", ")
 }
 
-func percent(share float64) string {
+// Percent formats a share in percent.
+func Percent(share float64) string {
 	if share < 0.001 {
 		return "< 0.1%"
 	}
 	return fmt.Sprintf("%.1f%%", 100*share)
 }
 
-// WriteEffects prints the effects of the first columns on predictions. It prints nothing for nil.
-func WriteEffects(w io.Writer, r *EffectsReport) {
-	if r == nil {
-		return
-	}
-	fmt.Fprintf(w, "effects   on predictions for %s: %s\n", Counted64(int64(r.Rows), "row"),
-		listFirst(len(r.Columns), func(k int) string {
-			e := r.Columns[k]
-			return fmt.Sprintf("%s %s ± %.1f", Word(e.Column, 40), percent(e.Share), 100*e.StdErr)
-		}))
-	fmt.Fprintf(w,
-		"          (importance: the share of their variance that changes with a column alone, if it gets values of other rows)\n")
-}
-
-// EffectsPicture returns a chart of the columns with the largest effects.
-func EffectsPicture(r *EffectsReport) picture.Bars {
-	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %",
-		Y: "column"}
-	for _, e := range r.Columns[:min(len(r.Columns), mostBars)] {
-		share, half := 100*e.Share, 100*1.96*e.StdErr
-		b.AddInterval(Word(e.Column, 40), share, max(0, share-half), share+half)
-	}
-	return b
-}
-
 // StretchPicture returns a chart of the columns along which a metric stretches distances most.
 func StretchPicture(d *stretch.Distances) picture.Bars {
 	b := picture.Bars{Title: "How far the metric stretches distances", X: "share of squared distances, %", Y: "column"}
-	for _, s := range d.Columns[:min(len(d.Columns), mostBars)] {
+	for _, s := range d.Columns[:min(len(d.Columns), MostBars)] {
 		b.Add(Word(s.Name, 40), 100*s.Share)
 	}
 	return b
@@ -119,10 +95,19 @@ func Drift(w io.Writer, r *sums.DriftReport, begin string) {
 	}
 }
 
-// AddDrift adds a row for each drifted column. day is "" for all rows.
-func (t *Table) AddDrift(day string, columns []sums.ColumnDrift) {
+// AddDrift adds a row to t for each drifted column. day is "" for all rows.
+func AddDrift(t *Table, day string, columns []sums.ColumnDrift) {
 	t.Head = []string{"day", "column", "distance", "at least", "what"}
 	for _, c := range columns {
 		t.Add(day, Word(c.Name, 60), fmt.Sprintf("%.3f", c.Distance), fmt.Sprintf("%.3f", c.AtLeast), c.Detail)
 	}
+}
+
+// ColumnsText describes the drift of columns in words.
+func ColumnsText(columns []sums.ColumnDrift) string {
+	var words []string
+	for _, c := range columns {
+		words = append(words, fmt.Sprintf("%s: %s (at least %.2g)", c.Name, c.Detail, c.AtLeast))
+	}
+	return strings.Join(words, "; ")
 }

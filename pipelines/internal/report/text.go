@@ -3,12 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
 // Minutes formats a duration in seconds for people.
@@ -68,6 +68,18 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
+// RowsText describes how many rows were used and, if any, set aside, with some of the reasons.
+func RowsText(read, used, setAside int64, reasons ...string) string {
+	if setAside == 0 {
+		return Groups(used)
+	}
+	why := ""
+	if len(reasons) > 0 {
+		why = " (" + strings.Join(reasons, ", ") + ")"
+	}
+	return fmt.Sprintf("%s read = %s used + %s set aside%s", Groups(read), Groups(used), Groups(setAside), why)
+}
+
 // WriteSetAside prints the first rows that were set aside.
 func WriteSetAside(w io.Writer, list []dataset.SetAside) {
 	const most = 10
@@ -79,86 +91,11 @@ func WriteSetAside(w io.Writer, list []dataset.SetAside) {
 	}
 }
 
-// Table is a table for people, printed or in a page. Cells are untrusted texts, which pages escape.
-type Table struct {
-	Caption string
-	Head    []string
-	Rows    [][]string
-	Marked  int         // number of the chosen row, from 1; 0 for none
-	Shades  [][]float64 // background of each cell, from 0 to 1; nil for none
-	More    string      // note on rows that are not listed
-}
-
-// Add adds a row.
-func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
-
-// Mark marks the last row if chosen is true.
-func (t *Table) Mark(chosen bool) {
-	if chosen {
-		t.Marked = len(t.Rows)
-	}
-}
-
-// Filled returns the table without columns that are empty in all rows.
-func (t Table) Filled() Table {
-	pick := func(line []string) (cells []string) {
-		for c := range t.Head {
-			if slices.ContainsFunc(t.Rows, func(l []string) bool { return c < len(l) && l[c] != "" }) && c < len(line) {
-				cells = append(cells, line[c])
-			}
-		}
-		return cells
-	}
-	u := t
-	u.Head, u.Rows = pick(t.Head), nil
-	for _, row := range t.Rows {
-		u.Rows = append(u.Rows, pick(row))
-	}
-	return u
-}
-
-// Write prints the rows, with columns aligned on the right.
-func (t Table) Write(w io.Writer) { t.write(w, tabwriter.AlignRight) }
-
-// WriteLeft prints the rows, with columns aligned on the left.
-func (t Table) WriteLeft(w io.Writer) { t.write(w, 0) }
-
-func (t Table) write(w io.Writer, align uint) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', align)
-	for i, row := range append([][]string{t.Head}, t.Rows...) {
-		line := strings.Join(row, "\t")
-		switch {
-		case align == 0:
-		case t.Marked == 0:
-			line += "\t"
-		case t.Marked == i:
-			line = "\t" + line + "\t<- chosen\t"
-		default:
-			line = "\t" + line + strings.Repeat("\t", len(t.Head)-len(row)) + "\t\t"
-		}
-		fmt.Fprintln(tw, line)
-	}
-	tw.Flush()
-}
+// Table is a table for people, printed or in a page.
+type Table = table.Table
 
 // Facts is a table of items and their values.
-type Facts struct{ Table }
-
-// Add adds an item, unless its value is "".
-func (f *Facts) Add(name, format string, args ...any) {
-	if value := fmt.Sprintf(format, args...); value != "" {
-		f.Head = []string{"item", "value"}
-		f.Rows = append(f.Rows, []string{name, value})
-	}
-}
-
-// Write prints the items in a column of the given width, followed by their values.
-func (f *Facts) Write(w io.Writer, width int) {
-	for _, row := range f.Rows {
-		value := strings.ReplaceAll(row[1], "\n", "\n"+strings.Repeat(" ", width))
-		fmt.Fprintf(w, "%-*s%s\n", width, row[0], value)
-	}
-}
+type Facts = table.Facts
 
 // YesNo returns yes or no.
 func YesNo(yes bool) string {
@@ -166,4 +103,36 @@ func YesNo(yes bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// SomeOf lists some of the names.
+func SomeOf(names []string) string {
+	const most = 20
+	text := ""
+	for i, n := range names {
+		if i == most {
+			return text + fmt.Sprintf(", … (%d in all)", len(names))
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += n
+	}
+	return text
+}
+
+// PText formats a p-value, with the bound to which it is known.
+func PText(p float64) string {
+	if p <= sums.MostCertain {
+		return fmt.Sprintf("p < %g", sums.MostCertain)
+	}
+	return fmt.Sprintf("p = %.2g", p)
+}
+
+// Clip cuts a text off after most bytes, and marks the cut with an ellipsis.
+func Clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + " …"
 }

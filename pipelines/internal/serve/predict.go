@@ -16,7 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // question is a request whose body has been read.
@@ -146,7 +146,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 		return nil, err
 	}
 	defer s.releaseWorker(w, q.explain)
-	crash := transforms.Guard(func() error {
+	crash := fault.Guard(func() error {
 		w.use(q.served)
 		defer w.free()
 		if err = q.read(w); err != nil {

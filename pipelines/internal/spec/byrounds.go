@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
@@ -134,7 +135,7 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	return lambda, folds
 }
 
-func (b ByRounds) memory(o Options, m *Memory, f Facts, e engine.Engine, readers int) {
+func (b ByRounds) memory(o Options, m *results.Memory, f Facts, e engine.Engine, readers int) {
 	r, d := b.Common(), int64(f.Features)
 	partitions := max(1, r.Partitions)
 	each := int64(partitions+readers-1) / int64(max(readers, 1)) // partitions per reader, rounded up

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // bySums fits ridge: exact sums over all rows, and a solve.
@@ -24,7 +25,7 @@ func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) {
 	return LambdaValues(o.Lambda, n)
 }
 
-func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, readers int) {
+func (b bySums) memory(o Options, m *results.Memory, f Facts, e engine.Engine, readers int) {
 	folding := o.PlannedFolding(f)
 	n := int64(folding.NumSums())
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
@@ -158,7 +159,7 @@ func (f Folding) SolveMemory(shape ridge.Shape, rows int64, carried bool, thread
 // total. First each thread holds a part of the sums; Worker is the memory of all threads. Then comes the
 // solve. classes is the number of classes in the sums, and ignored for other tasks. listed is the number of row
 // hashes, which are held in memory.
-func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) (m Memory) {
+func MemoryOfSums(r *sums.Recipe, classes int, rows, listed int64, threads int) (m results.Memory) {
 	shape, threads64 := r.Shape(classes), int64(max(1, threads))
 	part := min(ridge.MaxPartBytes, shape.Bytes())
 	// A thread holds the sum, the addend, the stored part, and the input and output of its packing.

@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // A reader of rows that are carried holds a file of them for each fold, however many rows there are, and with
@@ -14,7 +15,7 @@ import (
 func TestWorkerBytesBoundRowsThatAreCarried(t *testing.T) {
 	o := Options{Train: options.Train{Search: options.NoSearch,
 		Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 16384}}}}.WithDefaults()
-	of := func(rows, workerBytes int64) Memory {
+	of := func(rows, workerBytes int64) results.Memory {
 		f := Facts{Rows: rows, RowFacts: RowFacts{Dim: 20, Scaled: 20, Values: 20, Prepared: true}, Features: 16384,
 			Outputs: 2}
 		return o.Memory(f, engine.Engine{Runner: engine.Flink, WorkerBytes: workerBytes, Threads: 1}, 1)

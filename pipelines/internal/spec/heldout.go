@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -92,7 +91,7 @@ func (o Options) CheckTargets(d *dataset.Dataset) error {
 	if len(d.Targets) == 0 {
 		return nil
 	}
-	labels := fmt.Sprintf("--label gives %d columns (%s)", len(d.Targets), prepare.SomeOf(d.Targets))
+	labels := fmt.Sprintf("--label gives %d columns (%s)", len(d.Targets), report.SomeOf(d.Targets))
 	switch {
 	case o.LearnsFeatures():
 		return exit.Usage("%s, and learned features need one label: train them for one of the columns and name the result "+
@@ -143,11 +142,8 @@ const (
 )
 
 // MaxCalibrated is the largest number of classes that can be calibrated: each takes 64 KiB on
-// every worker. Up to MaxKept classes, the pass that scores the trials of ridge keeps rows for it.
-const (
-	MaxCalibrated = 1000
-	MaxKept       = 100
-)
+// every worker. Up to score.MaxKept classes, the pass that scores the trials of ridge keeps rows for it.
+const MaxCalibrated = 1000
 
 // Calibrates reports whether the user asked for probabilities by a method.
 func (o Options) Calibrates() bool {
@@ -192,7 +188,7 @@ func (o Options) Calibration(classes, features int) (calibrates bool, why string
 // keepsScores reports whether ridge scores held-out rows for all values of λ, and keeps the scores.
 func (o Options) keepsScores(classes, features int) bool {
 	lambda, _ := LambdaValues(o.Lambda, 1)
-	return classes <= MaxKept && ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes},
+	return classes <= score.MaxKept && ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes},
 		len(lambda)+len(ridge.SmallerLambda())) <= ridge.MaxTrialBytes
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/results"
 
 	// The learners of this module.
 	_ "github.com/bochner-ml/bochner/models/pca"
@@ -28,7 +29,7 @@ type fitter interface {
 	// number of rows, or the sum of their weights.
 	Values(o Options, n float64) (lambda []float64, folds int)
 	// memory adds the memory of the fit to m.
-	memory(o Options, m *Memory, f Facts, e engine.Engine, readers int)
+	memory(o Options, m *results.Memory, f Facts, e engine.Engine, readers int)
 	// reducingFlags names the flags that reduce the memory of the fit.
 	reducingFlags(o Options) string
 }

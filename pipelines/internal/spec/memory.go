@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Facts has the properties of data and recipe on which the memory of a training run depends.
@@ -77,23 +78,6 @@ func (f *Facts) blockRows() int64 {
 // featureBlockBytes returns the size in bytes of a block of features.
 func (f *Facts) featureBlockBytes() int64 { return 4 * int64(f.Features) * f.blockRows() }
 
-// Memory has upper bounds on the memory of a training run, in bytes.
-type Memory struct {
-	Peak    int64 `json:"bytes_peak"`    // of the process; of the driver if workers are other processes
-	Profile int64 `json:"bytes_profile"` // of the first pass, without the process itself
-	Worker  int64 `json:"bytes_worker"`  // of a reader: sums, blocks and the map
-	Solve   int64 `json:"bytes_solve"`   // of the worker that solves, or makes the next state
-	// Carried is the size of the rows if they are few and passed to the solve instead of their sums.
-	Carried int64 `json:"bytes_carried,omitempty"`
-	// Stripes is the number of stripes into which sums are split. Each takes a pass over the rows. It is 1 unless
-	// sums are too large.
-	Stripes int `json:"stripes,omitempty"`
-	// Least is the least engine.Engine.WorkerBytes that suffices, if the given one does not; otherwise 0.
-	Least int64 `json:"bytes_worker_least,omitempty"`
-	// Row is the memory of all readers for each row. It is included above if the number of rows is known.
-	Row int64 `json:"bytes_row"`
-}
-
 // terms are parts of a bound on memory in bytes, without the process itself.
 type terms struct {
 	sampled  int64 // rows in the sample of the profile
@@ -106,8 +90,8 @@ type terms struct {
 }
 
 // Memory estimates the memory of a training run: the largest of phases that follow each other.
-func (o Options) Memory(f Facts, e engine.Engine, readers int) Memory {
-	var m Memory
+func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
+	var m results.Memory
 	var searched int64
 	if o.Searching() {
 		more := max(0, f.Patches-f.Scaled)
@@ -286,7 +270,7 @@ func (o Options) mapBytes(f Facts) int64 {
 }
 
 // learningMemory adds the memory of feature learning to m.
-func (o Options) learningMemory(m *Memory, f Facts) {
+func (o Options) learningMemory(m *results.Memory, f Facts) {
 	n := tuning.SampleRows(o.Learned, f.Rows, max(f.Dim, f.Scaled))
 	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies for the search
 	m.Solve = max(m.Solve, sample+pairs.Memory(int(min(n, pairs.MaxRows)), max(f.Dim, f.Scaled))*3/2)
@@ -301,24 +285,15 @@ func (o Options) learningMemory(m *Memory, f Facts) {
 	m.Row = max(m.Row, 12*int64(f.Outputs)) // dual variables and labels
 }
 
-// ExceedsWorker returns a note if a worker needs more memory than it may take, and otherwise "".
-func (m Memory) ExceedsWorker(e engine.Engine) (note string) {
-	if m.Least == 0 {
-		return ""
-	}
-	return fmt.Sprintf("--worker_bytes %d cannot be kept: a worker needs at least %d bytes, in however many stripes; "+
-		"use fewer --features", e.WorkerBytes, m.Least)
-}
-
 // CheckMachine compares the peak of m with the memory of this machine: see compareTo.
-func (o Options) CheckMachine(m Memory) (note string, err error) {
-	return m.compareTo(machine.ReadMemory(), o)
+func (o Options) CheckMachine(m results.Memory) (note string, err error) {
+	return compareTo(m, machine.ReadMemory(), o)
 }
 
-// compareTo compares the peak with the memory of a machine. It returns a note if the peak is more than is free
+// compareTo compares the peak of m with the memory of a machine. It returns a note if the peak is more than is free
 // now, or above the limit of the process. It returns an error if it exceeds the limit by more than the estimate
 // may be wrong.
-func (m Memory) compareTo(have machine.Memory, o Options) (note string, err error) {
+func compareTo(m results.Memory, have machine.Memory, o Options) (note string, err error) {
 	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
 	switch {
 	case have.Limit > 0 && have.Limit < 1<<20: // with such a limit fewer features do not help
@@ -356,7 +331,7 @@ func (o Options) trialMemory(f Facts, threads, readers int) (pass, solve int64) 
 	}
 	block := f.blockBytes(f.Dim)
 	each := 3*block + f.featureBlockBytes() + block/int64(f.Dim)*int64(n*f.Outputs)
-	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= MaxKept {
+	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= score.MaxKept {
 		// A reader has up to twice as many rows of scores, and their encoding.
 		held := int64(score.MostKept(n * f.Outputs))
 		if f.Rows > 0 {

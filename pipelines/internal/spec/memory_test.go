@@ -13,10 +13,11 @@ import (
 	_ "github.com/bochner-ml/bochner/pipelines/engine/remote" // clusters
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
-	m := Memory{Peak: 3 << 30}
+	m := results.Memory{Peak: 3 << 30}
 	for _, test := range []struct {
 		have    machine.Memory
 		note    string
@@ -33,7 +34,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 		{machine.Memory{Limit: 1 << 30, By: "ulimit -v", Free: 1 << 30}, "",
 			"3.22 GB of memory, ulimit -v allows 1.07 GB; use fewer --features or --folds, or one --lambda"},
 	} {
-		note, err := m.compareTo(test.have, Options{})
+		note, err := compareTo(m, test.have, Options{})
 		if test.refused != "" {
 			jobtest.WantError(t, test.have.By, err, exit.CodeData, test.refused)
 		} else if err != nil || test.note == "" && note != "" || !strings.Contains(note, test.note) {

@@ -16,13 +16,13 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
@@ -64,7 +64,7 @@ func (o ByRecipe) options(model string) spec.Options {
 }
 
 // trainByRecipe implements Run for options with a Recipe.
-func trainByRecipe(ctx context.Context, o options.Train) (result *Result, err error) {
+func trainByRecipe(ctx context.Context, o options.Train) (result *results.Train, err error) {
 	if err := validateByRecipe(o); err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 	r := o.Recipe
 	j.Prepared = &prepare.Prepared{
 		Data:     &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
-		Counts:   job.Counts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
+		Counts:   results.RowCounts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
 		Profiles: prepare.Profiles{Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim}}, Rule: r.Rule.Split,
 	}
 	var others []string
@@ -275,7 +275,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	pass.Stripes = j.stripesOf(pass, s.Shape)
 	j.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
 		report.Counted64(j.Counts.Used, "row"), report.Counted(j.Profile.Dim, "number"), j.Recipe.Name, j.Recipe.Dim,
-		about.GridText(pass.Spec.Steps), j.sumsText(pass, s.Shape))
+		report.GridText(pass.Spec.Steps), j.sumsText(pass, s.Shape))
 	counts, lines, err := j.countSummed(ctx, pass, s.State, j.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err
@@ -390,7 +390,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 }
 
 // Finish publishes a model that was fitted to sums, and describes it.
-func (j *RecipeJob) Finish(ctx context.Context, f *Fit) (*Result, error) {
+func (j *RecipeJob) Finish(ctx context.Context, f *Fit) (*results.Train, error) {
 	if f.linear.K == 2 {
 		j.positive = j.options.Recipe.Profile.Positive
 	}

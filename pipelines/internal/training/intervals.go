@@ -2,14 +2,12 @@ package training
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -73,35 +71,15 @@ func (j *deciding) keepIntervals(all []score.Conformal, groups int64, scaled boo
 	}
 }
 
-// ResultInterval has the width of the intervals of a model.
-type ResultInterval struct {
-	Level float64 `json:"level"`
-	// Rows and Groups are the numbers of held-out rows and groups by which it was measured.
-	Rows   int64 `json:"rows"`
-	Groups int64 `json:"groups,omitempty"`
-	// Half is half the width for a row with the mean leverage of the training rows.
-	Half float64 `json:"half"`
-}
-
 // resultInterval returns nil unless the model predicts one target with intervals.
-func (m *Model) resultInterval() *ResultInterval {
+func (m *Model) resultInterval() *results.TrainInterval {
 	v := m.intervals
 	if v == nil {
 		return nil
 	}
-	half, one := about.HalfWidth(v, m.sketch, m.Target.Grid)
+	half, one := report.IntervalHalfWidth(v, m.sketch, m.Target.Grid)
 	if !one {
 		return nil
 	}
-	return &ResultInterval{models.UsualLevel, v.Rows, v.Groups, half}
-}
-
-// String describes the interval for people.
-func (r *ResultInterval) String() string {
-	by := report.Counted64(r.Rows, "held-out row")
-	if r.Groups > 0 {
-		by += fmt.Sprintf(" in %s", report.Counted64(r.Groups, "group"))
-	}
-	return fmt.Sprintf("%.4g%% of new rows within ±%s of the prediction, by %s (predict --interval %g)", 100*r.Level,
-		picture.Number(r.Half, 4), by, r.Level)
+	return &results.TrainInterval{Level: models.UsualLevel, Rows: v.Rows, Groups: v.Groups, Half: half}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -94,7 +93,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		return losses, nil
 	}
 	keep, _ := f.willCalibrate()
-	keep = keep && f.Outputs() <= spec.MaxKept
+	keep = keep && f.Outputs() <= score.MaxKept
 	sum, err := f.scanTrials(ctx, keep)
 	if err != nil {
 		return nil, err

@@ -6,14 +6,15 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Memory estimates the memory from the results of the profile pass. components is the number of components of an
 // embedding, and otherwise 0.
-func (t *Training) Memory(components int) spec.Memory { return t.memoryWith(t.Recipe, components) }
+func (t *Training) Memory(components int) results.Memory { return t.memoryWith(t.Recipe, components) }
 
 // memoryWith is Memory with another recipe.
-func (t *Training) memoryWith(r prepare.Recipe, components int) spec.Memory {
+func (t *Training) memoryWith(r prepare.Recipe, components int) results.Memory {
 	var nonzero int64
 	for _, c := range t.Profile.Columns {
 		nonzero += c.Nonzero
@@ -46,7 +47,7 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) spec.Memory {
 // provide it, and notes in the log that it may not. It drops t.Sum, which only choices by the profile need, and the
 // sample of the recipe unless the number of features is still to be chosen. It sets the number of stripes and the
 // limit of the garbage collector.
-func (t *Training) Reserve(m spec.Memory) error {
+func (t *Training) Reserve(m results.Memory) error {
 	t.Sum, t.stripes = nil, m.Stripes
 	if s := t.Recipe.Scaling; s != nil && !t.opts.ChoosesSize() {
 		s.Sample = nil
@@ -61,7 +62,7 @@ func (t *Training) Reserve(m spec.Memory) error {
 }
 
 // checkMachine returns an error if the machine cannot provide the memory, and notes in the log that it may not.
-func (t *Training) checkMachine(m spec.Memory) error {
+func (t *Training) checkMachine(m results.Memory) error {
 	if note := m.ExceedsWorker(t.Engine); note != "" {
 		t.Progress.Note("%s", note)
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
-	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Model is a fitted model, and the choices that led to it.
@@ -21,14 +22,14 @@ type Model struct {
 	*Training
 	*Fit
 	Found
-	Sized    *tuning.SizeResult // how the number of features was chosen; nil if it was given
+	Sized    *results.Size      // how the number of features was chosen; nil if it was given
 	byRecipe *ByRecipe          // options with a given recipe; nil if the recipe follows from the profile
 	lineage  *registry.Lineage  // of sums that the model is fitted to; nil if rows were read
 	stretch  *stretch.Distances // how the metric stretches distances; nil without a metric, and before Publish
 }
 
 // finish publishes the model and describes it.
-func (m *Model) finish(ctx context.Context) (*Result, error) {
+func (m *Model) finish(ctx context.Context) (*results.Train, error) {
 	if err := m.Timed(ctx, "publish", m.Publish); err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (m *Model) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files = append(append(files, origin), m.Counts.Files()...)
+	files = append(append(files, origin), job.SetAsideFiles(m.Counts)...)
 	if m.opts.Report != about.NoReport {
 		a, err := about.Of(out.Manifest, m.stretch, lineage, files)
 		if err != nil {
@@ -177,17 +178,17 @@ func (t *Training) task() models.Task {
 	return models.Regression
 }
 
-func (m *Model) result() *Result {
-	r := &Result{
-		Model:          m.opts.Model,
-		ResultRows:     m.resultRows(),
-		ResultFeatures: m.resultFeatures(),
-		ResultFit: ResultFit{
+func (m *Model) result() *results.Train {
+	r := &results.Train{
+		Model:         m.opts.Model,
+		TrainRows:     m.resultRows(),
+		TrainFeatures: m.resultFeatures(),
+		TrainFit: results.TrainFit{
 			Split: m.Rule, HeldOut: m.HeldOutText(), Learner: m.Learner.Kind, Lambda: m.Learner.Lambda, Path: m.Learner.Table,
 			RuledOut: m.Learner.RuledOut, Select: m.Learner.Select, Log: m.Learner.Log, Steps: m.Learner.Steps, Components: m.Learner.Components,
 			Folds: m.Learner.Folds,
 		},
-		ResultDecision: ResultDecision{Probabilities: m.probabilities, Positive: m.positive, Threshold: m.threshold,
+		TrainDecision: results.TrainDecision{Probabilities: m.probabilities, Positive: m.positive, Threshold: m.threshold,
 			Interval: m.resultInterval()},
 		Notes: m.Notes, Seconds: m.Seconds, Work: m.Worker.Seconds(),
 	}
@@ -205,8 +206,8 @@ func (m *Model) result() *Result {
 	return r
 }
 
-func (m *Model) resultRows() ResultRows {
-	r := ResultRows{Task: m.task(), Rows: m.Counts, Columns: m.Profile.Dim, Weights: m.weights}
+func (m *Model) resultRows() results.TrainRows {
+	r := results.TrainRows{Task: m.task(), Rows: m.Counts, Columns: m.Profile.Dim, Weights: m.weights}
 	if table := m.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
@@ -216,14 +217,14 @@ func (m *Model) resultRows() ResultRows {
 	if r.Task == models.Regression {
 		r.Targets = m.Data.Targets
 		for c, r2 := range m.Learner.TargetR2 { // empty if no rows were held out
-			r.TargetScores = append(r.TargetScores, TargetScore{Target: m.Data.Targets[c], R2: r2})
+			r.TargetScores = append(r.TargetScores, results.TargetScore{Target: m.Data.Targets[c], R2: r2})
 		}
 	}
 	return r
 }
 
-func (m *Model) resultFeatures() ResultFeatures {
-	r := ResultFeatures{
+func (m *Model) resultFeatures() results.TrainFeatures {
+	r := results.TrainFeatures{
 		Kernel: m.Recipe.Name, Width: m.Recipe.Width, Recipe: m.Recipe.Sealed, Learned: m.Learned,
 		Size: m.Sized, Stretch: m.stretch, Dim: m.Recipe.Dim, Seed: m.opts.Seed,
 	}

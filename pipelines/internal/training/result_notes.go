@@ -8,7 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
@@ -96,7 +95,7 @@ func gridNotes(l models.Learner, floor float64, copies, regression bool) (notes 
 		}
 		notes = append(notes,
 			fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g on top of lambda %g; %s",
-				about.GridText(l.Steps), floor, l.Lambda, hint))
+				report.GridText(l.Steps), floor, l.Lambda, hint))
 		if copies {
 			notes = append(notes, "copies are rounded alike: at such a lambda, held-out errors of repeated rows are too small")
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
@@ -30,11 +29,11 @@ func (t *roundTrials) compare(ctx context.Context) error {
 		end, left := t.options, false
 		end.Time, left = t.limit.Share(len(groups) - i + 1)
 		if !left && i > 0 {
-			t.AddNote("time limit %s reached: lambda %s not tried", t.options.Time, about.Numbers(t.lambda[i:]))
+			t.AddNote("time limit %s reached: lambda %s not tried", t.options.Time, report.Numbers(t.lambda[i:]))
 			return nil
 		}
 		end.Needed = neededRounds(t.start, t.init)
-		t.Progress.Note("lambda %s:", about.Numbers(group))
+		t.Progress.Note("lambda %s:", report.Numbers(group))
 		fit, err := t.run(ctx, group, t.folds, t.start, end)
 		if err != nil {
 			return err

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Found says which features were learned or found by a search.
 type Found struct {
-	Learned  *prepare.Learned // features learned from the labels; nil for none
+	Learned  *results.Learned // features learned from the labels; nil for none
 	Searched *tuning.Result   // the search; nil if there was none
 	// lambdaByMSE means that the solve tries values of λ by squared errors, and the log loss then chooses among
 	// them.
@@ -44,7 +44,7 @@ func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
 }
 
 // LearnFeatures learns features from the data, and replaces the drawn ones. It also returns the reports of the game.
-func (t *Training) LearnFeatures(ctx context.Context) (found *prepare.Learned, game []align.Report, err error) {
+func (t *Training) LearnFeatures(ctx context.Context) (found *results.Learned, game []align.Report, err error) {
 	s := &tuning.Game{Session: t.Session, Kernel: t.opts.LearnedKernel()}
 	err = t.Timed(ctx, "align", func(ctx context.Context) (err error) {
 		found, err = s.Learn(ctx, t.opts.Learned)

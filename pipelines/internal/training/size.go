@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // fitSize fits the weights, and sets Fit. If the number of features is to be chosen, it chooses it first, and sets
@@ -101,34 +102,34 @@ func (s *sizes) most() (int, error) {
 // expect returns the cost of a trial by the model of the plan. Products on 16 bits cost four times as much as
 // on 8 bits. Unless t.Once is set, it assumes that rows are summed again if λ is at the floor of 8 bits; see
 // ridge.TooCoarse.
-func (s *sizes) expect(t tuning.SizeTrial) tuning.Cost {
+func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	d := float64(t.Features)
 	lambda, folds := s.opts.Values(s.rows)
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.regression()}
-	cost := tuning.Cost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.onlyFirst)}
+	cost := results.SizeCost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.onlyFirst)}
 	switch {
 	case s.steps(s.given, t.Features) != features.ByteSteps:
 		cost.Sum *= 4
 	case s.given != features.Bits8 && !t.Once && t.Lambda <= likelyFloor(t) && s.rows <= maxResumRows &&
 		products(s.rows, t.Features) <= maxCheapProducts:
 		// A grid of 16 bits tries smaller values, too.
-		cost = tuning.Cost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
+		cost = results.SizeCost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
 	}
 	return cost
 }
 
 // likelyFloor returns the λ up to which rounding to 8 bits matters (ridge.FloorFactor), for features of norm 1. For
 // a trial that has not run it is ten times as large, because the trial may choose a smaller λ than expected.
-func likelyFloor(t tuning.SizeTrial) float64 {
+func likelyFloor(t results.SizeTrial) float64 {
 	least := 1.01 * ridge.FloorFactor * ridge.Floor(math.Sqrt(2/float64(t.Features))/features.ByteSteps)
-	if t.Cost == (tuning.Cost{}) {
+	if t.Cost == (results.SizeCost{}) {
 		least *= 10
 	}
 	return least
 }
 
 // train fits a model with dim features. With once, it sums rows only once, on 8 bits.
-func (s *sizes) train(ctx context.Context, dim int, once bool) (trial tuning.SizeTrial, err error) {
+func (s *sizes) train(ctx context.Context, dim int, once bool) (trial results.SizeTrial, err error) {
 	begun, before := time.Now(), s.Worker.Seconds()
 	if s.Recipe, err = s.all.WithFeatures(dim); err != nil {
 		return trial, err

@@ -16,11 +16,12 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -59,7 +60,7 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 	solve := folding.SolveMemory(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
 	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
-		about.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
+		report.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
 	f := &sumsFit{pass: pass, state: s.stateOf(pass), deciding: deciding{Training: s.Training,
 		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.FoldCount()}}
 	counts, _, err := s.countSummed(ctx, pass, f.state, s.sumAndSolve(ctx, pass, f.state))
@@ -148,7 +149,7 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 // countSummed counts the rows that a pass has summed, by its reports. failed is the error of the pass; errors
 // in the reports are more specific and take precedence.
 func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State,
-	failed error) (counts job.Counts, lines []gram.Report, err error) {
+	failed error) (counts results.RowCounts, lines []gram.Report, err error) {
 	lines, err = job.ReadReports[gram.Report](ctx, st.Reports)
 	if failed != nil && err != nil {
 		return counts, nil, failed // there are no reports yet
@@ -163,7 +164,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 		saturated += line.Saturated
 	}
 	// Errors of reading rows take precedence over errors of the solve.
-	if err := transforms.FaultOfReports(reports); err != nil {
+	if err := fault.OfReports(reports); err != nil {
 		return counts, nil, err
 	}
 	if saturated > 0 {

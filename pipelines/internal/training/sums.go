@@ -59,7 +59,7 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 	if f.report.Coarse || mayRefine && s.tooCoarse(f) {
 		fine := s.fineSteps()
 		s.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
-			f.Learner.Lambda, about.GridText(steps), about.GridText(fine))
+			f.Learner.Lambda, report.GridText(steps), report.GridText(fine))
 		if f, err = s.fitOn(ctx, fine, false); err != nil {
 			return nil, err
 		}

@@ -18,12 +18,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Run trains a model: it opens and profiles the rows, finds the recipe, sums the features' second moments or runs
 // rounds, chooses λ, solves, judges the model on held-out rows, and publishes the model directory, complete or not
 // at all.
-func Run(ctx context.Context, given options.Train) (result *Result, err error) {
+func Run(ctx context.Context, given options.Train) (result *results.Train, err error) {
 	begun := time.Now()
 	if given.Recipe != "" {
 		return trainByRecipe(ctx, given)

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
@@ -36,7 +37,7 @@ type Game struct {
 // the Gaussian kernel that followed from the profile. It returns their description, with the files
 // in s.Recipe.Files. The error is an exit.UsageError if the task, the weights or the options do not
 // allow it.
-func (s *Game) Learn(ctx context.Context, a options.Game) (*prepare.Learned, error) {
+func (s *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, error) {
 	if s.Target == nil || s.Target.Classes == nil {
 		return nil, exit.Usage("features are learned for classification; the labels are numbers (see --task)")
 	}
@@ -48,9 +49,9 @@ func (s *Game) Learn(ctx context.Context, a options.Game) (*prepare.Learned, err
 	if err != nil {
 		return nil, err
 	}
-	found := &prepare.Learned{
-		LearnedFeatures: prepare.LearnedFeatures{Seed: s.Spec.Seed, Width: s.Recipe.Width},
-		LearnedRows: prepare.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: s.Target.Classes.Classes,
+	found := &results.Learned{
+		LearnedMap: results.LearnedMap{Seed: s.Spec.Seed, Width: s.Recipe.Width},
+		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: s.Target.Classes.Classes,
 			Fingerprint: s.Digest, Data: s.RowsDigest()}, Sample: len(class),
 		Lambda: a.Lambda,
 	}
@@ -125,7 +126,7 @@ func (s *Game) alignRows(ctx context.Context, a options.Game) (x []float32, clas
 
 // playGame learns frequencies by rounds of the game over all rows, with the sample x and class for
 // the search. It returns their recipe.
-func (s *Game) playGame(ctx context.Context, found *prepare.Learned, a options.Game, k *learned.Options, x []float32,
+func (s *Game) playGame(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options, x []float32,
 	class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
 	o := GameOf(a, found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
@@ -216,7 +217,7 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 
 // weighFrequencies draws frequencies of the Gaussian kernel, keeps those with the largest weights
 // or draws by weight (method lkrf), and returns their recipe.
-func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a options.Game, k *learned.Options,
+func (s *Game) weighFrequencies(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options,
 	x []float32, class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
 	m, dim := a.Proposals, s.Recipe.Scaling.Dim
@@ -254,7 +255,7 @@ func (s *Game) weighFrequencies(ctx context.Context, found *prepare.Learned, a o
 
 // chooseHarmonics plays the game on the sample, to choose count times among the first a.Harmonics
 // spherical harmonics. It returns their recipe.
-func (s *Game) chooseHarmonics(found *prepare.Learned, a options.Game, count int, x []float32,
+func (s *Game) chooseHarmonics(found *results.Learned, a options.Game, count int, x []float32,
 	class []int32) (features.Recipe, error) {
 	dim := s.Recipe.Scaling.Dim
 	if dim < 2 {
@@ -296,7 +297,7 @@ func (s *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 
 // adopt makes the session use the learned features, and adds the files that describe them: the
 // reports of the game, if any, and f as JSON.
-func (s *Game) adopt(f *prepare.Learned) error {
+func (s *Game) adopt(f *results.Learned) error {
 	recipe, err := f.Recipe.Open()
 	if err != nil {
 		return err
@@ -308,7 +309,7 @@ func (s *Game) adopt(f *prepare.Learned) error {
 		}
 		s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: prepare.GameFile, Data: append(data, '\n')})
 	}
-	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), f.Name(recipe), nil
+	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), prepare.LearnedName(f, recipe), nil
 	for _, file := range s.Recipe.Files {
 		f.Files = append(f.Files, models.EntryOf(file.Name, file.Data))
 	}

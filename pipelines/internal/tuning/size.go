@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Sizes of a search.
@@ -27,35 +28,6 @@ func ValidateSize(o options.Size) error {
 	return nil
 }
 
-// SizeTrial describes a fit with some number of features.
-type SizeTrial struct {
-	Features int `json:"features"`
-	// Once says that rows are summed on 8 bits only. Otherwise they are summed again on 16 bits if
-	// the chosen λ is small.
-	Once   bool    `json:"once,omitempty"`
-	Lambda float64 `json:"lambda"`
-	// Loss is the mean squared error on the held-out rows, Folds the error on each fold, and Rows
-	// the number of held-out rows. All are zero without held-out rows.
-	Loss  float64   `json:"loss,omitempty"`
-	Folds []float64 `json:"fold_losses,omitempty"`
-	Rows  int64     `json:"held_rows,omitempty"`
-	// Gain is the share by which Loss is smaller than in the trial before, and StdErr its standard
-	// error. Both are 0 in the first trial.
-	Gain    float64 `json:"gain,omitempty"`
-	StdErr  float64 `json:"gain_std_err,omitempty"`
-	Seconds float64 `json:"seconds"`
-	Cost    Cost    `json:"cost_seconds"`
-}
-
-// SizeResult is the result of SizeSearch.Run.
-type SizeResult struct {
-	options.Size `json:"-"`
-	Features     int         `json:"features"`       // the chosen number
-	Once         bool        `json:"once,omitempty"` // see SizeTrial
-	Trials       []SizeTrial `json:"trials"`
-	Why          string      `json:"why"` // reason for the choice, for the user
-}
-
 // SizeSearch chooses the number of features. Expect is needed only with a Time; all other fields
 // must be set.
 type SizeSearch struct {
@@ -63,12 +35,12 @@ type SizeSearch struct {
 	// Least and Most are the smallest and the largest number of features that may be tried.
 	Least, Most int
 	// Train fits a model with so many features and returns its trial. once asks for sums on 8
-	// bits only; see SizeTrial.Once. Run measures the time itself.
-	Train func(ctx context.Context, features int, once bool) (SizeTrial, error)
+	// bits only; see results.SizeTrial.Once. Run measures the time itself.
+	Train func(ctx context.Context, features int, once bool) (results.SizeTrial, error)
 	// Expect returns the relative cost of each stage of a trial, as far as it follows from the
 	// trial's number of features, Once and Lambda. Each stage can have its own unit, because only
 	// ratios of two expectations are used.
-	Expect func(SizeTrial) Cost
+	Expect func(results.SizeTrial) results.SizeCost
 	// Clock returns the time since the job began.
 	Clock func() time.Duration
 }
@@ -78,8 +50,8 @@ const unit = 64
 
 // Run tries numbers of features, from Least upwards, and chooses one. It returns the errors of
 // Train.
-func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
-	r := &SizeResult{Size: s.Size}
+func (s *SizeSearch) Run(ctx context.Context) (*results.Size, error) {
+	r := &results.Size{}
 	size, once := min(s.Least, s.Most), false
 	for {
 		begun := s.Clock()
@@ -93,13 +65,13 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 			t.Gain, t.StdErr = gain(&r.Trials[last], &t)
 		}
 		r.Trials = append(r.Trials, t)
-		if last >= 0 && s.Worth > 0 && !t.pays(float64(s.Worth)) {
-			r.take(&r.Trials[last])
-			r.Why = t.why(size, r.Features, s.Worth)
+		if last >= 0 && s.Worth > 0 && !pays(&t, float64(s.Worth)) {
+			takeTrial(r, &r.Trials[last])
+			r.Why = whyNot(&t, r.Features, s.Worth)
 			return r, nil
 		}
 		if size >= s.Most {
-			r.choose(fmt.Sprintf("%d is the most that is allowed", s.Most))
+			chooseTrial(r, fmt.Sprintf("%d is the most that is allowed", s.Most))
 			return r, nil
 		}
 		next := min(2*size, s.Most)
@@ -114,9 +86,9 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 			if little(can) {
 				left := (s.Time - s.Clock()).Seconds()
 				if left > 0 {
-					r.choose(fmt.Sprintf("of %s, %.1f s were left, too little for many more than %d features", s.Time, left, size))
+					chooseTrial(r, fmt.Sprintf("of %s, %.1f s were left, too little for many more than %d features", s.Time, left, size))
 				} else {
-					r.choose(fmt.Sprintf("%d features took %.1f s longer than was left of %s", size, -left, s.Time))
+					chooseTrial(r, fmt.Sprintf("%d features took %.1f s longer than was left of %s", size, -left, s.Time))
 				}
 				return r, nil
 			}
@@ -130,8 +102,8 @@ func (s *SizeSearch) Run(ctx context.Context) (*SizeResult, error) {
 	}
 }
 
-// why says why the features of the trial are not worth more than fewer are.
-func (t *SizeTrial) why(features, fewer int, worth options.Share) string {
+// whyNot says why the features of the trial are not worth more than fewer are.
+func whyNot(t *results.SizeTrial, fewer int, worth options.Share) string {
 	verb, reason := "reduce", ", which may be chance"
 	switch {
 	case t.Gain < 0:
@@ -139,13 +111,13 @@ func (t *SizeTrial) why(features, fewer int, worth options.Share) string {
 	case t.Gain < float64(worth):
 		reason = fmt.Sprintf(", less than %s", worth)
 	}
-	return fmt.Sprintf("%d features instead of %d %s the held-out error by %s ± %s%s", features, fewer, verb,
+	return fmt.Sprintf("%d features instead of %d %s the held-out error by %s ± %s%s", t.Features, fewer, verb,
 		percent(math.Abs(t.Gain)), percent(t.StdErr), reason)
 }
 
-// choose takes the trial with the smallest loss, or the last one without losses. why is the reason
+// chooseTrial takes the trial with the smallest loss, or the last one without losses. why is the reason
 // to stop.
-func (r *SizeResult) choose(why string) {
+func chooseTrial(r *results.Size, why string) {
 	best := r.Trials[len(r.Trials)-1]
 	for _, t := range r.Trials {
 		if t.Loss < best.Loss {
@@ -155,16 +127,19 @@ func (r *SizeResult) choose(why string) {
 	if last := r.Trials[len(r.Trials)-1].Features; best.Features != last {
 		why = fmt.Sprintf("%s; %d features have the least held-out error", why, best.Features)
 	}
-	r.take(&best)
+	takeTrial(r, &best)
 	r.Why = why
 }
 
-// take makes t the chosen trial.
-func (r *SizeResult) take(t *SizeTrial) { r.Features, r.Once = t.Features, t.Once }
+// takeTrial makes t the chosen trial.
+func takeTrial(r *results.Size, t *results.SizeTrial) { r.Features, r.Once = t.Features, t.Once }
+
+// percent returns a fraction as a percentage with two digits.
+func percent(share float64) string { return fmt.Sprintf("%.2g%%", 100*share) }
 
 // gain returns the share by which the loss of b is smaller than the loss of a on the same rows, and
 // the standard error of this share. Both are 0 if a has no loss.
-func gain(a, b *SizeTrial) (share, stdErr float64) {
+func gain(a, b *results.SizeTrial) (share, stdErr float64) {
 	if !(a.Loss > 0) {
 		return 0, 0
 	}
@@ -190,7 +165,7 @@ const oneFold = 0.3
 
 // pays reports whether the gain is at least worth, and significantly above 0 at the level of 5%
 // (one-sided t-test over the folds).
-func (t *SizeTrial) pays(worth float64) bool {
+func pays(t *results.SizeTrial, worth float64) bool {
 	return t.Gain >= worth && t.Gain > student(len(t.Folds)-1)*t.StdErr
 }
 
@@ -207,35 +182,27 @@ func student(freedom int) float64 {
 	return table[freedom]
 }
 
-// Cost is the time of a trial by stage, in seconds.
-type Cost struct {
-	Map   float64 `json:"map"`   // computing features from rows
-	Sum   float64 `json:"sum"`   // adding products of features
-	Solve float64 `json:"solve"` // solving, and choosing λ
-	Rest  float64 `json:"rest"`  // everything else, which does not depend on the number of features
-}
-
 // SplitCost divides the seconds of a trial into stages. mapped, summed and solved are the seconds
 // that workers report for each stage. If workers ran in parallel their total can exceed seconds; it
 // is then scaled down.
-func SplitCost(seconds, mapped, summed, solved float64) Cost {
+func SplitCost(seconds, mapped, summed, solved float64) results.SizeCost {
 	if all := mapped + summed + solved; all > seconds {
 		by := seconds / all
 		mapped, summed, solved = mapped*by, summed*by, solved*by
 	}
-	return Cost{Map: mapped, Sum: summed, Solve: solved, Rest: seconds - mapped - summed - solved}
+	return results.SizeCost{Map: mapped, Sum: summed, Solve: solved, Rest: seconds - mapped - summed - solved}
 }
 
 // predict returns the expected seconds of a trial with the given number of features. It scales the
 // last trial by the ratio of the costs that Expect returns. If the last trial took longer than
 // predicted from the one before it, predict assumes the same delay for each further doubling.
-func (s *SizeSearch) predict(trials []SizeTrial, features int, once bool) float64 {
+func (s *SizeSearch) predict(trials []results.SizeTrial, features int, once bool) float64 {
 	last := len(trials) - 1
 	t := trials[last]
 	seconds := s.scaled(t, features, once)
 	if last > 0 {
 		was := trials[last-1]
-		late := math.Pow(t.Cost.sized()/s.scaled(was, t.Features, t.Once),
+		late := math.Pow(sized(t.Cost)/s.scaled(was, t.Features, t.Once),
 			1/math.Log2(float64(t.Features)/float64(was.Features)))
 		if late > 1 { // false for NaN
 			seconds *= math.Pow(min(late, mostLate), math.Log2(float64(features)/float64(t.Features)))
@@ -248,12 +215,12 @@ func (s *SizeSearch) predict(trials []SizeTrial, features int, once bool) float6
 const mostLate = 1.6
 
 // sized returns the part of the cost that depends on the number of features.
-func (c Cost) sized() float64 { return c.Map + c.Sum + c.Solve }
+func sized(c results.SizeCost) float64 { return c.Map + c.Sum + c.Solve }
 
 // scaled returns the part of the cost that depends on the number of features, in seconds, scaled
 // from the trial t to another number of features.
-func (s *SizeSearch) scaled(t SizeTrial, features int, once bool) float64 {
-	was, will := s.Expect(t), s.Expect(SizeTrial{Features: features, Once: once, Lambda: t.Lambda})
+func (s *SizeSearch) scaled(t results.SizeTrial, features int, once bool) float64 {
+	was, will := s.Expect(t), s.Expect(results.SizeTrial{Features: features, Once: once, Lambda: t.Lambda})
 	by := func(took, was, will float64) float64 { return took * will / max(was, math.SmallestNonzeroFloat64) }
 	return by(t.Cost.Map, was.Map, will.Map) + by(t.Cost.Sum, was.Sum, will.Sum) + by(t.Cost.Solve, was.Solve, will.Solve)
 }
@@ -261,7 +228,7 @@ func (s *SizeSearch) scaled(t SizeTrial, features int, once bool) float64 {
 // affordable returns the largest number of features, at most Most, that the remaining time allows:
 // a multiple of unit, or Most. It returns the last trial's number if the time is too short for
 // more.
-func (s *SizeSearch) affordable(trials []SizeTrial, once bool) int {
+func (s *SizeSearch) affordable(trials []results.SizeTrial, once bool) int {
 	left := (s.Time - s.Clock()).Seconds()
 	low := trials[len(trials)-1].Features
 	if s.predict(trials, s.Most, once) <= left {

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // simulated stands for training runs. Its clock advances by their cost.
 type simulated struct {
 	now     time.Duration
-	cost    func(features float64) Cost
+	cost    func(features float64) results.SizeCost
 	loss    func(features float64) float64
 	noise   float64 // of folds, relative
 	again   float64 // factor of the expected cost if rows may have to be summed again; 0 means 1
@@ -26,17 +27,17 @@ type simulated struct {
 
 func (m *simulated) search(o options.Size, most int) *SizeSearch {
 	return &SizeSearch{Size: o, Least: 512, Most: most, Clock: func() time.Duration { return m.now },
-		Train: m.train, Expect: func(t SizeTrial) Cost {
+		Train: m.train, Expect: func(t results.SizeTrial) results.SizeCost {
 			d := float64(t.Features)
-			c := Cost{Map: d, Sum: d * d, Solve: math.Pow(d, 2.6)}
-			if measured := t.Cost != (Cost{}); m.again > 0 && !t.Once && !measured {
+			c := results.SizeCost{Map: d, Sum: d * d, Solve: math.Pow(d, 2.6)}
+			if measured := t.Cost != (results.SizeCost{}); m.again > 0 && !t.Once && !measured {
 				c.Sum, c.Solve = m.again*c.Sum, m.again*c.Solve
 			}
 			return c
 		}}
 }
 
-func (m *simulated) train(_ context.Context, features int, once bool) (t SizeTrial, err error) {
+func (m *simulated) train(_ context.Context, features int, once bool) (t results.SizeTrial, err error) {
 	m.trained, m.once = append(m.trained, features), append(m.once, once)
 	t.Once = once
 	t.Cost = m.cost(float64(features))
@@ -52,11 +53,11 @@ func (m *simulated) train(_ context.Context, features int, once bool) (t SizeTri
 }
 
 // cost returns the cost of a fit with d features to many rows.
-func cost(d float64) Cost {
-	return Cost{Map: 0.1 * d / 512, Sum: 0.3 * d / 512 * d / 512, Solve: 0.05 * math.Pow(d/512, 2.6), Rest: 0.4}
+func cost(d float64) results.SizeCost {
+	return results.SizeCost{Map: 0.1 * d / 512, Sum: 0.3 * d / 512 * d / 512, Solve: 0.05 * math.Pow(d/512, 2.6), Rest: 0.4}
 }
 
-func run(t *testing.T, s *SizeSearch) *SizeResult {
+func run(t *testing.T, s *SizeSearch) *results.Size {
 	t.Helper()
 	r, err := s.Run(context.Background())
 	if err != nil {
@@ -81,7 +82,7 @@ func TestDoublingStopsWhereTheErrorDoes(t *testing.T) {
 			t.Errorf("%+v: %d features of %v", c, r.Features, m.trained)
 		}
 		var text strings.Builder
-		r.Write(&text, false)
+		(&results.Train{TrainFeatures: results.TrainFeatures{Size: r}}).WriteTo(&text)
 		if strings.Count(text.String(), "<- chosen") != 1 || !strings.Contains(text.String(), "hence optimistic") {
 			t.Errorf("%s", text.String())
 		}
@@ -96,8 +97,8 @@ func TestDoublingStopsWhereTheErrorDoes(t *testing.T) {
 // With a single fold, its number of rows decides which gain is significant.
 func TestOneFoldNeedsAGainBeyondItsRows(t *testing.T) {
 	for rows, want := range map[int64]bool{100: false, 100000: true} {
-		a, b := SizeTrial{Loss: 1, Folds: []float64{1}, Rows: rows}, SizeTrial{Loss: 0.98, Folds: []float64{0.98}, Rows: rows}
-		if b.Gain, b.StdErr = gain(&a, &b); b.pays(0.001) != want {
+		a, b := results.SizeTrial{Loss: 1, Folds: []float64{1}, Rows: rows}, results.SizeTrial{Loss: 0.98, Folds: []float64{0.98}, Rows: rows}
+		if b.Gain, b.StdErr = gain(&a, &b); pays(&b, 0.001) != want {
 			t.Errorf("%d rows: a gain of %g ± %g pays: %v", rows, b.Gain, b.StdErr, !want)
 		}
 	}
@@ -109,8 +110,8 @@ func TestTheTimeIsKept(t *testing.T) {
 	for _, power := range []float64{1, 2, 2.5, 2.9} {
 		for _, rest := range []float64{0.1, 3} {
 			for _, seconds := range []float64{20, 60, 300} {
-				m := &simulated{cost: func(d float64) Cost {
-					return Cost{Rest: rest, Sum: 0.02 * d / 512 * d / 512, Map: 0.2 * d / 512, Solve: 0.01 * math.Pow(d/512, power)}
+				m := &simulated{cost: func(d float64) results.SizeCost {
+					return results.SizeCost{Rest: rest, Sum: 0.02 * d / 512 * d / 512, Map: 0.2 * d / 512, Solve: 0.01 * math.Pow(d/512, power)}
 				}}
 				limit := time.Duration(seconds * float64(time.Second))
 				r := run(t, m.search(options.Size{Time: limit}, 1<<20))
@@ -138,7 +139,8 @@ func TestRowsAreSummedOnceWhereTheTimeIsShort(t *testing.T) {
 			t.Errorf("%s: summed once: %v, chosen %v", limit, m.once, r.Once)
 		}
 		var text strings.Builder
-		if r.Write(&text, false); !strings.Contains(text.String(), fmt.Sprintf("--features %d --grid 8", r.Features)) {
+		(&results.Train{TrainFeatures: results.TrainFeatures{Size: r}}).WriteTo(&text)
+		if !strings.Contains(text.String(), fmt.Sprintf("--features %d --grid 8", r.Features)) {
 			t.Errorf("%s", text.String())
 		}
 	}
@@ -181,7 +183,7 @@ func TestFailuresOfATrainingAreReturned(t *testing.T) {
 	broken := errors.New("broken")
 	m := &simulated{cost: cost}
 	s := m.search(options.Size{Worth: 0.001}, 4096)
-	s.Train = func(context.Context, int, bool) (SizeTrial, error) { return SizeTrial{}, broken }
+	s.Train = func(context.Context, int, bool) (results.SizeTrial, error) { return results.SizeTrial{}, broken }
 	if _, err := s.Run(context.Background()); !errors.Is(err, broken) {
 		t.Error(err)
 	}

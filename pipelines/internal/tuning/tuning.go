@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // SearchFile is the name of the file with all trials, a Result as JSON, in a model directory.
@@ -253,7 +252,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
 	case err != nil: // training on all rows may still work
-		return nil, transforms.FaultText(err), nil
+		return nil, fault.Text(err), nil
 	case found.Kernel == nil:
 		return nil, "no candidate could be fitted", nil
 	}
@@ -422,29 +421,6 @@ func slotName(s *prepare.Session, slot int) string {
 		}
 	}
 	return ""
-}
-
-// Write prints a summary of a search for the user.
-func Write(w io.Writer, s *models.Search) {
-	share := func(t models.SearchTrial) string {
-		if s.Classes {
-			return fmt.Sprintf("%.2f%%", 100*t.Error)
-		}
-		return fmt.Sprintf("%.4f", 1-t.Loss)
-	}
-	what := "R²"
-	if s.Classes {
-		what = "error"
-	}
-	fmt.Fprintf(w, "search    %s on %s rows; %s on %s of them is %s by default (%s),\n",
-		report.Counted(s.Tried, "candidate"), report.Groups(int64(s.Rows)),
-		what, report.Groups(int64(s.Judged)), share(s.Default), s.Default.Features)
-	if s.Chosen == s.Default {
-		fmt.Fprintf(w, "          which was chosen\n")
-		return
-	}
-	fmt.Fprintf(w, "          %s chosen: %s\n", share(s.Chosen), s.Chosen.Features)
-	fmt.Fprintf(w, "          (best of %d, hence optimistic; see the held-out error below)\n", s.Tried)
 }
 
 // Summary returns the description of the search for the manifest of a model.

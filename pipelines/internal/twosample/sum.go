@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -35,7 +36,7 @@ func jobOf(o *options.TwoSample, out string) options.Job {
 
 // recipeOf returns the recipe of the model, or one that is a symmetric function of the rows of both tables, so
 // that the test is valid. out is the directory for its job.
-func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *Result) (_ *sums.Recipe, err error) {
+func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *results.TwoSample) (_ *sums.Recipe, err error) {
 	if o.Recipe != "" {
 		r, err := training.ReadRecipe(ctx, o.Recipe, o.Job.Log)
 		if err != nil {

@@ -5,11 +5,9 @@
 package twosample
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -23,27 +21,15 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // Features is the default number of features.
 const Features = 512
 
-// Result has the p-value of the test and the distances by column.
-type Result struct {
-	A job.Counts `json:"a"`
-	B job.Counts `json:"b"`
-	// DriftReport has the p-value in Features, and the columns of B with significant drift from A.
-	*sums.DriftReport
-	Kernel string   `json:"kernel"`    // in words
-	Dim    int      `json:"dimension"` // number of features
-	Notes  []string `json:"notes,omitempty"`
-
-	names [2]string
-}
-
 // Test compares the rows of two tables by their mean features. If a bound is exceeded, the error is an
 // *exit.GateError and the result is complete.
-func Test(ctx context.Context, o options.TwoSample) (result *Result, err error) {
+func Test(ctx context.Context, o options.TwoSample) (result *results.TwoSample, err error) {
 	if err := complete(ctx, &o); err != nil {
 		return nil, err
 	}
@@ -52,7 +38,7 @@ func Test(ctx context.Context, o options.TwoSample) (result *Result, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	result = &Result{names: [2]string{o.A, o.B}}
+	result = &results.TwoSample{Names: [2]string{o.A, o.B}}
 	recipe, err := recipeOf(ctx, &o, storage.Join(dir, "both"), result)
 	if err != nil {
 		return nil, err
@@ -77,7 +63,7 @@ func Test(ctx context.Context, o options.TwoSample) (result *Result, err error) 
 	result.Features = &f
 	failed := result.Exceeds(o.MaxDrift, o.MaxDrift)
 	if f.P < o.MinP {
-		failed = append([]string{fmt.Sprintf("%s, below %g", pText(f.P), o.MinP)}, failed...)
+		failed = append([]string{fmt.Sprintf("%s, below %g", report.PText(f.P), o.MinP)}, failed...)
 	}
 	return result, exit.NotPassed(failed)
 }
@@ -120,27 +106,4 @@ func unlikePaths(a, b string) (names []string) {
 		}
 	}
 	return names
-}
-
-// pText formats a p-value, with the bound to which it is known.
-func pText(p float64) string {
-	if p <= sums.MostCertain {
-		return fmt.Sprintf("p < %g", sums.MostCertain)
-	}
-	return fmt.Sprintf("p = %.2g", p)
-}
-
-// WriteTo prints the result for people.
-func (r *Result) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	f := r.Features
-	fmt.Fprintf(&b, "rows      %s: %s\n          %s: %s\n", r.names[0], r.A.WithList(), r.names[1], r.B.WithList())
-	fmt.Fprintf(&b, "features  %d of the %s\n", r.Dim, r.Kernel)
-	fmt.Fprintf(&b, "test      %s that both are from the same distribution (MMD² = %.3g)\n", pText(f.P), f.Squared)
-	fmt.Fprintf(&b, "distance  %.3g, at least %.3g with confidence 95%% (0: alike, 1: nothing in common)\n", f.Distance, f.AtLeast)
-	report.Drift(&b, r.DriftReport, "columns   ")
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note      %s\n", note)
-	}
-	return b.WriteTo(w)
 }

@@ -1,4 +1,4 @@
-package training
+package results
 
 import (
 	"fmt"
@@ -6,12 +6,11 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // writeLog prints the training log of an iterative learner.
-func writeLog(w io.Writer, r *Result) {
+func writeLog(w io.Writer, r *Train) {
 	c := r.Log
 	switch len(c.Path) {
 	case 0:
@@ -22,7 +21,7 @@ func writeLog(w io.Writer, r *Result) {
 	default:
 		by := map[models.Task]string{models.Classification: "error", models.Regression: "loss"}[r.Task]
 		fmt.Fprintf(w, "lambda    %g, by the %s of held-out rows, %s%s:\n", r.Lambda, by, report.OneIn(r.Folds),
-			about.LeastOf(len(c.Path)))
+			report.LeastOf(len(c.Path)))
 		writeTrials(w, r, c.Path, r.Lambda)
 	}
 	partitions := report.Counted(c.Partitions, "partition")
@@ -43,7 +42,7 @@ func writeLog(w io.Writer, r *Result) {
 	if c.HeldOutRows > 0 {
 		fmt.Fprintf(w, "held-out  %s rows: loss %.6g", report.Groups(c.HeldOutRows), c.HeldOutLoss)
 		if r.Task == models.Classification {
-			fmt.Fprintf(w, ", error %s", about.RoundsRate(r.Split, c.HeldOutErrors, c.HeldOutRows, c.HeldOutError))
+			fmt.Fprintf(w, ", error %s", report.RoundsRate(r.Split, c.HeldOutErrors, c.HeldOutRows, c.HeldOutError))
 		}
 		fmt.Fprintln(w)
 		writeStopped(w, c.HeldOutOf, "the error is the smallest after 0 to")
@@ -59,8 +58,8 @@ func writeStopped(w io.Writer, states int, what string) {
 	}
 }
 
-func writeTrials(w io.Writer, r *Result, tried []models.Trial, chosen float64) {
-	about.Trials(r.Task, r.Split, tried, chosen).Write(w)
+func writeTrials(w io.Writer, r *Train, tried []models.Trial, chosen float64) {
+	report.Trials(r.Task, r.Split, tried, chosen).Write(w)
 	states := 0
 	for _, t := range tried {
 		states = max(states, t.HeldOutOf)

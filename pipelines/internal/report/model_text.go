@@ -1,4 +1,4 @@
-package about
+package report
 
 import (
 	"fmt"
@@ -7,16 +7,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // ComponentTable returns a table of the components of an embedding.
-func ComponentTable(components []models.Component) report.Table {
-	t := report.Table{Head: []string{"component", "variance", "share of the variance, %", "so far, %"}}
+func ComponentTable(components []models.Component) Table {
+	t := Table{Head: []string{"component", "variance", "share of the variance, %", "so far, %"}}
 	total := 0.0
 	for i, c := range components {
 		total += 100 * c.Share
-		t.Add(fmt.Sprint(i+1), plain(c.Variance), twoDigits(100*c.Share), twoDigits(total))
+		t.Add(fmt.Sprint(i+1), Plain(c.Variance), TwoDigits(100*c.Share), TwoDigits(total))
 	}
 	return t
 }
@@ -45,7 +44,7 @@ func ProbabilitiesText(p *models.Probabilities) string {
 	}
 	if p.Rows > 0 {
 		how += fmt.Sprintf(", fitted to the scores of %s rows, %s, by weights that were trained without them",
-			report.Groups(p.Rows), report.OneIn(p.Folds))
+			Groups(p.Rows), OneIn(p.Folds))
 	}
 	if p.Weights != nil {
 		how += "; the class has the largest " + Criterion(p)
@@ -106,7 +105,7 @@ func ThresholdText(t *models.Threshold, positive string) string {
 	}
 	return DecidedBy(t, positive) + fmt.Sprintf("\nchosen by the %s on %s held-out rows, %s, by weights that were "+
 		"trained without them; expect %.2f%%, without it %.2f%%\n(each half of these rows decided by the threshold that "+
-		"the other half chooses)", name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
+		"the other half chooses)", name, Groups(t.Rows), OneIn(t.Folds), 100*expected, 100*plain)
 }
 
 // WeightsText describes the weights of rows.
@@ -129,5 +128,5 @@ func GridText(most int) string {
 		return "8 bits"
 	}
 	bits := 1 + int(math.Ceil(math.Log2(float64(most))))
-	return fmt.Sprintf("%d bits (%s steps on either side)", bits, report.Groups(int64(most)))
+	return fmt.Sprintf("%d bits (%s steps on either side)", bits, Groups(int64(most)))
 }

@@ -1,4 +1,5 @@
-package transforms
+// Package fault has the errors of workers in a form that survives runners.
+package fault
 
 import (
 	"context"
@@ -15,25 +16,25 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// FaultKind classifies the cause of a failed pipeline.
-type FaultKind string
+// Kind classifies the cause of a failed pipeline.
+type Kind string
 
 // The kinds of Fault.
 const (
-	DataFault     FaultKind = "data"     // the data cannot be used
-	PlaceFault    FaultKind = "place"    // a worker cannot write its output, or has no right to a file
-	DamagedFault  FaultKind = "damaged"  // a file of the work directory is damaged; its part can be computed again
-	StorageFault  FaultKind = "storage"  // the storage failed; trying again may help
-	ModelFault    FaultKind = "model"    // a model directory is damaged
-	CrashFault    FaultKind = "crash"    // a panic
-	InternalFault FaultKind = "internal" // anything else
+	Data     Kind = "data"     // the data cannot be used
+	Place    Kind = "place"    // a worker cannot write its output, or has no right to a file
+	Damaged  Kind = "damaged"  // a file of the work directory is damaged; its part can be computed again
+	Storage  Kind = "storage"  // the storage failed; trying again may help
+	Model    Kind = "model"    // a model directory is damaged
+	Crash    Kind = "crash"    // a panic
+	Internal Kind = "internal" // anything else
 )
 
 // Fault is an error of a worker in a form that survives runners, which quote errors
 // inside texts of their own.
 type Fault struct {
-	Kind    FaultKind `json:"kind"`
-	Message string    `json:"message"`
+	Kind    Kind   `json:"kind"`
+	Message string `json:"message"`
 }
 
 func (f *Fault) Error() string { return f.Message }
@@ -43,43 +44,43 @@ func (f *Fault) Error() string { return f.Message }
 // who read a runner's log.
 const faultMark = "bochner-fault:"
 
-// FaultOfReports returns the fault of the first shard that could not be read, as a *Fault; nil if
+// OfReports returns the fault of the first shard that could not be read, as a *Fault; nil if
 // all shards were read.
-func FaultOfReports(reports []dataset.Report) error {
+func OfReports(reports []dataset.Report) error {
 	for _, r := range reports {
 		if r.Fault == "" {
 			continue
 		}
 		if r.Storage {
-			return &Fault{StorageFault, r.Fault}
+			return &Fault{Storage, r.Fault}
 		}
-		return &Fault{DataFault, r.Fault}
+		return &Fault{Data, r.Fault}
 	}
 	return nil
 }
 
-// FaultOfPanic returns the fault for the recovered value of a panic. The first line of its
+// OfPanic returns the fault for the recovered value of a panic. The first line of its
 // message says what happened; the stack follows.
-func FaultOfPanic(r any) *Fault { return &Fault{CrashFault, fmt.Sprintf("%v\n%s", r, debug.Stack())} }
+func OfPanic(r any) *Fault { return &Fault{Crash, fmt.Sprintf("%v\n%s", r, debug.Stack())} }
 
 // Guard turns a panic into an error: in one of our goroutines it would end the process
 // and every other job in it.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = FaultOfPanic(r)
+			err = OfPanic(r)
 		}
 	}()
 	return f()
 }
 
-// NewFault wraps the error of a worker so that FindFault finds it again. The kind applies to errors
+// New wraps the error of a worker so that Find finds it again. The kind applies to errors
 // without a kind of their own.
-func NewFault(kind FaultKind, err error) error {
+func New(kind Kind, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, marked := FindFault(errors.New(err.Error())).(*Fault); marked {
+	if _, marked := Find(errors.New(err.Error())).(*Fault); marked {
 		return err
 	}
 	var f *Fault
@@ -87,16 +88,16 @@ func NewFault(kind FaultKind, err error) error {
 		kind = f.Kind
 	}
 	var e *storage.Error
-	if errors.As(err, &e) && kind != ModelFault {
+	if errors.As(err, &e) && kind != Model {
 		switch {
 		case errors.Is(err, storage.ErrDamaged):
-			kind = DamagedFault
+			kind = Damaged
 		case !e.Refused():
-			kind = StorageFault
+			kind = Storage
 		case e.Writing(), e.Denied():
-			kind = PlaceFault
+			kind = Place
 		default:
-			kind = DataFault
+			kind = Data
 		}
 	}
 	data, jsonErr := json.Marshal(Fault{Kind: kind, Message: err.Error()})
@@ -112,16 +113,16 @@ func panicOf(text string) (what string, is bool) {
 	return what, is && strings.Contains(what, "runtime/debug.Stack")
 }
 
-// FindFault returns the fault that a worker reported, given the error of the runner. It returns
+// Find returns the fault that a worker reported, given the error of the runner. It returns
 // the error itself if that contains no fault.
-func FindFault(err error) error {
+func Find(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	_, rest, found := strings.Cut(err.Error(), faultMark)
 	if !found {
 		if what, is := panicOf(err.Error()); is {
-			return &Fault{CrashFault, what}
+			return &Fault{Crash, what}
 		}
 		return err
 	}
@@ -146,7 +147,7 @@ const (
 		"svm|verify|weight|wire"
 )
 
-// packageNames matches quoted text, which FaultText keeps, and names of packages. It is compiled on
+// packageNames matches quoted text, which Text keeps, and names of packages. It is compiled on
 // first use, because that takes half a millisecond.
 var packageNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*")` +
@@ -154,5 +155,5 @@ var packageNames = sync.OnceValue(func() *regexp.Regexp {
 		`|(: )(?:` + middle + `|` + inner + `): `)
 })
 
-// FaultText returns the text of an error for users, without the names of packages.
-func FaultText(err error) string { return packageNames().ReplaceAllString(err.Error(), "$1$2") }
+// Text returns the text of an error for users, without the names of packages.
+func Text(err error) string { return packageNames().ReplaceAllString(err.Error(), "$1$2") }

@@ -1,4 +1,4 @@
-package transforms
+package fault
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func TestTextsNameNoPackages(t *testing.T) {
 		"--config: flags.yaml: ratio: \"many\" is not a number":             "--config: flags.yaml: ratio: \"many\" is not a number",
 		"ratio: 1 value is missing":                                         "ratio: 1 value is missing",
 	} {
-		if got := FaultText(errors.New(text)); got != want {
+		if got := Text(errors.New(text)); got != want {
 			t.Errorf("%q gives %q, want %q", text, got, want)
 		}
 	}
@@ -35,7 +35,7 @@ func TestTextsNameNoPackages(t *testing.T) {
 // Every package of the program whose errors begin with its name is known.
 func TestTheNamesOfAllPackagesAreKnown(t *testing.T) {
 	named, seen := regexp.MustCompile(`(?m)^package (\w+)`), 0
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -53,7 +53,7 @@ func TestTheNamesOfAllPackagesAreKnown(t *testing.T) {
 		name := string(named.FindSubmatch(text)[1])
 		if strings.Contains(string(text), `"`+name+": ") {
 			seen++
-			if got := FaultText(errors.New(name + ": why")); got != "why" {
+			if got := Text(errors.New(name + ": why")); got != "why" {
 				t.Errorf("%s: errors begin with %s, which users see: %q", path, name, got)
 			}
 		}

@@ -1,4 +1,4 @@
-package report
+package apply
 
 import (
 	"cmp"
@@ -11,33 +11,13 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/shapley"
+	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
-
-// Effect is the total effect of a column j on the scores f of a model,
-//
-//	Share = E‖f(x) − f(x′)‖² / 2 E‖f(x) − E f‖²,   x′ is x with column j of another row
-//
-// the estimator of Jansen (1999, Computer Physics Communications 117, 35) of the total-effect index
-// of Sobol'. If columns are independent, it is the share of the variance that the other columns do
-// not explain. If they are dependent, x′ may be unlike any row of the data, shares may exceed 1,
-// and the effect of two redundant columns may go to either. All outputs have the same weight:
-// targets are in units of half their range, and scores of classes range from −1 to 1.
-type Effect struct {
-	Column string `json:"column"`
-	// ≥ 0; the sum over all columns is 1 for a sum of functions of one column each, otherwise more
-	Share  float64 `json:"share"`
-	StdErr float64 `json:"std_err"` // of Share, over the sample of rows
-}
-
-// EffectsReport has the effects of all columns, the largest first.
-type EffectsReport struct {
-	Rows    int      `json:"rows"`  // number of predicted rows
-	Draws   int      `json:"draws"` // other rows for each of them
-	Columns []Effect `json:"columns"`
-}
 
 const (
 	// MaxEffectRows is the largest number of rows that are predicted, and MaxEffectColumns the
@@ -55,7 +35,7 @@ const (
 // EffectsOf measures the effects of columns on the scores of a model. x has n rows of the model's
 // inputs, row-major, as for models.Applier.Scores. The rows must be in random order, because only the
 // first ones are used. The result does not depend on threads.
-func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int) (*EffectsReport, error) {
+func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int) (*results.EffectsReport, error) {
 	columns := m.Columns()
 	d, _ := m.Map.Dims()
 	if len(columns) > MaxEffectColumns {
@@ -66,7 +46,7 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 	if n < 2 {
 		return nil, errors.New("effects: two rows are needed, of which one has the values of the other")
 	}
-	r := &EffectsReport{Rows: n, Draws: min(maxDraws, n-1, max(1, predictions/(n*len(columns))))}
+	r := &results.EffectsReport{Rows: n, Draws: min(maxDraws, n-1, max(1, predictions/(n*len(columns))))}
 	k := m.Linear.K
 	scores := slices.Clone((&models.Applier{Model: m}).Scores(slices.Clone(x[:n*d]), n))
 	if !exact.AllFinite(scores) {
@@ -76,12 +56,13 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 	if slices.Equal(scores[k:], scores[:(n-1)*k]) { // all rows have equal scores
 		return nil, fmt.Errorf("effects: the model predicts the same for all of %d rows", n)
 	}
-	r.Columns = make([]Effect, len(columns))
+	r.Columns = make([]results.Effect, len(columns))
 	parallel.Ranges(len(columns), 1, max(1, threads), func(lo, hi int) {
 		c := &swappedColumn{Applier: models.Applier{Model: m}, x: x, scores: scores, n: n, d: d, k: k}
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			mean, deviation := c.effect(columns[i], r.Draws)
-			r.Columns[i] = Effect{columns[i].Name, mean / variance, deviation / math.Sqrt(float64(n)) / variance}
+			r.Columns[i] = results.Effect{Column: columns[i].Name, Share: mean / variance,
+				StdErr: deviation / math.Sqrt(float64(n)) / variance}
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -92,7 +73,7 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 			return nil, fmt.Errorf("effects: scores of rows with other values of %q are not finite", e.Column)
 		}
 	}
-	slices.SortStableFunc(r.Columns, func(a, b Effect) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(r.Columns, func(a, b results.Effect) int { return cmp.Compare(b.Share, a.Share) })
 	return r, nil
 }
 
@@ -148,18 +129,6 @@ func (c *swappedColumn) effect(of shapley.Column, draws int) (mean, deviation fl
 	return mean, math.Sqrt(deviation / float64(c.n-1))
 }
 
-// Dependence is the partial dependence of predictions on a column (Friedman 2001, Annals of Statistics 29, 1189):
-// the mean prediction for rows that all get the same value of the column.
-type Dependence struct {
-	Column  string
-	Numeric bool // X are numbers; otherwise values are texts in the order of their frequency
-	X       []float64
-	Values  []string // as texts
-	Outputs []string // what is predicted: the target, or classes
-	// Mean[o][v] is the mean of output o at value v, and StdErr its standard error over the sample of rows.
-	Mean, StdErr [][]float64
-}
-
 const (
 	maxDependenceRows    = 300
 	maxDependenceValues  = 11
@@ -170,7 +139,7 @@ const (
 // outputs are the probability of the positive class of two, of the first of several classes, or the first
 // target. For a model without probabilities they are scores.
 func DependenceOf(ctx context.Context, m *models.Model, x []float32, n int,
-	names []string) (all []Dependence, err error) {
+	names []string) (all []results.Dependence, err error) {
 	n = min(n, maxDependenceRows)
 	d, _ := m.Map.Dims()
 	columns := m.Columns()
@@ -189,9 +158,9 @@ func DependenceOf(ctx context.Context, m *models.Model, x []float32, n int,
 	return all, nil
 }
 
-func dependenceOn(m *models.Model, x []float32, n, d int, of shapley.Column) Dependence {
+func dependenceOn(m *models.Model, x []float32, n, d int, of shapley.Column) results.Dependence {
 	outputs, names := outputsOf(m)
-	dep := Dependence{Column: of.Name, Outputs: names, Mean: make([][]float64, len(names)),
+	dep := results.Dependence{Column: of.Name, Outputs: names, Mean: make([][]float64, len(names)),
 		StdErr: make([][]float64, len(names))}
 	donors, numeric := donorsOf(m, x, n, d, of)
 	dep.Numeric = numeric
@@ -235,13 +204,13 @@ func outputsOf(m *models.Model) (outputs []int, names []string) {
 	case v == nil && k == 1:
 		return []int{0}, []string{"prediction"}
 	case v == nil:
-		return []int{0}, []string{Word(m.Outputs()[0], 30)}
+		return []int{0}, []string{report.Word(m.Outputs()[0], 30)}
 	case k == 2:
 		c := m.Manifest.PositiveClass()
-		return []int{c}, []string{Word(v.Classes[c], 30)}
+		return []int{c}, []string{report.Word(v.Classes[c], 30)}
 	}
 	for c := range min(k, maxDependenceOutputs) {
-		outputs, names = append(outputs, c), append(names, Word(v.Classes[c], 30))
+		outputs, names = append(outputs, c), append(names, report.Word(v.Classes[c], 30))
 	}
 	return outputs, names
 }
@@ -311,7 +280,7 @@ func valueOf(m *models.Model, row []float32, of shapley.Column) (float64, string
 	case c.Type == schema.Time:
 		return v, strings.TrimSpace(schema.Month(row[of.From:]))
 	case int(v) < len(c.Levels):
-		return v, Word(c.Levels[int(v)], 40)
+		return v, report.Word(c.Levels[int(v)], 40)
 	}
 	return v, "(other)"
 }
@@ -326,4 +295,15 @@ func ValueOf(m *models.Model, row []float32, name string) string {
 		}
 	}
 	return ""
+}
+
+// EffectsPicture returns a chart of the columns with the largest effects.
+func EffectsPicture(r *results.EffectsReport) picture.Bars {
+	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %",
+		Y: "column"}
+	for _, e := range r.Columns[:min(len(r.Columns), report.MostBars)] {
+		share, half := 100*e.Share, 100*1.96*e.StdErr
+		b.AddInterval(report.Word(e.Column, 40), share, max(0, share-half), share+half)
+	}
+	return b
 }

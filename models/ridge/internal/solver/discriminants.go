@@ -1,0 +1,79 @@
+package solver
+
+import "github.com/bochner-ml/bochner/models/ridge/discriminant"
+
+// ClassFold has sums over the rows of a fold, and the weights of the classes in them.
+type ClassFold struct {
+	HeldOutSums           // Targets holds the number of rows of each class, or the sum of their weights
+	Rows        float64   // number of rows
+	Weights     []float64 // of the classes, in addition to the weights of rows
+}
+
+// Discriminants returns the discriminant of each class on the rows of a fold, for scores that were not fitted to them.
+// vt are the weights for indicators of the classes, k rows of D, in units of the grids. The result is nil
+// for a fold without rows.
+//
+// Means and class shares leave out the weights of classes. The variance includes them, because products of
+// features are not known by class. Each distance of means is shrunk toward the mean distance over the
+// classes, as if one more row had that distance, so that a class with few rows or none has a distance too.
+func Discriminants(fit HeldOutFit, fold ClassFold, vt []float64, threads int) []discriminant.Discriminant {
+	d, k, w, n := len(fold.Columns), len(fold.Weights), fold.Width, fold.N
+	if n == 0 {
+		return nil
+	}
+	// Σ(Vᵀ(z-z̄₀))² of each output, where z̄₀ is the mean of the fit: the squared errors for targets of 0.
+	around := fold.HeldOutSums
+	around.Targets, around.Squares, around.Cross, around.Width = []float64{0}, []float64{0}, make([]float64, d), 1
+	squares := NewHeldOutErrors(d, 1, threads).Squares(
+		HeldOutFit{N: fit.N, Columns: fit.Columns, Targets: []float64{0}, Each: []float64{1}}, around, vt)
+
+	class, rows, plain := make([]float64, k), 0.0, make([]float64, d) // without the weights of classes
+	for c, weight := range fold.Weights {
+		class[c] = fold.Targets[c] / weight
+		rows += class[c]
+		for j := range plain {
+			plain[j] += fold.Cross[j*w+c] / weight
+		}
+	}
+	own, others, spread := make([]float64, k), make([]float64, k), make([]float64, k)
+	var mean float64
+	for c, weight := range fold.Weights {
+		in := fold.Targets[c]
+		out, weighted := n-in, 0.0 // the mean of the others, with the weights of classes
+		for j, v := range vt[c*d:][:d] {
+			zero, z := fit.Columns[j]/fit.N, fold.Cross[j*w+c]
+			own[c] += float64(v * (ratio(z, in) - zero))
+			others[c] += float64(v * (ratio(plain[j]-z/weight, rows-class[c]) - zero))
+			weighted += float64(v * (ratio(fold.Columns[j]-z, out) - zero))
+		}
+		spread[c] = max(squares[c]-float64(in*float64(own[c]*own[c]))-float64(out*float64(weighted*weighted)), 0) / n
+		if in > 0 && out > 0 {
+			mean += float64(class[c] / rows * (own[c] - others[c]))
+		}
+	}
+	var all []discriminant.Discriminant
+	unit := fold.Rows / rows // rows per unit of their weights
+	for c := range k {
+		members, rest := float64(class[c]*unit), float64((rows-class[c])*unit)
+		distance := mean
+		if few := min(members, rest); few > 0 {
+			distance = (float64(few*(own[c]-others[c])) + mean) / (few + 1)
+		}
+		centre := others[c] + float64(distance/2)
+		if members > rest { // the mean of the larger side is more precise
+			centre = own[c] - float64(distance/2)
+		}
+		// A score is 2(Vᵀ(z-z̄₀) + q̄₀) - 1, for codes of ±1.
+		at := float64(2*(centre+fit.Targets[c]/fit.N)) - 1
+		all = append(all, discriminant.New(2*distance, 4*spread[c], at, members, rest))
+	}
+	return all
+}
+
+// ratio returns x/n, and 0 for no rows.
+func ratio(x, n float64) float64 {
+	if n > 0 {
+		return x / n
+	}
+	return 0
+}

@@ -1,0 +1,93 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// hardTexts are messages that quoting, cutting and wrapping could harm.
+var hardTexts = []string{
+	"plain",
+	`label "a\"b" is not one of the 3 classes`,
+	"two\nlines\tand a tab",
+	"σ = 7 ≥ 0, \x00 and \u2028",
+	`{"kind":"data"} } "`,
+	"bochner-fault: {",
+	`C:\dir\n`,
+	strings.Repeat("long ", 3000) + "end",
+}
+
+func TestFaultsSurviveRunnersText(t *testing.T) {
+	for _, text := range hardTexts {
+		for _, kind := range []Kind{Data, Storage, Model, Internal} {
+			err := New(kind, errors.New(text))
+			if again := New(Internal, err); again.Error() != err.Error() {
+				t.Errorf("a fault was wrapped in another: %v", again)
+			}
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%q: a person cannot read it in %v", text, err)
+			}
+			for name, wrapped := range map[string]error{
+				"as it is":       err,
+				"wrapped":        fmt.Errorf("rpc error: desc = bundle failed:\n\t%w\ncaused by: x", err),
+				"quoted":         fmt.Errorf("failed: %q", err.Error()),
+				"quoted twice":   fmt.Errorf("failed: %s", strconv.Quote(strconv.Quote(err.Error()))),
+				"indented":       errors.New("job failed:\n" + strings.ReplaceAll(err.Error(), "\n", "\n\t\t") + "\ngoroutine 7"),
+				"two, the first": errors.New(err.Error() + "\n" + New(Internal, errors.New("other")).Error()),
+			} {
+				var f *Fault
+				if got := Find(wrapped); !errors.As(got, &f) || f.Kind != kind || f.Message != text {
+					t.Errorf("%q, %s: got %v", text, name, got)
+				}
+			}
+		}
+	}
+}
+
+// A Fault that a worker has found in what another one reported is marked as any
+// other error is, and what is marked is not marked again.
+func TestAFaultThatIsReportedTwiceSurvives(t *testing.T) {
+	reported := OfReports([]dataset.Report{{}, {Fault: "data.csv: has changed", Storage: true}})
+	marked := New(Internal, reported)
+	got, ok := Find(errors.New("DoFn failed:\n\t" + marked.Error())).(*Fault)
+	if !ok || *got != (Fault{Storage, "data.csv: has changed"}) {
+		t.Errorf("%v of %v", got, marked)
+	}
+	if again := New(Internal, fmt.Errorf("reader 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
+		t.Errorf("marked twice: %v", again)
+	}
+}
+
+func TestErrorsWithoutAFaultStayAsTheyAre(t *testing.T) {
+	for _, err := range []error{
+		nil, errors.New("boom"), errors.New("bochner-fault:"), errors.New("bochner-fault:!!! x"),
+		errors.New("bochner-fault:AAAA x"),
+		fmt.Errorf("%w: bochner-fault:", context.Canceled),
+	} {
+		if got := Find(err); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
+
+func TestFaultsOfTheStorageSayWhetherTryingAgainHelps(t *testing.T) {
+	for cause, want := range map[error]Kind{syscall.EIO: Storage, syscall.ENOSPC: Place,
+		syscall.EACCES: Place, storage.ErrDamaged: Damaged} {
+		err := fmt.Errorf("writing: %w", &storage.Error{Op: "create", Name: "x", Err: cause})
+		var f *Fault
+		if got := Find(New(Internal, err)); !errors.As(got, &f) || f.Kind != want {
+			t.Errorf("%v: got %v of kind %v, want %v", cause, got, f.Kind, want)
+		}
+		if got := Find(New(Model, err)); !errors.As(got, &f) || f.Kind != Model {
+			t.Errorf("%v of a model: %v", cause, got)
+		}
+	}
+}
