@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
-
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/exact"
