@@ -7,11 +7,11 @@ import (
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/mat"
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
+	"gonum.org/v1/gonum/mat"
 )
 
 // MaxPatch is the largest length of a patch.
