@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -264,7 +265,7 @@ func (t *predictions) block(ctx context.Context, b *rows.Block, a *applier) (*ex
 		if unread {
 			bad = bad[1:]
 		}
-		if unread || !models.Finite(said.Scores[i*k:(i+1)*k]) {
+		if unread || !exact.AllFinite(said.Scores[i*k:(i+1)*k]) {
 			t.out.Bad = append(t.out.Bad, i)
 		}
 	}
