@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -359,7 +360,7 @@ func FuzzCSV(f *testing.F) {
 					t.Fatalf("readLayout accepts what Append does not: %v", err)
 				}
 				for _, v := range x {
-					if !rows.Finite(v) {
+					if !exact.Finite(v) {
 						t.Fatalf("%v in a row", v)
 					}
 				}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 )
@@ -77,7 +77,7 @@ func (s Schema) Validate() error {
 	if s.Dim < 1 || s.Dim > rows.MaxDim {
 		return fmt.Errorf("dataset: schema: rows of %d values, want 1 to %d", s.Dim, rows.MaxDim)
 	}
-	if n := len(s.Centre); n > 0 && n != s.Dim || slices.ContainsFunc(s.Centre, func(c float64) bool { return c-c != 0 }) {
+	if n := len(s.Centre); n > 0 && n != s.Dim || !exact.AllFinite(s.Centre) {
 		return fmt.Errorf("dataset: schema: centres of %d columns for rows of %d values, or not finite", n, s.Dim)
 	}
 	width := s.Dim

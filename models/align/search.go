@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/search/pairs"
 )
@@ -211,10 +212,8 @@ var errBeyond = errors.New("the products of rows and a frequency overflow float3
 
 // finite returns an error if one of the sums is infinite or NaN.
 func finite(sums []float64) error {
-	for _, s := range sums {
-		if !(s-s == 0) {
-			return errBeyond
-		}
+	if !exact.AllFinite(sums) {
+		return errBeyond
 	}
 	return nil
 }

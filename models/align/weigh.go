@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // Weigh returns the weights q (length m) of m frequencies with potentials v that maximise the
@@ -30,7 +31,7 @@ func Weigh(v []float64, rho float64) ([]float64, error) {
 	}
 	order := make([]int, m)
 	for j, x := range v {
-		if !(x-x == 0) {
+		if !exact.Finite(x) {
 			return nil, fmt.Errorf("align: weigh: potential %d is %v: %w", j, x, errBeyond)
 		}
 		order[j] = j

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -201,7 +202,7 @@ func (s *search) row(value int) Row {
 	if v := s.varianceOf(t); v > 0 {
 		row.R2 = 1 - row.MSE/(unit*v)
 	}
-	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; sum-sum != 0 { // true if one of them is not finite
+	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; !exact.Finite(sum) { // true if one of them is not finite
 		return Row{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row

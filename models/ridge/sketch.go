@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
@@ -58,7 +59,7 @@ func (p *problem) sketch(f *factor, rows int64) *Sketch {
 		}
 		l.B[i] = float32(b)
 	}
-	if !finite(l.W) || !finite(l.B) {
+	if !exact.AllFinite(l.W) || !exact.AllFinite(l.B) {
 		return nil
 	}
 	return &Sketch{l, sum / float64(rows)}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -52,7 +53,7 @@ func (p *Pilot) validate() error {
 		return fmt.Errorf("search: %d classes, want 2 or more, or 0 for targets", p.Classes)
 	}
 	for i, y := range p.Y {
-		if y-y != 0 || p.Classes > 0 && !(y >= 0 && int(y) < p.Classes && y == float64(int(y))) {
+		if !exact.Finite(y) || p.Classes > 0 && !(y >= 0 && int(y) < p.Classes && y == float64(int(y))) {
 			return fmt.Errorf("search: label %v of row %d of the pilot is out of range", y, i+1)
 		}
 	}

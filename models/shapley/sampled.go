@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 const (
@@ -67,7 +68,7 @@ func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, 
 		s.orders = append(s.orders, order)
 	}
 	for i, v := range of(slices.Clone(s.rows), draws) {
-		if v-v != 0 {
+		if !exact.Finite(v) {
 			return nil, fmt.Errorf("shapley: scores of training values are not finite")
 		}
 		s.scores = append(s.scores, float64(v))

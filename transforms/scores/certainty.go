@@ -3,6 +3,7 @@ package scores
 import (
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -81,7 +82,7 @@ func (c *covering) classes(sums []score.Coverage, said models.Applied, y []float
 	}
 	k := len(said.Scores) / max(1, len(y))
 	for i, y := range y {
-		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
+		if !exact.AllFinite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
 		n, inside := 0, false

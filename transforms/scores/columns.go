@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
@@ -43,7 +44,7 @@ func (o *output) bad(dst []int) []int {
 		if isUnread {
 			unread = unread[1:]
 		}
-		if isUnread || !models.Finite(o.Scores[i*k:(i+1)*k]) {
+		if isUnread || !exact.AllFinite(o.Scores[i*k:(i+1)*k]) {
 			dst = append(dst, i)
 		}
 	}
