@@ -142,9 +142,6 @@ func (m *Model) Level(level float64) (Level, error) {
 	return Level{m, at}, err
 }
 
-// Targets returns the number of targets of the model.
-func (l Level) Targets() int { return l.model.Linear.K }
-
 // Ends stores in dst the ends of the intervals of a regression, low and high for each target of each row,
 // given the output of the model for the rows. Intervals that are Scaled need its Novelty.
 func (l Level) Ends(dst []float64, output Applied) {

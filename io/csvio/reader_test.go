@@ -365,7 +365,7 @@ func FuzzCSV(f *testing.F) {
 					}
 				}
 			}
-			if m, err := l.Match(&l.TableLayout, l.Header); err != nil || !cmp.Equal(m, l.TableLayout) {
+			if m, err := dataset.Match(&l, &l); err != nil || !cmp.Equal(m, l.TableLayout) {
 				t.Fatalf("%+v does not match itself: %+v, %v", l, m, err)
 			}
 		}

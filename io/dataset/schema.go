@@ -35,6 +35,19 @@ type Schema struct {
 	Layout Layout `json:"-"`
 }
 
+// SchemaOf returns the valid schema in the input options of a model or a recipe.
+func SchemaOf(options json.RawMessage) (*Schema, error) {
+	s := new(Schema)
+	err := json.Unmarshal(options, s)
+	if err == nil {
+		err = s.Validate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("input options: %w", err)
+	}
+	return s, nil
+}
+
 // Traits returns the traits of the format.
 func (s *Schema) Traits() Traits {
 	if f := find(s.Format); f != nil {

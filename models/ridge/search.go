@@ -46,7 +46,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	slices.Reverse(s.values[:len(p.Smaller)])
 	s.tallies = make([]tally, len(s.values))
 	rows := p.Weights.Rows(total.Rows(), eq.masses(total.head))
-	s.method = solver.MethodFor(solverShape(p.Shape), rows, p.Judge == JudgeFirst)
+	s.method = solverPlan(p.FoldPlan).MethodFor(solverShape(p.Shape), rows)
 	if p.Rows == nil {
 		return s, nil
 	}
@@ -219,7 +219,7 @@ func (s *search) varianceOf(t tally) float64 {
 		if v := t.targets.squares() / t.heldOutRows; v > 0 {
 			return v
 		}
-		return centredSquares(s.total, nil, 0) / s.total.head[0]
+		return centredSquares(s.total, nil, 0) / s.total.head.Weight()
 	}
 	return 1
 }

@@ -95,7 +95,7 @@ const SmallLeverage = 0.02
 // firstSketch returns Solution.FirstSketch, computed in the memory of total. It is nil if there are no rows
 // outside fold 0, or if their equations have no solution.
 func (p *problem) firstSketch(fit *Solution, eq *system, total *Sum) (*Sketch, error) {
-	if err := p.sumRest(total); err != nil || total.head[0] == 0 {
+	if err := p.sumRest(total); err != nil || total.head.Weight() == 0 {
 		return nil, err
 	}
 	f, _ := p.solveIn(eq, total, fit.Lambda)

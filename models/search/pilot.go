@@ -180,6 +180,6 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 // fitBytes bounds the memory of a fit: its sum, equations, features of judged rows, and rows in a metric.
 func fitBytes(n, d, features, judge, outputs int) int64 {
 	shape := ridge.Shape{Dim: features, Outputs: outputs, Regression: outputs == 1}
-	return ridge.Memory(shape, 0, 1, 1, false) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) +
+	return ridge.Memory(shape, ridge.FoldPlan{}, 0, 1) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) +
 		4*int64(d)*int64(features) + 8*int64(judge)*int64(outputs)
 }

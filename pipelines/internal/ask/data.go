@@ -112,7 +112,7 @@ func (d *data) fail(err error) { d.err = cmp.Or(d.err, err) }
 // load keeps the sums of all parts in memory if they fit, together with the memory for solving.
 func (d *data) load(shape ridge.Shape) {
 	have := cmp.Or(d.Memory, machine.ReadMemory().Free)
-	work := ridge.Memory(shape, d.total.Added.Rows.Used, blocks, d.Threads, false) +
+	work := ridge.Memory(shape, ridge.FoldPlan{Folds: blocks}, d.total.Added.Rows.Used, d.Threads) +
 		int64(spanSlot+len(d.spans())+d.Threads)*shape.Bytes()
 	kept := int64(len(d.parts)) * shape.Bytes()
 	keep := have == 0 || kept+work <= have

@@ -176,7 +176,7 @@ func (f *fitter) choose(all []*ridge.Sum, groups []group, folds []fold) (note st
 		}
 		for i, k := range folds {
 			judged := own[k.judge]
-			rows += judged.Part(0)[0]
+			rows += judged.Weight()
 			fits := f.FitShrunk(f.sum(own, k.trains), priors[i], strengths[:])
 			for j, fit := range append(fits, priors[i]) {
 				e := fit.Squares(judged)[0]

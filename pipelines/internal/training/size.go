@@ -105,8 +105,12 @@ func (s *sizes) most() (int, error) {
 func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	d := float64(t.Features)
 	lambda, folds := s.opts.Values(s.rows)
+	plan := ridge.FoldPlan{Folds: folds}
+	if s.onlyFirst {
+		plan.Judge = ridge.JudgeFirst
+	}
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.regression()}
-	cost := results.SizeCost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.onlyFirst)}
+	cost := results.SizeCost{Map: d, Sum: d * d, Solve: ridge.Work(shape, plan, s.Counts.Used, len(lambda))}
 	switch {
 	case s.steps(s.given, t.Features) != features.ByteSteps:
 		cost.Sum *= 4

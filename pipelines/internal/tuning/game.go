@@ -131,7 +131,7 @@ func (s *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 	frequencies := k.Count()
 	o := GameOf(a, found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
 	dim := s.Recipe.Scaling.Dim
-	o.Search.FindStarts(x, dim, class, s.Outputs(), s.Engine.Threads)
+	o.Search.FindStarts(align.Rows{X: x, D: dim, Class: class, Classes: s.Outputs()}, s.Engine.Threads)
 	learner := &align.Learner{Options: o, Dim: dim, Classes: s.Outputs(), Partitions: a.Partitions, X: x, Class: class}
 	if err := learner.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
@@ -229,9 +229,10 @@ func (s *Game) weighFrequencies(ctx context.Context, found *results.Learned, a o
 	}
 	s.Progress.Note("weighting %d frequencies of the %s on %s rows", m, s.Recipe.Name, report.Groups(int64(len(class))))
 	w := align.Propose(m, dim, s.Recipe.Width, s.Spec.Seed)
+	rows := align.Rows{X: x, D: dim, Class: class, Classes: s.Outputs()}
 	field := align.NewField(x, len(class), dim)
-	v := align.Alignment(field, w, m, class, s.Outputs(), s.Engine.Threads)
-	w, v = align.AddNeedles(field, w, v, x, class, s.Outputs(), s.Engine.Threads)
+	v := align.Alignment(field, w, m, rows, s.Engine.Threads)
+	w, v = align.AddNeedles(field, w, v, rows, s.Engine.Threads)
 	q, err := align.Weigh(v, a.Rho)
 	if err != nil {
 		return nil, &exit.DataError{Err: err}
@@ -267,7 +268,8 @@ func (s *Game) chooseHarmonics(found *results.Learned, a options.Game, count int
 	}
 	o := align.Harmonic(found.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
-	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, s.Outputs(), o, func(r align.Report) {
+	rows := align.Rows{X: x, D: dim, Class: class, Classes: s.Outputs()}
+	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {
 		s.Game = append(s.Game, r)
 	})
 	if err != nil {
