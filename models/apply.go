@@ -1,8 +1,6 @@
 package models
 
 import (
-	"slices"
-
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/score"
@@ -136,12 +134,6 @@ func (a *Applier) decide(output Applied, n int) Applied {
 		}
 	}
 	return output
-}
-
-// Finite reports whether all scores of a row are finite. They are not if numbers are so large that an angle
-// overflows float32.
-func Finite(scores []float32) bool {
-	return !slices.ContainsFunc(scores, func(s float32) bool { return s-s != 0 })
 }
 
 func grow[T any](s []T, n int) []T {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/shapley"
 )
@@ -116,7 +117,7 @@ func (e *Explainer) Rows(dst Explained, output Applied, x []float32, n, threads 
 		a := Applier{Model: e.model}
 		for i := lo; i < hi; i++ {
 			own := output.Scores[i*k : (i+1)*k]
-			if !Finite(own) {
+			if !exact.AllFinite(own) {
 				continue
 			}
 			scores, effects := e.scores(output, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
@@ -242,7 +243,7 @@ func (e *Explainer) Row(x []float32) (*Explanation, error) {
 	s := e.model.borrow()
 	defer e.model.scratch.Put(s)
 	output := s.applier.Apply(x, 1)
-	if !Finite(output.Scores) {
+	if !exact.AllFinite(output.Scores) {
 		return nil, &RowError{Column: -1}
 	}
 	result := &Explanation{Columns: e.names, Values: e.model.texts(x)}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -64,7 +65,7 @@ func (v *Intervals) check(m *Manifest) error {
 	for _, scores := range v.Scores {
 		place := int64(0)
 		for i, s := range scores {
-			if place = score.NextRank(place); s-s != 0 || i > 0 && s > scores[i-1] || m.Task == Regression && s < 0 {
+			if place = score.NextRank(place); !exact.Finite(s) || i > 0 && s > scores[i-1] || m.Task == Regression && s < 0 {
 				return fmt.Errorf("intervals: score %d is %g; want finite numbers in descending order", i, s)
 			}
 		}
@@ -140,9 +141,6 @@ func (m *Model) Level(level float64) (Level, error) {
 	at, err := v.at(level)
 	return Level{m, at}, err
 }
-
-// Targets returns the number of targets of the model.
-func (l Level) Targets() int { return l.model.Linear.K }
 
 // Ends stores in dst the ends of the intervals of a regression, low and high for each target of each row,
 // given the output of the model for the rows. Intervals that are Scaled need its Novelty.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -193,7 +194,7 @@ func (m *Model) readInput() error {
 		}
 	}
 	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim ||
-		slices.ContainsFunc(input.Centre, func(c float64) bool { return c-c != 0 }) {
+		!exact.AllFinite(input.Centre) {
 		return fmt.Errorf("%s: input options: %d centres for rows of %d numbers, or a centre that is not finite",
 			ManifestFile, n, m.Manifest.Input.Dim)
 	}
@@ -356,7 +357,7 @@ func tensor(file *safetensors.File, name string, shape ...int) ([]float32, error
 		return nil, fmt.Errorf("%s: %w", WeightsFile, err)
 	}
 	for i, x := range v {
-		if x-x != 0 {
+		if !exact.Finite(x) {
 			return nil, fmt.Errorf("%s: tensor %q: number %d is %g", WeightsFile, name, i, x)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 )
@@ -140,7 +141,7 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, novelty
 		}
 		output := s.applier.Apply(s.x, size)
 		for i := range size {
-			if !Finite(output.Scores[i*k : (i+1)*k]) {
+			if !exact.AllFinite(output.Scores[i*k : (i+1)*k]) {
 				return &RowError{Row: at + i, Column: -1}
 			}
 		}
@@ -155,7 +156,7 @@ func narrow[T float32 | float64](dst []float32, x []T, centre []float64, missing
 	if centre == nil {
 		for i, v := range x {
 			f := float32(v)
-			if f-f != 0 && !(missing && v != v) {
+			if !exact.Finite(f) && !(missing && v != v) {
 				return i
 			}
 			dst[i] = f
@@ -165,7 +166,7 @@ func narrow[T float32 | float64](dst []float32, x []T, centre []float64, missing
 	for at := 0; at < len(x); at += len(centre) {
 		for j, c := range centre {
 			f := float32(float64(x[at+j]) - c)
-			if f-f != 0 && !(missing && x[at+j] != x[at+j]) {
+			if !exact.Finite(f) && !(missing && x[at+j] != x[at+j]) {
 				return at + j
 			}
 			dst[at+j] = f

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -141,7 +142,7 @@ func (t *Threshold) validate(m *Manifest) error {
 	switch {
 	case m.Task != Classification || m.Outputs != 2:
 		return fmt.Errorf("a threshold decides between two classes; the model is for %s with %d outputs", m.Task, m.Outputs)
-	case t.Value-t.Value != 0:
+	case !exact.Finite(t.Value):
 		return errors.New("a threshold that is not a finite float32 number")
 	case (t.Of == OfProbability) != (m.Probabilities != nil) || t.Of != OfProbability && t.Of != OfScore:
 		return fmt.Errorf("a threshold of %.40q, which the model does not decide by", t.Of)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -52,7 +53,7 @@ func (s *Segments) check(m *Manifest) error {
 		return fmt.Errorf("segments by number %d of %d", s.Slot, m.Input.Dim)
 	}
 	for i := range s.Of {
-		if o := s.Of[i]; o.Value-o.Value != 0 || i > 0 && o.Value <= s.Of[i-1].Value || !(o.Shrinkage >= 0) {
+		if o := s.Of[i]; !exact.Finite(o.Value) || i > 0 && o.Value <= s.Of[i-1].Value || !(o.Shrinkage >= 0) {
 			return fmt.Errorf("segment %q with the value %g and shrinkage %g; values must ascend", o.Name, o.Value, o.Shrinkage)
 		}
 	}

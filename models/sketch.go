@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -32,7 +33,7 @@ type Sketch struct {
 func NewSketch(l *Linear, leverage float64) *Sketch { return &Sketch{l.K, leverage, l} }
 
 func (s *Sketch) check() error {
-	if s != nil && (s.Probes < 1 || s.Probes > ridge.Probes || !(s.Leverage > 0) || s.Leverage-s.Leverage != 0) {
+	if s != nil && (s.Probes < 1 || s.Probes > ridge.Probes || !(s.Leverage > 0) || !exact.Finite(s.Leverage)) {
 		return fmt.Errorf("a spread of %d probes with the mean leverage %g; want 1 to %d, and a number above 0", s.Probes,
 			s.Leverage, ridge.Probes)
 	}

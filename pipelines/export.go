@@ -84,21 +84,6 @@ func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	})
 }
 
-// withClaim calls write while no other run can create the output. It first removes the temporary
-// files of killed runs.
-func withClaim(ctx context.Context, out string, write func(*storage.Claim) error) error {
-	claim, err := storage.AcquireClaim(ctx, out)
-	if err != nil {
-		return err
-	}
-	defer claim.Drop(ctx)
-	if err := storage.CheckAbsent(ctx, out); err != nil { // no other run can create it now
-		return err
-	}
-	_ = claim.Clear(ctx) // leftover files do no harm
-	return write(claim)
-}
-
 // exportMLflow publishes a directory for MLflow. The graph may be large, so it is written to a
 // temporary file first.
 func exportMLflow(ctx context.Context, g *onnx.Graph, out string) error {

@@ -2,10 +2,8 @@ package pipelines
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"strings"
 
@@ -51,19 +49,10 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	if err := storage.CheckAbsent(ctx, o.Out); err != nil {
 		return nil, err
 	}
-	claim, err := storage.AcquireClaim(ctx, o.Out)
-	if err != nil {
-		return nil, err
-	}
-	defer claim.Drop(ctx)
-	if err := storage.CheckAbsent(ctx, o.Out); err != nil { // no other run can create it now
-		return nil, err
-	}
-	if err := claim.Clear(ctx); err != nil && !errors.Is(err, fs.ErrPermission) {
-		return nil, err
-	}
-	err = storage.Create(ctx, o.Out, func(w io.Writer) error {
-		return set.WriteCSV(ctx, w, o.Rows, o.Seed, o.Noise)
+	err := withClaim(ctx, o.Out, func(*storage.Claim) error {
+		return storage.Create(ctx, o.Out, func(w io.Writer) error {
+			return set.WriteCSV(ctx, w, o.Rows, o.Seed, o.Noise)
+		})
 	})
 	if err != nil {
 		return nil, err

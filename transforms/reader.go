@@ -121,79 +121,114 @@ func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 	fold BlockFunc) (report dataset.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	const ahead = 2 // blocks: one being read, one being folded
-	free, full := make(chan *rows.Block, ahead), make(chan *rows.Block, ahead)
-	for range ahead {
-		free <- new(rows.Block)
-	}
-	result := make(chan dataset.Report, 1)
-	panicked := make(chan string, 1)
-	go func() {
-		defer close(full)
-		defer func() {
-			// A panic of this goroutine would end the process and every other job in it.
-			if cause := recover(); cause != nil {
-				panicked <- fmt.Sprintf("%v\n%s", cause, debug.Stack())
-			}
-		}()
-		request := r.Request
-		request.Label, request.Mode = label, p.Mode
-		in := p.Data.ReadFrom(ctx, source, shard, request)
-		defer in.Close()
-		for {
-			var b *rows.Block
-			select {
-			case b = <-free:
-			case <-ctx.Done():
-				return
-			}
-			stop := r.Clock(ReadTime)
-			more := in.Next(b)
-			stop()
-			if !more {
-				break
-			}
+	request := r.Request
+	request.Label, request.Mode = label, p.Mode
+	queue := newBlockQueue()
+	go queue.fill(ctx, r.Meter, func() *dataset.Reader { return p.Data.ReadFrom(ctx, source, shard, request) })
+	var used, aside int64 // in blocks
+	for b := range queue.full {
+		if err == nil {
 			if p.EqualWeights {
 				b.Weights = b.Weights[:0]
 			}
-			full <- b
-		}
-		result <- in.Report()
-	}()
-	var used, bad int64 // in blocks
-	for b := range full {
-		if err == nil {
 			if err = fold(profile.FoldPlace{File: shard.File, Start: shard.Start}, b); err != nil {
 				cancel()
 			}
-			used, bad = used+int64(b.N-len(b.Bad)), bad+int64(len(b.Bad))
-			r.Add(RowsRead, int64(b.N))
-			r.Add(RowsUsed, int64(b.N-len(b.Bad)))
-			r.Add(RowsSetAside, int64(len(b.Bad)))
-			r.Commit(ctx)
+			bad := int64(len(b.Bad))
+			used, aside = used+int64(b.N)-bad, aside+bad
+			r.countRows(ctx, int64(b.N)-bad, bad)
 		}
-		free <- b
+		queue.free <- b
 	}
 	if err != nil {
 		return report, err
 	}
-	select {
-	case msg := <-panicked:
-		panic(msg)
-	case report = <-result:
-	default:
-		return report, ctx.Err()
+	if report, err = queue.report(ctx); err != nil {
+		return report, err
 	}
 	// Rows that were set aside may not be in any block.
-	aside := report.Bad + report.Unlabeled + report.Weightless
-	r.Add(RowsRead, report.Rows+aside-used-bad)
-	r.Add(RowsUsed, report.Rows-used)
-	r.Add(RowsSetAside, aside-bad)
+	all := report.Bad + report.Unlabeled + report.Weightless
 	r.Add(BytesRead, p.Data.Bytes(shard))
-	r.Commit(ctx)
+	r.countRows(ctx, report.Rows-used, all-aside)
 	r.log(ctx, "shard read", "shard", fmt.Sprintf("%s at %d", p.Data.Files[shard.File].Name, shard.Start), "rows",
-		report.Rows, "set_aside", aside)
+		report.Rows, "set_aside", all)
 	return report, nil
+}
+
+// countRows adds rows to the counters of the runner.
+func (r *Reader) countRows(ctx context.Context, used, aside int64) {
+	r.Add(RowsRead, used+aside)
+	r.Add(RowsUsed, used)
+	r.Add(RowsSetAside, aside)
+	r.Commit(ctx)
+}
+
+// blockQueue passes the blocks of a shard from the goroutine that reads them to the one that works on them.
+type blockQueue struct {
+	free, full chan *rows.Block
+	end        chan shardEnd // holds at most one; none if the context ended before the shard
+}
+
+// shardEnd is the end of a shard.
+type shardEnd struct {
+	report   dataset.Report
+	panicked string // cause and stack of a panic; "" if there was none
+}
+
+func newBlockQueue() *blockQueue {
+	const ahead = 2 // blocks: one being read, one being folded
+	q := &blockQueue{make(chan *rows.Block, ahead), make(chan *rows.Block, ahead), make(chan shardEnd, 1)}
+	for range ahead {
+		q.free <- new(rows.Block)
+	}
+	return q
+}
+
+// fill opens the shard and reads its rows into the queue.
+func (q *blockQueue) fill(ctx context.Context, m *Meter, open func() *dataset.Reader) {
+	defer close(q.full)
+	defer func() {
+		// A panic of this goroutine would end the process and every other job in it.
+		if cause := recover(); cause != nil {
+			q.end <- shardEnd{panicked: fmt.Sprintf("%v\n%s", cause, debug.Stack())}
+		}
+	}()
+	if report, ok := q.read(ctx, m, open()); ok {
+		q.end <- shardEnd{report: report}
+	}
+}
+
+// read reports false if the context ends before the shard.
+func (q *blockQueue) read(ctx context.Context, m *Meter, in *dataset.Reader) (report dataset.Report, ok bool) {
+	defer in.Close()
+	for {
+		var b *rows.Block
+		select {
+		case b = <-q.free:
+		case <-ctx.Done():
+			return report, false
+		}
+		stop := m.Clock(ReadTime)
+		more := in.Next(b)
+		stop()
+		if !more {
+			return in.Report(), true
+		}
+		q.full <- b
+	}
+}
+
+// report returns the report on the shard after its last block.
+func (q *blockQueue) report(ctx context.Context) (dataset.Report, error) {
+	select {
+	case end := <-q.end:
+		if end.panicked != "" {
+			panic(end.panicked)
+		}
+		return end.report, nil
+	default:
+		return dataset.Report{}, ctx.Err()
+	}
 }
 
 // fieldsOnly omits the time, level and message, which the log of a runner adds itself.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -112,7 +113,7 @@ func (d *draw) iidTurns(w []float32, first, n int) {
 	})
 }
 
-func infinite(v float32) bool { return !(v-v == 0) }
+func infinite(v float32) bool { return !exact.Finite(v) }
 
 // offsets returns the offsets first … first+n−1 in turns, or nil in the paired form.
 func (d *draw) offsets(first, n int) []float32 {

@@ -40,6 +40,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -238,7 +239,7 @@ func (d *Data) Bound(m features.Map, counts func(j int) bool) (float64, error) {
 	switch {
 	case largest == 0:
 		return 0, errors.New("all features of the sample are zero, so there is nothing to learn from")
-	case !rows.Finite(largest):
+	case !exact.Finite(largest):
 		return 0, errors.New("features of the sample are beyond float32")
 	}
 	return headroom * float64(largest), nil

@@ -22,6 +22,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
@@ -63,7 +64,7 @@ func (r *Rows) validate() error {
 		return fmt.Errorf("%d values for %d rows of length %d", len(r.X), r.Count, r.In)
 	}
 	for i, v := range r.X {
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			return fmt.Errorf("row %d, column %d must be finite (have %v)", i/r.In+1, i%r.In+1, v)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
@@ -35,7 +36,7 @@ func (f *Frequencies) validate() error {
 		return fmt.Errorf("%d values for %d frequencies of length %d", len(f.W), f.Count, f.In)
 	}
 	for i, v := range f.W {
-		if !(v-v == 0) {
+		if !exact.Finite(v) {
 			return fmt.Errorf("frequency %d, column %d: %v", i/f.In, i%f.In, v)
 		}
 	}

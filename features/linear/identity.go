@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -72,7 +73,7 @@ func (r Identity) Validate() error {
 			len(r.High), r.In)
 	}
 	for j, low := range r.Low {
-		if high := r.High[j]; !(low <= high) || !rows.Finite(low) || !rows.Finite(high) {
+		if high := r.High[j]; !(low <= high) || !exact.Finite(low) || !exact.Finite(high) {
 			return fmt.Errorf("linear: Identity: low and high of column %d must be finite and in order (have %v, %v)",
 				j+1, low, high)
 		}

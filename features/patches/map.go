@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // featureMap is the map of Recipe. It is immutable and safe for concurrent use.
@@ -74,7 +74,7 @@ func (m *featureMap) Apply(dst, x []float32, n int) {
 // image stores the features of one image.
 func (m *featureMap) image(dst, x []float32, s *scratch) {
 	for _, v := range x {
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			for j := range dst {
 				dst[j] = float32(math.NaN())
 			}

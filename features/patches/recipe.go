@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -72,12 +73,12 @@ func (r Recipe) Validate() error {
 		return fail("bound must be a number > 0 within float32 (have %v)", r.Bound)
 	}
 	for i, v := range r.Filters {
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			return fail("value %d of filter %d must be finite (have %v)", i%r.length()+1, i/r.length()+1, v)
 		}
 	}
 	for k, v := range r.Bias {
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			return fail("bias %d must be finite (have %v)", k+1, v)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -70,7 +71,7 @@ func (r Bins) Validate() error {
 			return fmt.Errorf("bins: columns: item %d: %d cuts, want at least %d", i+1, len(c.Cuts), least)
 		}
 		for k, v := range c.Cuts {
-			if !rows.Finite(v) || k > 0 && !(v > c.Cuts[k-1]) {
+			if !exact.Finite(v) || k > 0 && !(v > c.Cuts[k-1]) {
 				return fmt.Errorf("bins: columns: item %d: cut %d must be finite and above the one before it (have %v)",
 					i+1, k+1, v)
 			}

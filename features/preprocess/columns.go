@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 )
@@ -114,12 +115,12 @@ func (s *Slot) validate() error {
 		if n := s.OneHot.Values; n < 1 || n > maxValues {
 			return fmt.Errorf("onehot: values must be 1 to %d (have %d)", maxValues, n)
 		}
-		if w := s.OneHot.Weight; !(w > 0) || !rows.Finite(w) {
+		if w := s.OneHot.Weight; !(w > 0) || !exact.Finite(w) {
 			return fmt.Errorf("onehot: weight must be > 0 and finite (have %v)", w)
 		}
 	case s.Table != nil:
 		return s.Table.validate()
-	case !rows.Finite(s.Number.Fill) || !rows.Finite(s.Number.Missing):
+	case !exact.Finite(s.Number.Fill) || !exact.Finite(s.Number.Missing):
 		return fmt.Errorf("number: fill and missing must be finite (have %v, %v)", s.Number.Fill, s.Number.Missing)
 	}
 	return nil
@@ -139,7 +140,7 @@ func (t *Table) validate() error {
 			len(t.Numbers), t.Out, t.Values, t.Parts+1, want)
 	}
 	for i, v := range t.Numbers {
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			return fmt.Errorf("table: number %d must be finite (have %v)", i+1, v)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -211,7 +211,7 @@ func (c *chooser) number(s ColumnStatistics, indicate bool) {
 	if s.Fill != nil {
 		n.Fill = *s.Fill
 	}
-	if !rows.Finite(n.Fill) {
+	if !exact.Finite(n.Fill) {
 		n.Fill = 0
 	}
 	share := s.Share

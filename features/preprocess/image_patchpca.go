@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"gonum.org/v1/gonum/mat"
 )
@@ -116,12 +117,12 @@ func (r PatchPCA) Validate() error {
 		return fmt.Errorf("image: PatchPCA: basis must have %d×%d values (have %d)", r.Out, length, len(r.Basis))
 	}
 	for i, v := range r.Mean {
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			return fmt.Errorf("image: PatchPCA: value %d of mean must be finite (have %v)", i+1, v)
 		}
 	}
 	for i, v := range r.Basis {
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			return fmt.Errorf("image: PatchPCA: value %d of direction %d of basis must be finite (have %v)", i%length+1,
 				i/length+1, v)
 		}
@@ -227,7 +228,7 @@ func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 		return PatchPCA{}, errors.New("image: FitPatchPCA: no images; give a sample of the rows")
 	}
 	for i, v := range images[:n*f.Shape.Len()] {
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			return PatchPCA{}, fmt.Errorf("image: FitPatchPCA: image %d: value %d is %v; clean the data first",
 				i/f.Shape.Len()+1, i%f.Shape.Len()+1, v)
 		}

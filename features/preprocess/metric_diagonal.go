@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -36,7 +37,7 @@ func (r DiagonalMetric) Validate() error {
 		return fmt.Errorf("metric: Diagonal: a must have 1 to %d numbers, one per column (have %d)", rows.MaxDim, len(r.A))
 	}
 	for j, a := range r.A {
-		if !(a >= 0) || !rows.Finite(a) {
+		if !(a >= 0) || !exact.Finite(a) {
 			return fmt.Errorf("metric: Diagonal: a of column %d must be ≥ 0 and finite (have %v)", j+1, a)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
@@ -28,7 +28,7 @@ func (m *MetricMatrix) validate() error {
 		return fmt.Errorf("%d values for a matrix of %d×%[2]d", len(m.A), m.Dim)
 	}
 	for i, v := range m.A {
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			return fmt.Errorf("row %d, column %d must be finite (have %v)", i/m.Dim+1, i%m.Dim+1, v)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // Clip is the recipe of x_j ↦ min(max(x_j, −At_j), At_j). It follows Standard, so that a few outliers do
@@ -47,7 +47,7 @@ func (r Clip) Validate() error {
 		return err
 	}
 	for j, a := range r.At {
-		if !(a >= 0) || !rows.Finite(a) {
+		if !(a >= 0) || !exact.Finite(a) {
 			return fmt.Errorf("scale: Clip: at of column %d must be ≥ 0 and finite (have %v)", j+1, a)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // MinMax is the recipe of x_j ↦ (x_j − Low_j) / (High_j − Low_j): columns are from 0 to 1 if Low and High
@@ -40,7 +40,7 @@ func (r MinMax) Validate() error {
 		return fmt.Errorf("scale: MinMax: %d lows and %d highs; give one of each per column", len(r.Low), len(r.High))
 	}
 	for j, l := range r.Low {
-		if h := r.High[j]; !rows.Finite(l) || !rows.Finite(h) || !(h >= l) || !rows.Finite(h-l) {
+		if h := r.High[j]; !exact.Finite(l) || !exact.Finite(h) || !(h >= l) || !exact.Finite(h-l) {
 			return fmt.Errorf("scale: MinMax: low and high of column %d must be in order, and they and their difference "+
 				"finite in float32 (have %v, %v)", j+1, l, h)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // MaxKnots is the largest number of knots of a column of NormalScores.
@@ -150,7 +150,7 @@ func (r NormalScores) Validate() error {
 				j+1, MaxKnots, len(k.At), len(k.Scores))
 		}
 		for i, v := range k.At {
-			if s := k.Scores[i]; !rows.Finite(v) || !rows.Finite(s) || i > 0 && !(v > k.At[i-1] && s >= k.Scores[i-1]) {
+			if s := k.Scores[i]; !exact.Finite(v) || !exact.Finite(s) || i > 0 && !(v > k.At[i-1] && s >= k.Scores[i-1]) {
 				return fmt.Errorf("scale: NormalScores: knot %d of column %d must be finite and above the one before it, and its "+
 					"score not below (have %v ↦ %v)", i+1, j+1, v, s)
 			}

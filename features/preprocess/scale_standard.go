@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // Standard is the recipe of x_j ↦ (x_j − Mean_j) / Dev_j: columns have mean 0 and variance 1 if Mean and
@@ -56,10 +56,10 @@ func (r Standard) Validate() error {
 		return fmt.Errorf("scale: Standard: %d means and %d deviations; give one of each per column", len(r.Mean), len(r.Dev))
 	}
 	for j, m := range r.Mean {
-		if !rows.Finite(m) {
+		if !exact.Finite(m) {
 			return fmt.Errorf("scale: Standard: mean of column %d must be finite in float32 (have %v)", j+1, m)
 		}
-		if d := r.Dev[j]; !rows.Finite(d) || d != 0 && d < leastDev {
+		if d := r.Dev[j]; !exact.Finite(d) || d != 0 && d < leastDev {
 			return fmt.Errorf("scale: Standard: dev of column %d must be 0, or at least %g and finite in float32 (have %v)",
 				j+1, float32(leastDev), d)
 		}

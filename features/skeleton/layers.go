@@ -10,6 +10,17 @@ type grid struct{ first, height, width, deep int }
 
 func (d grid) nodes() int { return d.height * d.width * d.deep }
 
+// appendWindow appends the nodes of the positions in a window.
+func (d grid) appendWindow(edges []int32, top, left, rows, cols int) []int32 {
+	for r := top; r < top+rows; r++ {
+		first, end := d.first+(r*d.width+left)*d.deep, d.first+(r*d.width+left+cols)*d.deep
+		for v := first; v < end; v++ {
+			edges = append(edges, int32(v))
+		}
+	}
+	return edges
+}
+
 // fromLayers expands the layers. It drops nodes that the output does not depend on, such as pixels that are
 // in no window.
 func fromLayers(s *Skeleton, columns int) (*graph, error) {
@@ -27,25 +38,16 @@ func fromLayers(s *Skeleton, columns int) (*graph, error) {
 	}
 	for i, l := range s.Layers {
 		dual := g.addDual(l.Activation)
-		below, here := plan[i], plan[i+1]
-		size, stride := l.Conv, max(1, l.Stride)
-		for y := range here.height {
-			for x := range here.width {
-				n := node{first: int32(len(g.edges)), space: -1, dual: dual, tag: int32(i)}
-				rows, cols, top, left := below.height, below.width, 0, 0
-				if !l.Full {
-					rows, cols, top, left = size, size, y*stride, x*stride
-				}
-				for r := top; r < top+rows; r++ {
-					for c := left; c < left+cols; c++ {
-						for k := range below.deep {
-							g.edges = append(g.edges, int32(below.first+(r*below.width+c)*below.deep+k))
-						}
-					}
-				}
-				n.end = int32(len(g.edges))
-				g.nodes = append(g.nodes, n)
+		below, here, stride := plan[i], plan[i+1], max(1, l.Stride)
+		for at := range here.height * here.width {
+			n := node{first: int32(len(g.edges)), space: -1, dual: dual, tag: int32(i)}
+			if l.Full {
+				g.edges = below.appendWindow(g.edges, 0, 0, below.height, below.width)
+			} else {
+				g.edges = below.appendWindow(g.edges, at/here.width*stride, at%here.width*stride, l.Conv, l.Conv)
 			}
+			n.end = int32(len(g.edges))
+			g.nodes = append(g.nodes, n)
 		}
 	}
 	g.output = int32(len(g.nodes) - 1)

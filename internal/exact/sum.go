@@ -55,7 +55,7 @@ func (s *Sum) Add(x float32) {
 
 // AddProduct adds a·b. It panics if a or b is not finite.
 func (s *Sum) AddProduct(a, b float32) {
-	if a == 0 && b-b == 0 || b == 0 && a-a == 0 {
+	if a == 0 && Finite(b) || b == 0 && Finite(a) {
 		return
 	}
 	ma, ea, sa := split(a)

@@ -63,7 +63,7 @@ func TestRepeatedHeadersAreNotRows(t *testing.T) {
 	if err != nil || !l.Header {
 		t.Fatal(err)
 	}
-	l.TableLayout, err = dataset.Choice{Label: "1"}.Layout(l.Columns, true)
+	l.TableLayout, err = dataset.Choice{Label: "1"}.Layout(l.Columns)
 	if err != nil {
 		t.Fatal(err)
 	}

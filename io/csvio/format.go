@@ -136,7 +136,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	}
 	layout, doubt, err := readLayout(bytes.NewReader(head), hints)
 	if err == nil && like != nil {
-		layout.TableLayout, err = like.Table().Match(&layout.TableLayout, like.Named() && layout.Header)
+		layout.TableLayout, err = dataset.Match(like, &layout)
 		if err != nil && layout.Header && hints.Header == Auto {
 			err = fmt.Errorf("%w; if the first line is a row, not a header, set header to no", err)
 		}

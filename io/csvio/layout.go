@@ -145,7 +145,11 @@ func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error)
 			return Layout{}, "", fmt.Errorf("csvio: header: column %d: %s", f+1, notUTF8([]byte(name)))
 		}
 	}
-	if l.TableLayout, err = o.Layout(l.Columns, l.Header); err != nil && n == 1 {
+	layoutOf := o.LayoutByPosition
+	if l.Header {
+		layoutOf = o.Layout
+	}
+	if l.TableLayout, err = layoutOf(l.Columns); err != nil && n == 1 {
 		err = spaced(head, err)
 	}
 	return l, doubt, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -327,7 +328,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			// A bare number up to the comma, which nearly all fields are.
 			to := &r.values[use]
 			v, n := lines.NumberPrefix(rec[at:])
-			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && rows.Finite(v) {
+			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && exact.Finite(v) {
 				plain := v
 				if to.centre != 0 {
 					v = lines.NumberMinus(rec[at:end], to.centre)
@@ -397,7 +398,7 @@ func (r *Reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRo
 		}
 	case use >= 0:
 		v, ok := lines.ParseNumber(b)
-		if !ok || !rows.Finite(v) {
+		if !ok || !exact.Finite(v) {
 			bad := r.bad(rec, f, reason(b))
 			bad.NotNumber = true
 			return bad

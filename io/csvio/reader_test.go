@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -359,12 +360,12 @@ func FuzzCSV(f *testing.F) {
 					t.Fatalf("readLayout accepts what Append does not: %v", err)
 				}
 				for _, v := range x {
-					if !rows.Finite(v) {
+					if !exact.Finite(v) {
 						t.Fatalf("%v in a row", v)
 					}
 				}
 			}
-			if m, err := l.Match(&l.TableLayout, l.Header); err != nil || !cmp.Equal(m, l.TableLayout) {
+			if m, err := dataset.Match(&l, &l); err != nil || !cmp.Equal(m, l.TableLayout) {
 				t.Fatalf("%+v does not match itself: %+v, %v", l, m, err)
 			}
 		}

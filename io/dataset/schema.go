@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 )
@@ -33,6 +33,19 @@ type Schema struct {
 	Numbers *schema.Rules `json:"numbers,omitempty"`
 	// Layout is the layout of the first file. Its JSON member has the name Format.LayoutKey.
 	Layout Layout `json:"-"`
+}
+
+// SchemaOf returns the valid schema in the input options of a model or a recipe.
+func SchemaOf(options json.RawMessage) (*Schema, error) {
+	s := new(Schema)
+	err := json.Unmarshal(options, s)
+	if err == nil {
+		err = s.Validate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("input options: %w", err)
+	}
+	return s, nil
 }
 
 // Traits returns the traits of the format.
@@ -64,7 +77,7 @@ func (s Schema) Validate() error {
 	if s.Dim < 1 || s.Dim > rows.MaxDim {
 		return fmt.Errorf("dataset: schema: rows of %d values, want 1 to %d", s.Dim, rows.MaxDim)
 	}
-	if n := len(s.Centre); n > 0 && n != s.Dim || slices.ContainsFunc(s.Centre, func(c float64) bool { return c-c != 0 }) {
+	if n := len(s.Centre); n > 0 && n != s.Dim || !exact.AllFinite(s.Centre) {
 		return fmt.Errorf("dataset: schema: centres of %d columns for rows of %d values, or not finite", n, s.Dim)
 	}
 	width := s.Dim

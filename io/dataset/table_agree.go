@@ -48,13 +48,13 @@ func FirstLayout(o *Opening, columns []string) (TableLayout, error) {
 	choice, like := ChoiceOf(o.Options), SameLayout(o)
 	choice.Path = o.Path
 	if like == nil {
-		return choice.Layout(columns, true)
+		return choice.Layout(columns)
 	}
-	layout, err := choice.WithoutFeatures().Layout(columns, true)
+	layout, err := choice.WithoutFeatures().Layout(columns)
 	if err != nil {
 		return layout, err
 	}
-	return like.Table().Match(&layout, like.Named())
+	return Match(like, &layout)
 }
 
 // SameLayout returns the layout of the model that the data is for; nil if there is none, or its
@@ -112,7 +112,7 @@ func AgreeColumns(o *Opening, files []Seen) error {
 			continue
 		}
 		// columns with the names of the schema
-		layout, err := schema.Match(&TableLayout{Columns: of.Table().Columns, Path: of.Table().Path, Label: -1}, true)
+		layout, err := Match(&schema, &TableLayout{Columns: of.Table().Columns, Path: of.Table().Path, Label: -1})
 		if err == nil {
 			err = checkRoles(o, i, &schema, &layout)
 		}

@@ -77,16 +77,23 @@ func (c Choice) ByName() bool {
 	})
 }
 
-// Layout returns the layout of records with these columns, whose names are generated unless named is set.
-// The columns of Path are added if the others have names. Features are in the order of the columns.
-func (c Choice) Layout(columns []string, named bool) (TableLayout, error) {
-	l := TableLayout{Columns: columns, Label: -1}
-	if named {
-		l.Columns, l.Path = withPath(columns, c.Path)
-		columns = l.Columns
-	}
-	p := placesOf(columns, named)
-	p.stored = len(l.Stored())
+// Layout returns the layout of records with columns of these names, to which it adds the columns of Path.
+// Features are in the order of the columns.
+func (c Choice) Layout(names []string) (TableLayout, error) {
+	l := TableLayout{Label: -1}
+	l.Columns, l.Path = withPath(names, c.Path)
+	p := placesOf(l.Columns)
+	p.named, p.stored = true, len(l.Stored())
+	return c.layout(l, p)
+}
+
+// LayoutByPosition is Layout for columns that have only generated names, such as c2.
+func (c Choice) LayoutByPosition(columns []string) (TableLayout, error) {
+	return c.layout(TableLayout{Columns: columns, Label: -1}, placesOf(columns))
+}
+
+func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
+	columns := l.Columns
 	what := make([]string, len(columns)) // the role of a column
 	if err := c.layLabels(&l, p); err != nil {
 		return TableLayout{}, err
@@ -208,7 +215,8 @@ func (c Choice) layLabels(l *TableLayout, p *places) error {
 // samePlaces returns an error if a position in the choice means different columns in two files
 // with named columns, because the result would then depend on the order of the files.
 func (c Choice) samePlaces(first, other []string) error {
-	here, there := placesOf(other, true), placesOf(first, true)
+	here, there := placesOf(other), placesOf(first)
+	here.named, there.named = true, true
 	labels := c.labels(first)
 	for _, given := range c.given(first) {
 		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
@@ -241,8 +249,9 @@ type places struct {
 	at      map[string]int // the first field with a name
 }
 
-func placesOf(columns []string, named bool) *places {
-	p := &places{columns: columns, named: named, stored: len(columns), at: make(map[string]int, len(columns))}
+// placesOf returns the places of columns that have only generated names.
+func placesOf(columns []string) *places {
+	p := &places{columns: columns, stored: len(columns), at: make(map[string]int, len(columns))}
 	for f := len(columns) - 1; f >= 0; f-- {
 		p.at[columns[f]] = f
 	}

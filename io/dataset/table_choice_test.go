@@ -34,7 +34,7 @@ func TestChoiceFindsFeaturesAndRoles(t *testing.T) {
 			TableLayout{Label: 5, Features: []int{1, 2, 3, 4}}},
 	} {
 		c.want.Columns = names
-		got, err := c.choice.Layout(names, true)
+		got, err := c.choice.Layout(names)
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", c.name, err, diff)
 		} else if err := got.Validate(); err != nil {
@@ -63,7 +63,7 @@ func TestChoiceErrorsSuggestAFix(t *testing.T) {
 		{Choice{Label: "y", Columns: []string{"y"}}, true, `column "y" is the label, so it cannot be a feature`},
 		{Choice{Drop: []string{"*"}}, true, `no column is left to be a feature`},
 	} {
-		_, err := c.choice.Layout(names, c.named)
+		_, err := chosen(c.choice, names, c.named)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want …%s…", c.choice, err, c.want)
 		}
@@ -109,8 +109,15 @@ func TestPositionsThatMeanAnotherColumnAreRefused(t *testing.T) {
 	}
 }
 
+func chosen(c Choice, columns []string, named bool) (TableLayout, error) {
+	if named {
+		return c.Layout(columns)
+	}
+	return c.LayoutByPosition(columns)
+}
+
 func TestRolesAreMatchedLikeTheLabel(t *testing.T) {
-	model, _ := Choice{Label: "y", Weight: "w", ID: "id"}.Layout([]string{"id", "a", "w", "b", "y"}, true)
+	model, _ := Choice{Label: "y", Weight: "w", ID: "id"}.Layout([]string{"id", "a", "w", "b", "y"})
 	for _, c := range []struct {
 		name    string
 		columns []string
@@ -129,24 +136,24 @@ func TestRolesAreMatchedLikeTheLabel(t *testing.T) {
 			map[string]int{WeightRole: 2, IDRole: 0}, []int{1, 3}},
 		{"features alone", []string{"c1", "c2"}, Choice{}, false, nil, []int{0, 1}},
 	} {
-		file, err := c.choice.WithoutFeatures().Layout(c.columns, c.named)
+		layout, err := chosen(c.choice.WithoutFeatures(), c.columns, c.named)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := model.Match(&file, c.named)
+		got, err := Match(&model, &file{layout, c.named})
 		if err != nil || !cmp.Equal(got.Roles, c.roles) || !slices.Equal(got.Features, c.want) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		} else if err := got.Validate(); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	file, _ := Choice{Weight: "a"}.Layout([]string{"a", "b"}, true)
-	if _, err := model.Match(&file, true); err == nil ||
+	layout, _ := Choice{Weight: "a"}.Layout([]string{"a", "b"})
+	if _, err := Match(&model, &layout); err == nil ||
 		!strings.Contains(err.Error(), `column "a" is the weight here, but a feature of the model`) {
 		t.Error(err)
 	}
-	file, _ = Choice{ID: "a", Group: []string{"a"}}.Layout([]string{"a", "b"}, true)
-	if got, err := model.Match(&file, true); err != nil || got.Role(IDRole) != 0 || got.Role(GroupRole) != 0 ||
+	layout, _ = Choice{ID: "a", Group: []string{"a"}}.Layout([]string{"a", "b"})
+	if got, err := Match(&model, &layout); err != nil || got.Role(IDRole) != 0 || got.Role(GroupRole) != 0 ||
 		!slices.Contains(got.Features, 0) || got.Validate() != nil {
 		t.Errorf("a feature that names rows and groups: %+v, %v", got, err)
 	}

@@ -112,7 +112,8 @@ func FindColumns(d *Dataset, what string, given []string) (columns []int, err er
 	for i, f := range l.Described() {
 		at[f] = i
 	}
-	p := placesOf(l.Columns, of.Named())
+	p := placesOf(l.Columns)
+	p.named = of.Named()
 	p.stored = len(l.Stored())
 	for _, text := range given {
 		fields, pattern, err := p.all(what, text)

@@ -19,7 +19,7 @@ func TestSeveralLabelsAreGivenByNamePositionAndPattern(t *testing.T) {
 		"":           nil,
 		`y1,"c,d",1`: {1, 4, 0},
 	} {
-		l, err := Choice{Label: given}.Layout(columns, true)
+		l, err := Choice{Label: given}.Layout(columns)
 		if err != nil {
 			t.Errorf("%s: %v", given, err)
 			continue
@@ -33,7 +33,7 @@ func TestSeveralLabelsAreGivenByNamePositionAndPattern(t *testing.T) {
 			}
 		}
 		if given = JoinNames(l.names(want)); given != "" {
-			if again, err := (Choice{Label: given}).Layout(columns, true); err != nil || !slices.Equal(again.Labels(), want) {
+			if again, err := (Choice{Label: given}).Layout(columns); err != nil || !slices.Equal(again.Labels(), want) {
 				t.Errorf("%s: labels %v, want %v: %v", given, again.Labels(), want, err)
 			}
 		}
@@ -42,7 +42,7 @@ func TestSeveralLabelsAreGivenByNamePositionAndPattern(t *testing.T) {
 		"y1,y1": "given twice", "y1,x": `no column "x"`, "y1,9": "outside the columns", "z*": "no column matches",
 		`y1,"`: "no column",
 	} {
-		if _, err := (Choice{Label: given}).Layout(columns, true); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (Choice{Label: given}).Layout(columns); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", given, err, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestSeveralLabelsAreMatched(t *testing.T) {
 		{TableLayout{Columns: []string{"c1", "c2", "c3", "c4"}, Label: -1}, false, []int{0, 2}},
 		{TableLayout{Columns: []string{"c1", "c2"}, Label: -1}, false, nil}, // features alone
 	} {
-		m, err := model.Match(&c.file, c.named)
+		m, err := Match(model, &file{c.file, c.named})
 		if err != nil || !slices.Equal(m.Labels(), c.labels) || m.Validate() != nil {
 			t.Errorf("%+v: labels %v, want %v: %v", c.file, m.Labels(), c.labels, err)
 		}

@@ -6,19 +6,20 @@ import (
 	"slices"
 )
 
-// Match returns the layout with which another file yields the same rows as l. l is a valid
-// layout, usually a model's; file is the layout of the other file.
+// Match returns the layout with which a file yields the same rows as the files of like, a valid layout, usually a
+// model's. It does not change the layout of the file.
 //
 // If both are named, features are found by name: their order may differ, and other columns are
-// ignored. Otherwise they are found by position, and file must have all columns of l, or all
-// except the labels. The labels are the file's if it has any, otherwise the labels of l; the result
+// ignored. Otherwise they are found by position, and file must have all columns of like, or all
+// except the labels. The labels are the file's if it has any, otherwise the labels of like; the result
 // has none if the file lacks one of them. The same applies to each role.
-func (l *TableLayout) Match(file *TableLayout, named bool) (TableLayout, error) {
-	m := TableLayout{Columns: file.Columns, Path: file.Path, Roles: maps.Clone(file.Roles), TimeLayout: l.TimeLayout}
-	m.setLabels(file.Labels())
-	if named {
+func Match(like, file Tabular) (TableLayout, error) {
+	l, f := like.Table(), file.Table()
+	m := TableLayout{Columns: f.Columns, Path: f.Path, Roles: maps.Clone(f.Roles), TimeLayout: l.TimeLayout}
+	m.setLabels(f.Labels())
+	if like.Named() && file.Named() {
 		m.orderLabels(l)
-		same := slices.Equal(l.Columns, file.Columns) && (m.Label < 0 || slices.Equal(m.Labels(), l.Labels()))
+		same := slices.Equal(l.Columns, f.Columns) && (m.Label < 0 || slices.Equal(m.Labels(), l.Labels()))
 		for role, f := range m.Roles {
 			same = same && l.Role(role) == f
 		}

@@ -14,6 +14,8 @@ type file struct {
 	named bool
 }
 
+func (f *file) Named() bool { return f.named }
+
 // namedColumns is the layout of columns with names.
 func namedColumns(names string, label int) file {
 	f := columns(len(strings.Split(names, ",")), label)
@@ -60,7 +62,7 @@ func TestMatchFindsFeatures(t *testing.T) {
 			file{TableLayout: TableLayout{Columns: []string{"c1", "c2", "c3", "c4"}, Label: 1, Features: []int{3, 0}}},
 			columns(2, -1), -1, []int{1, 0}},
 	} {
-		got, err := c.model.Match(&c.other.TableLayout, c.model.named && c.other.named)
+		got, err := Match(&c.model, &c.other)
 		want := TableLayout{Columns: c.other.Columns, Label: c.label, Features: c.features}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", c.name, err, diff)
@@ -86,7 +88,7 @@ func TestMatchRefusesAmbiguousColumns(t *testing.T) {
 		{columns(3, -1), columns(4, -1), `4 columns of numbers, want 3`},
 		{columns(3, -1), columns(3, 1), `2 columns of numbers, want 3`},
 	} {
-		m, err := c.model.Match(&c.other.TableLayout, c.model.named && c.other.named)
+		m, err := Match(&c.model, &c.other)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v on %v: %+v, %v; want …%s…", c.model.Columns, c.other.Columns, m, err, c.want)
 		}

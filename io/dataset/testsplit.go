@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -224,7 +225,7 @@ func (t *Tap) keep(kind byte, v float64, text []byte) {
 // Text takes a text. A text that is a number has the hash of the number.
 func (t *Tap) Text(row []float32, _ int, text []byte) (reason string) {
 	plain := trim(text)
-	if v, ok := lines.ParseNumber(plain); ok && rows.Finite(v) {
+	if v, ok := lines.ParseNumber(plain); ok && exact.Finite(v) {
 		t.Number(v)
 	} else if len(plain) == 0 {
 		t.note(0)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -87,7 +88,7 @@ func (r *reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 		if n == 0 || n < len(value) && !isSpace(value[n]) {
 			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is not a number", quote(word(value))))
 		}
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is %s", quote(value[:n]), rows.CheckFinite(v)))
 		}
 		if at := base + index; at > len(x) {

@@ -113,11 +113,7 @@ func joinLabels(ctx context.Context, f *dataset.File, column string) error {
 func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	f, r := in.File, new(reader)
 	var err error
-	first, count := in.Shard.Start, in.Shard.End-in.Shard.Start
-	if f.Compressed() {
-		first, count = 0, f.Records
-	}
-	if r.data, err = open(ctx, in, f.Object, f.Compression, f.Compressed(), first, count); err != nil {
+	if r.data, err = open(ctx, in, f.Object, f.Compression); err != nil {
 		return nil, err
 	}
 	if int(r.data.h.rowLen()) != in.Data.Schema.Dim || r.data.h.checkData() != nil {
@@ -132,6 +128,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 			return nil, err
 		}
 		r.labels = text.reader(content)
+		first, _ := recordsOf(in)
 		for range first {
 			if _, err := r.labels.next(); err != nil {
 				return nil, fmt.Errorf("labels file: %w", err)
@@ -139,14 +136,24 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		}
 		return r, nil
 	}
-	array, err := open(ctx, in, *f.Labels, f.LabelCompression, f.Compressed(), first, count)
+	array, err := open(ctx, in, *f.Labels, f.LabelCompression)
 	r.labels = &elements{array: array}
 	return r, err
 }
 
-// open opens some records of an array. If the whole file is read, it first reads the header.
-func open(ctx context.Context, in *dataset.Input, o storage.Object, compression string, whole bool, first,
-	count int64) (*array, error) {
+// recordsOf returns the records of a shard, which are all records of a file that is compressed.
+func recordsOf(in *dataset.Input) (first, count int64) {
+	if in.File.Compressed() {
+		return 0, in.File.Records
+	}
+	return in.Shard.Start, in.Shard.End - in.Shard.Start
+}
+
+// open opens the records of a shard in an array of data or labels. If the whole file is read, it first reads the
+// header.
+func open(ctx context.Context, in *dataset.Input, o storage.Object, compression string) (*array, error) {
+	first, count := recordsOf(in)
+	whole := in.File.Compressed()
 	r, err := in.Open(ctx, o, compression, 0, -1)
 	if err != nil {
 		return nil, err

@@ -143,9 +143,6 @@ func (e *BadRow) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Reason)
 }
 
-// Finite reports whether v is neither NaN nor infinite.
-func Finite(v float32) bool { return math.Abs(float64(v)) <= math.MaxFloat32 }
-
 // CheckFinite returns the reason why v cannot be a value of a row, or "".
 func CheckFinite(v float32) string {
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -199,7 +200,7 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 		d.counted++
 		row[c.slot] = float32(math.NaN())
 		return ""
-	case !rows.Finite(v):
+	case !exact.Finite(v):
 		return quote(written) + " is " + rows.CheckFinite(v)
 	}
 	if c.centre != 0 {
@@ -262,7 +263,7 @@ func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
 		return d.Text(row, column, d.text)
 	}
 	x := lines.NearestFloat32(v)
-	if !rows.Finite(x) {
+	if !exact.Finite(x) {
 		return strconv.FormatFloat(v, 'g', -1, 64) + " is " + rows.CheckFinite(x)
 	}
 	if c.centre != 0 {

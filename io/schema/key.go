@@ -7,6 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -89,7 +90,7 @@ func (k *Key) number(text []byte) (v float64, reason string) {
 		return float64(t.UnixMicro()) / 1e6, ""
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || v-v != 0 {
+	if err != nil || !exact.Finite(v) {
 		return 0, fmt.Sprintf("column %q: %.40q is not a number", k.Columns[0], text)
 	}
 	return v, ""

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -304,6 +303,6 @@ func (t *labelTally) code(w *wire.Coder) {
 	negative := func(v float64) bool { return v == 0 && math.Signbit(v) }
 	w.Check(t.rows > 0 && t.numbers <= t.rows && t.whole <= t.numbers && t.targets <= t.numbers &&
 		!(t.numbers == t.rows && t.text != "") && !(len(t.text) < maxText && isNumber) &&
-		rows.Finite(float32(t.min)) && rows.Finite(float32(t.max)) && t.min <= t.max &&
+		exact.Finite(float32(t.min)) && exact.Finite(float32(t.max)) && t.min <= t.max &&
 		(t.targets > 0 || t.min == 0 && t.max == 0) && !negative(t.min) && !negative(t.max))
 }

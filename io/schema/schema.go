@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -106,7 +107,7 @@ const (
 // FillNumber returns Fill as a number. It is not ok if Fill is not a number or does not fit in float32.
 func (c *Column) FillNumber() (v float64, ok bool) {
 	v, err := strconv.ParseFloat(c.Fill, 64)
-	return v, err == nil && rows.Finite(float32(v))
+	return v, err == nil && exact.Finite(float32(v))
 }
 
 // Width returns how many numbers a column has in a row.

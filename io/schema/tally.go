@@ -7,8 +7,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
 )
 
 // traits is a set of bits for what a text can be read as. The bits from firstLayout on stand for
@@ -174,7 +174,7 @@ func numberOf(text []byte) (is traits, value float64) {
 			return 0, 0
 		}
 		value = min(max(lines.ParseFloat64(text), -math.MaxFloat64), math.MaxFloat64) + 0
-		if !rows.Finite(v) {
+		if !exact.Finite(v) {
 			is |= isLarge
 		}
 	}

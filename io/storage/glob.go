@@ -42,7 +42,7 @@ func glob(ctx context.Context, pattern string, bad teller) ([]string, error) {
 		dir = separator
 	}
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == filepath.Separator })
-	err := w.match(dir, parts, true)
+	err := w.match(dir, parts, w.entries)
 	return w.names, err
 }
 
@@ -59,50 +59,29 @@ type globbing struct {
 	dotted  bool
 }
 
-// match finds the names below a directory that the parts of a pattern match. With must
-// it is an error if the directory does not exist.
-func (g *globbing) match(dir string, parts []string, must bool) error {
+// match finds the names below a directory that the parts of a pattern match. It lists the directory before the
+// first wildcard by list.
+func (g *globbing) match(dir string, parts []string, list func(dir string) ([]fs.DirEntry, error)) error {
 	for len(parts) > 1 && !strings.ContainsAny(parts[0], meta) {
 		dir, parts = filepath.Join(dir, parts[0]), parts[1:]
 		if err := g.inside(dir); err != nil {
 			return err
 		}
 	}
-	part, rest := parts[0], parts[1:]
-	if !strings.ContainsAny(part, meta) {
-		name := filepath.Join(dir, part)
-		_, err := disk.Now().Stat(name)
-		switch {
-		case absent(err):
-			return nil
-		case err != nil:
-			return fail("stat", name, err)
-		}
-		if err = g.inside(name); err == nil {
-			g.names = append(g.names, name)
-		}
-		return err
+	if !strings.ContainsAny(parts[0], meta) {
+		return g.literal(filepath.Join(dir, parts[0]))
 	}
 	if g.root == "" {
 		g.root = filepath.Clean(dir)
 	}
 	if strings.Contains(strings.Join(parts, separator), "**") {
-		deep := strings.Join(parts, "/")
-		matches, err := Matcher(deep)
-		if err != nil {
-			return err
-		}
-		g.matches, g.dotted = matches, dotPart(deep)
-		var above []fs.FileInfo
-		if fi, err := disk.Now().Stat(filepath.Clean(dir)); err == nil {
-			above = append(above, fi)
-		}
-		return g.below(dir, "", above, must)
+		return g.deep(dir, strings.Join(parts, "/"), list)
 	}
-	entries, err := g.entries(dir, must)
+	entries, err := list(dir)
 	if err != nil {
 		return err
 	}
+	part, rest := parts[0], parts[1:]
 	dotted := strings.HasPrefix(strings.TrimPrefix(part, `\`), ".")
 	for _, e := range entries {
 		if ok, _ := filepath.Match(part, e.Name()); !ok || hidden(e.Name()) && !dotted {
@@ -121,13 +100,49 @@ func (g *globbing) match(dir string, parts []string, must bool) error {
 		} else {
 			// A directory that a wildcard matched must exist; one that the pattern names
 			// below it need not.
-			err = g.match(name, rest, strings.ContainsAny(rest[0], meta))
+			list := g.entries
+			if !strings.ContainsAny(rest[0], meta) {
+				list = g.entriesIfAny
+			}
+			err = g.match(name, rest, list)
 		}
 		if err = g.bad.fault(name, err); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// literal adds a name without wildcards, if it exists.
+func (g *globbing) literal(name string) error {
+	_, err := disk.Now().Stat(name)
+	switch {
+	case absent(err):
+		return nil
+	case err != nil:
+		return fail("stat", name, err)
+	}
+	if err = g.inside(name); err == nil {
+		g.names = append(g.names, name)
+	}
+	return err
+}
+
+// deep finds all files below a directory that a pattern with ** matches.
+func (g *globbing) deep(dir, pattern string, list func(dir string) ([]fs.DirEntry, error)) (err error) {
+	if g.matches, err = Matcher(pattern); err != nil {
+		return err
+	}
+	g.dotted = dotPart(pattern)
+	var above []fs.FileInfo
+	if fi, err := disk.Now().Stat(filepath.Clean(dir)); err == nil {
+		above = append(above, fi)
+	}
+	entries, err := list(dir)
+	if err != nil {
+		return err
+	}
+	return g.below(dir, "", entries, above)
 }
 
 // inside returns an error if a listing that tells of bad entries has come to a name that leads out
@@ -155,13 +170,9 @@ func (bad teller) fault(name string, err error) error {
 	return nil
 }
 
-// below finds all files below a directory whose path relative to the first one matches.
+// below finds all files below a directory with these entries whose path relative to the first one matches.
 // It and the directories above are passed to detect a link back to one of them.
-func (g *globbing) below(dir, path string, above []fs.FileInfo, must bool) error {
-	entries, err := g.entries(dir, must)
-	if err != nil {
-		return err
-	}
+func (g *globbing) below(dir, path string, entries []fs.DirEntry, above []fs.FileInfo) error {
 	for _, e := range entries {
 		if hidden(e.Name()) && !g.dotted {
 			continue
@@ -177,7 +188,10 @@ func (g *globbing) below(dir, path string, above []fs.FileInfo, must bool) error
 		case slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, fi) }):
 			err = fail("list", name, errors.New("is a link to a directory above it, so ** would match without end"))
 		default:
-			err = g.below(name, rel+"/", append(above[:len(above):len(above)], fi), true)
+			var entries []fs.DirEntry
+			if entries, err = g.entries(name); err == nil {
+				err = g.below(name, rel+"/", entries, append(above[:len(above):len(above)], fi))
+			}
 		}
 		if err = g.bad.fault(name, err); err != nil {
 			return err
@@ -187,7 +201,7 @@ func (g *globbing) below(dir, path string, above []fs.FileInfo, must bool) error
 }
 
 // entries reads a directory.
-func (g *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
+func (g *globbing) entries(dir string) ([]fs.DirEntry, error) {
 	if err := g.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -195,10 +209,16 @@ func (g *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
 		dir = "."
 	}
 	entries, err := disk.Now().ReadDir(dir)
-	if !must && absent(err) {
+	return entries, fail("list", dir, dangling(dir, err))
+}
+
+// entriesIfAny is entries without an error for a directory that does not exist.
+func (g *globbing) entriesIfAny(dir string) ([]fs.DirEntry, error) {
+	entries, err := g.entries(dir)
+	if absent(err) {
 		return nil, nil
 	}
-	return entries, fail("list", dir, dangling(dir, err))
+	return entries, err
 }
 
 // directory returns the FileInfo of an entry that is a directory or a link to one, and nil

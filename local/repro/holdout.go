@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -22,6 +23,11 @@ const classes = 10
 type digits struct {
 	x     []float32 // n×784, as in the file
 	class []int32   // length n
+}
+
+// rows returns the rows of dim numbers with their classes.
+func (d digits) rows(dim, classes int) align.Rows {
+	return align.Rows{X: d.x, D: dim, Class: d.class, Classes: classes}
 }
 
 // digits reads a part of MNIST.

@@ -31,7 +31,7 @@ func (e experiment) landscape(ctx context.Context, g game) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r, err := align.Learn(train.x, 2, train.class, 2, g.options(len(train.class), width, frequencies, 1),
+		r, err := align.Learn(train.rows(2, 2), g.options(len(train.class), width, frequencies, 1),
 			runtime.GOMAXPROCS(0), nil)
 		if err != nil {
 			return err
@@ -96,11 +96,9 @@ func potential(d digits, r *align.Result, latest int) picture.Heat {
 			turns = append(turns, float32(p.At(column, p.Cols)/(2*math.Pi)), float32(-p.At(row, p.Rows)/(2*math.Pi)))
 		}
 	}
-	a := make([]float32, len(r.Dual.Y))
-	r.Dual.Signed(a)
 	n := float64(r.Dual.N)
 	cs := make([]float64, len(turns))
-	align.NewField(d.x, r.Dual.N, 2).Sums(cs, turns, len(turns)/2, a, 1, runtime.GOMAXPROCS(0))
+	align.NewField(d.x, r.Dual.N, 2).Sums(cs, turns, len(turns)/2, r.Dual.Weightings(), runtime.GOMAXPROCS(0))
 	for j := range len(turns) / 2 {
 		c, s := cs[2*j]/n, cs[2*j+1]/n
 		p.Values = append(p.Values, math.Sqrt(c*c+s*s)) // the square root makes low peaks visible

@@ -105,7 +105,7 @@ func (g game) options(n int, width float64, frequencies int, seed uint64) align.
 // play returns the frequencies that the game finds.
 func (g game) play(d digits, classes int, width float64, frequencies int, seed uint64) ([]float32, error) {
 	in := len(d.x) / len(d.class)
-	r, err := align.Learn(d.x, in, d.class, classes, g.options(len(d.class), width, frequencies, seed),
+	r, err := align.Learn(d.rows(in, classes), g.options(len(d.class), width, frequencies, seed),
 		runtime.GOMAXPROCS(0), nil)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (g game) weighed(d digits, width float64, proposals int, seed uint64) (w []
 	n := len(d.class)
 	in := len(d.x) / n
 	w = align.Propose(proposals, in, width, seed)
-	v := align.Alignment(align.NewField(d.x, n, in), w, proposals, d.class, 2, runtime.GOMAXPROCS(0))
+	v := align.Alignment(align.NewField(d.x, n, in), w, proposals, d.rows(in, 2), runtime.GOMAXPROCS(0))
 	q, err = align.Weigh(v, g.rho)
 	return w, q, err
 }

@@ -26,7 +26,7 @@ func BenchmarkRound(b *testing.B) {
 			var rounds, products time.Duration
 			for b.Loop() {
 				begun := time.Now()
-				if _, err := Learn(x, d, class, 2, o, threads, nil); err != nil {
+				if _, err := Learn(Rows{x, d, class, 2}, o, threads, nil); err != nil {
 					b.Fatal(err)
 				}
 				rounds += time.Since(begun)

@@ -26,23 +26,23 @@ func potentials(v, sums []float64, r int, n int64) {
 	}
 }
 
-// choose plays the game with the kernel player restricted to the r features z (n×r, row-major).
+// choose plays the game with the kernel player restricted to the values of the rows, which are features.
 // Each round takes the o.Take features of the largest potential, until o.Frequencies were taken in
 // all. A feature may be taken again. With spherical harmonics as features this is the game of
 // rotation-invariant kernels (Bullins, Zhang & Zhang 2018, Appendix A.3).
 //
 // o.Search, o.Sample and o.Apart are ignored. The largest potential is exact, so Report.Lower is a
-// proven bound. The error names the invalid option or class. It panics if z is too short.
-func choose(z []float32, r int, class []int32, classes int, o Options, progress func(Report)) (*Chosen, error) {
+// proven bound. The error names the invalid option or class. It panics if X is too short.
+func choose(rows Rows, o Options, progress func(Report)) (*Chosen, error) {
 	o.Search = Search{Chains: 1, Steps: 1, Width: 1, StartDeviation: 1, Step: 1}
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n := len(class)
+	z, r, n := rows.X, rows.D, len(rows.Class)
 	if r < 1 || len(z) < n*r {
 		panic("align: choose: slice too short")
 	}
-	t, err := newTable(class, classes, o)
+	t, err := newTable(rows, o)
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +83,12 @@ func choose(z []float32, r int, class []int32, classes int, o Options, progress 
 	return chosen, nil
 }
 
-// Harmonics plays the game with the first spherical harmonics on the rows x (n×d), of which only
-// the directions matter. first is the number of harmonics to choose from; each has mean square 1 on
-// the sphere. class has the class of each row, 0 … classes−1. It returns the harmonics that were
-// taken, with their counts. progress, if not nil, is called with the report of each round. The
-// error names what is invalid. It panics if x is too short.
-func Harmonics(x []float32, d, first int, class []int32, classes int, o Options,
-	progress func(Report)) (learned.Harmonics, *Chosen, error) {
+// Harmonics plays the game with the first spherical harmonics on the rows, of which only the
+// directions matter. first is the number of harmonics to choose from; each has mean square 1 on the
+// sphere. It returns the harmonics that were taken, with their counts. progress, if not nil, is called
+// with the report of each round. The error names what is invalid. It panics if X is too short.
+func Harmonics(rows Rows, first int, o Options, progress func(Report)) (learned.Harmonics, *Chosen, error) {
+	d, n := rows.D, len(rows.Class)
 	taken := learned.Harmonics{In: d}
 	if d < 2 || first < 1 {
 		return taken, nil, fmt.Errorf(
@@ -100,13 +99,13 @@ func Harmonics(x []float32, d, first int, class []int32, classes int, o Options,
 	if err != nil {
 		return taken, nil, err
 	}
-	z := make([]float32, len(class)*first)
-	m.Apply(z, x, len(class))
+	z := make([]float32, n*first)
+	m.Apply(z, rows.X, n)
 	scale := float32(math.Sqrt(float64(first))) // the map gives each harmonic mean square 1/first
 	for i := range z {
 		z[i] *= scale
 	}
-	chosen, err := choose(z, first, class, classes, o, progress)
+	chosen, err := choose(Rows{z, first, rows.Class, rows.Classes}, o, progress)
 	if err != nil {
 		return taken, nil, err
 	}

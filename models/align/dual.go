@@ -40,11 +40,13 @@ func newDual(class []int32, classes int, start float64) *Dual {
 	return d
 }
 
-// Signed stores y_i α_i in a (K×N), the weightings of Field's methods. It panics if a is too short.
-func (d *Dual) Signed(a []float32) {
+// Weightings returns y_i α_i.
+func (d *Dual) Weightings() Weightings {
+	a := make([]float32, len(d.Y))
 	for i, v := range d.Alpha {
 		a[i] = float32(v) * d.Y[i]
 	}
+	return Weightings{a, d.K}
 }
 
 // Row returns the dual weights and labels of weighting k (length N). They share memory with d.

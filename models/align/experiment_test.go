@@ -91,7 +91,7 @@ func TestWindmill(t *testing.T) {
 			continue
 		}
 		o.Search.Chains, o.Search.Steps = 50, 40
-		r, err := Learn(x, 2, class, 2, o, 2, nil)
+		r, err := Learn(Rows{x, 2, class, 2}, o, 2, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestWindmill(t *testing.T) {
 func TestCheckerboard(t *testing.T) {
 	x, class, y := generated(t, "checkerboard", 2000, 1)
 	xt, _, yt := generated(t, "checkerboard", 20000, 2)
-	chosen, _, err := Harmonics(x, 3, 1000, class, 2, Harmonic(1./2000, 100), nil)
+	chosen, _, err := Harmonics(Rows{x, 3, class, 2}, 1000, Harmonic(1./2000, 100), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestMNISTPairs(t *testing.T) {
 		paper, demo := Paper(lambda, width, 50, 1), Demo(lambda, width, 100, 1)
 		for name, o := range map[string]*Options{"paper": &paper, "demo": &demo} {
 			o.Search.Chains, o.Search.Steps, o.Sample = 30, 30, 1024
-			r, err := Learn(x, d, class, 2, *o, 2, nil)
+			r, err := Learn(Rows{x, d, class, 2}, *o, 2, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func weighed(t *testing.T, x, y []float32, d int, width float64) (w []float32, w
 	const m = 1000
 	all, n := gaussianTurns(m, d, width, 7), len(y)
 	sums := make([]float64, 2*m)
-	NewField(x, n, d).Sums(sums, all, m, y, 1, 2)
+	NewField(x, n, d).Sums(sums, all, m, Weightings{y, 1}, 2)
 	v := make([]float64, m)
 	for j := range v {
 		c, s := sums[2*j]/float64(n), sums[2*j+1]/float64(n)

@@ -57,6 +57,12 @@ func NewField(x []float32, n, d int) *Field {
 	return f
 }
 
+// Weightings are K weights of each of n rows.
+type Weightings struct {
+	A []float32 // K×n
+	K int
+}
+
 // Dims returns the number of rows and their length.
 func (f *Field) Dims() (n, d int) { return f.n, f.d }
 
@@ -64,19 +70,19 @@ func (f *Field) Dims() (n, d int) { return f.n, f.d }
 //
 //	c_jl = Σ_i a_li cos 2π w_j·x_i,   s_jl = Σ_i a_li sin 2π w_j·x_i
 //
-// for the m frequencies w (m×d, in turns) and the k weightings a (k×n). It adds in float32 within a
+// for the m frequencies w (m×d, in turns) and the k weightings a. It adds in float32 within a
 // block of 1,024 rows and in float64 over the blocks in order, so the sums of a frequency do not
 // depend on other frequencies or on threads. It panics if a slice is too short.
-func (f *Field) Sums(cs []float64, w []float32, m int, a []float32, k, threads int) {
-	f.check(len(cs), w, m, a, k)
+func (f *Field) Sums(cs []float64, w []float32, m int, a Weightings, threads int) {
+	f.check(len(cs), w, m, a)
 	f.items(m, threads, 1, func(lo, hi int) {
 		mem := f.scratch.Get().(*fieldScratch)
 		defer f.scratch.Put(mem)
 		buf := grown(&mem.angles, (hi-lo)*2*min(f.n, blockRows))
-		clear(cs[lo*k*2 : hi*k*2])
+		clear(cs[lo*a.K*2 : hi*a.K*2])
 		for _, b := range f.blocks {
 			b.along.CosSin(buf, w[lo*f.d:hi*f.d], hi-lo, 1, 1)
-			b.addSums(cs[lo*k*2:hi*k*2], buf, hi-lo, a, k, f.n)
+			b.addSums(cs[lo*a.K*2:hi*a.K*2], buf, hi-lo, a, f.n)
 		}
 	})
 }
@@ -85,23 +91,24 @@ func (f *Field) Sums(cs []float64, w []float32, m int, a []float32, k, threads i
 //
 //	v_j = Σ_l (c_jl² + s_jl²)/n²
 //
-// of the m frequencies w (m×d, in turns) under the k weightings a (k×n), with c and s as in Sums.
+// of the m frequencies w (m×d, in turns) under the k weightings a, with c and s as in Sums.
 // It stores in grad (m×d) the gradients with respect to the frequency ω = 2πw in radians,
 //
 //	∇v_j = (2/n²) Σ_l Σ_i a_li (s_jl cos 2πw_j·x_i − c_jl sin 2πw_j·x_i) x_i      (Bullins, Zhang & Zhang 2018, §3.1)
 //
 // Both depend on no other frequency and not on threads. It panics if a slice is too short.
-func (f *Field) gradients(v, grad []float64, w []float32, m int, a []float32, k, threads int) {
-	f.check(m*k*2, w, m, a, k)
-	if len(v) < m || len(grad) < m*f.d {
+func (f *Field) gradients(v, grad []float64, w []float32, a Weightings, threads int) {
+	m := len(v)
+	f.check(m*a.K*2, w, m, a)
+	if len(grad) < m*f.d {
 		panic("align: gradients: slice too short")
 	}
-	f.items(m, threads, f.n, func(lo, hi int) { f.gradient(v[lo:hi], grad[lo*f.d:hi*f.d], w[lo*f.d:hi*f.d], a, k) })
+	f.items(m, threads, f.n, func(lo, hi int) { f.gradient(v[lo:hi], grad[lo*f.d:hi*f.d], w[lo*f.d:hi*f.d], a) })
 }
 
 // gradient is gradients for the frequencies of one work item, on one thread.
-func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
-	m, most := len(v), min(f.n, blockRows)
+func (f *Field) gradient(v, grad []float64, w []float32, a Weightings) {
+	m, k, most := len(v), a.K, min(f.n, blockRows)
 	mem := f.scratch.Get().(*fieldScratch)
 	defer f.scratch.Put(mem)
 	angles, cs := grown(&mem.angles, m*2*f.n), grown(&mem.sums, m*k*2)
@@ -109,7 +116,7 @@ func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
 	for _, b := range f.blocks {
 		buf := angles[m*2*b.row:]
 		b.along.CosSin(buf, w, m, 1, 1)
-		b.addSums(cs, buf, m, a, k, f.n)
+		b.addSums(cs, buf, m, a, f.n)
 	}
 	perRow := 1 / float64(f.n)
 	for j := range v {
@@ -129,7 +136,7 @@ func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
 			clear(p)
 			clear(q)
 			for l := range k {
-				al := a[l*f.n+b.row:][:b.rows]
+				al := a.A[l*f.n+b.row:][:b.rows]
 				c, s := cs[(j*k+l)*2]*perRow, cs[(j*k+l)*2+1]*perRow
 				blas.Axpy(float32(s), al, p)
 				blas.Axpy(float32(-c), al, q)
@@ -158,12 +165,13 @@ func grown[T any](s *[]T, n int) []T {
 
 // addSums adds the block's rows to the sums cs (m×k×2). angles has m rows of b.rows cosines
 // followed by b.rows sines.
-func (b *fieldBlock) addSums(cs []float64, angles []float32, m int, a []float32, k, n int) {
+func (b *fieldBlock) addSums(cs []float64, angles []float32, m int, a Weightings, n int) {
+	k := a.K
 	for j := range m {
 		cos := angles[j*2*b.rows:][:b.rows]
 		sin := angles[(j*2+1)*b.rows:][:b.rows]
 		for l := range k {
-			al := a[l*n+b.row:][:b.rows]
+			al := a.A[l*n+b.row:][:b.rows]
 			cs[(j*k+l)*2] += float64(blas.Dot(cos, al))
 			cs[(j*k+l)*2+1] += float64(blas.Dot(sin, al))
 		}
@@ -193,11 +201,11 @@ func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
 }
 
 // check panics if a number is negative or a slice too short. sums is the length of the sums.
-func (f *Field) check(sums int, w []float32, m int, a []float32, k int) {
+func (f *Field) check(sums int, w []float32, m int, a Weightings) {
 	switch {
-	case m < 0 || k < 0:
+	case m < 0 || a.K < 0:
 		panic("align: negative number of frequencies or weightings")
-	case sums < m*k*2 || len(w) < m*f.d || len(a) < k*f.n:
+	case sums < m*a.K*2 || len(w) < m*f.d || len(a.A) < a.K*f.n:
 		panic("align: slice too short")
 	}
 }

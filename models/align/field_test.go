@@ -51,7 +51,7 @@ func TestGradientMatchesDifferences(t *testing.T) {
 	for _, c := range []struct{ n, d, m, k int }{{5, 1, 3, 1}, {1025, 7, 20, 1}, {2100, 5, 9, 3}, {63, 33, 100, 2}} {
 		x, w, a := normals(c.n*c.d, 1, 1), normals(c.m*c.d, 0.2/math.Sqrt(float64(c.d)), 2), normals(c.k*c.n, 1, 3)
 		v, grad := make([]float64, c.m), make([]float64, c.m*c.d)
-		NewField(x, c.n, c.d).gradients(v, grad, w, c.m, a, c.k, 2)
+		NewField(x, c.n, c.d).gradients(v, grad, w, Weightings{a, c.k}, 2)
 		for j := range c.m {
 			omega := radians(w[j*c.d : (j+1)*c.d])
 			want := potential(omega, x, c.n, a, c.k)
@@ -79,7 +79,7 @@ func TestPotentialIsTheAlignmentOfItsKernel(t *testing.T) {
 	const n, d = 40, 3
 	x, w, a := normals(n*d, 1, 4), normals(d, 0.3, 5), normals(n, 1, 6)
 	cs := make([]float64, 2)
-	NewField(x, n, d).Sums(cs, w, 1, a, 1, 1)
+	NewField(x, n, d).Sums(cs, w, 1, Weightings{a, 1}, 1)
 	omega, want := radians(w), 0.0
 	for i := range n {
 		for j := range n {
@@ -100,12 +100,12 @@ func TestAFrequencyDoesNotDependOnOthersOrThreads(t *testing.T) {
 	x, w, a := normals(n*d, 1, 7), normals(m*d, 0.1, 8), normals(k*n, 1, 9)
 	f := NewField(x, n, d)
 	v, grad, cs := make([]float64, m), make([]float64, m*d), make([]float64, m*k*2)
-	f.gradients(v, grad, w, m, a, k, 1)
-	f.Sums(cs, w, m, a, k, 1)
+	f.gradients(v, grad, w, Weightings{a, k}, 1)
+	f.Sums(cs, w, m, Weightings{a, k}, 1)
 	for _, cut := range []struct{ first, count, threads int }{{0, m, 3}, {5, 1, 1}, {40, 91, 2}} {
 		v2, grad2, cs2 := make([]float64, cut.count), make([]float64, cut.count*d), make([]float64, cut.count*k*2)
-		f.gradients(v2, grad2, w[cut.first*d:], cut.count, a, k, cut.threads)
-		f.Sums(cs2, w[cut.first*d:], cut.count, a, k, cut.threads)
+		f.gradients(v2, grad2, w[cut.first*d:], Weightings{a, k}, cut.threads)
+		f.Sums(cs2, w[cut.first*d:], cut.count, Weightings{a, k}, cut.threads)
 		end := cut.first + cut.count
 		if !slices.Equal(v2, v[cut.first:end]) || !slices.Equal(grad2, grad[cut.first*d:end*d]) ||
 			!slices.Equal(cs2, cs[cut.first*k*2:end*k*2]) {
@@ -126,7 +126,7 @@ func BenchmarkGradient(b *testing.B) {
 			v, grad := make([]float64, c.m), make([]float64, c.m*c.d)
 			b.Run("gradient/"+name, func(b *testing.B) {
 				for b.Loop() {
-					f.gradients(v, grad, w, c.m, a, 1, threads)
+					f.gradients(v, grad, w, Weightings{a, 1}, threads)
 				}
 				b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})

@@ -136,7 +136,8 @@ type table struct {
 // newTable begins a game over rows of the given classes: it sets the dual weights to o.Start and
 // projects them. The error names the invalid class, or says that there are too few classes or no
 // rows.
-func newTable(class []int32, classes int, o Options) (*table, error) {
+func newTable(rows Rows, o Options) (*table, error) {
+	class, classes := rows.Class, rows.Classes
 	switch {
 	case len(class) == 0:
 		return nil, errors.New("align: no rows")
@@ -208,30 +209,36 @@ type Result struct {
 	Dual    *Dual     // the dual weights after the last round
 }
 
-// Learn plays the game for rows in memory: Algorithm 2 of Bullins, Zhang & Zhang (2018). x (n×d,
-// row-major) are the rows and class their classes, 0 … classes−1. The frequencies found have equal
-// weights. The result depends on the rows and their order, but not on threads. progress, if not
-// nil, is called with the report of each round. The error names the invalid option or class, or
-// says that values are too large. It panics if x is too short.
-func Learn(x []float32, d int, class []int32, classes int, o Options, threads int,
-	progress func(Report)) (*Result, error) {
+// Rows are rows in memory with their classes.
+type Rows struct {
+	X       []float32 // n×D, row-major
+	D       int
+	Class   []int32 // of each row: 0 … Classes−1
+	Classes int
+}
+
+// Learn plays the game for rows in memory: Algorithm 2 of Bullins, Zhang & Zhang (2018). The
+// frequencies found have equal weights. The result depends on the rows and their order, but not on
+// threads. progress, if not nil, is called with the report of each round. The error names the invalid
+// option or class, or says that values are too large. It panics if X is too short.
+func Learn(rows Rows, o Options, threads int, progress func(Report)) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n := len(class)
-	if d < 1 || len(x) < n*d {
+	x, d := rows.X, rows.D
+	if d < 1 || len(x) < len(rows.Class)*d {
 		panic("align: Learn: slice too short")
 	}
-	t, err := newTable(class, classes, o)
+	t, err := newTable(rows, o)
 	if err != nil {
 		return nil, err
 	}
 	seen := t.sample()
-	rows := make([]float32, 0, len(seen)*d)
+	sample := make([]float32, 0, len(seen)*d)
 	for _, i := range seen {
-		rows = append(rows, x[i*d:(i+1)*d]...)
+		sample = append(sample, x[i*d:(i+1)*d]...)
 	}
-	field := NewField(rows, len(seen), d)
+	field := NewField(sample, len(seen), d)
 	a := make([]float32, t.dual.K*len(seen))
 	result := &Result{Dual: t.dual}
 	for len(result.W) < o.Frequencies*d {
@@ -241,7 +248,7 @@ func Learn(x []float32, d int, class []int32, classes int, o Options, threads in
 				a[k*len(seen)+j] = float32(alpha[i]) * y[i]
 			}
 		}
-		found := o.Search.run(field, a, t.dual.K, t.Rounds, 0, o.Search.Chains, threads)
+		found := o.Search.run(field, Weightings{a, t.dual.K}, chains{round: t.Rounds, count: o.Search.Chains}, threads)
 		if err := found.lost(); err != nil {
 			return nil, fmt.Errorf("align: %w", err)
 		}

@@ -42,7 +42,7 @@ func TestGapClosesAsOneOverRootT(t *testing.T) {
 	x, class, _ := rings(n, 1)
 	z := cosines(x, n, r)
 	var logT, logGap []float64
-	chosen, err := choose(z, r, class, 2, small(2000), func(p Report) {
+	chosen, err := choose(Rows{z, r, class, 2}, small(2000), func(p Report) {
 		if p.Round >= 20 {
 			logT, logGap = append(logT, math.Log(float64(p.Round))), append(logGap, math.Log(p.Upper-p.Lower))
 		}
@@ -81,7 +81,7 @@ func TestCertificateHoldsTheValueOfItsMeasure(t *testing.T) {
 	before := math.Inf(1)
 	for _, rounds := range []int{10, 100, 1000} {
 		o := small(rounds)
-		chosen, err := choose(z, r, class, 2, o, nil)
+		chosen, err := choose(Rows{z, r, class, 2}, o, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestSteadyRatesAndAlternationsHaveNoUpperBound(t *testing.T) {
 		func(o *Options) { o.Alternations = 10 }} {
 		o := small(3)
 		change(&o)
-		r, err := Learn(x, 2, class, 2, o, 1, nil)
+		r, err := Learn(Rows{x, 2, class, 2}, o, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestSteadyRatesAndAlternationsHaveNoUpperBound(t *testing.T) {
 func TestLearningLowersThePotential(t *testing.T) {
 	x, class, y := rings(1500, 4)
 	o := small(60)
-	r, err := Learn(x, 2, class, 2, o, 2, nil)
+	r, err := Learn(Rows{x, 2, class, 2}, o, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,11 +164,11 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 	}
 	o := small(4)
 	o.Take, o.Sample = 3, 500
-	one, err := Learn(x, d, class, 3, o, 1, nil)
+	one, err := Learn(Rows{x, d, class, 3}, o, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := Learn(x, d, class, 3, o, 2, nil)
+	two, err := Learn(Rows{x, d, class, 3}, o, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,15 +239,15 @@ func TestOptionErrorsNameTheOption(t *testing.T) {
 	} {
 		o := small(2)
 		change(&o)
-		if _, err := Learn(x, 2, class, 2, o, 1, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Learn(Rows{x, 2, class, 2}, o, 1, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := Learn(x, 2, make([]int32, 20), 2, small(2), 1, nil); err == nil ||
+	if _, err := Learn(Rows{x, 2, make([]int32, 20), 2}, small(2), 1, nil); err == nil ||
 		!strings.Contains(err.Error(), "one class") {
 		t.Error(err)
 	}
-	if _, err := Learn(x, 2, class, 1, small(2), 1, nil); err == nil {
+	if _, err := Learn(Rows{x, 2, class, 1}, small(2), 1, nil); err == nil {
 		t.Error("one class is accepted")
 	}
 }

@@ -108,7 +108,7 @@ func TestPartitionsPlayTheGameOfAllRows(t *testing.T) {
 		}
 		o := small(8)
 		o.Take, o.Apart = 2, 0
-		want, err := Learn(x, 2, class, classes, o, 1, nil)
+		want, err := Learn(Rows{x, 2, class, classes}, o, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

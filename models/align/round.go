@@ -137,9 +137,7 @@ func (w *worker) End() (foundBytes, own []byte, err error) {
 	case search:
 		clip(w.dual, w.s.mu)
 		first, count := w.share(w.partition)
-		a := make([]float32, len(w.s.alpha))
-		w.s.sample(w.l).Signed(a)
-		w.partial.chains = w.l.Search.run(w.field, a, w.s.game.K, w.s.game.Rounds, first, count, 1)
+		w.partial.chains = w.l.Search.run(w.field, w.s.sample(w.l).Weightings(), chains{w.s.game.Rounds, first, count}, 1)
 		err = w.partial.chains.lost()
 	case score:
 		for _, v := range w.dual.Alpha {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/search/pairs"
 )
@@ -89,15 +90,19 @@ func (s Search) validate() error {
 	return nil
 }
 
-// run runs the chains first … first+count−1 of a round and returns the peaks that they found in the
-// potential of the rows in f under the k weightings a (k×n). The potential of a chain is −1 if it
+// chains are the chains first … first+count−1 of a round.
+type chains struct{ round, first, count int }
+
+// run runs some chains and returns the peaks that they found in the potential of the rows in f under the
+// weightings a. The potential of a chain is −1 if it
 // met only NaN, because angles overflow. The result of a chain does not depend on which other
 // chains run, nor on threads. It panics if the options or the numbers of chains are invalid, or a
 // is too short.
-func (s Search) run(f *Field, a []float32, k, round, first, count, threads int) *searchResult {
+func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult {
 	if err := s.validate(); err != nil {
 		panic(err.Error())
 	}
+	round, first, count := c.round, c.first, c.count
 	if round < 0 || round >= maxRounds || first < 0 || count < 0 || first > s.Chains-count {
 		panic("align: run: chains out of range")
 	}
@@ -113,17 +118,10 @@ func (s Search) run(f *Field, a []float32, k, round, first, count, threads int) 
 	perTurn := 1 / (2 * math.Pi * s.Width)
 	for j := range count {
 		found.Chain[j], found.V[j] = first+j, -1
-		if n, c := len(s.Starts)/d, first+j; n > 0 && c%2 == 1 { // rounds rotate through the starts
-			copy(at[j*d:(j+1)*d], s.Starts[(round*(s.Chains/2)+c/2)%n*d:])
-			continue
-		}
-		z := stream.New(s.Seed, langevinStart, uint64(round)<<20|uint64(first+j))
-		for i := range d {
-			at[j*d+i] = float32(z.Normal() * s.StartDeviation * perTurn)
-		}
+		s.start(at[j*d:(j+1)*d], round, first+j)
 	}
 	for step := range s.Steps {
-		f.gradients(v, grad, at, count, a, k, threads)
+		f.gradients(v, grad, at, a, threads)
 		length := s.Step * float64(s.Steps-step) / float64(s.Steps)
 		parallel.Ranges(count, 1, threads, func(lo, hi int) {
 			for j := lo; j < hi; j++ {
@@ -153,6 +151,19 @@ func (s Search) run(f *Field, a []float32, k, round, first, count, threads int) 
 	}
 	found.temper(s, logs, made, d)
 	return found
+}
+
+// start stores in w the frequency from which a chain of a round starts.
+func (s Search) start(w []float32, round, chain int) {
+	if n := len(s.Starts) / len(w); n > 0 && chain%2 == 1 { // rounds rotate through the starts
+		copy(w, s.Starts[(round*(s.Chains/2)+chain/2)%n*len(w):])
+		return
+	}
+	z := stream.New(s.Seed, langevinStart, uint64(round)<<20|uint64(chain))
+	perTurn := 1 / (2 * math.Pi * s.Width)
+	for i := range w {
+		w[i] = float32(z.Normal() * s.StartDeviation * perTurn)
+	}
 }
 
 // temper sets Zeta, and Xi = 2ζ/ν² for noise of standard deviation ν in each coordinate. logs has
@@ -201,10 +212,8 @@ var errBeyond = errors.New("the products of rows and a frequency overflow float3
 
 // finite returns an error if one of the sums is infinite or NaN.
 func finite(sums []float64) error {
-	for _, s := range sums {
-		if !(s-s == 0) {
-			return errBeyond
-		}
+	if !exact.AllFinite(sums) {
+		return errBeyond
 	}
 	return nil
 }
@@ -292,7 +301,8 @@ const (
 // potential of random frequencies under the weightings a. Among many columns, random frequencies
 // hardly ever come near a needle. Both results are nil if there are none. They do not depend on
 // threads.
-func (f *Field) needles(x []float32, dual *Dual, threads int, random func(a []float32) float64) (out []float32, v []float64) {
+func (f *Field) needles(x []float32, dual *Dual, threads int,
+	random func(a Weightings) float64) (out []float32, v []float64) {
 	r := pairs.Rows{X: x, D: f.d, Of: make([]int, min(dual.N, pairs.MaxRows))}
 	for i := range r.Of {
 		r.Of[i] = i
@@ -306,10 +316,9 @@ func (f *Field) needles(x []float32, dual *Dual, threads int, random func(a []fl
 	if w == nil {
 		return nil, nil
 	}
-	a := make([]float32, len(dual.Y))
-	dual.Signed(a)
+	a := dual.Weightings()
 	least := ahead * random(a)
-	for j, potential := range f.potentials(w, len(w)/f.d, a, dual.K, threads) {
+	for j, potential := range f.potentials(w, len(w)/f.d, a, threads) {
 		if potential > least {
 			out, v = append(out, w[j*f.d:(j+1)*f.d]...), append(v, potential)
 		}
@@ -317,21 +326,22 @@ func (f *Field) needles(x []float32, dual *Dual, threads int, random func(a []fl
 	return out, v
 }
 
-// FindStarts sets Starts to the needles of the rows x (n×d): frequencies of one or two columns that
+// FindStarts sets Starts to the needles of the rows: frequencies of one or two columns that
 // agree with the classes much better than the peaks that chains reach from random frequencies. The
 // result does not depend on threads.
-func (s *Search) FindStarts(x []float32, d int, class []int32, classes, threads int) {
-	dual, f := newDual(class, classes, 1), NewField(x, len(class), d)
+func (s *Search) FindStarts(rows Rows, threads int) {
+	dual, f := newDual(rows.Class, rows.Classes, 1), NewField(rows.X, len(rows.Class), rows.D)
 	dual.project()
-	s.Starts, _ = f.needles(x, dual, threads, func(a []float32) float64 {
-		return slices.Max(s.run(f, a, dual.K, 0, 0, min(probes, s.Chains), threads).V)
+	s.Starts, _ = f.needles(rows.X, dual, threads, func(a Weightings) float64 {
+		return slices.Max(s.run(f, a, chains{count: min(probes, s.Chains)}, threads).V)
 	})
 }
 
 // AddNeedles appends needles to the frequencies w (m×d, in turns) and their potentials to v. A
-// needle is a frequency of one or two columns of the field's rows x whose potential, with all dual
+// needle is a frequency of one or two columns of the field's rows whose potential, with all dual
 // weights 1, is more than twice the largest of v (see Alignment).
-func AddNeedles(f *Field, w []float32, v []float64, x []float32, class []int32, classes, threads int) ([]float32, []float64) {
-	more, of := f.needles(x, newCodes(class, classes), threads, func([]float32) float64 { return slices.Max(v) })
+func AddNeedles(f *Field, w []float32, v []float64, rows Rows, threads int) ([]float32, []float64) {
+	most := func(Weightings) float64 { return slices.Max(v) }
+	more, of := f.needles(rows.X, newCodes(rows.Class, rows.Classes), threads, most)
 	return slices.Concat(w, more), slices.Concat(v, of)
 }

@@ -28,7 +28,7 @@ func TestSearchFindsThePeak(t *testing.T) {
 	x, a := wave(n, omega, 1)
 	f := NewField(x, n, d)
 	s := Search{Chains: 60, Steps: 60, Width: 3, StartDeviation: 3, Step: 1.5, Noise: 1, Seed: 2}
-	found := s.run(f, a, 1, 0, 0, s.Chains, 2)
+	found := s.run(f, Weightings{a, 1}, chains{0, 0, s.Chains}, 2)
 	best := found.pick(1, 0)[0]
 	var plus, minus float64
 	for i, w := range radians(found.W[best*d : (best+1)*d]) {
@@ -45,8 +45,8 @@ func TestSearchFindsThePeak(t *testing.T) {
 		t.Errorf("step %v, temperature %v", found.Zeta, found.Xi)
 	}
 	// Without noise the first step has length Step/Width, as in plain gradient ascent.
-	if quiet := (Search{Chains: 3, Steps: 2, Width: 3, StartDeviation: 1, Step: 0.1, Seed: 2}).run(f, a, 1, 0, 0, 3,
-		1); quiet.Xi != 0 {
+	if quiet := (Search{Chains: 3, Steps: 2, Width: 3, StartDeviation: 1, Step: 0.1, Seed: 2}).run(f,
+		Weightings{a, 1}, chains{0, 0, 3}, 1); quiet.Xi != 0 {
 		t.Errorf("temperature %v without noise", quiet.Xi)
 	}
 }
@@ -55,15 +55,16 @@ func TestChainsDoNotDependOnTheirAssignment(t *testing.T) {
 	const n, d, k = 700, 4, 2
 	f, a := NewField(normals(n*d, 1, 3), n, d), normals(k*n, 1, 4)
 	s := Search{Chains: 23, Steps: 7, Width: 2, StartDeviation: 1.5, Step: 1, Noise: 1, Seed: 5}
-	all := s.run(f, a, k, 6, 0, 23, 2)
-	joined := join(s.run(f, a, k, 6, 20, 3, 1), s.run(f, a, k, 6, 0, 1, 1), s.run(f, a, k, 6, 1, 19, 3))
+	all := s.run(f, Weightings{a, k}, chains{6, 0, 23}, 2)
+	joined := join(s.run(f, Weightings{a, k}, chains{6, 20, 3}, 1), s.run(f, Weightings{a, k}, chains{6, 0, 1}, 1),
+		s.run(f, Weightings{a, k}, chains{6, 1, 19}, 3))
 	if !slices.Equal(all.Chain, joined.Chain) || !slices.Equal(all.W, joined.W) || !slices.Equal(all.V, joined.V) {
 		t.Error("chains in three shares differ from those in one")
 	}
 	if math.Abs(joined.Zeta/all.Zeta-1) > 1e-12 || math.Abs(joined.Xi/all.Xi-1) > 1e-12 {
 		t.Errorf("step %v, temperature %v; at once %v, %v", joined.Zeta, joined.Xi, all.Zeta, all.Xi)
 	}
-	if other := s.run(f, a, k, 7, 0, 23, 2); slices.Equal(all.W, other.W) {
+	if other := s.run(f, Weightings{a, k}, chains{7, 0, 23}, 2); slices.Equal(all.W, other.W) {
 		t.Error("the next round has the same chains")
 	}
 }
@@ -95,22 +96,22 @@ func TestSampleSizeIsTheTheorem(t *testing.T) {
 // One potential has no slope; in the other case the angles of rows overflow float32.
 func TestChainsThatCannotClimbStay(t *testing.T) {
 	s := Search{Chains: 4, Steps: 3, Width: 1, StartDeviation: 1, Step: 1, Noise: 1, Seed: 5}
-	still := s.run(NewField(make([]float32, 6), 3, 2), []float32{1, 1, 1}, 1, 0, 0, 4, 1)
+	still := s.run(NewField(make([]float32, 6), 3, 2), Weightings{[]float32{1, 1, 1}, 1}, chains{0, 0, 4}, 1)
 	if still.Zeta != 0 || still.Xi != 0 || still.lost() != nil {
 		t.Errorf("step %v, temperature %v, %v", still.Zeta, still.Xi, still.lost())
 	}
 	far := NewField([]float32{3e38, 3e38, -3e38, 1, 1, 1}, 3, 2)
 	s.Width = 1e-3
-	beyond := s.run(far, []float32{1, 1, 1}, 1, 0, 0, 2, 1)
+	beyond := s.run(far, Weightings{[]float32{1, 1, 1}, 1}, chains{0, 0, 2}, 1)
 	if err := beyond.lost(); err == nil || !strings.Contains(err.Error(), "overflow float32") || beyond.Zeta != 0 {
 		t.Errorf("step %v, %v", beyond.Zeta, err)
 	}
-	one := s.run(NewField(normals(6, 1, 1), 3, 2), []float32{1, -1, 1}, 1, 0, 0, 2, 1)
+	one := s.run(NewField(normals(6, 1, 1), 3, 2), Weightings{[]float32{1, -1, 1}, 1}, chains{0, 0, 2}, 1)
 	if all := join(still, new(searchResult), one); all.Zeta != one.Zeta || math.Abs(all.Xi/one.Xi-1) > 1e-12 {
 		t.Errorf("step %v of a share, %v of all; temperature %v and %v", one.Zeta, all.Zeta, one.Xi, all.Xi)
 	}
 	x := []float32{3e38, -3e38, 3e38, 1}
-	if _, err := Learn(x, 1, []int32{0, 1, 0, 1}, 2, Options{Lambda: 1, Frequencies: 1, Take: 1, Rate: 1, Search: s}, 1,
+	if _, err := Learn(Rows{x, 1, []int32{0, 1, 0, 1}, 2}, Options{Lambda: 1, Frequencies: 1, Take: 1, Rate: 1, Search: s}, 1,
 		nil); err == nil || !strings.Contains(err.Error(), "scale the rows") {
 		t.Error(err)
 	}

@@ -40,7 +40,7 @@ func TestChainsStartFromNeedles(t *testing.T) {
 		o := Paper(0.05, math.Sqrt(2*d/3.0), 4, 1)
 		o.Search.Chains, o.Search.Steps = 20, 10
 		from := o
-		from.Search.FindStarts(x, d, class, classes, 1)
+		from.Search.FindStarts(Rows{x, d, class, classes}, 1)
 		if len(from.Search.Starts) == 0 {
 			t.Fatalf("%d classes: no starts", classes)
 		}
@@ -50,14 +50,14 @@ func TestChainsStartFromNeedles(t *testing.T) {
 			}
 		}
 		again := o
-		if again.Search.FindStarts(x, d, class, classes, 3); !slices.Equal(again.Search.Starts, from.Search.Starts) {
+		if again.Search.FindStarts(Rows{x, d, class, classes}, 3); !slices.Equal(again.Search.Starts, from.Search.Starts) {
 			t.Errorf("%d classes: starts depend on threads", classes)
 		}
-		found, err := Learn(x, d, class, classes, from, 1, nil)
+		found, err := Learn(Rows{x, d, class, classes}, from, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		without, err := Learn(x, d, class, classes, o, 1, nil)
+		without, err := Learn(Rows{x, d, class, classes}, o, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,17 +73,17 @@ func TestNoStartsWithoutNeedles(t *testing.T) {
 	for seed := range uint64(8) {
 		x, class := needle(400, 12, 2, true, seed)
 		s := small(4).Search
-		if s.FindStarts(x, 12, class, 2, 1); len(s.Starts) > 0 {
+		if s.FindStarts(Rows{x, 12, class, 2}, 1); len(s.Starts) > 0 {
 			t.Errorf("labels of a coin, seed %d: %d starts", seed, len(s.Starts)/12)
 		}
 	}
 	x, class, _ := rings(800, 1)
 	s := small(4).Search
 	f := NewField(x, 800, 2)
-	if w, _ := f.needles(x, newDual(class, 2, 1), 1, func([]float32) float64 { return 0 }); len(w) == 0 {
+	if w, _ := f.needles(x, newDual(class, 2, 1), 1, func(Weightings) float64 { return 0 }); len(w) == 0 {
 		t.Fatal("rings have no needles: the test sees nothing")
 	}
-	if s.FindStarts(x, 2, class, 2, 1); len(s.Starts) > 0 {
+	if s.FindStarts(Rows{x, 2, class, 2}, 1); len(s.Starts) > 0 {
 		t.Errorf("rings: %d starts", len(s.Starts)/2)
 	}
 }
@@ -94,12 +94,12 @@ func TestPartitionsHaveTheStarts(t *testing.T) {
 	x, class := needle(n, d, 2, false, 2)
 	o := small(4)
 	o.Take, o.Apart = 2, 0
-	random, err := Learn(x, d, class, 2, o, 1, nil)
+	random, err := Learn(Rows{x, d, class, 2}, o, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Search.Starts = normals(3*d, 0.3, 5)
-	want, err := Learn(x, d, class, 2, o, 1, nil)
+	want, err := Learn(Rows{x, d, class, 2}, o, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,15 +130,15 @@ func TestNeedlesAreProposed(t *testing.T) {
 	const n, d, m = 1500, 30, 200
 	x, class := needle(n, d, 2, false, 1)
 	f, w := NewField(x, n, d), Propose(m, d, math.Sqrt(2*d/3.0), 1)
-	v := Alignment(f, w, m, class, 2, 1)
-	more, of := AddNeedles(f, w, v, x, class, 2, 1)
+	v := Alignment(f, w, m, Rows{x, d, class, 2}, 1)
+	more, of := AddNeedles(f, w, v, Rows{x, d, class, 2}, 1)
 	if len(of) == m || len(more) != len(of)*d || !slices.Equal(more[:m*d], w) || !(slices.Min(of[m:]) > 2*slices.Max(v)) {
 		t.Errorf("%d needles of alignments %v; drawn ones have up to %v", len(of)-m, of[m:], slices.Max(v))
 	}
 	x, class = needle(n, d, 2, true, 1)
 	f = NewField(x, n, d)
-	v = Alignment(f, w, m, class, 2, 1)
-	if _, of := AddNeedles(f, w, v, x, class, 2, 1); len(of) != m {
+	v = Alignment(f, w, m, Rows{x, d, class, 2}, 1)
+	if _, of := AddNeedles(f, w, v, Rows{x, d, class, 2}, 1); len(of) != m {
 		t.Errorf("labels of a coin have %d needles", len(of)-m)
 	}
 }
@@ -151,8 +151,8 @@ func TestNeedlesOfFiveClassesAreProposed(t *testing.T) {
 		class[i] = int32(min(4, 2.5*(1+math.Sin(6*float64(x[i*d])))))
 	}
 	f, w := NewField(x, n, d), Propose(m, d, math.Sqrt(2*d), 1)
-	v := Alignment(f, w, m, class, 5, 1)
-	more, of := AddNeedles(f, w, v, x, class, 5, 1)
+	v := Alignment(f, w, m, Rows{x, d, class, 5}, 1)
+	more, of := AddNeedles(f, w, v, Rows{x, d, class, 5}, 1)
 	if len(of) == m || more[m*d] == 0 {
 		t.Errorf("%d needles, want some on the first column", len(of)-m)
 	}
@@ -163,14 +163,13 @@ func TestNeedlesOfFiveClassesAreProposed(t *testing.T) {
 func TestRoundsTakeStartsInTurn(t *testing.T) {
 	x, class, _ := rings(50, 1)
 	f, dual := NewField(x, 50, 2), newDual(class, 2, 1)
-	a := make([]float32, 50)
-	dual.Signed(a)
+	a := dual.Weightings()
 	s := small(1).Search
 	s.Chains, s.Steps = 4, 1 // a chain of one step returns its start
-	random := s.run(f, a, 1, 1, 0, 4, 1).W
+	random := s.run(f, a, chains{1, 0, 4}, 1).W
 	s.Starts = []float32{1, 2, 3, 4, 5, 6}
 	want := slices.Concat(random[:2], s.Starts[4:], random[4:6], s.Starts[:2])
-	if got := s.run(f, a, 1, 1, 0, 4, 1).W; !slices.Equal(got, want) {
+	if got := s.run(f, a, chains{1, 0, 4}, 1).W; !slices.Equal(got, want) {
 		t.Errorf("chains of the second round start from %v, want %v", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // Weigh returns the weights q (length m) of m frequencies with potentials v that maximise the
@@ -30,7 +31,7 @@ func Weigh(v []float64, rho float64) ([]float64, error) {
 	}
 	order := make([]int, m)
 	for j, x := range v {
-		if !(x-x == 0) {
+		if !exact.Finite(x) {
 			return nil, fmt.Errorf("align: weigh: potential %d is %v: %w", j, x, errBeyond)
 		}
 		order[j] = j
@@ -175,19 +176,17 @@ func newCodes(class []int32, classes int) *Dual {
 // Alignment returns the potentials of the m frequencies w (m×d, in turns) over the rows of the
 // field, with the weights of newCodes: how well each frequency agrees with the labels (Sinha & Duchi
 // 2016, eq. 4). With more than two classes it is the sum over the classes, each against all others.
-// class has the class of each row of the field.
-func Alignment(f *Field, w []float32, m int, class []int32, classes, threads int) []float64 {
-	d := newCodes(class, classes)
-	a := make([]float32, len(d.Y))
-	d.Signed(a)
-	return f.potentials(w, m, a, d.K, threads)
+// rows are the rows of the field.
+func Alignment(f *Field, w []float32, m int, rows Rows, threads int) []float64 {
+	return f.potentials(w, m, newCodes(rows.Class, rows.Classes).Weightings(), threads)
 }
 
 // potentials returns the potentials of the m frequencies w (m×d, in turns), each summed over the k
-// weightings a (k×n).
-func (f *Field) potentials(w []float32, m int, a []float32, k, threads int) []float64 {
+// weightings a.
+func (f *Field) potentials(w []float32, m int, a Weightings, threads int) []float64 {
+	k := a.K
 	cs, v := make([]float64, m*k*2), make([]float64, m)
-	f.Sums(cs, w, m, a, k, threads)
+	f.Sums(cs, w, m, a, threads)
 	for j, c := range cs {
 		c /= float64(f.n)
 		v[j/(2*k)] += float64(c * c)

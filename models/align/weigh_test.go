@@ -162,7 +162,7 @@ func TestAlignmentIsThePotentialOfBalancedCodes(t *testing.T) {
 		for i := range class {
 			class[i] %= int32(classes)
 		}
-		got := Alignment(NewField(x, n, d), w, m, class, classes, 2)
+		got := Alignment(NewField(x, n, d), w, m, Rows{x, d, class, classes}, 2)
 		for j := range m {
 			var want float64
 			for k := range classes {

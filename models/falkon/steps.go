@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // setGrid makes the grid of each column from its largest feature.
@@ -13,7 +14,7 @@ func (s *state) setGrid(f *partial) error {
 	var squares float64
 	for j := range s.unit {
 		most := float64(f.most[j])
-		if most-most != 0 {
+		if !exact.Finite(most) {
 			return fmt.Errorf("falkon: feature %d is not finite in some row", j)
 		}
 		_, e := math.Frexp(most * (1 + 1e-6))

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
@@ -63,7 +64,7 @@ func (w *worker) Take(b iterative.Block) error {
 func (w *worker) measure(b iterative.Block) error {
 	for i := range b.N {
 		for j, x := range b.Phi[i*b.D:][:b.D] {
-			if x-x != 0 {
+			if !exact.Finite(x) {
 				return fmt.Errorf("falkon: feature %d of a row is not finite", j)
 			}
 			w.most[j] = max(w.most[j], x, -x)
@@ -131,7 +132,7 @@ func (w *worker) score(b iterative.Block) error {
 			}
 			for c, s := range of {
 				e := s - float32(w.code(y, c))
-				if square := float32(e * e); square-square != 0 {
+				if square := float32(e * e); !exact.Finite(square) {
 					return fmt.Errorf("falkon: the score of a row is %g", s)
 				}
 				sums[0].AddWeightedSquare(float32(weight/2), e)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/linear"
 )
@@ -119,12 +120,8 @@ func CheckInit(init *linear.Model, outputs, dim int) error {
 	if init.K != outputs || init.D != dim || len(init.W) != outputs*dim || len(init.B) != outputs {
 		return fmt.Errorf("earlier model: %d outputs on %d features, want %d on %d", init.K, init.D, outputs, dim)
 	}
-	for _, v := range [][]float32{init.W, init.B} {
-		for _, x := range v {
-			if x-x != 0 {
-				return errors.New("earlier model: weights are not finite")
-			}
-		}
+	if !exact.AllFinite(init.W) || !exact.AllFinite(init.B) {
+		return errors.New("earlier model: weights are not finite")
 	}
 	return nil
 }
@@ -244,7 +241,7 @@ func (s Stop) Decide(history []Report, done bool) (taken int, why string, reache
 		}
 		taken = i
 		switch {
-		case r.Objective-r.Objective != 0:
+		case !exact.Finite(r.Objective):
 			return i, fmt.Sprintf("round %d: the objective is %g", i, r.Objective), true
 		case s.near(r):
 			return i, fmt.Sprintf("the gap is at most %g of the objective", s.Gap), true

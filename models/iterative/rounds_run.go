@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
@@ -57,7 +58,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 			state, own = next, kept
 			continue
 		}
-		if r := history[taken]; r.Objective-r.Objective != 0 {
+		if r := history[taken]; !exact.Finite(r.Objective) {
 			return nil, fmt.Errorf("iterative: after %d rounds the objective is %g: the weights diverge; try a larger lambda or "+
 				"a smaller rate", taken, r.Objective)
 		}

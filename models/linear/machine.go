@@ -60,12 +60,12 @@ func (d *Data) Validate() (n, outputs int, err error) {
 	}
 	missing := features.TakesMissing(d.Map)
 	for i, v := range d.X {
-		if v-v != 0 && !(missing && v != v) {
+		if !exact.Finite(v) && !(missing && v != v) {
 			return 0, 0, fmt.Errorf("linear: row %d: value %d is %g", i/in, i%in, v)
 		}
 	}
 	for i, y := range d.Target {
-		if y-y != 0 {
+		if !exact.Finite(y) {
 			return 0, 0, fmt.Errorf("linear: row %d: the target is %g", i/outputs, y)
 		}
 	}

@@ -3,6 +3,8 @@ package loss
 import (
 	"fmt"
 	"math"
+
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // MaxDim is the largest number of features of a Problem, MaxOutputs the largest number of
@@ -84,7 +86,7 @@ func (p *Problem) Penalty(weights []float32) float64 {
 func (p *Problem) CheckLabels(y []float32) error {
 	for i, v := range y {
 		switch {
-		case p.Regression && v-v != 0:
+		case p.Regression && !exact.Finite(v):
 			return fmt.Errorf("loss: row %d of the block: target %g is not finite", i, v)
 		case !p.Regression && !(v >= 0 && v < float32(p.Outputs) && v == float32(int(v))):
 			return fmt.Errorf("loss: row %d of the block: label %g is not a class from 0 to %d", i, v, p.Outputs-1)

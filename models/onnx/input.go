@@ -36,9 +36,10 @@ func (g *Graph) rows(m *models.Model) (string, error) {
 	if err := distinct(names); err != nil {
 		return "", err
 	}
+	g.matrices = len(names) == 1 // a data frame with one column arrives as a matrix
 	columns := make([]string, len(names))
 	for j, name := range names {
-		columns[j] = g.number(name, centre, j, nil, len(names) == 1)
+		columns[j] = g.number(name, centre, j, nil)
 	}
 	return g.concat(columns...), nil
 }
@@ -55,10 +56,10 @@ func distinct(names []string) error {
 	return nil
 }
 
-// column adds an input for a column: a matrix with one column.
-func (g *Graph) column(name string, kind Type, about string, only bool) string {
+// column adds an input for a column, and returns a matrix with one column.
+func (g *Graph) column(name string, kind Type, about string) string {
 	v := Value{Name: name, Type: kind, About: about, dims: []int{1}}
-	if !g.byColumn || only { // a data frame with one column arrives as a matrix
+	if g.matrices {
 		g.Inputs = append(g.Inputs, v)
 		return name
 	}
@@ -76,15 +77,16 @@ func (g *Graph) typed(t *schema.Table, centre []float64) (string, error) {
 	if err := distinct(names); err != nil {
 		return "", err
 	}
+	g.matrices = !g.byColumn || len(t.Columns) == 1
 	for i := range t.Columns {
-		c, only := &t.Columns[i], len(t.Columns) == 1
+		c := &t.Columns[i]
 		switch c.Type {
 		case schema.Number:
-			slots = append(slots, g.number(c.Name, centre, len(slots), t.Missing, only))
+			slots = append(slots, g.number(c.Name, centre, len(slots), t.Missing))
 		case schema.Time:
-			slots = append(slots, g.time(c, only)...)
+			slots = append(slots, g.time(c)...)
 		default:
-			slot, err := g.level(c, t, only)
+			slot, err := g.level(c, t)
 			if err != nil {
 				return "", err
 			}
@@ -95,12 +97,12 @@ func (g *Graph) typed(t *schema.Table, centre []float64) (string, error) {
 }
 
 // number adds a numeric column, minus its centre. Numbers that are missing codes become NaN.
-func (g *Graph) number(name string, centre []float64, slot int, codes []string, only bool) string {
+func (g *Graph) number(name string, centre []float64, slot int, codes []string) string {
 	kind := Float
 	if centre != nil && centre[slot] != 0 {
 		kind = Double
 	}
-	x := g.column(name, kind, "number", only)
+	x := g.column(name, kind, "number")
 	for _, code := range codes {
 		v, err := strconv.ParseFloat(code, 64)
 		if err != nil || math.IsNaN(v) {
@@ -139,7 +141,7 @@ func (e *encoder) add(v float32, texts ...string) {
 }
 
 // level adds a column of categories or booleans. A text that is no boolean becomes ∞, which fill rejects.
-func (g *Graph) level(c *schema.Column, t *schema.Table, only bool) (string, error) {
+func (g *Graph) level(c *schema.Column, t *schema.Table) (string, error) {
 	if c.Buckets > 0 {
 		return "", unsupported("column %q, whose texts are hashed to %d buckets by XXH64,", c.Name, c.Buckets)
 	}
@@ -162,7 +164,7 @@ func (g *Graph) level(c *schema.Column, t *schema.Table, only bool) (string, err
 	for i, l := range c.Levels {
 		e.add(float32(i), whole([]string{string(lines.CutFraction([]byte(l), t.Decimal))}, t.Decimal)...)
 	}
-	x := g.column(c.Name, Text, string(c.Type), only)
+	x := g.column(c.Name, Text, string(c.Type))
 	a := attrs{"keys_strings": e.texts, "values_floats": e.values, "default_float": other}
 	return g.add("LabelEncoder", a, x), nil
 }
@@ -213,12 +215,12 @@ const secondsOfDay = 86400
 
 // time adds a column of times, NaN if missing: seconds since 1970-01-01 UTC or, for a time of day, since
 // midnight. It returns days, month, weekday and hour.
-func (g *Graph) time(c *schema.Column, only bool) []string {
+func (g *Graph) time(c *schema.Column) []string {
 	about := "time: seconds since 1970-01-01 00:00 UTC"
 	if c.Layout == schema.ClockLayout {
 		about = "time of day: seconds since midnight"
 	}
-	s := g.column(c.Name, Double, about, only)
+	s := g.column(c.Name, Double, about)
 	day := g.add("Floor", nil, g.add("Div", nil, s, constant(g, []float64{secondsOfDay})))
 	past := g.add("Sub", nil, s, g.add("Mul", nil, day, constant(g, []float64{secondsOfDay})))
 	hour := g.add("Div", nil, past, constant(g, []float64{3600}))

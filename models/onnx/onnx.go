@@ -75,6 +75,7 @@ type Graph struct {
 	prefix   string // of the names of inner values
 	names    int    // number of inner names so far
 	byColumn bool
+	matrices bool // inputs of columns are matrices with one column each
 }
 
 // maxSize is the largest size of a graph in bytes, a limit of protocol buffers.

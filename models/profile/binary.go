@@ -60,7 +60,7 @@ func (s *Sum) Code(c *wire.Coder) {
 	if bits&multi != 0 {
 		wire.Items(c, &s.targets, int(c.Uvarint(uint64(len(s.targets)), rows.MaxDim)), func(r *Range) {
 			c.Float64(&r.Min, &r.Max)
-			c.Check(rows.Finite(float32(r.Min)) && rows.Finite(float32(r.Max)) && r.Min <= r.Max)
+			c.Check(exact.Finite(float32(r.Min)) && exact.Finite(float32(r.Max)) && r.Min <= r.Max)
 		})
 		c.Check(len(s.targets) > 1 && s.rows > 0)
 	}
@@ -77,7 +77,7 @@ func (c *column) code(w *wire.Coder, n int64) {
 	}
 	w.Float32(&c.min, &c.max)
 	w.Part(&c.sum, &c.squares)
-	w.Check(c.min != 0 && c.max != 0 && c.min <= c.max && rows.Finite(c.min) && rows.Finite(c.max) && c.squares.Sign() > 0)
+	w.Check(c.min != 0 && c.max != 0 && c.min <= c.max && exact.Finite(c.min) && exact.Finite(c.max) && c.squares.Sign() > 0)
 }
 
 // codeTyped codes the missing values of each column, then the number of categorical columns, and for each

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 )
@@ -140,7 +141,7 @@ func (all *frequentRows) Code(c *wire.Coder) {
 		}
 		for j := range e.Y {
 			c.Float64(&e.Y[j])
-			c.Check(e.Y[j]-e.Y[j] == 0)
+			c.Check(exact.Finite(e.Y[j]))
 		}
 		c.Check(e.Copies >= 1 && e.Weight >= 0 && !math.IsInf(e.Weight, 0) && (i == 0 || e.Hash > (*all)[i-1].Hash))
 	}

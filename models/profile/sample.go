@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 const (
@@ -162,7 +164,7 @@ func readContent(row []float32, content []byte) bool {
 		for range n {
 			bits := binary.LittleEndian.Uint32(rest)
 			x := math.Float32frombits(bits)
-			if x == 0 || x-x != 0 && bits != missing { // x−x is NaN if x is not finite
+			if x == 0 || !exact.Finite(x) && bits != missing { // x−x is NaN if x is not finite
 				return false
 			}
 			row[i], rest = x, rest[4:]

@@ -51,8 +51,8 @@ func (e *Evaluator) Fit(train *Sum, lambda []float64) *Fits {
 		_, ok := eq.solve(eq.Tiles(), e.problem.mu(eq, lambda[i]), train, nil)
 		f.keep(i, eq, ok)
 	})
-	f.rows = &system{shape: e.shape, n: train.head[0], colSum: train.Columns(),
-		outSum: slices.Clone(train.head[1:][:e.shape.Outputs]), each: e.factors, ranges: e.problem.Ranges}
+	f.rows = &system{shape: e.shape, n: train.head.Weight(), colSum: train.Columns(),
+		outSum: slices.Clone(train.head.outputs(e.shape.Outputs)), each: e.factors, ranges: e.problem.Ranges}
 	f.rowWeight = f.rows.n / float64(max(1, train.Rows()))
 	return f
 }
@@ -103,7 +103,7 @@ func (f *Fits) keep(i int, eq *system, ok bool) {
 // Squares returns for each λ the sum of squared errors on the rows of a sum, in the units of Row.MSE. It is
 // infinite for a λ without weights. Without rows the errors are 0.
 func (f *Fits) Squares(on *Sum) []float64 {
-	if on.head[0] == 0 {
+	if on.head.Weight() == 0 {
 		return make([]float64, len(f.failed))
 	}
 	squares := f.of.errors.squares(f.rows, on, f.vt)
@@ -117,8 +117,8 @@ func (f *Fits) Squares(on *Sum) []float64 {
 }
 
 // SquaresOfMean returns the squared errors of a constant prediction, the mean target or the class shares, on the
-// rows of a sum. head is part 0 of the sum; for several sums, the total of these parts.
-func (e *Evaluator) SquaresOfMean(head []float64) (squares float64) {
+// rows of a sum. For several sums, head is the total of their heads.
+func (e *Evaluator) SquaresOfMean(head Head) (squares float64) {
 	s := &Sum{shape: e.shape, head: head}
 	for c := range e.shape.Outputs {
 		squares += float64(e.factors[c] * s.moments(c).squares())
@@ -140,7 +140,7 @@ func (e *Evaluator) FitShrunk(train *Sum, prior *Fits, strengths []float64) []*F
 	prior.system().intercept(intercept)
 	e.each(len(strengths), func(eq *system, i int) {
 		all[i] = prior
-		if train.head[0] == 0 {
+		if train.head.Weight() == 0 {
 			return
 		}
 		f := e.newFits(1)

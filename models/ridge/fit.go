@@ -2,7 +2,8 @@ package ridge
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // fitAll fits the weights for the λ of fit, and all else that the options ask for. It overwrites total.
@@ -131,7 +132,7 @@ func (p *problem) weights(fit *Solution, eq *system) error {
 	for c, b := range intercept {
 		fit.Intercept[c] = float32(b)
 	}
-	if !finite(fit.Intercept) || !finite(fit.Weights) {
+	if !exact.AllFinite(fit.Intercept) || !exact.AllFinite(fit.Weights) {
 		return fmt.Errorf("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
 	}
 	return nil
@@ -139,8 +140,4 @@ func (p *problem) weights(fit *Solution, eq *system) error {
 
 func notDefinite(pivot, dim int) string {
 	return fmt.Sprintf("not positive definite (pivot %d of %d)", pivot+1, dim)
-}
-
-func finite(v []float32) bool {
-	return !slices.ContainsFunc(v, func(x float32) bool { return x-x != 0 })
 }

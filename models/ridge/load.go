@@ -29,7 +29,7 @@ type foldSums struct {
 // merge adds the sum of the next fold. A fold is filled if the weights of its rows are not all 0.
 func (l *foldSums) merge(fold int, s *Sum) {
 	l.total.Merge(s)
-	if s.head[0] > 0 {
+	if s.head.Weight() > 0 {
 		l.filled = append(l.filled, fold)
 	}
 	if len(l.filled) == 1 {
@@ -142,7 +142,7 @@ func (p *problem) checkRows(total *Sum) error {
 	if total.Rows() == 0 {
 		return errors.New("ridge: no rows to fit to")
 	}
-	if total.head[0] == 0 {
+	if total.head.Weight() == 0 {
 		return fmt.Errorf("ridge: all %d rows have weight 0", total.Rows())
 	}
 	if err := checkExact(total); err != nil {
@@ -152,7 +152,7 @@ func (p *problem) checkRows(total *Sum) error {
 		return fmt.Errorf("ridge: ranges for %d features, want %d", len(r), total.shape.Dim)
 	}
 	for c, count := range total.ClassCounts() {
-		if float64(count) != total.head[0] {
+		if float64(count) != total.head.Weight() {
 			continue
 		}
 		name := fmt.Sprint(c)
@@ -176,7 +176,7 @@ func checkExact(total *Sum) error {
 			largest = max(largest, total.tiles[t][a*rows+a])
 		}
 	}
-	squares := total.head[0] // of the constant 1, whose products are the column sums
+	squares := total.head.Weight() // of the constant 1, whose products are the column sums
 	for c := range k {
 		squares = max(squares, float64(total.moments(c).qq))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -45,7 +46,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	slices.Reverse(s.values[:len(p.Smaller)])
 	s.tallies = make([]tally, len(s.values))
 	rows := p.Weights.Rows(total.Rows(), eq.masses(total.head))
-	s.method = solver.MethodFor(solverShape(p.Shape), rows, p.Judge == JudgeFirst)
+	s.method = solverPlan(p.FoldPlan).MethodFor(solverShape(p.Shape), rows)
 	if p.Rows == nil {
 		return s, nil
 	}
@@ -201,7 +202,7 @@ func (s *search) row(value int) Row {
 	if v := s.varianceOf(t); v > 0 {
 		row.R2 = 1 - row.MSE/(unit*v)
 	}
-	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; sum-sum != 0 { // true if one of them is not finite
+	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; !exact.Finite(sum) { // true if one of them is not finite
 		return Row{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row
@@ -218,7 +219,7 @@ func (s *search) varianceOf(t tally) float64 {
 		if v := t.targets.squares() / t.heldOutRows; v > 0 {
 			return v
 		}
-		return centredSquares(s.total, nil, 0) / s.total.head[0]
+		return centredSquares(s.total, nil, 0) / s.total.head.Weight()
 	}
 	return 1
 }

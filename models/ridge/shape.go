@@ -101,8 +101,7 @@ func (s Shape) width() int {
 	return s.Outputs
 }
 
-// headLen returns the length of the head: rows and class counts, or rows, Σq and the two limbs of Σq². If
-// these are sums of weights, the number of rows follows.
+// headLen returns the length of the Head.
 func (s Shape) headLen() int {
 	n := 1 + s.Outputs
 	if s.Regression {
@@ -125,9 +124,7 @@ const maxPart = MaxPartBytes / 8
 // of D features and width w (Outputs for classes, Outputs+1 for targets, whose
 // last column is Σz) are
 //
-//	0                   the head: N and the count of each class; or N, Σq,
-//	                    Σ⌊q²/2¹⁵⌋ and Σ(q² mod 2¹⁵), a value for each target;
-//	                    with weights, their sum for N, and N at the end
+//	0                   the Head
 //	1 … blas.NumTiles   the tiles of Σzzᵀ, in the order of blas.NewTiles
 //	the rest            Σzqᵀ, row-major D×w, cut after every c rows,
 //	                    c = min(blas.TileDim, 2²⁰/w)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
@@ -58,7 +59,7 @@ func (p *problem) sketch(f *factor, rows int64) *Sketch {
 		}
 		l.B[i] = float32(b)
 	}
-	if !finite(l.W) || !finite(l.B) {
+	if !exact.AllFinite(l.W) || !exact.AllFinite(l.B) {
 		return nil
 	}
 	return &Sketch{l, sum / float64(rows)}
@@ -94,7 +95,7 @@ const SmallLeverage = 0.02
 // firstSketch returns Solution.FirstSketch, computed in the memory of total. It is nil if there are no rows
 // outside fold 0, or if their equations have no solution.
 func (p *problem) firstSketch(fit *Solution, eq *system, total *Sum) (*Sketch, error) {
-	if err := p.sumRest(total); err != nil || total.head[0] == 0 {
+	if err := p.sumRest(total); err != nil || total.head.Weight() == 0 {
 		return nil, err
 	}
 	f, _ := p.solveIn(eq, total, fit.Lambda)

@@ -199,10 +199,14 @@ type HeldOutRow struct {
 
 // Work estimates the seconds that Solve takes on a thread of a machine of 2024 to choose among a number
 // of values of λ. It serves to compare sizes, one of which was measured. The number of steps of a search
-// depends on the data; the most common one is assumed. With onlyFirst, only the first fold is held out, a fifth
-// of the rows.
-func Work(shape Shape, rows int64, folds, values int, onlyFirst bool) float64 {
-	return solver.Work(solverShape(shape), rows, folds, values, onlyFirst)
+// depends on the data; the most common one is assumed. With JudgeFirst, a fifth of the rows is held out.
+func Work(shape Shape, p FoldPlan, rows int64, values int) float64 {
+	return solver.Work(solverShape(shape), solverPlan(p), rows, values)
+}
+
+// solverPlan returns the plan for package solver.
+func solverPlan(p FoldPlan) solver.Plan {
+	return solver.Plan{Folds: p.Folds, FirstOnly: p.Judge == JudgeFirst}
 }
 
 // solverShape returns the shape for package solver.
@@ -213,11 +217,11 @@ func solverShape(s Shape) solver.Shape {
 // Memory returns the most bytes that Solve uses, apart from small constants. That is the sum of all rows;
 // with folds ≥ 2 also the matrix of one fold and its sum, as lower triangles; and a few times the D×k
 // weights. If folds are solved by descent, it adds the factors in float32 and the sums over a subset of
-// the features, or the stored rows. rows may be 0 if unknown. With onlyFirst, only the first fold is held out. For
-// 10,000 features and 10 classes it is slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. Above 16,384
-// features only one sum, and the subset of the features of each fold, is in memory.
-func Memory(shape Shape, rows int64, folds, threads int, onlyFirst bool) int64 {
-	return solver.Memory(solverShape(shape), rows, folds, threads, onlyFirst) + sketchBytes(shape.Dim)
+// the features, or the stored rows. rows may be 0 if unknown. For 10,000 features and 10 classes it is
+// slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. Above 16,384 features only one sum, and the subset of
+// the features of each fold, is in memory.
+func Memory(shape Shape, p FoldPlan, rows int64, threads int) int64 {
+	return solver.Memory(solverShape(shape), solverPlan(p), rows, threads) + sketchBytes(shape.Dim)
 }
 
 // MemoryOfRows is Memory for Options.Rows.
@@ -317,7 +321,7 @@ func (p *problem) variances(total *Sum) (variances []float64) {
 		return nil
 	}
 	for c, g := range p.Grid {
-		variances = append(variances, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head[0]))
+		variances = append(variances, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head.Weight()))
 	}
 	return variances
 }

@@ -340,7 +340,7 @@ func TestMemoryMatchesSolve(t *testing.T) {
 	}{{2*blas.TileDim + 11, 50, solver.Exactly, 90}, {solver.DescentDim + 7, 50, solver.OwnFactor, 60}, {solver.DescentDim + 7,
 		300, solver.OwnFactor, 65}, {solver.DescentDim + 7, 6300, solver.SharedFactor, 65}} {
 		s := draw(Shape{Dim: c.dim, Outputs: 4}, c.rows, 2, 9)
-		if by := solver.MethodFor(solverShape(s.shape), int64(c.rows), false); by != c.by {
+		if by := (solver.Plan{}).MethodFor(solverShape(s.shape), int64(c.rows)); by != c.by {
 			t.Errorf("%d features of %d rows: solver %v", c.dim, c.rows, by)
 		}
 		opts := s.options(1e-3, 1e-2, 1e-1, 1)
@@ -360,19 +360,19 @@ func TestMemoryMatchesSolve(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := most - before
-		plan := Memory(s.shape, int64(c.rows), 2, threads, false)
+		plan := Memory(s.shape, FoldPlan{Folds: 2}, int64(c.rows), threads)
 		// Kernels keep a few megabytes of scratch for each thread.
 		if got > plan+threads*4<<20 || got < plan*c.least/100 {
 			t.Errorf("%d features, %d rows: %d bytes held, %d planned", c.dim, c.rows, got, plan)
 		}
-		if alone := Memory(s.shape, int64(c.rows), 1, threads, false); alone > plan-s.shape.Bytes() {
+		if alone := Memory(s.shape, FoldPlan{}, int64(c.rows), threads); alone > plan-s.shape.Bytes() {
 			t.Errorf("%d bytes planned without folds, %d with", alone, plan)
 		}
 	}
 }
 
 func TestMemoryOfTenThousandFeaturesIsUnderTwoAndAHalfGigabytes(t *testing.T) {
-	if m := Memory(Shape{Dim: 10_000, Outputs: 10}, 0, 5, 2, false); m > 2_200_000_000 || m < 2_100_000_000 {
+	if m := Memory(Shape{Dim: 10_000, Outputs: 10}, FoldPlan{Folds: 5}, 0, 2); m > 2_200_000_000 || m < 2_100_000_000 {
 		t.Errorf("%d bytes", m)
 	}
 }

@@ -25,12 +25,7 @@ import (
 type Sum struct {
 	shape Shape
 
-	// The count N, then for classes the count of each; for targets k values Σq, k values
-	// Σ⌊q²/2¹⁵⌋ and k values Σ(q² mod 2¹⁵): Σq² itself would be exact only for eight
-	// million rows. With weights these are sums of weights, and the number of rows
-	// follows.
-	head []float64
-
+	head  Head
 	tiles [][]float64 // as blas.NewTiles
 	cross []float64   // row-major D×width; the last column of targets is Σz
 
@@ -75,13 +70,13 @@ func (s *Sum) Shape() Shape { return s.shape }
 // Rows returns the number of rows in the sum.
 func (s *Sum) Rows() int64 {
 	if s.shape.Weighted {
-		return int64(s.head[len(s.head)-1])
+		return s.head.weightedRows()
 	}
-	return int64(s.head[0])
+	return int64(s.head.Weight())
 }
 
 // Weight returns the sum of the weights of the rows, or their number if they have none.
-func (s *Sum) Weight() float64 { return s.head[0] }
+func (s *Sum) Weight() float64 { return s.head.Weight() }
 
 // ClassCounts returns the number of rows of each class, or the sum of their weights; nil in regression.
 func (s *Sum) ClassCounts() []int64 {
@@ -89,8 +84,8 @@ func (s *Sum) ClassCounts() []int64 {
 		return nil
 	}
 	counts := make([]int64, s.shape.Outputs)
-	for c := range counts {
-		counts[c] = int64(s.head[1+c])
+	for c, n := range s.head.outputs(s.shape.Outputs) {
+		counts[c] = int64(n)
 	}
 	return counts
 }
@@ -143,10 +138,11 @@ func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threa
 			panic("ridge: class out of range")
 		}
 	}
-	for i, c := range class {
-		s.head[1+c] += float64(weightOf(weights, i))
-	}
 	k := s.shape.Outputs
+	counts := s.head.outputs(k)
+	for i, c := range class {
+		counts[c] += float64(weightOf(weights, i))
+	}
 	switch b := s.gram(z, weights, threads); {
 	case s.cross == nil:
 	case b != nil:
@@ -174,7 +170,8 @@ func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads i
 	n := len(y) / k
 	s.checkBlock(z, n, weights)
 	s.padded = slices.Grow(s.padded[:0], n*(k+1))
-	q, hi, lo := s.head[1:1+k], s.head[1+k:1+2*k], s.head[1+2*k:]
+	q := s.head.outputs(k)
+	hi, lo := s.head.squares(k)
 	for i := range n {
 		w := float64(weightOf(weights, i))
 		for c, v := range y[i*k : (i+1)*k] {
@@ -212,7 +209,7 @@ func (s *Sum) AddCopies(z *features.Grid, y []float64, grid linear.Grids, weight
 			n, more = n+take, more+left[i]
 		}
 		t.Add(z, y, grid, total, threads)
-		t.head[len(t.head)-1] += float64(n - int64(z.N()))
+		t.head.addWeightedRows(n - int64(z.N()))
 		if more == 0 {
 			break
 		}
@@ -229,14 +226,14 @@ const mostCopies = 1<<32 - 1
 // their weights, or nil if they have none.
 func (s *Sum) gram(z *features.Grid, weights []int64, threads int) *blas.Weighted {
 	if !s.shape.Weighted {
-		s.head[0] += float64(z.N())
+		s.head.addWeight(float64(z.N()))
 		blas.Gram(s.tiles, (*blas.Bytes)(z), threads)
 		return nil
 	}
 	for _, w := range weights {
-		s.head[0] += float64(w)
+		s.head.addWeight(float64(w))
 	}
-	s.head[len(s.head)-1] += float64(z.N())
+	s.head.addWeightedRows(int64(z.N()))
 	s.block.Set((*blas.Bytes)(z), weights, threads)
 	s.block.Gram(s.tiles, threads)
 	return &s.block

@@ -63,7 +63,7 @@ func errorFactors(total *Sum) []float64 {
 	}
 	for c := range each {
 		each[c] = 0 // a constant target has no errors
-		if v := centredSquares(total, nil, c) / total.head[0]; v > 0 {
+		if v := centredSquares(total, nil, c) / total.head.Weight(); v > 0 {
 			each[c] = 1 / (v * float64(k))
 		}
 	}
@@ -79,17 +79,17 @@ func (eq *system) centre(total, out *Sum) {
 
 // setSums sets all sums except the products of features, as centre does. It is enough for solve.
 func (eq *system) setSums(total, out *Sum) {
-	eq.n = total.head[0]
-	copy(eq.outSum, total.head[1:])
+	eq.n = total.head.Weight()
+	copy(eq.outSum, total.head.outputs(eq.shape.Outputs))
 	eq.mass = eq.masses(total.head)
 	total.columnSums(eq.colSum)
 	if out == nil {
 		return
 	}
-	eq.n -= out.head[0]
+	eq.n -= out.head.Weight()
 	eq.mass -= eq.masses(out.head)
-	for c := range eq.outSum {
-		eq.outSum[c] -= out.head[1+c]
+	for c, v := range out.head.outputs(eq.shape.Outputs) {
+		eq.outSum[c] -= v
 	}
 	out.columnSums(eq.scratch)
 	for j, v := range eq.scratch {
@@ -98,13 +98,13 @@ func (eq *system) setSums(total, out *Sum) {
 }
 
 // masses returns the sum of the weights of the rows with that head, without the weights of classes.
-func (eq *system) masses(head []float64) float64 {
+func (eq *system) masses(head Head) float64 {
 	if eq.weights == nil || eq.weights.Classes == nil {
-		return head[0]
+		return head.Weight()
 	}
 	var sum float64
-	for c := range eq.shape.Outputs {
-		sum += head[1+c] / eq.weights.Class(c)
+	for c, v := range head.outputs(eq.shape.Outputs) {
+		sum += v / eq.weights.Class(c)
 	}
 	return sum
 }
@@ -196,7 +196,7 @@ func (h heldOut) squares(eq *system, fold *Sum, vt []float64) []float64 {
 
 // heldOut returns the sums of the fold, without Squares.
 func (s *Sum) heldOut() solver.HeldOutSums {
-	return solver.HeldOutSums{N: s.head[0], Columns: s.Columns(), Targets: s.head[1:][:s.shape.Outputs], Tiles: s.tiles,
+	return solver.HeldOutSums{N: s.head.Weight(), Columns: s.Columns(), Targets: s.head.outputs(s.shape.Outputs), Tiles: s.tiles,
 		Cross: s.cross, Width: s.shape.width()}
 }
 
@@ -249,10 +249,11 @@ func (m moments) squares() float64 {
 
 // moments returns the moments of output c.
 func (s *Sum) moments(c int) moments {
-	n, q := int64(s.head[0]), int64(s.head[1+c])
+	k := s.shape.Outputs
+	n, q := int64(s.head.Weight()), int64(s.head.outputs(k)[c])
 	if !s.shape.Regression {
 		return moments{n, q, q}
 	}
-	k := s.shape.Outputs
-	return moments{n, q, int64(s.head[1+k+c])<<15 + int64(s.head[1+2*k+c])}
+	hi, lo := s.head.squares(k)
+	return moments{n, q, int64(hi[c])<<15 + int64(lo[c])}
 }

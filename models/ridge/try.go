@@ -225,7 +225,7 @@ func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
 // on the other rows, and squares the squared norm of the weights. y holds the solution where it is needed
 // later.
 func (s *search) record(fold *Sum, number, value int, e, train, squares float64) {
-	tally, rows := &s.tallies[value], fold.head[0]
+	tally, rows := &s.tallies[value], fold.head.Weight()
 	if number == 0 {
 		tally.first = e / rows
 		if s.first == nil && s.Grid != nil {

@@ -11,7 +11,7 @@ import (
 // newFewRows returns the dual problem of the stored rows, or nil if a value of λ is too small for the
 // matrix of all features to be positive definite to working precision.
 func (s *search) newFewRows() *solver.Problem {
-	eq, total, d, n := s.y, s.total, s.Shape.Dim, s.total.head[0]
+	eq, total, d, n := s.y, s.total, s.Shape.Dim, s.total.head.Weight()
 	eq.mass = eq.masses(total.head)
 	least := math.Inf(1)
 	for _, v := range s.values {
@@ -26,8 +26,8 @@ func (s *search) newFewRows() *solver.Problem {
 	for j := range mean {
 		mean[j] /= n
 	}
-	for c := range target {
-		target[c] = total.head[1+c] / n
+	for c, v := range total.head.outputs(s.Shape.Outputs) {
+		target[c] = v / n
 	}
 	return s.dualOfRows(mean, target, eq.Ridge)
 }

@@ -82,18 +82,18 @@ func TestManyFeaturesFitIntoEightGigabytes(t *testing.T) {
 	for _, rows := range []int64{0, 100, 3000, 40_000, 1e6, 1e9} {
 		for _, outputs := range []int{1, 10} {
 			shape := Shape{Dim: 1 << 15, Outputs: outputs}
-			for _, first := range []bool{false, true} {
-				if bytes := Memory(shape, rows, 5, 8, first); bytes > most || bytes < shape.Bytes() {
-					t.Errorf("%d rows, %d outputs, first %v: %.2f GB", rows, outputs, first, float64(bytes)/1e9)
+			for _, judge := range []Judge{JudgeAll, JudgeFirst} {
+				if bytes := Memory(shape, FoldPlan{Folds: 5, Judge: judge}, rows, 8); bytes > most || bytes < shape.Bytes() {
+					t.Errorf("%d rows, %d outputs, judges %q: %.2f GB", rows, outputs, judge, float64(bytes)/1e9)
 				}
 			}
-			if bytes := Memory(shape, rows, 1, 8, false); float64(bytes) > 1.02*float64(shape.Bytes()) {
+			if bytes := Memory(shape, FoldPlan{}, rows, 8); float64(bytes) > 1.02*float64(shape.Bytes()) {
 				t.Errorf("one lambda: %.2f GB", float64(bytes)/1e9)
 			}
 		}
 	}
 	for _, d := range []int{1 << 14, 1<<14 + 1} {
-		if bytes := Memory(Shape{Dim: d, Outputs: 10}, 0, 5, 8, false); bytes > most {
+		if bytes := Memory(Shape{Dim: d, Outputs: 10}, FoldPlan{Folds: 5}, 0, 8); bytes > most {
 			t.Errorf("%d features: %.2f GB", d, float64(bytes)/1e9)
 		}
 	}

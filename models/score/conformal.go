@@ -25,7 +25,7 @@ func NewConformal() *Conformal { return &Conformal{scores: *newRanks(conformalCe
 // Add counts a row repeats times. A score that is not finite in float32 counts as the largest.
 func (c *Conformal) Add(score float64, repeats int64) {
 	v := float32(score)
-	if v-v != 0 {
+	if !exact.Finite(v) {
 		v = math.MaxFloat32
 	}
 	if repeats > 0 {

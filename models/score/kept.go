@@ -140,20 +140,11 @@ func (k *Kept) counts(fit int, of func(*keptRow) bool) *CalibrationCounts {
 	c := NewCalibrationCounts(k.outputs)
 	for i := range k.rows {
 		r := &k.rows[i]
-		if row := k.scoresOf(r, fit); of(r) && finite(row) {
+		if row := k.scoresOf(r, fit); of(r) && exact.AllFinite(row) {
 			_ = c.Add(row, []int32{r.class}, []int64{r.repeats}) // fails only for NaN
 		}
 	}
 	return c
-}
-
-func finite(scores []float32) bool {
-	for _, s := range scores {
-		if s-s != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // Counts counts the finite scores of a fit.
@@ -192,7 +183,7 @@ const (
 func (k *Kept) shared(fit int, of func(*keptRow) bool) CalibrationCurve {
 	var rows []*keptRow
 	for i := range k.rows {
-		if r := &k.rows[i]; of(r) && finite(k.scoresOf(r, fit)) && len(rows) < sharedRows {
+		if r := &k.rows[i]; of(r) && exact.AllFinite(k.scoresOf(r, fit)) && len(rows) < sharedRows {
 			rows = append(rows, r)
 		}
 	}
@@ -274,7 +265,7 @@ func (k *Kept) Conformal(fit int, method string) *Conformal {
 	c, curves, p := NewConformal(), k.crossed(fit, method), make([]float32, k.outputs)
 	for i := range k.rows {
 		r := &k.rows[i]
-		if row := k.scoresOf(r, fit); finite(row) {
+		if row := k.scoresOf(r, fit); exact.AllFinite(row) {
 			curves[r.half()].Apply(p, row, 1)
 			c.Add(-float64(p[r.class]), r.repeats)
 		}
@@ -295,7 +286,7 @@ func (k *Kept) Judge(fit int, method string, weights []float64) (j Judgement) {
 		r := &k.rows[i]
 		row := k.scoresOf(r, fit)
 		total += r.repeats
-		if !finite(row) {
+		if !exact.AllFinite(row) {
 			j.LogLoss = math.Inf(1)
 			j.Errors, wrong = j.Errors+1, wrong+r.repeats
 			continue

@@ -37,7 +37,7 @@ func (l *LogLosses) Add(class int, scores []float32, rows int64) {
 	k := len(scores) / len(l.fits)
 	for i := range l.fits {
 		f, row := &l.fits[i], scores[i*k:(i+1)*k]
-		if slices.ContainsFunc(row, func(s float32) bool { return s-s != 0 }) {
+		if !exact.AllFinite(row) {
 			continue
 		}
 		f.finite += rows

@@ -3,6 +3,7 @@ package score
 import (
 	"strconv"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 )
@@ -75,7 +76,7 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 	}
 	r.weight += often
 	for _, s := range scores {
-		if s-s != 0 {
+		if !exact.Finite(s) {
 			r.notFinite++
 			return
 		}

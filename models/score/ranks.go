@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -79,7 +80,7 @@ func value(key uint32) float32 {
 // Add counts rows ≥ 0 rows with the value v, of kind 0 or 1. It panics if v is not
 // finite.
 func (r *ranks) Add(v float32, kind int, rows int64) {
-	if v-v != 0 || rows < 0 {
+	if !exact.Finite(v) || rows < 0 {
 		panic("score: rank of a value that is not finite, or of negative rows")
 	}
 	r.rows[kind&1] += rows

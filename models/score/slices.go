@@ -77,7 +77,7 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 		return
 	}
 	p.each[predicted].predicted += rows
-	ranked := finite(scores)
+	ranked := exact.AllFinite(scores)
 	if ranked && len(probabilities) > 0 {
 		logLoss, _ := ProbabilityLosses(probabilities, truth)
 		p.scored += rows

@@ -20,13 +20,13 @@ func grow(s *[]float64, n int) []float64 {
 	return (*s)[:n]
 }
 
-// exact is kernel ridge regression without features, for few rows. With weights w of the rows, weighted means, H
+// exactRidge is kernel ridge regression without features, for few rows. With weights w of the rows, weighted means, H
 // for centring, K the kernel matrix and K_x the kernel between judged and training rows,
 //
 //	scores = (K_x − means) α + ȳ,   α = (HKHᵀ + λ Σw diag(1/w))⁻¹ (Y − ȳ)
 //
 // Ridge regression on random features tends to it as their number grows.
-type exact struct {
+type exactRidge struct {
 	labels  *labels
 	train   []int
 	k       []float64 // HKHᵀ, n×n; its lower triangle
@@ -39,10 +39,10 @@ type exact struct {
 	threads int
 }
 
-// newExact prepares a fit to the rows train, in ascending order. s is memory.
-func newExact(all *kernelMatrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
+// newExactRidge prepares a fit to the rows train, in ascending order. s is memory.
+func newExactRidge(all *kernelMatrix, train, judge []int, l *labels, s *scratch, threads int) *exactRidge {
 	n, m, k := len(train), len(judge), l.outputs
-	e := &exact{labels: l, train: train, judged: m, threads: threads, k: grow(&s.k, n*n), cross: grow(&s.cross, m*n),
+	e := &exactRidge{labels: l, train: train, judged: m, threads: threads, k: grow(&s.k, n*n), cross: grow(&s.cross, m*n),
 		square: grow(&s.square, n*n), y: make([]float64, n*k), mean: make([]float64, k)}
 	share := make([]float64, n) // of the weights
 	for _, i := range train {
@@ -116,7 +116,7 @@ func (l *labels) code(i, c int) float64 {
 var errNotDefinite = errors.New("search: the kernel matrix is not positive definite")
 
 // scores stores the scores of the judged rows for λ. errNotDefinite means that the matrix cannot be factored.
-func (e *exact) scores(lambda float64, scores []float32) error {
+func (e *exactRidge) scores(lambda float64, scores []float32) error {
 	n, k := len(e.train), e.labels.outputs
 	a := e.square
 	for i, row := range e.train { // the lower triangle

@@ -35,7 +35,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 		all := newKernelMatrix(fourier.RadialOf(fourier.Gaussian{}).At, newDistances(p.X, p.D, whole(p), kernel.Euclidean, 1),
 			width, make([]float64, triangle(p.N)))
 		want := make([]float32, len(judge)*l.outputs)
-		if err := newExact(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
+		if err := newExactRidge(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
 			t.Fatal(err)
 		}
 		f, err := newFit(fourier.Gaussian{In: 2, Out: 2000, Width: width, Draw: fourier.Orthogonal, Seed: 1}, p.X, p.D,
@@ -87,7 +87,7 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := make([]float32, len(judge)*l.outputs)
-		if err := newExact(all, train, judge, l, new(scratch), 1).scores(0.01, out); err != nil {
+		if err := newExactRidge(all, train, judge, l, new(scratch), 1).scores(0.01, out); err != nil {
 			t.Fatal(err)
 		}
 		return out

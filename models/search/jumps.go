@@ -49,61 +49,10 @@ func jumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 // jumpResiduals returns, for each output, the residuals of a linear fit of codes to the first rows of x (d
 // numbers each), and their share of the variance of the codes.
 func jumpResiduals(codes [][]float64, x []float32, d, threads int) (out [][]float64, share float64) {
-	n, width := len(codes[0]), d
-	row := func(i int) []float32 { return x[i*width:][:width] }
-	d++ // with a constant
 	out = make([][]float64, len(codes))
 	parallel.Ranges(len(out), 1, threads, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
-			left := slices.Clone(codes[c])
-			// Conjugate gradients of the least squares with a small ridge.
-			w, p, q, g := make([]float64, d), make([]float64, d), make([]float64, n), make([]float64, d)
-			var size float64
-			for step := range linearSteps {
-				for j := range g {
-					g[j] = -float64(linearRidge * float64(n) * w[j])
-				}
-				for i, e := range left {
-					for j, v := range row(i) {
-						g[j] += float64(e * float64(v))
-					}
-					g[d-1] += e
-				}
-				before := size
-				size = 0
-				for _, v := range g {
-					size += float64(v * v)
-				}
-				if !(size > 0) {
-					break
-				}
-				for j, v := range g {
-					if step > 0 {
-						v += float64(size / before * p[j])
-					}
-					p[j] = v
-				}
-				var curve float64
-				for _, v := range p {
-					curve += float64(linearRidge * float64(n) * float64(v*v))
-				}
-				for i := range q {
-					sum := p[d-1]
-					for j, v := range row(i) {
-						sum += float64(p[j] * float64(v))
-					}
-					q[i] = sum
-					curve += float64(sum * sum)
-				}
-				by := size / curve
-				for j, v := range p {
-					w[j] += float64(by * v)
-				}
-				for i, v := range q {
-					left[i] -= float64(by * v)
-				}
-			}
-			out[c] = left
+			out[c] = linearResiduals(codes[c], x, d)
 		}
 	})
 	var all, rest float64
@@ -115,6 +64,61 @@ func jumpResiduals(codes [][]float64, x []float32, d, threads int) (out [][]floa
 		return out, 0
 	}
 	return out, rest / all
+}
+
+// linearResiduals returns the residuals of a linear fit of numbers y to rows of x, with a constant. It takes some
+// steps of conjugate gradients to the least squares with a small ridge.
+func linearResiduals(y []float64, x []float32, width int) []float64 {
+	n, d := len(y), width+1
+	row := func(i int) []float32 { return x[i*width:][:width] }
+	left := slices.Clone(y)
+	w, p, q, g := make([]float64, d), make([]float64, d), make([]float64, n), make([]float64, d)
+	var size float64
+	for step := range linearSteps {
+		for j := range g {
+			g[j] = -float64(linearRidge * float64(n) * w[j])
+		}
+		for i, e := range left {
+			for j, v := range row(i) {
+				g[j] += float64(e * float64(v))
+			}
+			g[d-1] += e
+		}
+		before := size
+		size = 0
+		for _, v := range g {
+			size += float64(v * v)
+		}
+		if !(size > 0) {
+			break
+		}
+		for j, v := range g {
+			if step > 0 {
+				v += float64(size / before * p[j])
+			}
+			p[j] = v
+		}
+		var curve float64
+		for _, v := range p {
+			curve += float64(linearRidge * float64(n) * float64(v*v))
+		}
+		for i := range q {
+			sum := p[d-1]
+			for j, v := range row(i) {
+				sum += float64(p[j] * float64(v))
+			}
+			q[i] = sum
+			curve += float64(sum * sum)
+		}
+		by := size / curve
+		for j, v := range p {
+			w[j] += float64(by * v)
+		}
+		for i, v := range q {
+			left[i] -= float64(by * v)
+		}
+	}
+	return left
 }
 
 // squares returns the sum of the squared differences from the mean.

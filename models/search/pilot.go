@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -52,7 +53,7 @@ func (p *Pilot) validate() error {
 		return fmt.Errorf("search: %d classes, want 2 or more, or 0 for targets", p.Classes)
 	}
 	for i, y := range p.Y {
-		if y-y != 0 || p.Classes > 0 && !(y >= 0 && int(y) < p.Classes && y == float64(int(y))) {
+		if !exact.Finite(y) || p.Classes > 0 && !(y >= 0 && int(y) < p.Classes && y == float64(int(y))) {
 			return fmt.Errorf("search: label %v of row %d of the pilot is out of range", y, i+1)
 		}
 	}
@@ -179,6 +180,6 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 // fitBytes bounds the memory of a fit: its sum, equations, features of judged rows, and rows in a metric.
 func fitBytes(n, d, features, judge, outputs int) int64 {
 	shape := ridge.Shape{Dim: features, Outputs: outputs, Regression: outputs == 1}
-	return ridge.Memory(shape, 0, 1, 1, false) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) +
+	return ridge.Memory(shape, ridge.FoldPlan{}, 0, 1) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) +
 		4*int64(d)*int64(features) + 8*int64(judge)*int64(outputs)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
@@ -190,7 +191,7 @@ func (r *runner) try(e *entry, rung *rung, threads int) {
 		start = []float64{best.lambda}
 		e.lambda[part] = best.lambda
 	}
-	if mean := all.mean(); mean-mean != 0 {
+	if mean := all.mean(); !exact.Finite(mean) {
 		e.trial.Failed = "scores are not finite"
 		return
 	}
@@ -239,14 +240,14 @@ func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scr
 	s.scores = slices.Grow(s.scores[:0], n*r.outputs)[:n*r.outputs]
 	scores := s.scores
 	var score func(lambda float64) error
-	exact := rung.exact && shape != nil
-	if (rung.drawn || !exact) && (e.Pair > 0 || e.Hats) {
+	isExact := rung.exact && shape != nil
+	if (rung.drawn || !isExact) && (e.Pair > 0 || e.Hats) {
 		if recipe, err = r.joined(e, part, recipe, out); err != nil {
 			return nil, err
 		}
 		x = v
 	}
-	if exact {
+	if isExact {
 		switch {
 		case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks:
 		case rung.drawn:
@@ -260,7 +261,7 @@ func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scr
 				return nil, err
 			}
 		}
-		m := newExact(e.matrix, rung.train[part], rung.judge[part], r.labels, s, threads)
+		m := newExactRidge(e.matrix, rung.train[part], rung.judge[part], r.labels, s, threads)
 		score = func(lambda float64) error { return m.scores(lambda, scores) }
 	} else {
 		f, err := newFit(recipe, x.x, x.d, rung.train[part], r.labels, threads)

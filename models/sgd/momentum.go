@@ -66,30 +66,35 @@ func (r *round) rate() float64 {
 //
 //	V ← βV + g + λW,   W ← W − η(g + λW + βV).
 func (w *worker) move(n float64) {
-	lambda := w.Lambda
-	momentum(w.partial.weights, w.partial.velocity, w.grad, float32(1/n), float32(lambda), float32(w.keeps),
-		float32(w.rate()))
+	step := momentum{scale: float32(1 / n), lambda: float32(w.Lambda), beta: float32(w.keeps), rate: float32(w.rate())}
+	step.move(w.partial.weights, w.partial.velocity, w.grad)
 	if w.Intercept == none {
 		return
 	}
 	if w.Intercept != penalised {
-		lambda = 0
+		step.lambda = 0
 	}
 	grad := make([]float32, len(w.bias))
 	for c, g := range w.bias {
 		grad[c] = float32(g)
 	}
-	momentum(w.partial.intercept, w.partial.interceptVelocity, grad, float32(1/n), float32(lambda), float32(w.keeps),
-		float32(w.rate()))
+	step.move(w.partial.intercept, w.partial.interceptVelocity, grad)
 }
 
-func momentum(w, v, grad []float32, scale, lambda, beta, rate float32) {
+// momentum is a momentum step.
+type momentum struct {
+	scale              float32 // of the gradient
+	lambda, beta, rate float32
+}
+
+// move changes the weights w and their velocity v.
+func (m momentum) move(w, v, grad []float32) {
 	v, grad = v[:len(w)], grad[:len(w)]
 	for i, x := range w {
-		g := float32(scale*grad[i]) + float32(lambda*x)
-		u := float32(beta*v[i]) + g
+		g := float32(m.scale*grad[i]) + float32(m.lambda*x)
+		u := float32(m.beta*v[i]) + g
 		v[i] = u
-		w[i] = x - float32(rate*(g+float32(beta*u)))
+		w[i] = x - float32(m.rate*(g+float32(m.beta*u)))
 	}
 }
 

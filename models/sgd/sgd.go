@@ -151,12 +151,3 @@ func (l *learner) Open(data []byte) (iterative.Round, error) {
 	}
 	return &round{learner: l, state: s}, nil
 }
-
-func finite(v []float32) bool {
-	for _, x := range v {
-		if x-x != 0 {
-			return false
-		}
-	}
-	return true
-}

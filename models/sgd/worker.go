@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
@@ -108,7 +109,7 @@ func (w *worker) measure(b iterative.Block) error {
 		}
 		weight := b.Weight(i)
 		value := float64(weight * float64(w.Weight(y)*w.loss.Row(nil, scores, y)))
-		if value-value != 0 {
+		if !exact.Finite(value) {
 			return fmt.Errorf("sgd: partition %d: row %d of the block: the loss is not finite; check that the features are "+
 				"finite, or lower the rate", w.partition, i)
 		}
@@ -225,7 +226,7 @@ func (w *worker) End() (found, own []byte, err error) {
 	}
 	w.settle()
 	ok := true
-	w.partial.arrays(w.learner, func(_ string, v *[]float32, _ ...int) { ok = ok && finite(*v) })
+	w.partial.arrays(w.learner, func(_ string, v *[]float32, _ ...int) { ok = ok && exact.AllFinite(*v) })
 	if !ok {
 		return nil, nil, fmt.Errorf("sgd: partition %d: weights overflow in round %d; lower the rate from %g", w.partition,
 			w.round.round, w.Rate)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 const (
@@ -67,13 +68,26 @@ func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, 
 		s.orders = append(s.orders, order)
 	}
 	for i, v := range of(slices.Clone(s.rows), draws) {
-		if v-v != 0 {
+		if !exact.Finite(v) {
 			return nil, fmt.Errorf("shapley: scores of training values are not finite")
 		}
 		s.scores = append(s.scores, float64(v))
 		s.base[i%k] += float64(v) / float64(draws)
 	}
 	return s, nil
+}
+
+// walk stores in path the rows on the way from background row i to x, in which one column after another, in the given
+// order, is taken from x. The last row is x itself.
+func (s *Sampled) walk(path []float32, i int, order []int, x []float32) {
+	for j := range order {
+		to := path[j*s.dim : (j+1)*s.dim]
+		copy(to, s.rows[i*s.dim:(i+1)*s.dim])
+		for _, g := range order[:j+1] {
+			c := s.columns[g]
+			copy(to[c.From:c.To], x[c.From:c.To])
+		}
+	}
 }
 
 // Base returns the base of a score.
@@ -83,35 +97,24 @@ func (s *Sampled) Base(of Score) float64 { return sum(of, s.base) }
 func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64) {
 	columns, k, draws := len(s.columns), len(s.base), float64(len(s.orders))
 	x = slices.Clone(x)
-	own := make([]float64, k)
-	for o, v := range outputs {
-		own[o] = float64(v)
-	}
 	squares, pair := make([]float64, len(dst)), make([]float64, len(dst))
 	clear(dst)
-	path, at := make([]float32, columns*s.dim), make([]float64, k)
+	path, along := make([]float32, columns*s.dim), make([]float64, (columns+1)*k)
+	for o, v := range outputs {
+		along[columns*k+o] = float64(v)
+	}
 	for i, order := range s.orders {
 		clear(pair)
+		copy(along, s.scores[i*k:(i+1)*k])
 		for range 2 {
-			for j := range columns { // the last row is x itself
-				to := path[j*s.dim : (j+1)*s.dim]
-				copy(to, s.rows[i*s.dim:(i+1)*s.dim])
-				for _, g := range order[:j+1] {
-					c := s.columns[g]
-					copy(to[c.From:c.To], x[c.From:c.To])
-				}
+			s.walk(path, i, order, x)
+			for o, v := range of(path, columns-1) {
+				along[k+o] = float64(v)
 			}
-			found := of(path, columns-1)
 			for n, score := range scores {
-				before := sum(score, s.scores[i*k:(i+1)*k])
+				before := sum(score, along[:k])
 				for j, g := range order {
-					now := sum(score, own)
-					if j < columns-1 {
-						for o, v := range found[j*k : (j+1)*k] {
-							at[o] = float64(v)
-						}
-						now = sum(score, at)
-					}
+					now := sum(score, along[(j+1)*k:(j+2)*k])
 					pair[n*columns+g] += (now - before) / 2
 					before = now
 				}

@@ -273,14 +273,21 @@ func (k *comparison) levels(j int) {
 	if k.sum != nil {
 		n, counts = k.sum.Rows-k.sum.Columns[j].Missing, k.sum.Levels[j]
 	}
-	ref := k.ref.Rows - k.ref.Columns[j].Missing
-	k.shares(k.names.column(j), driftLevels, k.ref.Levels[j], counts, ref, n,
+	was := valueCounts{k.ref.Rows - k.ref.Columns[j].Missing, k.ref.Levels[j]}
+	k.shares(k.names.column(j), driftLevels, was, valueCounts{n, counts},
 		func(v int) string { return k.names.level(j, v) })
+}
+
+// valueCounts are the counts of values among rows.
+type valueCounts struct {
+	rows   int64
+	counts []int64
 }
 
 // shares compares two lists of counts by the total variation of their shares. Sampling makes the distance
 // between two samples larger than between their distributions, on average by at most ½Σ√(p(1/n₁ + 1/n₂)).
-func (k *comparison) shares(name, kind string, a, b []int64, n1, n2 int64, value func(v int) string) {
+func (k *comparison) shares(name, kind string, was, is valueCounts, value func(v int) string) {
+	a, b, n1, n2 := was.counts, is.counts, was.rows, is.rows
 	if n1 < LeastRows || n2 < LeastRows {
 		return
 	}
@@ -323,7 +330,8 @@ func (k *comparison) labels() {
 			is[i] = b.Counts[c]
 		}
 	}
-	k.shares("labels", driftLabels, was, is, a.Rows, b.Rows, func(v int) string { return fmt.Sprintf("%q", names[v]) })
+	k.shares("labels", driftLabels, valueCounts{a.Rows, was}, valueCounts{b.Rows, is},
+		func(v int) string { return fmt.Sprintf("%q", names[v]) })
 }
 
 // repeated compares the shares of rows that are copies. More rows have more copies, so it does nothing if

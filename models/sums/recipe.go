@@ -211,12 +211,8 @@ func (r *Recipe) complete() error {
 			r.Input.Dim)
 	}
 	r.Dim = out
-	r.Schema = new(dataset.Schema)
-	if err := json.Unmarshal(r.Input.Options, r.Schema); err != nil {
-		return fmt.Errorf("input options: %w", err)
-	}
-	if err := r.Schema.Validate(); err != nil {
-		return fmt.Errorf("input options: %w", err)
+	if r.Schema, err = dataset.SchemaOf(r.Input.Options); err != nil {
+		return err
 	}
 	// Whitespace is not part of the recipe.
 	var compact bytes.Buffer

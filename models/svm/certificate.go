@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -67,10 +68,8 @@ func (l *learner) verify(state []byte, m *linear.Model) (*verifier, error) {
 	if l.Bias == 0 && slices.ContainsFunc(m.B, func(b float32) bool { return b != 0 }) {
 		return nil, fmt.Errorf("svm: verify: weights have intercepts, but bias is 0")
 	}
-	for _, x := range slices.Concat(m.W, m.B) {
-		if x-x != 0 {
-			return nil, fmt.Errorf("svm: verify: weights are not finite")
-		}
+	if !exact.AllFinite(m.W) || !exact.AllFinite(m.B) {
+		return nil, fmt.Errorf("svm: verify: weights are not finite")
 	}
 	h := sha256.New()
 	h.Write(state)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
@@ -161,7 +162,7 @@ func (w *worker) heldOut(b iterative.Block) error {
 		for c := range w.problems() {
 			sum += w.loss.Scalar.Value(w.loss.Code(y, c), w.score(i, c))
 		}
-		if sum-sum != 0 {
+		if !exact.Finite(sum) {
 			return w.notFinite(i)
 		}
 		weight := b.Weight(i)
@@ -182,7 +183,7 @@ func (w *worker) measure(b iterative.Block, a []float32) error {
 			at := i*p + c
 			code, s := w.loss.Code(y, c), w.score(i, c)
 			value := l.Value(code, s)
-			if value-value != 0 {
+			if !exact.Finite(value) {
 				return w.notFinite(i)
 			}
 			sum += value

@@ -1,10 +1,10 @@
 package plan
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
@@ -65,7 +65,7 @@ func Fit(ctx context.Context, o options.Fit) (*FitPlan, error) {
 		Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
 	}
 	p.Add = float64(p.Read) / (addRate * float64(p.Threads))
-	seconds := solveSeconds(shape, p.Rows, rule.Folds, p.Lambdas, rule.First, rule.Components == 0)
+	seconds := solveSeconds(shape, rule.FoldPlan(), p.Rows, p.Lambdas, rule.Components == 0)
 	p.Solve = 2 * seconds / float64(p.Threads) // see Plan.work
 	if e.InProcess() {
 		if have := machine.ReadMemory(); have.Limit > 0 && p.Peak > have.Limit {
@@ -77,7 +77,7 @@ func Fit(ctx context.Context, o options.Fit) (*FitPlan, error) {
 
 // WriteTo prints the plan for people.
 func (p *FitPlan) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "sums      %s, %s, of %s of the data\n", report.Counted(p.Sums, "directory"), report.Bytes(p.Read),
 		report.Counted(p.Parts, "part"))
 	fmt.Fprintf(&b, "rows      %s, of which none is read\n", report.Groups(p.Rows))
@@ -97,6 +97,5 @@ func (p *FitPlan) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b,
 		"time      about %.1f s to add, %.1f s to solve, if each of %s adds %.0f MB/s and solves with %.0f Gflop/s\n",
 		p.Add, p.Solve, report.Counted(p.Threads, "thread"), p.Rates.Read/1e6, p.Rates.Solve/1e9)
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

@@ -1,16 +1,16 @@
 package plan
 
 import (
+	"bytes"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // WriteTo prints the plan for people.
 func (p *Plan) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	p.writeData(&b)
 	p.writeModel(&b)
 	p.writeMemory(&b)
@@ -19,8 +19,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 			report.Groups(p.Objects))
 		p.Cluster.write(&b, p)
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }
 
 func (p *Plan) writeData(w io.Writer) {

@@ -48,8 +48,9 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 		p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: target}},
 			Spec: Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 2, Judge: ridge.JudgeFirst},
 				Solving: Solving{Choice: ridge.Choice{Lambda: path}, MayRefine: true}, Steps: features.ByteSteps}}
-		_, report, err := solveRidge(p, nil, shape, g, 1,
-			func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil }, nil)
+		s := &solver{pass: p, m: g, threads: 1, source: ridge.Source{Shape: shape,
+			Add: func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil }}}
+		_, report, err := s.ridge()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,19 +136,19 @@ func readRows(ctx context.Context, dir string, parts []stored, folds int, shape 
 	return sets, nil
 }
 
-// loadRows returns, for the solve, the rows of the files in an index.
-func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.Shape,
-	threads int) (*ridge.Rows, error) {
+// loadRows returns the rows of the files in an index.
+func (s *solver) loadRows(ctx context.Context, index []byte) (*ridge.Rows, error) {
 	parts, err := parseIndex(index)
 	if err != nil {
 		return nil, err
 	}
-	sets, err := readRows(ctx, st.Dir, parts, p.Spec.Folds, shape, threads)
+	shape := s.source.Shape
+	sets, err := readRows(ctx, s.state.Dir, parts, s.pass.Spec.Folds, shape, s.threads)
 	if err != nil {
 		return nil, err
 	}
-	rows := &ridge.Rows{Shape: shape, Steps: p.Spec.Steps, Folds: make([]*ridge.GridRows, len(sets))}
-	parallel.Each(len(sets), threads, func(_, i int) { rows.Folds[i] = ridge.JoinRows(sets[i]) })
+	rows := &ridge.Rows{Shape: shape, Steps: s.pass.Spec.Steps, Folds: make([]*ridge.GridRows, len(sets))}
+	parallel.Each(len(sets), s.threads, func(_, i int) { rows.Folds[i] = ridge.JoinRows(sets[i]) })
 	for _, set := range rows.Folds {
 		for _, q := range set.Q {
 			if !shape.Regression && (q < 0 || int(q) >= shape.Outputs) {
@@ -157,11 +157,4 @@ func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.
 		}
 	}
 	return rows, nil
-}
-
-// firstHead returns the head of the sum of the first fold.
-func firstHead(rows *ridge.Rows) []float64 {
-	sum := ridge.NewPartSum(rows.Shape, 0, 1)
-	sum.AddGridRows(rows.Steps, 1, rows.Folds[0])
-	return sum.Part(0)
 }

@@ -2,7 +2,6 @@ package gram
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +10,11 @@ import (
 
 	"github.com/bochner-ml/bochner/models/ridge"
 )
+
+// solverOf returns the solver of the files in the directory of the pass file.
+func solverOf(p *Pass, uri string) *solver {
+	return &solver{pass: p, state: State{Dir: filepath.Dir(uri)}, source: ridge.Source{Shape: p.Shape(64)}, threads: 2}
+}
 
 // A reader that stores rows and is lost ends with the same rows as an undisturbed reader, and keeps two checkpoints.
 // The rows give the same sums as a reader that stores sums.
@@ -26,8 +30,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	shape := p.Shape(64)
 	rowsOf := func(r readerRun, uri string) *ridge.Rows {
 		t.Helper()
-		rows, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(r.lines, []byte("\n")),
-			shape, 2)
+		rows, err := solverOf(p, uri).loadRows(t.Context(), bytes.Join(r.lines, []byte("\n")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +104,7 @@ func TestADamagedFileOfRowsIsMadeAgain(t *testing.T) {
 	if err != nil || last.read != 3000 {
 		t.Errorf("%d rows were read again: %v", last.read, err)
 	}
-	if _, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(last.lines, []byte("\n")),
-		p.Shape(64), 2); err != nil {
+	if _, err := solverOf(p, uri).loadRows(t.Context(), bytes.Join(last.lines, []byte("\n"))); err != nil {
 		t.Error(err)
 	}
 }

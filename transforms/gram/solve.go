@@ -95,72 +95,19 @@ type Written struct {
 
 func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, error) {
 	defer meter.Clock(transforms.SolveTime)()
-	st, threads := f.State, f.Scan.SolveThreads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0) // all threads of this worker: nothing else is running
-	}
-	index, err := storage.ReadState(ctx, st.Sum, transforms.MaxState)
+	s, err := f.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
+	found, report, err := s.fit(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.Worker.Gridded(p.Spec.Recipe)
-	if err != nil {
-		return nil, err
-	}
-	_, dim := m.Dims()
-	shape := p.Shape(dim)
-	var rows *ridge.Rows
-	var runs []stored
-	if p.Spec.Rows {
-		rows, err = loadRows(ctx, p, st, index, shape, threads)
-	} else {
-		runs, err = readIndex(index, p.Spec.Folds*ridge.NumParts(shape))
-	}
-	if err != nil {
-		return nil, err
-	}
-	copies, err := readCopies(ctx, p, st)
-	if err != nil {
-		return nil, err
-	}
-	add := func(to *ridge.Sum, fold int) error {
-		n := ridge.NumParts(shape)
-		of := slices.DeleteFunc(slices.Clone(runs), func(st stored) bool { return st.Key/n != fold })
-		if err := addAll(ctx, st.Dir, of, threads, func(key int) []float64 { return to.Part(key % n) }); err != nil {
-			return err
-		}
-		return copies.add(to, fold, m, p, threads)
-	}
-	var found fits
-	var report FitReport
-	if p.Spec.Components > 0 {
-		found.weights, report, err = solveComponents(p, shape, m, threads, add)
-	} else {
-		if p.Spec.FitWithoutFirst && p.Target.Classes != nil && !p.Spec.NoPassFollows {
-			var head []float64
-			if rows != nil {
-				head = firstHead(rows)
-			} else if head, err = loadPart(ctx, st.Dir, runs, 0); err != nil {
-				return nil, err
-			}
-			if err := checkHeldOut(head, shape, p.Target.Classes.Classes); err != nil {
-				return nil, fault.New(fault.Data, err)
-			}
-		}
-		found, report, err = solveRidge(p, st.Chosen, shape, m, threads, add, rows)
-	}
-	if err != nil {
-		return nil, fault.New(fault.Data, err)
-	}
-	report.Floor = p.floor(m, dim)
+	report.Floor = s.floor()
 	if report.Coarse {
 		return json.Marshal(report)
 	}
-	for _, file := range st.files(&report.Written, found) {
+	for _, file := range f.State.files(&report.Written, found) {
 		if file.model == nil {
 			continue
 		}
@@ -169,6 +116,92 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		}
 	}
 	return json.Marshal(report)
+}
+
+// solver computes a model from the sums or the rows that a pass has stored.
+type solver struct {
+	pass    *Pass
+	state   State
+	m       features.Gridded
+	source  ridge.Source
+	runs    []stored // of the sums, in the order of their keys; nil for rows
+	threads int
+}
+
+// open reads the index of the sums, or the rows.
+func (f *solveFn) open(ctx context.Context) (*solver, error) {
+	s := &solver{state: f.State, threads: f.Scan.SolveThreads}
+	if s.threads == 0 {
+		s.threads = runtime.GOMAXPROCS(0) // all threads of this worker: nothing else is running
+	}
+	index, err := storage.ReadState(ctx, f.State.Sum, transforms.MaxState)
+	if err != nil {
+		return nil, err
+	}
+	if s.pass, err = transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass); err != nil {
+		return nil, err
+	}
+	if s.m, err = f.Worker.Gridded(s.pass.Spec.Recipe); err != nil {
+		return nil, err
+	}
+	_, dim := s.m.Dims()
+	s.source.Shape = s.pass.Shape(dim)
+	if s.pass.Spec.Rows {
+		s.source.Rows, err = s.loadRows(ctx, index)
+	} else {
+		s.runs, err = readIndex(index, s.pass.Spec.Folds*ridge.NumParts(s.source.Shape))
+	}
+	if err != nil {
+		return nil, err
+	}
+	copies, err := readCopies(ctx, s.pass, f.State)
+	if err != nil {
+		return nil, err
+	}
+	s.source.Add = func(to *ridge.Sum, fold int) error {
+		if err := s.addRuns(ctx, to, fold); err != nil {
+			return err
+		}
+		return copies.add(to, fold, s.m, s.pass, s.threads)
+	}
+	return s, nil
+}
+
+// addRuns adds the stored sum of a fold.
+func (s *solver) addRuns(ctx context.Context, to *ridge.Sum, fold int) error {
+	n := ridge.NumParts(s.source.Shape)
+	runs := slices.DeleteFunc(slices.Clone(s.runs), func(st stored) bool { return st.Key/n != fold })
+	return addAll(ctx, s.state.Dir, runs, s.threads, func(key int) []float64 { return to.Part(key % n) })
+}
+
+// fit returns the models of a solve.
+func (s *solver) fit(ctx context.Context) (found fits, report FitReport, err error) {
+	spec := s.pass.Spec
+	if spec.Components > 0 { // the rows have no labels
+		found, report, err = s.components()
+		return found, report, fault.New(fault.Data, err)
+	}
+	if classes := s.pass.Target.Classes; spec.FitWithoutFirst && classes != nil && !spec.NoPassFollows {
+		head, err := s.firstHead(ctx)
+		if err != nil {
+			return found, report, err
+		}
+		if err := checkHeldOut(head, s.source.Shape, classes.Classes); err != nil {
+			return found, report, fault.New(fault.Data, err)
+		}
+	}
+	found, report, err = s.ridge()
+	return found, report, fault.New(fault.Data, err)
+}
+
+// firstHead returns the head of the sum of the first fold.
+func (s *solver) firstHead(ctx context.Context) ([]float64, error) {
+	if rows := s.source.Rows; rows != nil {
+		sum := ridge.NewPartSum(rows.Shape, 0, 1)
+		sum.AddGridRows(rows.Steps, 1, rows.Folds[0])
+		return sum.Part(0), nil
+	}
+	return loadPart(ctx, s.state.Dir, s.runs, 0)
 }
 
 // fits are the models that a solve stores; nil for those that it does not have.
@@ -210,20 +243,19 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 	return score.CheckCalibration(sum.ClassCounts(), names)
 }
 
-// floor returns the λ that is equivalent to rounding the features of m to the grid of the pass. All copies
+// floor returns the λ that is equivalent to rounding the features to the grid of the pass. All copies
 // of a row are rounded in the same way. For m frequent rows, rounded features give a kernel with
 // D·Step²/12 added to its diagonal, in directions that have 1/m of the rows each. Weights could use these
 // directions to distinguish the rows, but the features of a prediction are not rounded.
-func (p *Pass) floor(m features.Gridded, dim int) float64 {
-	return ridge.Floor(m.Step()*blas.MostByte/float64(p.Spec.Steps)) * max(1, float64(dim)*p.meanShare())
+func (s *solver) floor() float64 {
+	step := s.m.Step() * blas.MostByte / float64(s.pass.Spec.Steps)
+	return ridge.Floor(step) * max(1, float64(s.source.Shape.Dim)*s.pass.meanShare())
 }
 
-// solveRidge returns the fit to all rows and the sketch of the rows. If requested, it also returns the fit
-// without the first fold: one for each λ of a path, if that is not too large. chosen is State.Chosen.
-func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int,
-	add func(*ridge.Sum, int) error, rows *ridge.Rows) (fits, FitReport, error) {
-	opts := p.ridgeOptions(chosen, shape, m)
-	opts.Add, opts.Rows, opts.Threads = add, rows, threads
+// ridge returns the fit to all rows and the sketch of the rows. If requested, it also returns the fit
+// without the first fold: one for each λ of a path, if that is not too large.
+func (s *solver) ridge() (fits, FitReport, error) {
+	p, shape, opts := s.pass, s.source.Shape, s.ridgeOptions()
 	solve := ridge.Solve
 	if p.Rule.Ordered() {
 		solve = ridge.SolveChain
@@ -262,32 +294,34 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	return found, report, nil
 }
 
-// ridgeOptions returns the options of a solve, without its source and threads.
-func (p *Pass) ridgeOptions(chosen []float64, shape ridge.Shape, m features.Gridded) ridge.Options {
-	step, ranges := ridge.GridOf(m, p.Spec.Steps)
+// ridgeOptions returns the options of a solve.
+func (s *solver) ridgeOptions() ridge.Options {
+	p := s.pass
+	step, ranges := ridge.GridOf(s.m, p.Spec.Steps)
 	opts := ridge.Options{
 		Choice:  p.Spec.Choice,
 		Results: ridge.Results{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == AllSketches, Seed: p.Seed},
-		Source:  ridge.Source{Shape: shape}, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
-		Units: ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Spec.Weights},
+		Source:  s.source, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
+		Units:   ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Spec.Weights},
+		Threads: s.threads,
 	}
-	if len(chosen) > 0 {
-		opts.Lambda, opts.Smaller, opts.Judge = chosen, nil, ridge.JudgeNone
+	if len(s.state.Chosen) > 0 {
+		opts.Lambda, opts.Smaller, opts.Judge = s.state.Chosen, nil, ridge.JudgeNone
 	}
 	if (p.Copies != nil || p.Spec.Frequent != nil) && p.Spec.Steps > blas.MostByte {
 		// Stop where the errors on copies are no longer the errors of predictions. On a grid of 8 bits a
 		// smaller λ shows whether a finer grid is needed.
-		least := ridge.FloorFactor * p.floor(m, shape.Dim)
+		least := ridge.FloorFactor * s.floor()
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}
 	if p.Spec.MayRefine {
-		opts.CoarseBelow = ridge.FloorFactor * p.floor(m, shape.Dim)
+		opts.CoarseBelow = ridge.FloorFactor * s.floor()
 	}
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
 	opts.Trials = opts.Validates() && !p.Spec.NoPassFollows &&
-		ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
+		ridge.TrialBytes(s.source.Shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	return opts
 }
 
@@ -306,21 +340,22 @@ func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
 	return &models.Linear{W: slices.Concat(w...), B: slices.Concat(b...), K: len(w) * shape.Outputs, D: shape.Dim}
 }
 
-func solveComponents(p *Pass, shape ridge.Shape, m features.Gridded, threads int,
-	add func(*ridge.Sum, int) error) (*models.Linear, FitReport, error) {
-	step, ranges := ridge.GridOf(m, p.Spec.Steps)
-	sum := ridge.NewSum(shape)
-	if err := add(sum, 0); err != nil {
-		return nil, FitReport{}, err
+// components returns the principal components of the features.
+func (s *solver) components() (fits, FitReport, error) {
+	p := s.pass
+	step, ranges := ridge.GridOf(s.m, p.Spec.Steps)
+	sum := ridge.NewSum(s.source.Shape)
+	if err := s.source.Add(sum, 0); err != nil {
+		return fits{}, FitReport{}, err
 	}
 	fit, err := pca.Solve(sum, pca.Options{Components: p.Spec.Components, Step: step, Ranges: ranges, Seed: p.Seed,
-		Threads: threads})
+		Threads: s.threads})
 	if err != nil {
-		return nil, FitReport{}, err
+		return fits{}, FitReport{}, err
 	}
 	report := FitReport{Rows: sum.Rows()}
 	for i, v := range fit.Variance {
 		report.Components = append(report.Components, models.Component{Variance: v, Share: fit.Ratio[i]})
 	}
-	return fit.Linear, report, nil
+	return fits{weights: fit.Linear}, report, nil
 }

@@ -53,7 +53,7 @@ func (s *Stored) Load(ctx context.Context, key int) ([]float64, error) {
 }
 
 // Head returns the first part of the sum over all folds.
-func (s *Stored) Head(ctx context.Context, folds int, shape ridge.Shape) (head []float64, err error) {
+func (s *Stored) Head(ctx context.Context, folds int, shape ridge.Shape) (head ridge.Head, err error) {
 	for f := range folds {
 		part, err := s.Load(ctx, f*ridge.NumParts(shape))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/records"
 	block "github.com/bochner-ml/bochner/io/rows"
@@ -186,7 +187,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 	outputs := b.model.Manifest.Vocabulary
 	for i, line := range b.block.Lines {
 		scores := said.Scores[i*k : (i+1)*k]
-		if !models.Finite(scores) {
+		if !exact.AllFinite(scores) {
 			reject(int(line)-1, tooLarge)
 			continue
 		}
@@ -244,7 +245,7 @@ func (f *applyFn) features(first int, emit func(result), reject func(int, string
 		b.phi = b.reader.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
 		for r := range n {
 			item, phi := int(b.block.Lines[i+r])-1, b.phi[r*d:(r+1)*d]
-			if !models.Finite(phi) {
+			if !exact.AllFinite(phi) {
 				reject(item, tooLarge)
 				continue
 			}

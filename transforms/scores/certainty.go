@@ -1,7 +1,9 @@
 package scores
 
 import (
-	"github.com/bochner-ml/bochner/io/export"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -36,63 +38,12 @@ func (c Certainty) open(a *applier) (level models.Level, err error) {
 	return level, nil
 }
 
-// ends returns the columns with the ends of intervals for the given columns of predictions.
-func (c Certainty) ends(of []export.Column) (columns []export.Column) {
-	if c.Interval == 0 {
-		return nil
-	}
-	for _, said := range of {
-		for _, end := range []string{"_low", "_high"} {
-			name := said.Name + end
-			columns = append(columns, export.Column{Name: name, Header: []string{name}, Unit: said.Unit})
-		}
-	}
-	return columns
-}
-
-// certain computes the columns of a Certainty, which are valid until the next block.
-type certain struct {
-	level   models.Level
-	both    []float64
-	columns [][]float64
-	in      export.Sets
-}
-
-// ends returns the low and high ends of the intervals of each target.
-func (c *certain) ends(said models.Applied) (values []any) {
-	n := len(said.Targets)
-	if cap(c.both) < 2*n {
-		c.both = make([]float64, 2*n)
-	}
-	c.both = c.both[:2*n]
-	c.level.Ends(c.both, said)
-	k := 2 * c.level.Targets()
-	if c.columns == nil {
-		c.columns = make([][]float64, k)
-	}
-	for e := range c.columns {
-		c.columns[e] = c.columns[e][:0]
-		for i := e; i < len(c.both); i += k {
-			c.columns[e] = append(c.columns[e], c.both[i])
-		}
-		values = append(values, c.columns[e])
-	}
-	return values
-}
-
-// sets returns the sets of classes.
-func (c *certain) sets(said models.Applied) *export.Sets {
-	c.in.Ends, c.in.Items = c.in.Ends[:0], c.in.Items[:0]
-	k := len(said.Probabilities) / max(1, len(said.Classes))
-	for i := range said.Probabilities {
-		if c.level.Has(said, i) {
-			c.in.Items = append(c.in.Items, int32(i%k))
-		}
-		if (i+1)%k == 0 {
-			c.in.Ends = append(c.in.Ends, len(c.in.Items))
-		}
-	}
-	return &c.in
+// appendEnds appends the low and high end of the interval of each target, row by row.
+func appendEnds(dst []float64, level models.Level, said models.Applied) []float64 {
+	from := len(dst)
+	dst = slices.Grow(dst, 2*len(said.Targets))[:from+2*len(said.Targets)]
+	level.Ends(dst[from:], said)
+	return dst
 }
 
 // covering counts how often the intervals or sets of a model contain the label.
@@ -115,11 +66,7 @@ func (c *covering) targets(sums []score.Coverage, said models.Applied, y []float
 	if c == nil {
 		return
 	}
-	if cap(c.both) < 2*len(y) {
-		c.both = make([]float64, 2*len(y))
-	}
-	c.both = c.both[:2*len(y)]
-	c.level.Ends(c.both, said)
+	c.both = appendEnds(c.both[:0], c.level, said)
 	k := len(sums)
 	for i, y := range y {
 		if low, high := c.both[2*i], c.both[2*i+1]; high-low == high-low {
@@ -135,7 +82,7 @@ func (c *covering) classes(sums []score.Coverage, said models.Applied, y []float
 	}
 	k := len(said.Scores) / max(1, len(y))
 	for i, y := range y {
-		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
+		if !exact.AllFinite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
 		n, inside := 0, false

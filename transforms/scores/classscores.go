@@ -3,6 +3,7 @@ package scores
 import (
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
@@ -57,7 +58,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 		return nil
 	}
 	for i := range y {
-		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
+		if !exact.AllFinite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
 		if err := c.Probabilities.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1],

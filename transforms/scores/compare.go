@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -202,7 +203,7 @@ func (s *side) lossesOf(said models.Applied, y float64, i int, unseen *schema.La
 	if len(s.losses) > 1 {
 		logLoss, brier := score.ProbabilityLosses(said.Probabilities[i*k:(i+1)*k], truth)
 		s.losses[1], s.losses[2] = float64(logLoss), float64(brier)
-		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
+		if !exact.AllFinite(said.Scores[i*k : (i+1)*k]) {
 			s.losses[1] = math.NaN()
 		}
 	}

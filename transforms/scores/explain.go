@@ -46,33 +46,36 @@ func newExplained(m *models.Model) (*explained, error) {
 	return &explained{Explainer: e, columns: make([]any, 3*e.Outputs())}, nil
 }
 
-// rows explains n rows of x and returns the values of the columns, until its next call. It calls done with the
-// number of rows explained, each time that some are.
-func (e *explained) rows(ctx context.Context, said models.Applied, x []float32, n, threads int,
-	done func(rows int)) ([]any, error) {
-	d, k, outputs, effects := len(x)/max(n, 1), len(said.Scores)/max(n, 1), e.Outputs(), len(e.Names())
+// rows explains the rows of a block and returns the values of the columns, until its next call. While it runs, the
+// applier shows the rows that are explained as processed; the end of the block counts them.
+func (e *explained) rows(ctx context.Context, o *output, a *applier) ([]any, error) {
+	n := o.block.N
+	k, outputs, effects := len(o.Scores)/max(n, 1), e.Outputs(), len(e.Names())
 	clear(e.columns)
 	column := func(i int) []float64 { v, _ := e.columns[i].([]float64); return v }
-	step := explainedAt * max(1, threads)
+	shown := 0
+	defer func() { a.ahead(-shown) }()
+	step := explainedAt * max(1, a.threads())
 	for at := 0; at < n; at += step {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		rows := min(step, n-at)
-		part := models.Applied{Scores: said.Scores[at*k : (at+rows)*k]}
-		if said.Targets != nil {
-			part.Targets = said.Targets[at*k : (at+rows)*k]
+		part := models.Applied{Scores: o.Scores[at*k : (at+rows)*k]}
+		if o.Targets != nil {
+			part.Targets = o.Targets[at*k : (at+rows)*k]
 		} else {
-			part.Classes = said.Classes[at : at+rows]
+			part.Classes = o.Classes[at : at+rows]
 		}
-		e.out = e.Rows(e.out, part, x[at*d:(at+rows)*d], rows, threads)
+		e.out = e.Rows(e.out, part, o.block.X[at*o.block.D:(at+rows)*o.block.D], rows, a.threads())
 		for i := range rows * outputs {
-			o := i % outputs
-			e.columns[3*o] = append(column(3*o), e.out.Base[i])
-			e.columns[3*o+1] = append(column(3*o+1), e.out.Effects[i*effects:(i+1)*effects]...)
-			e.columns[3*o+2] = append(column(3*o+2), e.out.StdErr[i])
+			c := i % outputs
+			e.columns[3*c] = append(column(3*c), e.out.Base[i])
+			e.columns[3*c+1] = append(column(3*c+1), e.out.Effects[i*effects:(i+1)*effects]...)
+			e.columns[3*c+2] = append(column(3*c+2), e.out.StdErr[i])
 		}
-		done(rows)
+		a.ahead(rows)
+		shown += rows
 	}
 	return e.columns, nil
 }

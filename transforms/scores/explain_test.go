@@ -29,14 +29,14 @@ func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
 	m.Manifest.Recipe, m.Manifest.Input.Dim = recipe, 1
 	m.Kept = []storage.File{{Name: models.ProfileFile, Data: []byte(`{"rows": {}}`)}}
 	p := &Predict{Explain: true}
-	table := &predictions{Predict: p, columns: p.Columns(m), model: m}
-	if table.explained, err = newExplained(m); err != nil {
+	a := newApplier(someReader(t), m)
+	table, err := p.predictions(a)
+	if err != nil {
 		t.Fatal(err)
 	}
-	a := newApplier(someReader(t), m)
 	var seen []int64
 	ctx := asked{t.Context(), func() { seen = append(seen, a.reader.Worker.Rows()) }}
-	if _, err := table.block(ctx, &rows.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}, a); err != nil {
+	if _, err := table.block(ctx, &rows.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(seen, []int64{0, 2, 4}) || a.reader.Worker.Rows() != 0 {

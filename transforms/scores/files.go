@@ -296,33 +296,10 @@ func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *File
 // predict writes the predictions for a file.
 func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *models.Model, file Arrival,
 	r *FileResult) error {
-	if k := m.Linear.K; f.Threshold != nil && (!m.Classifies() || k != 2) {
-		return fault.New(fault.Model,
-			fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
-	}
-	if err := f.Check(m); err != nil {
-		return fault.New(fault.Model, fmt.Errorf("scores: the model %s: %w", m.Manifest.SHA256, err))
-	}
-	like := new(dataset.Schema)
-	if err := json.Unmarshal(m.Manifest.Input.Options, like); err != nil {
-		return fault.New(fault.Model,
-			fmt.Errorf("scores: %s: input options: %w", models.ManifestFile, err))
-	}
-	o, err := f.Data.optionsFor(file.URI, like)
+	d, err := f.open(ctx, m, file)
 	if err != nil {
 		return err
 	}
-	if file.Message != nil {
-		o.Objects = []storage.Object{f.Messages.object(file.Message)}
-	} else {
-		o.Objects = []storage.Object{{Name: file.URI, URI: file.URI, Size: file.Size, Version: file.Version}}
-	}
-	d, err := dataset.Open(ctx, o)
-	if err != nil {
-		return err
-	}
-	d.Weighted = false // every row has a prediction, whatever its weight
-	WithMissing(m.Manifest, d)
 	p := &Predict{
 		Pass: transforms.Pass{Data: *d, Mode: dataset.KeepPlace}, Model: Model{Threshold: f.Threshold}, Format: f.Format,
 		Scores: f.Scores, Probabilities: f.Probabilities, Lines: f.Lines, Explain: f.Explain, Digest: f.Digest, ID: IDColumn(d),
@@ -342,29 +319,64 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 		w := format.New(dst)
 		report := dataset.Report{}
 		for shard, source := range d.Ahead(ctx, d.Shards(math.MaxInt64/2)) { // one
-			if report, err = p.rows(ctx, a, table, shard, source, w, func(*rows.Block) {}); err != nil {
+			if report, err = table.write(ctx, shard, source, w, func(*rows.Block) {}); err != nil {
 				return err
 			}
 		}
-		if err := fault.OfReports([]dataset.Report{report}); err != nil {
-			return err
-		}
-		r.Rows, r.SetAside = report.Rows, report.Bad
-		if report.Bad == 0 {
-			return nil
-		}
-		example := ""
-		if len(report.SetAside) > 0 {
-			example = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
-		}
-		if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
-			return fault.New(fault.Data,
-				fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, example))
-		}
-		// Write the letter before the predictions are complete: then the file counts as done.
-		return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad,
-			Model: m.Manifest.SHA256}, r)
+		return f.reported(ctx, file, report, r)
 	})
+}
+
+// open checks that the model can make the predictions, and opens a file as data for it.
+func (f *Files) open(ctx context.Context, m *models.Model, file Arrival) (*dataset.Dataset, error) {
+	if k := m.Linear.K; f.Threshold != nil && (!m.Classifies() || k != 2) {
+		return nil, fault.New(fault.Model,
+			fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
+	}
+	if err := f.Check(m); err != nil {
+		return nil, fault.New(fault.Model, fmt.Errorf("scores: the model %s: %w", m.Manifest.SHA256, err))
+	}
+	like, err := dataset.SchemaOf(m.Manifest.Input.Options)
+	if err != nil {
+		return nil, fault.New(fault.Model, fmt.Errorf("scores: %s: %w", models.ManifestFile, err))
+	}
+	o, err := f.Data.optionsFor(file.URI, like)
+	if err != nil {
+		return nil, err
+	}
+	if file.Message != nil {
+		o.Objects = []storage.Object{f.Messages.object(file.Message)}
+	} else {
+		o.Objects = []storage.Object{{Name: file.URI, URI: file.URI, Size: file.Size, Version: file.Version}}
+	}
+	d, err := dataset.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	d.Weighted = false // every row has a prediction, whatever its weight
+	WithMissing(m.Manifest, d)
+	return d, nil
+}
+
+// reported counts the rows of a file whose predictions are written, and returns an error if too many are set aside.
+func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Report, r *FileResult) error {
+	if err := fault.OfReports([]dataset.Report{report}); err != nil {
+		return err
+	}
+	r.Rows, r.SetAside = report.Rows, report.Bad
+	if report.Bad == 0 {
+		return nil
+	}
+	example := ""
+	if len(report.SetAside) > 0 {
+		example = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
+	}
+	if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
+		return fault.New(fault.Data,
+			fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, example))
+	}
+	// Write the letter before the predictions are complete: then the file counts as done.
+	return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad, Model: r.Model}, r)
 }
 
 // WithMissing allows missing values in data of plain numbers, if the model says what replaces them.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
@@ -126,7 +127,7 @@ func finiteRows(scores []float32, y []float64, repeats []int64) (some []float32,
 	k := len(scores) / len(y)
 	some = scores[:0]
 	for i, y := range y {
-		if row := scores[i*k : (i+1)*k]; models.Finite(row) {
+		if row := scores[i*k : (i+1)*k]; exact.AllFinite(row) {
 			some, class, often = append(some, row...), append(class, int32(y)), append(often, repeats[i])
 		}
 	}
@@ -161,7 +162,7 @@ func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (tr
 		}
 		for i, y := range r.y {
 			row := r.scores[2*i : 2*i+2]
-			if !models.Finite(row) {
+			if !exact.AllFinite(row) {
 				continue
 			}
 			v, kind := score.Margin(row, p.Positive), 0

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
@@ -88,7 +86,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	}
 	file := transforms.WrittenFile{Name: transforms.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
 	file.Checksum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
-		w.Report, err = p.rows(files.Context(), a, table, shard, source, format.New(dst), func(b *rows.Block) {
+		w.Report, err = table.write(files.Context(), shard, source, format.New(dst), func(b *rows.Block) {
 			if counts != nil { // count before the model fills in missing values
 				counts.Add(b, p.Skip)
 			}
@@ -110,7 +108,7 @@ func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 	if err != nil {
 		return nil, export.File{}, err
 	}
-	formats, err := export.Files(p.Format, table.columns)
+	formats, err := export.Files(p.Format, exported(table.columns))
 	if err != nil {
 		return nil, export.File{}, err
 	}
@@ -122,19 +120,29 @@ func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 
 // predictions prepares the applier for the columns of p, and returns its predictions.
 func (p *Predict) predictions(a *applier) (t *predictions, err error) {
-	t = &predictions{Predict: p, columns: p.Columns(a.Model), model: a.Model}
-	if t.certain.level, err = p.open(a); err == nil && p.Explain {
+	t = &predictions{Predict: p, applier: a, columns: p.columns(a.Model)}
+	if t.output.level, err = p.open(a); err == nil && p.Explain {
 		t.explained, err = newExplained(a.Model)
 	}
 	return t, err
 }
 
-// rows writes the predictions for the rows of a shard. It calls see with each block before applying the model.
-func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shard dataset.Shard,
-	source *dataset.Source, out export.Writer, see func(*rows.Block)) (dataset.Report, error) {
-	report, err := a.reader.Read(ctx, &p.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
+// predictions turns the output of a model for rows into tables.
+type predictions struct {
+	*Predict
+	applier   *applier
+	columns   []column
+	output    output
+	explained *explained // nil without Explain
+	out       export.Block
+}
+
+// write writes the predictions for the rows of a shard. It calls see with each block before applying the model.
+func (t *predictions) write(ctx context.Context, shard dataset.Shard, source *dataset.Source, out export.Writer,
+	see func(*rows.Block)) (dataset.Report, error) {
+	report, err := t.applier.reader.Read(ctx, &t.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
 		see(b)
-		block, err := table.block(ctx, b, a)
+		block, err := t.block(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -146,190 +154,22 @@ func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shar
 	return report, out.Close()
 }
 
-// predictions turns the output of a model for rows into tables.
-type predictions struct {
-	*Predict
-	columns   []export.Column
-	model     *models.Model
-	explained *explained // nil without Explain
-	out       export.Block
-	targets   [][]float64 // of each output
-	certain   certain
-	zeros     []int32 // for each row: the only level
-}
-
-// Columns returns the columns of the predictions of a model. It needs only the manifest.
-func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
-	names := m.Outputs()
-	for _, g := range p.Given {
-		columns = append(columns, export.Column{Name: g.Name, Header: []string{g.Name}, Levels: []string{g.Value},
-			Always: true})
-	}
-	if p.ID != "" {
-		columns = append(columns, export.Column{Name: p.ID, Header: []string{p.ID}, Always: true})
-	}
-	if p.Lines {
-		columns = append(columns, export.Column{Name: "line", Header: []string{"line"}, Always: true})
-	}
-	said := export.Column{Name: "prediction", Header: []string{"prediction"}}
-	unit := 0.0 // smallest unit of all targets
-	switch {
-	case m.Embeds():
-		columns = append(columns, export.Column{Name: "components", Header: names, List: true, Unit: m.Resolution(0)})
-	case m.Classifies():
-		said.Levels, said.Numeric = names, m.NumericClasses()
-		columns = append(columns, said)
-		if p.Interval > 0 {
-			said.Name, said.Header = "set", []string{"set"}
-			columns = append(columns, said)
-		}
-	default:
-		unit = m.Resolution(0)
-		for c, name := range names {
-			if len(names) > 1 {
-				said.Name = "prediction_" + name
-				said.Header = []string{said.Name}
-			}
-			said.Unit = m.Resolution(c)
-			unit = min(unit, said.Unit)
-			columns = append(columns, said)
-		}
-		columns = append(columns, p.ends(columns[len(columns)-len(names):])...)
-	}
-	if p.Scores && !m.Embeds() {
-		columns = append(columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: unit})
-	}
-	if p.Probabilities {
-		columns = append(columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
-	}
-	if p.Novelty {
-		columns = append(columns, export.Column{Name: "novelty", Header: []string{"novelty"}})
-	}
-	if p.Explain {
-		columns = append(columns, explainColumns(m)...)
-	}
-	if p.Digest {
-		columns = append(columns, export.Column{Name: "model", Header: []string{"model"},
-			Levels: []string{m.Manifest.SHA256}, Always: true})
-	}
-	return columns
-}
-
-// Distinct returns an error if two columns have the same name, because most readers of tables would
-// lose one of them. This can happen because the identifiers and the Given columns have names that the
-// user chooses, and other names contain names of columns and targets.
-func (p *Predict) Distinct(columns []export.Column) error {
-	copied := len(p.Given)
-	if p.ID != "" {
-		copied++
-	}
-	for i, own := range columns[:copied] {
-		for _, c := range columns[i+1:] {
-			if c.Name == own.Name || slices.Contains(c.Header, own.Name) {
-				return fmt.Errorf("scores: the copied column %q has the name of another column of the predictions; "+
-					"rename it in the data, or name another with --id_column", own.Name)
-			}
-		}
-	}
-	seen := map[string]bool{}
-	for _, c := range columns {
-		for _, name := range c.Header {
-			if seen[name] && p.Format != "jsonl" { // objects may nest such columns
-				return fmt.Errorf("scores: two columns of the predictions would have the name %q, because of the names of the "+
-					"columns or targets of the model; write jsonl, which keeps them apart, or train with other names", name)
-			}
-			seen[name] = true
-		}
-	}
-	return nil
-}
-
-func prefixed(prefix string, names []string) []string {
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = prefix + name
-	}
-	return out
-}
-
 // block returns the table of a block of rows, valid until the next call. Rows that could
 // not be read, and those whose scores are not finite, have no values.
-func (t *predictions) block(ctx context.Context, b *rows.Block, a *applier) (*export.Block, error) {
-	said := a.apply(b)
-	k := t.model.Linear.K
-	t.out.N, t.out.Values, t.out.Bad = b.N, t.out.Values[:0], t.out.Bad[:0]
-	bad := b.Bad
-	for i := range b.N {
-		unread := len(bad) > 0 && bad[0] == i
-		if unread {
-			bad = bad[1:]
-		}
-		if unread || !models.Finite(said.Scores[i*k:(i+1)*k]) {
-			t.out.Bad = append(t.out.Bad, i)
-		}
-	}
-	var scores any = said.Scores
-	if said.Targets != nil {
-		scores = said.Targets
-	}
-	for (t.Digest || len(t.Given) > 0) && len(t.zeros) < b.N {
-		t.zeros = append(t.zeros, 0)
-	}
-	for range t.Given {
-		t.out.Values = append(t.out.Values, t.zeros[:b.N])
-	}
-	if t.ID != "" {
-		t.out.Values = append(t.out.Values, b.IDs)
-	}
-	if t.Lines {
-		t.out.Values = append(t.out.Values, b.Lines)
-	}
-	switch {
-	case t.model.Embeds():
-		t.out.Values = append(t.out.Values, scores)
-	case said.Classes != nil:
-		t.out.Values = append(t.out.Values, said.Classes)
-		if t.Interval > 0 {
-			t.out.Values = append(t.out.Values, t.certain.sets(said))
-		}
-	default:
-		if t.targets == nil {
-			t.targets = make([][]float64, k)
-		}
-		for c := range t.targets {
-			t.targets[c] = t.targets[c][:0]
-			for i := range b.N {
-				t.targets[c] = append(t.targets[c], said.Targets[i*k+c])
-			}
-			t.out.Values = append(t.out.Values, t.targets[c])
-		}
-		if t.Interval > 0 {
-			t.out.Values = append(t.out.Values, t.certain.ends(said)...)
-		}
-	}
-	if t.Scores && !t.model.Embeds() {
-		t.out.Values = append(t.out.Values, scores)
-	}
-	if t.Probabilities {
-		t.out.Values = append(t.out.Values, said.Probabilities)
-	}
-	if t.Novelty {
-		t.out.Values = append(t.out.Values, said.Novelty)
+func (t *predictions) block(ctx context.Context, b *rows.Block) (*export.Block, error) {
+	t.output.Applied, t.output.block = t.applier.apply(b), b
+	if t.Interval > 0 && t.output.Targets != nil {
+		t.output.ends = appendEnds(t.output.ends[:0], t.output.level, t.output.Applied)
 	}
 	if t.explained != nil {
-		shown := 0
-		columns, err := t.explained.rows(ctx, said, b.X[:b.N*b.D], b.N, a.threads(), func(rows int) {
-			shown += rows
-			a.ahead(rows)
-		})
-		a.ahead(-shown) // the end of the block counts them
-		if err != nil {
+		var err error
+		if t.output.explained, err = t.explained.rows(ctx, &t.output, t.applier); err != nil {
 			return nil, err
 		}
-		t.out.Values = append(t.out.Values, columns...)
 	}
-	if t.Digest {
-		t.out.Values = append(t.out.Values, t.zeros[:b.N])
+	t.out.N, t.out.Bad, t.out.Values = b.N, t.output.bad(t.out.Bad[:0]), t.out.Values[:0]
+	for _, c := range t.columns {
+		t.out.Values = append(t.out.Values, c.values(&t.output))
 	}
 	return &t.out, nil
 }

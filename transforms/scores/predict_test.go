@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
@@ -58,13 +57,13 @@ func written(t *testing.T, m *models.Model, format string, scores bool, b *rows.
 func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []string {
 	t.Helper()
 	var out bytes.Buffer
-	table := &predictions{Predict: p, columns: p.Columns(m), model: m}
-	files, err := export.Files(p.Format, table.columns)
+	a := newApplier(someReader(t), m)
+	table, format, err := p.table(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := files[0].New(&out)
-	block, err := table.block(t.Context(), b, newApplier(someReader(t), m))
+	w := format.New(&out)
+	block, err := table.block(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}

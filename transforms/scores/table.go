@@ -9,22 +9,18 @@ import (
 )
 
 // Table makes the tables that Predict writes, for rows in memory. It is not safe for concurrent use.
-type Table struct {
-	*predictions
-	applier
-}
+type Table struct{ *predictions }
 
 // Table returns a Table of the predictions of a model, which the calling goroutine computes. It returns
 // an error if the model cannot compute the columns.
-func (p *Predict) Table(m *models.Model) (t *Table, err error) {
-	t = &Table{applier: applier{Applier: models.Applier{Model: m, Threshold: p.Threshold}}}
-	t.predictions, err = p.predictions(&t.applier)
-	return t, err
+func (p *Predict) Table(m *models.Model) (*Table, error) {
+	t, err := p.predictions(&applier{Applier: models.Applier{Model: m, Threshold: p.Threshold}})
+	return &Table{t}, err
 }
 
 // File returns the format of a file of the tables.
 func (t *Table) File(format string) (export.File, error) {
-	files, err := export.Files(format, t.columns)
+	files, err := export.Files(format, exported(t.columns))
 	if err != nil {
 		return export.File{}, err
 	}
@@ -34,5 +30,5 @@ func (t *Table) File(format string) (export.File, error) {
 // Block returns the table of a block of rows, valid until the next call. Rows whose scores are not
 // finite are among its Bad. Missing values of the block are filled in.
 func (t *Table) Block(ctx context.Context, b *rows.Block) (*export.Block, error) {
-	return t.block(ctx, b, &t.applier)
+	return t.block(ctx, b)
 }

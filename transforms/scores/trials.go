@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
@@ -147,7 +148,7 @@ func (c *conformal) add(sums []score.Conformal, scores, probes []float32, y []fl
 		}
 		return
 	}
-	if !models.Finite(own) {
+	if !exact.AllFinite(own) {
 		return
 	}
 	c.probabilities = append(c.probabilities[:0], own...)

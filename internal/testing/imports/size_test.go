@@ -17,17 +17,17 @@ const mostLines = 2500
 var large = map[string]int{
 	"features/preprocess":         3770, // one file a step
 	"features/skeleton":           2620,
-	"io/dataset":                  4750,
+	"io/dataset":                  4780,
 	"io/parquetio":                2730,
 	"io/schema":                   4270,
 	"models":                      3150,
 	"models/ridge":                3470,
 	"models/score":                4010,
-	"models/search":               3420,
+	"models/search":               3430,
 	"pipelines/internal/days":     3580,
 	"pipelines/internal/prepare":  2870,
-	"pipelines/internal/training": 3620,
-	"transforms/scores":           2740,
+	"pipelines/internal/training": 3630,
+	"transforms/scores":           2770,
 	"internal/blas":               4550, // each routine has a Go form and one per level of two families of CPUs
 }
 

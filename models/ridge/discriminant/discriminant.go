@@ -9,6 +9,7 @@
 package discriminant
 
 import (
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -66,7 +67,7 @@ func Shapes(curves []score.CalibrationCurve, all []Discriminant) (shapes []Shape
 
 // Valid reports whether Shapes can return the shape.
 func (s Shape) Valid() bool {
-	return s.Slope >= 1.0/mostSteeper && s.Slope <= mostSteeper && s.Offset-s.Offset == 0
+	return s.Slope >= 1.0/mostSteeper && s.Slope <= mostSteeper && exact.Finite(s.Offset)
 }
 
 // Curve returns the sigmoid of that shape for rows with that discriminant.

@@ -26,68 +26,81 @@ const (
 // whether a column has numbers, not categories. A column with a value that is not whole names nothing. Nor does a
 // column of numbers if rows with neighbouring values are similar, too, as with counts.
 func Columns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
+	t := &table{x, n, d, label}
 	for j := range d {
-		if group, groups := valuesOf(x, n, d, j); groups >= fewestValues &&
-			names(x, n, d, j, group, groups, label, number(j)) {
+		if g := t.groupsOf(j); g.n >= fewestValues && t.names(j, g, number(j)) {
 			found = append(found, j)
 		}
 	}
 	return found
 }
 
-// valuesOf numbers the values of a column that several rows have, in ascending order. It returns the number of
-// each row's value, −1 for other rows, and how many such values there are. groups is 0 if too few rows have one,
-// or if a value is not whole.
-func valuesOf(x []float32, n, d, column int) (group []int, groups int) {
+// table has n labelled rows of d numbers.
+type table struct {
+	x     []float32
+	n, d  int
+	label []float64
+}
+
+// groups are rows with equal values of a column.
+type groups struct {
+	of []int // number of the group of each row; −1 for none
+	n  int
+}
+
+// groupsOf groups the rows by the values of a column that several rows have, in ascending order. There are no
+// groups if too few rows have such a value, or if a value is not whole.
+func (t *table) groupsOf(column int) (g groups) {
 	rows := map[float32]int{}
-	for i := range n {
-		v := x[i*d+column]
+	for i := range t.n {
+		v := t.x[i*t.d+column]
 		if v != v {
 			continue
 		}
 		if v != float32(math.Trunc(float64(v))) {
-			return nil, 0
+			return groups{}
 		}
 		rows[v]++
 	}
 	maps.DeleteFunc(rows, func(_ float32, n int) bool { return n < 2 })
 	values, repeated := slices.Sorted(maps.Keys(rows)), 0
-	for i := range n {
-		g, found := slices.BinarySearch(values, x[i*d+column])
+	for i := range t.n {
+		k, found := slices.BinarySearch(values, t.x[i*t.d+column])
 		if found {
 			repeated++
 		} else {
-			g = -1
+			k = -1
 		}
-		group = append(group, g)
+		g.of = append(g.of, k)
 	}
-	if float64(repeated) < repeating*float64(n) {
-		return nil, 0
+	if float64(repeated) < repeating*float64(t.n) {
+		return groups{}
 	}
-	return group, len(values)
+	g.n = len(values)
+	return g
 }
 
 // names reports whether the rows of a group are similar, in their label or in most of the other columns. If
 // number is true, rows of neighbouring groups must not be similar, too.
-func names(x []float32, n, d, column int, group []int, groups int, label []float64, number bool) bool {
-	pair := slices.Clone(group)
-	for i, g := range group {
-		pair[i] = g >> 1 // −1 stays
+func (t *table) names(column int, g groups, number bool) bool {
+	pairs := groups{slices.Clone(g.of), (g.n + 1) / 2}
+	for i, k := range g.of {
+		pairs.of[i] = k >> 1 // −1 stays
 	}
 	alone := func(value func(row int) float64, c float64) bool {
-		return !number || correlation(value, pair, (groups+1)/2) < ordered*c
+		return !number || correlation(value, pairs) < ordered*c
 	}
-	labelOf := func(i int) float64 { return label[i] }
-	if c := correlation(labelOf, group, groups); c > sameLabel && alone(labelOf, c) {
+	labelOf := func(i int) float64 { return t.label[i] }
+	if c := correlation(labelOf, g); c > sameLabel && alone(labelOf, c) {
 		return true
 	}
 	similar, looked := 0, 0
-	for k := range d {
+	for k := range t.d {
 		if k == column || looked == mostColumns {
 			continue
 		}
-		value := func(i int) float64 { return float64(x[i*d+k]) }
-		c := correlation(value, group, groups)
+		value := func(i int) float64 { return float64(t.x[i*t.d+k]) }
+		c := correlation(value, g)
 		if c != c {
 			continue // constant, or without values
 		}
@@ -100,21 +113,21 @@ func names(x []float32, n, d, column int, group []int, groups int, label []float
 
 // correlation returns the intraclass correlation of values (Fisher 1925): 1 minus the variance within groups
 // divided by the total variance. It is NaN if all values are equal or no group has two of them.
-func correlation(value func(row int) float64, group []int, groups int) float64 {
-	rows, sums := make([]float64, groups), make([]float64, groups)
+func correlation(value func(row int) float64, g groups) float64 {
+	rows, sums := make([]float64, g.n), make([]float64, g.n)
 	var n, sum float64
-	for i, g := range group {
-		if v := value(i); g >= 0 && v == v {
-			rows[g]++
-			sums[g] += v
+	for i, k := range g.of {
+		if v := value(i); k >= 0 && v == v {
+			rows[k]++
+			sums[k] += v
 			n, sum = n+1, sum+v
 		}
 	}
 	mean := sum / max(1, n)
 	var within, all, used float64
-	for i, g := range group {
-		if v := value(i); g >= 0 && v == v {
-			e, f := v-sums[g]/rows[g], v-mean
+	for i, k := range g.of {
+		if v := value(i); k >= 0 && v == v {
+			e, f := v-sums[k]/rows[k], v-mean
 			within, all = within+float64(e*e), all+float64(f*f)
 		}
 	}

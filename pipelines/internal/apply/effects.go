@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -48,7 +49,7 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 	r := &results.EffectsReport{Rows: n, Draws: min(maxDraws, n-1, max(1, predictions/(n*len(columns))))}
 	k := m.Linear.K
 	scores := slices.Clone((&models.Applier{Model: m}).Scores(slices.Clone(x[:n*d]), n))
-	if !models.Finite(scores) {
+	if !exact.AllFinite(scores) {
 		return nil, errors.New("effects: scores of the rows are not finite")
 	}
 	variance := spread(scores, n, k)
@@ -68,7 +69,7 @@ func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int
 		return nil, err
 	}
 	for _, e := range r.Columns {
-		if e.Share-e.Share != 0 {
+		if !exact.Finite(e.Share) {
 			return nil, fmt.Errorf("effects: scores of rows with other values of %q are not finite", e.Column)
 		}
 	}

@@ -25,16 +25,7 @@ func Featurize(ctx context.Context, o options.Featurize) (result *results.Featur
 		return nil, err
 	}
 	o.Format = cmp.Or(o.Format, "npy")
-	switch {
-	case o.Out == "":
-		return nil, exit.Usage("no directory for the features: name one with --out")
-	case o.Format == codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
-		return nil, exit.Usage("--out_format codes: only maxout features have codes; give --kernel maxout")
-	}
-	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
-		return nil, err
-	}
-	if err := prepare.Validate(o.Spec); err != nil {
+	if err := checkFeaturize(o); err != nil {
 		return nil, err
 	}
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
@@ -47,62 +38,92 @@ func Featurize(ctx context.Context, o options.Featurize) (result *results.Featur
 	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
-	var manifest *models.Manifest
-	var d *dataset.Dataset
+	f := &featurization{options: o}
 	if o.Model != "" {
-		manifest, d, err = OpenForModel(ctx, o.Model, o.Data, o.Job.Log)
+		f.manifest, f.data, err = OpenForModel(ctx, o.Model, o.Data, o.Job.Log)
 	} else {
-		d, err = prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
+		f.data, err = prepare.OpenData(ctx, &f.options.Types, o.Data, o.Job.Log)
 	}
 	if err != nil {
 		return nil, err
 	}
-	j, err := job.New(ctx, o.Job, o.Out)
+	if f.job, err = job.New(ctx, o.Job, o.Out); err != nil {
+		return nil, err
+	}
+	defer func() { err = f.job.Close(ctx, err) }()
+	pass, err := f.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = j.Close(ctx, err) }()
+	f.job.Progress.Phase("writing features", 0)
+	err = f.job.PublishShards(ctx, pass, "features", func(written []transforms.Written, dir string) error {
+		f.job.Progress.Done()
+		return f.publish(ctx, written, dir)
+	})
+	return f.result, err
+}
 
+// checkFeaturize refuses options that cannot be used together.
+func checkFeaturize(o options.Featurize) error {
+	switch {
+	case o.Out == "":
+		return exit.Usage("no directory for the features: name one with --out")
+	case o.Format == codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
+		return exit.Usage("--out_format codes: only maxout features have codes; give --kernel maxout")
+	}
+	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
+		return err
+	}
+	return prepare.Validate(o.Spec)
+}
+
+// featurization is a job that writes features.
+type featurization struct {
+	options  options.Featurize
+	job      *job.Job
+	manifest *models.Manifest // nil for features that follow from the data
+	data     *dataset.Dataset
+	result   *results.Featurize
+}
+
+// prepare finds the features, and begins the result.
+func (f *featurization) prepare(ctx context.Context) (*transforms.Featurize, error) {
+	o, d := f.options, f.data
 	pass := &transforms.Featurize{Pass: transforms.Pass{Mode: prepare.Mode(o.MaxBadFraction)}, Format: o.Format}
-	result = &results.Featurize{Out: o.Out, Format: o.Format, Labeled: d.Labeled, Input: &d.Schema}
-	if manifest != nil {
-		pass.Recipe, result.Features = manifest.Recipe, manifest.Features
-		result.Kernel = "the model's kernel"
-		if err := j.TakeFiles(o.Model, manifest); err != nil {
+	f.result = &results.Featurize{Out: o.Out, Format: o.Format, Labeled: d.Labeled, Input: &d.Schema}
+	if m := f.manifest; m != nil {
+		pass.Recipe, f.result.Features = m.Recipe, m.Features
+		f.result.Kernel = "the model's kernel"
+		if err := f.job.TakeFiles(o.Model, m); err != nil {
 			return nil, err
 		}
 		if d.Labeled {
-			pass.Target = &transforms.Labeling{Classes: manifest.Vocabulary}
+			pass.Target = &transforms.Labeling{Classes: m.Vocabulary}
 		}
 	} else {
-		l, err := prepare.Data(ctx, j, d, o.Spec)
+		l, err := prepare.Data(ctx, f.job, d, o.Spec)
 		if err != nil {
 			return nil, err
 		}
 		pass.Recipe, pass.Target = l.Recipe.Sealed, l.Target
-		result.Features, result.Kernel = l.Recipe.Dim, "the "+l.Recipe.Name
+		f.result.Features, f.result.Kernel = l.Recipe.Dim, "the "+l.Recipe.Name
 	}
 	if pass.Target != nil && pass.Target.Classes != nil {
-		result.Classes = pass.Target.Classes.Classes
+		f.result.Classes = pass.Target.Classes.Classes
 	}
 	pass.Data = *d
-	result.Recipe = pass.Recipe
-	j.Progress.Phase("writing features", 0)
-	err = j.PublishShards(ctx, pass, "features", func(written []transforms.Written, dir string) error {
-		j.Progress.Done()
-		return publishFeatures(ctx, o, j, d, result, written, dir)
-	})
-	return result, err
+	f.result.Recipe = pass.Recipe
+	return pass, nil
 }
 
-// publishFeatures creates the directory of features and completes the result.
-func publishFeatures(ctx context.Context, o options.Featurize, j *job.Job, d *dataset.Dataset, result *results.Featurize,
-	written []transforms.Written, dir string) (err error) {
-	if result.Rows, err = job.Count(d, job.ReportsOf(written), o.MaxBadFraction); err != nil {
+// publish creates the directory of features and completes the result.
+func (f *featurization) publish(ctx context.Context, written []transforms.Written, dir string) (err error) {
+	result := f.result
+	if result.Rows, err = job.Count(f.data, job.ReportsOf(written), f.options.MaxBadFraction); err != nil {
 		return err
 	}
 	var files []storage.File
-	result.Parts, files = job.PublishedFiles(d, written, dir)
+	result.Parts, files = job.PublishedFiles(f.data, written, dir)
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		*results.Featurize
@@ -112,5 +133,5 @@ func publishFeatures(ctx context.Context, o options.Featurize, j *job.Job, d *da
 	}
 	files = append(files, job.SetAsideFiles(result.Rows)...)
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
-	return j.Publish(ctx, o.Out, files)
+	return f.job.Publish(ctx, f.options.Out, files)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // codes is the format of the hashes of maxout features, which are written as npy files.
@@ -133,23 +132,15 @@ func checkJoin(o options.Predict) error {
 	return nil
 }
 
-// joinPredictions makes all predictions and then writes them as one file: to o.Join, with one header, or to the
-// file o.Out.
-func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *oneFile, pass *scores.Predict,
-	columns []export.Column, threshold *results.Threshold, moved *driftCheck) (*results.Predict, error) {
+// join makes all predictions and then writes them as one file: to Join, with one header, or to the file Out.
+func (p *prediction) join(ctx context.Context, file *oneFile) (result *results.Predict, err error) {
 	var parts []export.Part
-	result := &results.Predict{Out: o.Out, Threshold: threshold}
-	err := j.PublishShards(ctx, pass, "predictions", func(written []transforms.Written, dir string) (err error) {
-		if result.Rows, err = job.Count(&pass.Data, job.ReportsOf(written), o.MaxBadFraction); err != nil {
+	o, d := p.options, p.data
+	err = p.job.PublishShards(ctx, p.pass, "predictions", func(written []transforms.Written, dir string) (err error) {
+		if result, err = p.count(written); err != nil {
 			return err
 		}
-		if result.Drift, err = moved.counted(written); err != nil {
-			return err
-		}
-		if err := moved.check(result.Drift); err != nil {
-			return err
-		}
-		_, files := job.PublishedFiles(&pass.Data, written, dir)
+		_, files := job.PublishedFiles(d, written, dir)
 		parts = nil
 		for _, f := range files {
 			if err := f.Checksum.Verify(ctx, f.From); err != nil {
@@ -164,11 +155,11 @@ func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *o
 	if err != nil {
 		return nil, err
 	}
-	j.Progress.Done()
+	p.job.Progress.Done()
 	result.SetAside = result.Rows.Listed
-	noteBlank(o, j, result.Rows)
+	noteBlank(o, p.job, result.Rows)
 	if o.Join != nil {
-		return result, export.Join(contextWriter{ctx, o.Join}, o.Format, columns, parts)
+		return result, export.Join(contextWriter{ctx, o.Join}, o.Format, p.columns, parts)
 	}
 	if !o.Job.Resume { // another program may have created the file
 		if err := storage.CheckAbsent(ctx, o.Out); err != nil {
@@ -176,7 +167,7 @@ func joinPredictions(ctx context.Context, o options.Predict, j *job.Job, file *o
 		}
 	}
 	return result, storage.Create(ctx, o.Out, func(w io.Writer) error {
-		return file.write(w, func(w io.Writer) error { return export.Join(w, o.Format, columns, parts) })
+		return file.write(w, func(w io.Writer) error { return export.Join(w, o.Format, p.columns, parts) })
 	})
 }
 

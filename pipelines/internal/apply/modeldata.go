@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -37,13 +36,9 @@ func OpenForModel(ctx context.Context, model string, o dataset.Options,
 
 // SchemaOf returns how data is read for a model.
 func SchemaOf(model string, m *models.Manifest) (*dataset.Schema, error) {
-	s := new(dataset.Schema)
-	err := json.Unmarshal(m.Input.Options, s)
-	if err == nil {
-		err = s.Validate()
-	}
+	s, err := dataset.SchemaOf(m.Input.Options)
 	if err != nil {
-		return nil, models.NewError(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
+		return nil, models.NewError(model, fmt.Errorf("%s: %w", models.ManifestFile, err))
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -31,71 +32,89 @@ func Predict(ctx context.Context, o options.Predict) (result *results.Predict, e
 	if err := checkPredict(ctx, &o); err != nil {
 		return nil, err
 	}
-	manifest, d, err := OpenForModel(ctx, o.Model, o.Data, o.Job.Log)
+	p, err := openPrediction(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	d.Weighted = false // rows of weight 0 have predictions, too
-	scores.WithMissing(manifest, d)
+	if o.Join != nil {
+		p.job, err = job.NewScratch(ctx, o.Job)
+	} else {
+		p.job, err = job.New(ctx, o.Job, o.Out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = p.job.Close(ctx, err) }()
+	p.job.Progress.Phase("predicting", 0)
+	file, err := fileOf(o.Out)
+	if err != nil {
+		return nil, err
+	}
+	if o.Join != nil || file != nil {
+		return p.join(ctx, file)
+	}
+	err = p.job.PublishShards(ctx, p.pass, "predictions", func(written []transforms.Written, dir string) (err error) {
+		p.job.Progress.Done()
+		result, err = p.publish(ctx, written, dir)
+		return err
+	})
+	return result, err
+}
+
+// prediction is a job that applies a model to rows.
+type prediction struct {
+	options   options.Predict
+	job       *job.Job
+	manifest  *models.Manifest
+	data      *dataset.Dataset
+	threshold *results.Threshold
+	drift     *driftCheck
+	pass      *scores.Predict
+	columns   []export.Column
+}
+
+// openPrediction opens the model and the data, and checks that the model can make the predictions.
+func openPrediction(ctx context.Context, o options.Predict) (p *prediction, err error) {
+	p = &prediction{options: o}
+	if p.manifest, p.data, err = OpenForModel(ctx, o.Model, o.Data, o.Job.Log); err != nil {
+		return nil, err
+	}
+	p.data.Weighted = false // rows of weight 0 have predictions, too
+	scores.WithMissing(p.manifest, p.data)
 	if o.Probabilities {
-		if err := NeedProbabilities("probabilities", o.Model, manifest); err != nil {
+		if err := NeedProbabilities("probabilities", o.Model, p.manifest); err != nil {
 			return nil, err
 		}
 	}
-	if err := needCertainty(o, manifest); err != nil {
+	if err := needCertainty(o, p.manifest); err != nil {
 		return nil, err
 	}
-	threshold, err := ThresholdOf(o.Threshold, o.Model, manifest)
-	if err != nil {
+	if p.threshold, err = ThresholdOf(o.Threshold, o.Model, p.manifest); err != nil {
 		return nil, err
 	}
-	moved, err := newDriftCheck(ctx, o.Model, manifest, d, o.MaxDrift)
-	if err != nil {
+	if p.drift, err = newDriftCheck(ctx, o.Model, p.manifest, p.data, o.MaxDrift); err != nil {
 		return nil, err
 	}
 	model, err := storage.Abs(o.Model)
 	if err != nil {
 		return nil, err
 	}
-	pass := &scores.Predict{
-		Statistics: moved.statistics, Skip: moved.skip(d),
-		Pass:  transforms.Pass{Data: *d, Mode: dataset.FailFast},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Format: o.Format,
+	p.pass = &scores.Predict{
+		Statistics: p.drift.statistics, Skip: p.drift.skip(p.data),
+		Pass:  transforms.Pass{Data: *p.data, Mode: dataset.FailFast},
+		Model: scores.Model{Dir: model, SHA256: p.manifest.SHA256, Threshold: p.threshold.Rounded()}, Format: o.Format,
 		Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
-		ID: scores.IDColumn(d), Explain: o.Explain, Digest: o.Digest,
+		ID: scores.IDColumn(p.data), Explain: o.Explain, Digest: o.Digest,
 		Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
 	}
 	if o.MaxBadFraction > 0 {
-		pass.Mode = dataset.KeepPlace
+		p.pass.Mode = dataset.KeepPlace
 	}
-	columns := pass.Columns(&models.Model{Manifest: manifest})
-	if err := pass.Distinct(columns); err != nil {
+	p.columns = p.pass.Columns(&models.Model{Manifest: p.manifest})
+	if err := p.pass.Distinct(p.columns); err != nil {
 		return nil, exit.Refuse("%w", err)
 	}
-	var j *job.Job
-	if o.Join != nil {
-		j, err = job.NewScratch(ctx, o.Job)
-	} else {
-		j, err = job.New(ctx, o.Job, o.Out)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = j.Close(ctx, err) }()
-	j.Progress.Phase("predicting", 0)
-	file, err := fileOf(o.Out)
-	if err != nil {
-		return nil, err
-	}
-	if o.Join != nil || file != nil {
-		return joinPredictions(ctx, o, j, file, pass, columns, threshold, moved)
-	}
-	err = j.PublishShards(ctx, pass, "predictions", func(written []transforms.Written, dir string) (err error) {
-		j.Progress.Done()
-		result, err = publishPredictions(ctx, o, j, d, manifest, threshold, moved, written, dir)
-		return err
-	})
-	return result, err
+	return p, nil
 }
 
 // checkPredict refuses options that cannot be used together. It finds the model, and sets Format if Out is a file.
@@ -132,34 +151,38 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 	return job.CheckOutput(ctx, o.Job, o.Out)
 }
 
-// publishPredictions creates the directory of predictions.
-func publishPredictions(ctx context.Context, o options.Predict, j *job.Job, d *dataset.Dataset,
-	manifest *models.Manifest, threshold *results.Threshold, moved *driftCheck, written []transforms.Written,
-	dir string) (*results.Predict, error) {
-	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
+// count returns a result with the counts of the rows and their drift.
+func (p *prediction) count(written []transforms.Written) (result *results.Predict, err error) {
+	result = &results.Predict{Out: p.options.Out, Threshold: p.threshold}
+	if result.Rows, err = job.Count(p.data, job.ReportsOf(written), p.options.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if result.Drift, err = p.drift.counted(written); err != nil {
+		return nil, err
+	}
+	return result, p.drift.check(result.Drift)
+}
+
+// publish creates the directory of predictions.
+func (p *prediction) publish(ctx context.Context, written []transforms.Written, dir string) (*results.Predict, error) {
+	result, err := p.count(written)
 	if err != nil {
 		return nil, err
 	}
-	parts, files := job.PublishedFiles(d, written, dir)
-	result := &results.Predict{Out: o.Out, Rows: counts, Parts: parts, Threshold: threshold}
-	if result.Drift, err = moved.counted(written); err != nil {
-		return nil, err
-	}
-	if err := moved.check(result.Drift); err != nil {
-		return nil, err
-	}
-	files = append(files, job.SetAsideFiles(counts)...)
+	var files []storage.File
+	result.Parts, files = job.PublishedFiles(p.data, written, dir)
+	files = append(files, job.SetAsideFiles(result.Rows)...)
 	text, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		Model   string `json:"model_sha256"` // digest of the model's manifest
 		*results.Predict
-	}{engine.Version(), manifest.SHA256, result}, "", "  ")
+	}{engine.Version(), p.manifest.SHA256, result}, "", "  ")
 	if err != nil {
 		return nil, err
 	}
 	files = append(files, storage.File{Name: PredictManifest, Data: append(text, '\n')})
-	noteBlank(o, j, counts)
-	return result, j.Publish(ctx, o.Out, files)
+	noteBlank(p.options, p.job, result.Rows)
+	return result, p.job.Publish(ctx, p.options.Out, files)
 }
 
 // noteBlank notes that blank lines and repeated headers have no predictions.

@@ -39,7 +39,12 @@ func PredictStream(ctx context.Context, o options.Stream) (last *results.StreamR
 	if about := s.engine.About(); about.Reshuffle || about.Machines {
 		return nil, s.unbounded(ctx)
 	}
-	return s.loop(ctx)
+	feed, err := s.feed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, feed.close()) }()
+	return (&boundedStream{streaming: s, feed: feed, last: results.StreamRound{Unit: s.unit()}}).run(ctx)
 }
 
 // streaming is a running stream.
@@ -71,21 +76,12 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 	if err := validPlaces(o); err != nil {
 		return nil, err
 	}
+	out, dead, err := streamPlaces(o)
+	if err != nil {
+		return nil, err
+	}
 	s := &streaming{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
 	s.engine.Note = s.note
-	out, err := absolute(o.Out)
-	if err != nil {
-		return nil, err
-	}
-	dead, err := absolute(o.Dead)
-	if err != nil {
-		return nil, err
-	}
-	if !receives(o) {
-		if err := checkDisjoint(o, out, dead); err != nil {
-			return nil, err
-		}
-	}
 	if !messages.Is(out) {
 		if s.claim, err = storage.AcquireClaim(ctx, out); err != nil {
 			return nil, err
@@ -100,22 +96,9 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 	if s.model, err = models.OpenHandle(ctx, o.Model, o.Reload); err != nil {
 		return nil, err
 	}
-	manifest := s.model.Model(ctx).Manifest
-	if o.Probabilities {
-		if err := NeedProbabilities("probabilities", o.Model, manifest); err != nil {
-			return nil, err
-		}
-	}
-	if err := needCertainty(o.Predict, manifest); err != nil {
+	content, err := streamContent(o, s.model.Model(ctx).Manifest)
+	if err != nil {
 		return nil, err
-	}
-	var threshold *float32 // nil to use the threshold of each model
-	if o.Threshold != nil {
-		t, err := ThresholdOf(o.Threshold, o.Model, manifest)
-		if err != nil {
-			return nil, err
-		}
-		threshold = t.Rounded()
 	}
 	name := o.Model
 	if !strings.Contains(name, "://") { // workers may have another current directory
@@ -125,15 +108,45 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 	}
 	s.files = &scores.Files{
 		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
-		Content: scores.Content{
-			Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
-			Digest: o.Digest, Threshold: threshold,
-			Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
-		},
-		Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
+		Content: content, Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
 	s.work, err = workBeside(out)
 	return s, err
+}
+
+// streamPlaces returns the absolute names of the outputs, in which the stream must not look for data.
+func streamPlaces(o options.Stream) (out, dead string, err error) {
+	if out, err = absolute(o.Out); err != nil {
+		return "", "", err
+	}
+	if dead, err = absolute(o.Dead); err != nil || receives(o) {
+		return out, dead, err
+	}
+	return out, dead, checkDisjoint(o, out, dead)
+}
+
+// streamContent returns what is written for each row. It returns an error if the model cannot predict that.
+func streamContent(o options.Stream, m *models.Manifest) (c scores.Content, err error) {
+	if o.Probabilities {
+		if err := NeedProbabilities("probabilities", o.Model, m); err != nil {
+			return c, err
+		}
+	}
+	if err := needCertainty(o.Predict, m); err != nil {
+		return c, err
+	}
+	c = scores.Content{
+		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
+		Digest: o.Digest, Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
+	}
+	if o.Threshold != nil { // otherwise the threshold of each model is used
+		t, err := ThresholdOf(o.Threshold, o.Model, m)
+		if err != nil {
+			return c, err
+		}
+		c.Threshold = t.Rounded()
+	}
+	return c, nil
 }
 
 // validateStream refuses options that a stream cannot have.
@@ -252,68 +265,48 @@ func (s *streaming) unit() string {
 	return "file"
 }
 
-// loop runs bounded pipelines over the tasks of the feed.
-func (s *streaming) loop(ctx context.Context) (_ *results.StreamRound, err error) {
-	feed, err := s.feed(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, feed.close()) }()
-	failed, tidy := 0, false
-	last := results.StreamRound{Unit: s.unit()}
-	var told results.StreamRound // last argument of Each
-	var counts tally
+// boundedStream is a stream that runs bounded pipelines, in rounds.
+type boundedStream struct {
+	*streaming
+	feed   feed
+	tidied bool                // the files of a killed stream are removed
+	failed int                 // number of consecutive rounds that failed
+	last   results.StreamRound // the last round that has read from the feed
+	counts tally               // of the last round
+	told   results.StreamRound // last argument of Each
+}
+
+// run runs rounds until the stream is stopped.
+func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 	for {
 		begun := time.Now()
-		found, err := feed.next(ctx, s.o.PerRound)
-		if err == nil && !tidy && len(found.tasks) > 0 { // the unfinished tasks of a killed stream are among the first
-			err = s.tidy(ctx, found.tasks)
-			tidy = err == nil
-		}
-		if err == nil {
-			f := found.files
-			for _, note := range f.Notes {
-				s.note("%s", note)
-			}
-			last = results.StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old,
-				Unit: s.unit()}
-			counts = tally{}
-			counts.Changed = int64(f.Changed)
-			s.total.Changed += counts.Changed
-			err = s.round(ctx, feed, found.tasks, &last, &counts)
-		}
+		found, err := s.next(ctx)
 		switch code := exit.Code(err); {
 		case err == nil:
-			failed = 0
-		case (code == exit.CodeStorage || code == exit.CodeFailed) && failed < maxFailedRounds:
-			failed++
+			s.failed = 0
+		case (code == exit.CodeStorage || code == exit.CodeFailed) && s.failed < maxFailedRounds:
+			s.failed++
 			s.retry(fault.Text(err))
 		default:
 			return nil, err
 		}
-		s.finish(&last, &counts, begun)
-		if why := last.ReloadError; why != s.lastReloadNote {
+		s.finish(&s.last, &s.counts, begun)
+		if why := s.last.ReloadError; why != s.lastReloadNote {
 			if s.lastReloadNote = why; why != "" {
-				s.note("the model %.8s stays in use: %s", last.Model, why)
+				s.note("the model %.8s stays in use: %s", s.last.Model, why)
 			}
 		}
-		news := len(found.tasks) > counts.known
-		if err == nil {
-			news = news || last.Changed > 0 || last.Waiting != told.Waiting || last.Backlog == 0 && told.Backlog > 0
-		}
-		if news && s.o.Each != nil {
-			told = last
-			if err := s.o.Each(last); err != nil {
-				return nil, err
-			}
+		if err := s.tell(found, err == nil); err != nil {
+			return nil, err
 		}
 		idle := err == nil && len(found.tasks) == 0 && found.unsettled == 0
 		if ctx.Err() != nil || s.o.UntilIdle && idle {
-			last.Ended = true
-			s.finish(&last, &counts, s.began)
-			return &last, nil
+			s.last.Ended = true
+			s.finish(&s.last, &s.counts, s.began)
+			return &s.last, nil
 		}
-		if err == nil && last.Retried == 0 && (found.waited || found.backlog > 0 || s.o.UntilIdle && found.unsettled == 0) {
+		if err == nil && s.last.Retried == 0 &&
+			(found.waited || found.backlog > 0 || s.o.UntilIdle && found.unsettled == 0) {
 			continue
 		}
 		select {
@@ -321,6 +314,43 @@ func (s *streaming) loop(ctx context.Context) (_ *results.StreamRound, err error
 		case <-ctx.Done():
 		}
 	}
+}
+
+// next runs one round over the tasks that the feed has.
+func (s *boundedStream) next(ctx context.Context) (feedTasks, error) {
+	found, err := s.feed.next(ctx, s.o.PerRound)
+	if err != nil {
+		return found, err
+	}
+	if !s.tidied && len(found.tasks) > 0 { // the unfinished tasks of a killed stream are among the first
+		if err := s.tidy(ctx, found.tasks); err != nil {
+			return found, err
+		}
+		s.tidied = true
+	}
+	f := found.files
+	for _, note := range f.Notes {
+		s.note("%s", note)
+	}
+	s.last = results.StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old,
+		Unit: s.unit()}
+	s.counts = tally{}
+	s.counts.Changed = int64(f.Changed)
+	s.total.Changed += s.counts.Changed
+	return found, s.round(ctx, found.tasks)
+}
+
+// tell calls Each if the last round has news. A round that failed has only the news of its tasks.
+func (s *boundedStream) tell(found feedTasks, ended bool) error {
+	news := len(found.tasks) > s.counts.known
+	if ended {
+		news = news || s.last.Changed > 0 || s.last.Waiting != s.told.Waiting || s.last.Backlog == 0 && s.told.Backlog > 0
+	}
+	if !news || s.o.Each == nil {
+		return nil
+	}
+	s.told = s.last
+	return s.o.Each(s.last)
 }
 
 // retry notes why files are tried again. It does not repeat a note with the same reason.
@@ -333,50 +363,49 @@ func (s *streaming) retry(why string) {
 
 // round processes files. In this process each file has its own pipeline, so that the stream can stop after any
 // of them. On other runners all files share a pipeline, and messages always do.
-func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival, r *results.StreamRound,
-	c *tally) error {
+func (s *boundedStream) round(ctx context.Context, tasks []scores.Arrival) error {
 	each := len(tasks)
 	if s.engine.About().Serial && !receives(s.o) {
 		each = 1
 	}
 	for at := 0; at < len(tasks); at += each {
 		if ctx.Err() != nil && !receives(s.o) {
-			r.Backlog += len(tasks) - at
+			s.last.Backlog += len(tasks) - at
 			return nil
 		}
 		some := tasks[at:min(at+each, len(tasks))]
-		found, err := s.run(context.WithoutCancel(ctx), some)
+		found, err := s.predict(context.WithoutCancel(ctx), some)
 		if err == nil {
-			found, err = feed.done(context.WithoutCancel(ctx), found)
+			found, err = s.feed.done(context.WithoutCancel(ctx), found)
 		}
 		if err != nil {
 			for _, f := range tasks[at:] {
-				feed.requeue(f.Path)
+				s.feed.requeue(f.Path)
 			}
-			c.Retried += int64(len(tasks) - at)
+			s.counts.Retried += int64(len(tasks) - at)
 			s.total.Retried += int64(len(tasks) - at)
 			return err
 		}
 		for _, f := range found {
-			if f.Changed && c.Changed < 5 { // further ones are only counted
+			if f.Changed && s.counts.Changed < 5 { // further ones are only counted
 				s.note("%s", storage.ChangedNote(f.Path))
 			}
 			if f.Retry != "" {
-				feed.requeue(f.Path)
+				s.feed.requeue(f.Path)
 				s.retry(f.Path + ": " + f.Retry)
 			}
 			if f.Bad != "" {
 				s.note("no predictions for %s: %s", f.Path, f.Bad)
 			}
-			c.add(f)
+			s.counts.add(f)
 			s.total.add(f)
 		}
 	}
 	return nil
 }
 
-// run processes files in one pipeline.
-func (s *streaming) run(ctx context.Context, tasks []scores.Arrival) ([]scores.FileResult, error) {
+// predict processes files in one pipeline.
+func (s *streaming) predict(ctx context.Context, tasks []scores.Arrival) ([]scores.FileResult, error) {
 	s.runs++
 	list := storage.Join(s.work, fmt.Sprintf("files-%d", s.runs))
 	err := s.engine.Run(ctx, func(scope beam.Scope) {

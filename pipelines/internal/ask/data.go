@@ -106,7 +106,7 @@ func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error)
 // load keeps the sums of all parts in memory if they fit, together with the memory for solving.
 func (d *data) load(ctx context.Context, shape ridge.Shape) error {
 	have := cmp.Or(d.options.Memory, machine.ReadMemory().Free)
-	work := ridge.Memory(shape, d.total.Added.Rows.Used, blocks, d.options.Threads, false) +
+	work := ridge.Memory(shape, ridge.FoldPlan{Folds: blocks}, d.total.Added.Rows.Used, d.options.Threads) +
 		int64(spanSlot+len(d.spans())+d.options.Threads)*shape.Bytes()
 	kept := int64(len(d.parts)) * shape.Bytes()
 	keep := have == 0 || kept+work <= have

@@ -16,12 +16,12 @@ import (
 // tally has the squared errors on a judged unit, in the units of ridge.Row.MSE, and the head of its sum.
 type tally struct {
 	squares float64
-	head    []float64
+	head    ridge.Head
 }
 
 // head returns the head of the sum of a unit.
-func (d *data) head(u unit) []float64 {
-	head := make([]float64, len(d.parts[0].head))
+func (d *data) head(u unit) ridge.Head {
+	head := make(ridge.Head, len(d.parts[0].head))
 	for _, i := range u.parts {
 		for k, v := range d.parts[i].head {
 			head[k] += v
@@ -43,7 +43,7 @@ func (d *data) r2(all []tally, times []float64) float64 {
 			head[k] += float64(n * v)
 		}
 	}
-	if head[0] > 0 {
+	if head.Weight() > 0 {
 		if spread := d.evaluator.SquaresOfMean(head); spread > 0 {
 			return 1 - squares/spread
 		}
@@ -55,7 +55,7 @@ func (d *data) r2(all []tally, times []float64) float64 {
 func (d *data) score(all []tally) (s results.Score) {
 	s.R2 = d.r2(all, nil)
 	for _, t := range all {
-		s.Rows += t.head[0]
+		s.Rows += t.head.Weight()
 		s.Error += t.squares
 	}
 	s.Error /= max(s.Rows, 1)

@@ -12,8 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/parallel"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
-	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -154,11 +152,10 @@ type fourierRecipe interface {
 	SecondMoment() float64
 }
 
-// boundsOf returns the bounds for the points of a curve, nil unless features are Fourier features with
+// bounds returns the bounds for the points of a curve, nil unless features are Fourier features with
 // independent frequencies.
-func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs int,
-	curve results.ErrorCurve) (*results.ErrorBounds, error) {
-	r, ok := l.Recipe.Choice.Recipe.(fourierRecipe)
+func (k *kernelSample) bounds(curve results.ErrorCurve) (*results.ErrorBounds, error) {
+	r, ok := k.prepared.Recipe.Choice.Recipe.(fourierRecipe)
 	if !ok {
 		return nil, nil
 	}
@@ -167,13 +164,13 @@ func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs 
 		return nil, nil
 	}
 	dim, _ := r.Dims()
-	scaled, err := l.Recipe.Scaling.Apply(x, n)
+	scaled, err := k.prepared.Recipe.Scaling.Apply(k.x, k.n)
 	if err != nil {
 		return nil, err
 	}
-	b := &results.ErrorBounds{Dim: dim, Diameter: diameter(scaled, n, dim), Epsilon: o.Epsilon}
+	b := &results.ErrorBounds{Dim: dim, Diameter: diameter(scaled, k.n, dim), Epsilon: k.options.Epsilon}
 	paired := form == fourier.Paired
-	given := kernel.Pairs{Paired: paired, Pairs: int64(pairs)}
+	given := kernel.Pairs{Paired: paired, Pairs: int64(len(k.exact))}
 	region := kernel.Uniform{Paired: paired, Dim: dim, Diameter: b.Diameter, Moment: r.SecondMoment()}
 	for i, p := range curve.Points {
 		b.Points = append(b.Points, results.BoundPoint{Features: p.Features, Max: p.Max.Mean})
@@ -185,9 +182,9 @@ func boundsOf(o options.Compare, l *prepare.Prepared, x []float32, n int, pairs 
 		}
 	}
 	// An error means that there is no such bound, or that the number of features overflows.
-	if b.PairsFeatures, err = kernel.Features(given, o.Epsilon, results.BoundDelta); err != nil {
+	if b.PairsFeatures, err = kernel.Features(given, k.options.Epsilon, results.BoundDelta); err != nil {
 		b.Why = fault.Text(err)
-	} else if b.UniformFeatures, err = kernel.Features(region, o.Epsilon, results.BoundDelta); err != nil {
+	} else if b.UniformFeatures, err = kernel.Features(region, k.options.Epsilon, results.BoundDelta); err != nil {
 		b.Why = fault.Text(err)
 	}
 	return b, nil

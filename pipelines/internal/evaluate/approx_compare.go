@@ -108,6 +108,16 @@ func validateCompare(o options.Compare) error {
 	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
 }
 
+// kernelSample has rows of the data and the exact kernel of all pairs of them, with which features are compared.
+type kernelSample struct {
+	options  options.Compare
+	job      *job.Job
+	prepared *prepare.Prepared
+	x        []float32 // n rows
+	n        int
+	exact    []float64
+}
+
 // compare measures all maps on the sample.
 func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prepared) (*results.Compare, error) {
 	x, n, _ := l.Sum.Sample()
@@ -116,6 +126,7 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 		return nil, exit.Refuse("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
 	}
 	exact := KernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
+	sample := &kernelSample{o, j, l, x[:n*l.Profile.Dim], n, exact}
 	result := &results.Compare{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
 	variants := []kernel.Variant{{Options: o.Kernel}}
 	if o.All {
@@ -134,7 +145,7 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 		curve := results.ErrorCurve{Name: strings.TrimSuffix(kernel.FamilyOf(o.Kernel).Name+", "+v.Name, ", ")}
 		for _, dim := range budgets {
 			j.Progress.Note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
-			point, err := measure(ctx, j, o, dim, exact, x, n, func(seed uint64) features.Recipe {
+			point, err := sample.measure(ctx, dim, func(seed uint64) features.Recipe {
 				return l.Recipe.Scaled(choice.Draw(dim, seed))
 			})
 			if err != nil {
@@ -145,19 +156,19 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 		result.Curves = append(result.Curves, curve)
 	}
 	var err error
-	result.Bounds, err = boundsOf(o, l, x[:n*l.Profile.Dim], n, len(exact), result.Curves[0])
+	result.Bounds, err = sample.bounds(result.Curves[0])
 	return result, err
 }
 
 // measure draws one map with several seeds.
-func measure(ctx context.Context, j *job.Job, o options.Compare, dim int, exact []float64, x []float32, n int,
+func (k *kernelSample) measure(ctx context.Context, dim int,
 	draw func(seed uint64) features.Recipe) (results.ErrorSummary, error) {
 	var runs []ApproximationErrors
-	for s := range o.Seeds {
+	for s := range k.options.Seeds {
 		if err := ctx.Err(); err != nil {
 			return results.ErrorSummary{}, err
 		}
-		e, err := MeasureErrors(draw(o.Seed+uint64(s)), exact, x, n, j.Engine.Threads)
+		e, err := MeasureErrors(draw(k.options.Seed+uint64(s)), k.exact, k.x, k.n, k.job.Engine.Threads)
 		if err != nil {
 			return results.ErrorSummary{}, &exit.UsageError{Err: err}
 		}

@@ -284,7 +284,7 @@ func (m *openedModel) summary(model string) results.ComparedModel {
 // checkUnseen returns an error if a model was trained on some of these rows, because scores on them are optimistic.
 func (p *pair) checkUnseen(ctx context.Context, j *job.Job, used int64, reports []dataset.Report) error {
 	for _, m := range []*openedModel{&p.champion, &p.challenger} {
-		seen, err := trainingRows(ctx, j, m.name, m.manifest, m.data, used, reports)
+		seen, err := m.trainingRows(ctx, j, used, reports)
 		switch {
 		case err != nil:
 			return err

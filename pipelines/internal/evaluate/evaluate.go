@@ -34,19 +34,7 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 		report.CheckPage(o.Report)); err != nil {
 		return nil, err
 	}
-	manifest, d, err := openModel(ctx, &o.Model, &o.Data, o.Job)
-	if err != nil {
-		return nil, err
-	}
-	scores.WithMissing(manifest, d)
-	threshold, err := fitEvaluation(o, manifest, d, g)
-	if err != nil {
-		return nil, err
-	}
-	if d, err = withGroups(ctx, groupsOf(o.Group, o.Job.Log, d, manifest), o.Model, &o.Data, d); err != nil {
-		return nil, err
-	}
-	columns, d, err := slicesOf(ctx, o.Slices, o.Model, o.Data, d)
+	e, err := openEvaluation(ctx, o, g)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +43,55 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	model, err := storage.Abs(o.Model)
-	if err != nil {
+	if result, err = e.run(ctx, j); err != nil {
 		return nil, err
 	}
+	if o.Reliability != "" {
+		if err := report.WritePicture(ctx, o.Reliability, ReliabilityDiagram(result.Probabilities), 14, 12); err != nil {
+			return nil, err
+		}
+	}
+	return result, g.check(result)
+}
+
+// evaluation scores the predictions of a model for labelled rows.
+type evaluation struct {
+	openedModel
+	options   options.Evaluate
+	threshold *results.Threshold
+	slices    []scores.Slice
+}
+
+// openEvaluation opens the model and the data, with the columns that group and slice its rows.
+func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evaluation, err error) {
+	e = &evaluation{}
+	if e.manifest, e.data, err = openModel(ctx, &o.Model, &o.Data, o.Job); err != nil {
+		return nil, err
+	}
+	scores.WithMissing(e.manifest, e.data)
+	if e.threshold, err = fitEvaluation(o, e.manifest, e.data, g); err != nil {
+		return nil, err
+	}
+	groups := groupsOf(o.Group, o.Job.Log, e.data, e.manifest)
+	if e.data, err = withGroups(ctx, groups, o.Model, &o.Data, e.data); err != nil {
+		return nil, err
+	}
+	if e.slices, e.data, err = slicesOf(ctx, o.Slices, o.Model, o.Data, e.data); err != nil {
+		return nil, err
+	}
+	dir, err := storage.Abs(o.Model)
+	e.Model = scores.Model{Dir: dir, SHA256: e.manifest.SHA256, Threshold: e.threshold.Rounded()}
+	e.name, e.options = o.Model, o
+	return e, err
+}
+
+// run reads the rows.
+func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, error) {
+	o, d := e.options, e.data
 	pass := &scores.Score{
 		Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: prepare.Mode(o.MaxBadFraction),
 			Target: &transforms.Labeling{}},
-		Model:      scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()},
-		Classifies: manifest.Task == models.Classification, Slices: columns,
+		Model: e.Model, Classifies: e.manifest.Task == models.Classification, Slices: e.slices,
 	}
 	if o.Report != "" {
 		pass.Worst = worstRows
@@ -87,22 +115,20 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 		return nil, err
 	}
 	j.Progress.Done()
-	result = &results.Evaluate{Model: o.Model, Threshold: threshold, Gate: o.Gate}
-	if err := countRows(ctx, result, j, o, manifest, d, weights, reports); err != nil {
+	result := &results.Evaluate{Model: e.name, Threshold: e.threshold, Gate: o.Gate}
+	if d.Weighted {
+		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
+	}
+	if err := e.count(ctx, j, result, reports); err != nil {
 		return nil, err
 	}
-	if err := addScores(result, pass, &classified, &targets, manifest, weights.Effective); err != nil {
+	if err := addScores(result, pass, &classified, &targets, e.manifest, weights.Effective); err != nil {
 		return nil, err
-	}
-	if o.Reliability != "" {
-		if err := report.WritePicture(ctx, o.Reliability, ReliabilityDiagram(result.Probabilities), 14, 12); err != nil {
-			return nil, err
-		}
 	}
 	if o.Report != "" {
 		keepForReport(result, &classified, &targets)
 	}
-	return result, g.check(result)
+	return result, nil
 }
 
 // fitEvaluation returns the threshold of the predictions. It returns an error if the options cannot be used with the
@@ -123,23 +149,20 @@ func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g
 	return threshold, cmp.Or(prepare.CheckLabeled(d), g.Check(m))
 }
 
-// countRows adds the counts of the rows, their weights and groups, and the number of them that are training rows.
-func countRows(ctx context.Context, r *results.Evaluate, j *job.Job, o options.Evaluate, m *models.Manifest,
-	d *dataset.Dataset, weights *profile.Weights, reports []dataset.Report) (err error) {
-	if r.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
+// count adds the counts of the rows, their groups, and the number of them that are training rows.
+func (e *evaluation) count(ctx context.Context, j *job.Job, r *results.Evaluate, reports []dataset.Report) (err error) {
+	d := e.data
+	if r.Rows, err = job.Count(d, reports, e.options.MaxBadFraction); err != nil {
 		return err
 	}
 	r.SetAside = r.Rows.Listed
-	if d.Weighted {
-		r.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
-	}
 	if d.Key != nil {
 		r.Groups = d.Key.Columns
 	}
 	if d.Part != nil && d.Part.Test { // the rows were held out of the training data
 		return nil
 	}
-	r.TrainingRows, err = trainingRows(ctx, j, o.Model, m, d, r.Rows.Used, reports)
+	r.TrainingRows, err = e.trainingRows(ctx, j, r.Rows.Used, reports)
 	return err
 }
 

@@ -17,38 +17,37 @@ import (
 // trainingRows returns the number of used rows that the model is known to have been trained on: all of them if
 // they have the fingerprint of its data, whatever their order and files, and otherwise the rows in complete
 // files of its data.
-func trainingRows(ctx context.Context, j *job.Job, dir string, m *models.Manifest, d *dataset.Dataset, used int64,
+func (m *openedModel) trainingRows(ctx context.Context, j *job.Job, used int64,
 	reports []dataset.Report) (int64, error) {
-	if m.Rows.Used == used {
-		same, err := sameFingerprint(ctx, j, dir, m, d)
+	if m.manifest.Rows.Used == used {
+		same, err := m.sameFingerprint(ctx, j)
 		if same || err != nil {
 			return used, err
 		}
 	}
-	return rowsOfTrainingFiles(ctx, dir, d, reports)
+	return rowsOfTrainingFiles(ctx, m.name, m.data, reports)
 }
 
 // sameFingerprint reports whether the rows of the data are the training rows.
-func sameFingerprint(ctx context.Context, j *job.Job, dir string, m *models.Manifest,
-	d *dataset.Dataset) (bool, error) {
-	schema, err := apply.SchemaOf(dir, m)
+func (m *openedModel) sameFingerprint(ctx context.Context, j *job.Job) (bool, error) {
+	schema, err := apply.SchemaOf(m.name, m.manifest)
 	if err != nil {
 		return false, err
 	}
 	// Read the rows as training does. Prediction accepts more missing values.
-	as := *d
+	as := *m.data
 	as.Schema.Table = schema.Table
 	j.Progress.Phase("looking for rows of the training", 0)
 	defer j.Progress.Done()
-	found, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.Seed,
-		&transforms.Labeling{Open: m.Task == models.Classification})
+	found, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.manifest.Seed,
+		&transforms.Labeling{Open: m.manifest.Task == models.Classification})
 	if exit.Code(err) == exit.CodeData { // training could not have used these rows
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return found.Digest() == m.Fingerprint, nil
+	return found.Digest() == m.manifest.Fingerprint, nil
 }
 
 // rowsOfTrainingFiles counts the rows of files that the lineage of the model names.

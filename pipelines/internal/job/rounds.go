@@ -57,10 +57,11 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 	if err != nil {
 		return nil, err
 	}
+	r := &rounds{job: j, scan: sc, learner: learner, partitions: pass.Partitions(), first: first, options: o}
 	const tries = 3
 	for try := 1; ; try++ {
 		c := &Iteration{Pass: sc.Pass}
-		err := j.runRounds(ctx, c, sc, learner, pass.Partitions(), first, o)
+		err := r.run(ctx, c)
 		if try == tries || !exit.Damaged(err) && !errors.Is(err, errLost) {
 			return c, err
 		}
@@ -76,15 +77,25 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 // errLost means that the chosen state no longer exists.
 var errLost = errors.New("pipelines: the work directory no longer contains the best state")
 
-// runRounds is one attempt of Rounds.
-func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, learner iterative.Learner,
-	partitions int, first []byte, o RoundOptions) error {
-	if err := c.resume(ctx, j, partitions, first); err != nil {
+// rounds are the rounds of a pass.
+type rounds struct {
+	job        *Job
+	scan       transforms.Scan
+	learner    iterative.Learner
+	partitions int
+	first      []byte // the first state
+	options    RoundOptions
+}
+
+// run is one attempt of Rounds.
+func (r *rounds) run(ctx context.Context, c *Iteration) error {
+	j, o := r.job, r.options
+	if err := c.resume(ctx, j, r.partitions, r.first); err != nil {
 		return err
 	}
 	if n := len(c.History); n > 0 {
 		j.Progress.Note("found %s in the work directory", report.Counted(n, "round"))
-		if err := c.done(ctx, learner, &o); err != nil {
+		if err := c.done(ctx, r.learner, &o); err != nil {
 			return err
 		}
 	}
@@ -98,13 +109,13 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 			storage.Flush()
 		}
 		if storage.Flushed() {
-			if err := c.clear(ctx, partitions, last); err != nil {
+			if err := c.clear(ctx, r.partitions, last); err != nil {
 				return err
 			}
 		}
 		at := len(c.History)
 		n := max(1, min(o.PerJob, o.Rounds+1-at))
-		if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, at, n, o.Keep) }); err != nil {
+		if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, r.scan, at, n, o.Keep) }); err != nil {
 			return err
 		}
 		for i := at; i < at+n; i++ {
@@ -115,12 +126,16 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 		ran += n
 		c.Each = time.Since(begun) / time.Duration(ran)
 		j.Progress.Note("%s", c.progress(o, time.Since(begun), ran))
-		if err := c.done(ctx, learner, &o); err != nil {
+		if err := c.done(ctx, r.learner, &o); err != nil {
 			return err
 		}
 		last = at
 	}
-	var err error
+	return c.readState(ctx, r.partitions)
+}
+
+// readState reads the chosen state.
+func (c *Iteration) readState(ctx context.Context, partitions int) (err error) {
 	c.State, err = storage.ReadState(ctx, epochs.StateFile(c.Pass, c.Taken), transforms.MaxState)
 	for p := 0; err == nil && c.Taken > 0 && p < partitions; p++ {
 		err = storage.CheckState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p)) // a certificate needs it

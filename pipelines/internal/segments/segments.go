@@ -175,7 +175,7 @@ func (f *fitter) choose(ctx context.Context, all []*ridge.Sum, groups []group, f
 		}
 		for i, k := range folds {
 			judged := own[k.judge]
-			rows += judged.Part(0)[0]
+			rows += judged.Weight()
 			fits := f.evaluator.FitShrunk(f.sum(own, k.trains), priors[i], strengths[:])
 			for j, fit := range append(fits, priors[i]) {
 				e := fit.Squares(judged)[0]

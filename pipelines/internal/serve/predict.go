@@ -141,11 +141,11 @@ func (q *question) asked(found map[string]json.RawMessage) error {
 func (s *Server) answer(ctx context.Context, q *question, form func(text []byte) []byte) (text []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Limits.Timeout)
 	defer cancel()
-	w, err := s.worker(ctx, q.explain)
+	w, release, err := s.worker(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	defer s.releaseWorker(w, q.explain)
+	defer release()
 	crash := fault.Guard(func() error {
 		w.use(q.served)
 		defer w.free()
@@ -185,27 +185,27 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 	return text, err
 }
 
-// worker waits for a free worker. Explanations take long, so they may not use all workers at once.
-func (s *Server) worker(ctx context.Context, explain bool) (*worker, error) {
-	if explain && s.explaining.Acquire(ctx, 1) != nil {
-		return nil, s.lateProblem(ctx)
-	}
-	select {
-	case w := <-s.idle:
-		return w, nil
-	case <-ctx.Done():
-		if explain {
+// worker waits for a free worker, which release takes back. Explanations take long, so they may not use all
+// workers at once.
+func (s *Server) worker(ctx context.Context, q *question) (w *worker, release func(), err error) {
+	release = func() { s.idle <- w }
+	if q.explain {
+		if s.explaining.Acquire(ctx, 1) != nil {
+			return nil, nil, s.lateProblem(ctx)
+		}
+		release = func() {
+			s.idle <- w
 			s.explaining.Release(1)
 		}
-		return nil, s.lateProblem(ctx)
 	}
-}
-
-// releaseWorker takes a worker back.
-func (s *Server) releaseWorker(w *worker, explain bool) {
-	s.idle <- w
-	if explain {
-		s.explaining.Release(1)
+	select {
+	case w = <-s.idle:
+		return w, release, nil
+	case <-ctx.Done():
+		if q.explain {
+			s.explaining.Release(1)
+		}
+		return nil, nil, s.lateProblem(ctx)
 	}
 }
 

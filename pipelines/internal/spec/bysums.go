@@ -143,16 +143,16 @@ func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
 
 // SolveMemory returns the memory of the solve in bytes, from rows if carried is set, and otherwise from sums.
 func (f Folding) SolveMemory(shape ridge.Shape, rows int64, carried bool, threads int) int64 {
-	folds := 1
+	var plan ridge.FoldPlan
 	switch {
 	case f.Components > 0:
 		return shape.Bytes() + pca.Memory(shape.Dim, f.Components)
 	case carried:
 		return ridge.MemoryOfRows(shape, rows, f.Folds, threads)
 	case f.Validates():
-		folds = f.Folds
+		plan = f.FoldPlan
 	}
-	return ridge.Memory(shape, rows, folds, threads, f.Judge == ridge.JudgeFirst)
+	return ridge.Memory(shape, plan, rows, threads)
 }
 
 // MemoryOfSums bounds the memory of a job that adds sums of a recipe on some threads, and fits a model to the

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -199,7 +200,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 	if err != nil {
 		return nil, err
 	}
-	if last := c.Report(); last.Objective-last.Objective != 0 {
+	if last := c.Report(); !exact.Finite(last.Objective) {
 		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
 			"or a smaller rate", last.Round, last.Objective)
 	}

@@ -108,9 +108,13 @@ func (s *sizes) most() (int, error) {
 func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	d := float64(t.Features)
 	lambda, folds := s.training.opts.Values(s.rows)
+	plan := ridge.FoldPlan{Folds: folds}
+	if s.onlyFirst {
+		plan.Judge = ridge.JudgeFirst
+	}
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.training.Prepared.Outputs(), Regression: s.training.regression()}
 	cost := results.SizeCost{Map: d, Sum: d * d,
-		Solve: ridge.Work(shape, s.training.Prepared.Counts.Used, folds, len(lambda), s.onlyFirst)}
+		Solve: ridge.Work(shape, plan, s.training.Prepared.Counts.Used, len(lambda))}
 	switch {
 	case s.steps(s.given, t.Features) != features.ByteSteps:
 		cost.Sum *= 4

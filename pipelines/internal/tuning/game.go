@@ -137,7 +137,7 @@ func (g *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 	frequencies := k.Count()
 	o := GameOf(a, found.Lambda, p.Recipe.Width, frequencies, s.Spec.Seed)
 	dim := p.Recipe.Scaling.Dim
-	o.Search.FindStarts(x, dim, class, p.Outputs(), s.Job.Engine.Threads)
+	o.Search.FindStarts(align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}, s.Job.Engine.Threads)
 	learner := &align.Learner{Options: o, Dim: dim, Classes: p.Outputs(), Partitions: a.Partitions, X: x, Class: class}
 	if err := learner.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
@@ -240,9 +240,10 @@ func (g *Game) weighFrequencies(ctx context.Context, found *results.Learned, a o
 	s.Job.Progress.Note("weighting %d frequencies of the %s on %s rows", m, p.Recipe.Name,
 		report.Groups(int64(len(class))))
 	w := align.Propose(m, dim, p.Recipe.Width, s.Spec.Seed)
+	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	field := align.NewField(x, len(class), dim)
-	v := align.Alignment(field, w, m, class, p.Outputs(), s.Job.Engine.Threads)
-	w, v = align.AddNeedles(field, w, v, x, class, p.Outputs(), s.Job.Engine.Threads)
+	v := align.Alignment(field, w, m, rows, s.Job.Engine.Threads)
+	w, v = align.AddNeedles(field, w, v, rows, s.Job.Engine.Threads)
 	q, err := align.Weigh(v, a.Rho)
 	if err != nil {
 		return nil, &exit.DataError{Err: err}
@@ -279,7 +280,8 @@ func (g *Game) chooseHarmonics(found *results.Learned, a options.Game, count int
 	}
 	o := align.Harmonic(found.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
-	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, p.Outputs(), o, func(r align.Report) {
+	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
+	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {
 		g.Game = append(g.Game, r)
 	})
 	if err != nil {

@@ -65,13 +65,19 @@ const (
 	SharedFactor               // by descents that share a float32 factor of all rows for each λ
 )
 
-// MethodFor returns the cheapest method for a number of rows. If onlyFirst is set, only the first fold is held
-// out, and a factor of all rows does not pay.
-func MethodFor(shape Shape, rows int64, onlyFirst bool) Method {
+// Plan says which rows are held out to choose λ.
+type Plan struct {
+	Folds     int  // the number of sums; with fewer than 2 no rows are held out
+	FirstOnly bool // only the first fold is held out
+}
+
+// MethodFor returns the cheapest method for a number of rows. If only the first fold is held out, a factor of all
+// rows does not pay.
+func (p Plan) MethodFor(shape Shape, rows int64) Method {
 	switch d, k := shape.Dim, shape.Outputs; {
 	case d < DescentDim || d > RereadAbove:
 		return Exactly
-	case !onlyFirst && d >= sharedPerOutput*k && rows >= DescentRows*int64(d):
+	case !p.FirstOnly && d >= sharedPerOutput*k && rows >= DescentRows*int64(d):
 		return SharedFactor
 	case d >= descentPerOutput*k:
 		return OwnFactor
@@ -119,33 +125,33 @@ func (s Shape) Bytes() int64 {
 }
 
 // Memory implements ridge.Memory.
-func Memory(shape Shape, rows int64, folds, threads int, onlyFirst bool) int64 {
+func Memory(shape Shape, p Plan, rows int64, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
-	if folds > 1 && shape.Dim > RereadAbove {
-		return rereadMemory(shape, rows, folds, threads, onlyFirst)
+	if p.Folds > 1 && shape.Dim > RereadAbove {
+		return rereadMemory(shape, p, rows, threads)
 	}
 	bytes := shape.Bytes() + 2*8*d*k + 4*d*k
-	if folds > 1 {
+	if p.Folds > 1 {
 		fold, forms := shape.Bytes(), k
 		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
-		method := MethodFor(shape, rows, onlyFirst)
+		method := p.MethodFor(shape, rows)
 		// The last system is solved in the memory of the sum. The matrix of a fold has its own memory.
 		if method == Exactly {
 			bytes += blas.TileBytes(shape.Dim, 8)
 		} else {
 			bytes += blas.SymmetricBytes(shape.Dim, MaxFactors*shape.Outputs)
 		}
-		if method == SharedFactor || rows == 0 && MethodFor(shape, DescentRows*d, onlyFirst) == SharedFactor {
+		if method == SharedFactor || rows == 0 && p.MethodFor(shape, DescentRows*d) == SharedFactor {
 			// The factors are computed in float32 tiles while the last fold is in memory.
 			fold += max(blas.TileBytes(shape.Dim, 4)+MaxFactors*blas.TriangleBytes(shape.Dim), MaxFactors*descent)
 			forms *= MaxFactors
 		} else if method == OwnFactor {
 			fold += blas.TileBytes(shape.Dim, 4) + descent + 3*8*d*k
 		}
-		if d >= SubsetFrom && folds <= SubsetFolds {
+		if d >= SubsetFrom && p.Folds <= SubsetFolds {
 			subset := shape
 			subset.Dim = len(SubsetOf(shape.Dim))
-			fold = max(fold, shape.Bytes()+int64(folds)*subset.Bytes()+Memory(subset, rows, folds, threads, onlyFirst))
+			fold = max(fold, shape.Bytes()+int64(p.Folds)*subset.Bytes()+Memory(subset, p, rows, threads))
 		}
 		bytes += fold + 8*d*k + heldOutBytes(shape.Dim, int(forms))*int64(max(threads, 1))
 	}
@@ -158,21 +164,22 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as float32 numbers and on the grid
 	subset := shape
 	subset.Dim = len(SubsetOf(shape.Dim))
-	subsetBytes := rows*int64(subset.Dim)*2 + int64(folds)*subset.Bytes() + Memory(subset, rows, folds, threads, false)
+	subsetBytes := rows*int64(subset.Dim)*2 + int64(folds)*subset.Bytes() +
+		Memory(subset, Plan{Folds: folds}, rows, threads)
 	search := Bytes(rows, shape.Dim, shape.Outputs, folds, threads, subsetBytes) + 8*d*min(d, blas.TileDim)
 	// Sorting the rows needs a second copy of them.
 	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, shape.Bytes())
 }
 
 // rereadMemory is Memory above RereadAbove features, with several folds.
-func rereadMemory(shape Shape, rows int64, folds, threads int, onlyFirst bool) int64 {
+func rereadMemory(shape Shape, p Plan, rows int64, threads int) int64 {
 	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
 	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + heldOutBytes(shape.Dim, shape.Outputs)*int64(max(threads, 1))
 	var small, search int64
-	if folds <= SubsetFolds {
+	if p.Folds <= SubsetFolds {
 		subset := shape
 		subset.Dim = len(SubsetOf(shape.Dim))
-		small, search = int64(folds)*subset.Bytes(), Memory(subset, rows, folds, threads, onlyFirst)
+		small, search = int64(p.Folds)*subset.Bytes(), Memory(subset, p, rows, threads)
 	}
 	return always + max(shape.Bytes()+small, small+search)
 }

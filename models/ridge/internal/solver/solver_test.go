@@ -13,7 +13,7 @@ func TestTheSolverFitsTheProblem(t *testing.T) {
 		{4096, 10, 5000, false, OwnFactor}, {4096, 26, 15_000, false, OwnFactor}, {4096, 100, 15_000, false, Exactly},
 		{1000, 1, 15_000, false, Exactly}, {DescentDim, 1, 15_000, false, SharedFactor},
 	} {
-		if got := MethodFor(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows, c.first); got != c.want {
+		if got := (Plan{5, c.first}).MethodFor(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows); got != c.want {
 			t.Errorf("%d features, %d outputs: %v", c.dim, c.outputs, got)
 		}
 	}

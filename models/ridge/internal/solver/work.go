@@ -43,18 +43,18 @@ func SharesFactors(shape Shape) bool {
 const farSteps = 7
 
 // Work implements ridge.Work.
-func Work(shape Shape, rows int64, folds, values int, onlyFirst bool) float64 {
+func Work(shape Shape, p Plan, rows int64, values int) float64 {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
 	fit := w.exact() + w.touch() // including centring the sum
-	if folds < 2 || values < 2 {
+	if p.Folds < 2 || values < 2 {
 		return fit
 	}
-	judges, held := float64(folds), 1/float64(folds) // held is the share of the rows in a held-out fold
-	if onlyFirst {
+	judges, held := float64(p.Folds), 1/float64(p.Folds) // held is the share of the rows in a held-out fold
+	if p.FirstOnly {
 		judges, held = 1, 1/float64(Folds)
 	}
 	few := StoresRows(shape, rows) // rows are stored
-	descends := shape.Dim >= SubsetFrom && values > SubsetValues && folds <= SubsetFolds && !(few && rows <= FewTries)
+	descends := shape.Dim >= SubsetFrom && values > SubsetValues && p.Folds <= SubsetFolds && !(few && rows <= FewTries)
 	systems := float64(values) * judges
 	if descends {
 		systems = 3 + 1.6*(judges-1)
@@ -63,7 +63,7 @@ func Work(shape Shape, rows int64, folds, values int, onlyFirst bool) float64 {
 	if descends {
 		small := shape
 		small.Dim = len(SubsetOf(shape.Dim))
-		subset = Work(small, rows, folds, values, onlyFirst)
+		subset = Work(small, p, rows, values)
 	}
 	if few {
 		n := float64(rows)
@@ -72,12 +72,12 @@ func Work(shape Shape, rows int64, folds, values int, onlyFirst bool) float64 {
 		solve := rest*rest*rest/3/doubleSpeed + 2*rest*rest*touchTime + 2*n*w.d*w.k/thinSpeed + n*w.d*turnTime
 		return fit + subset + sums + systems*solve
 	}
-	load := w.touch() * float64(folds) // the sums of the folds, added up
+	load := w.touch() * float64(p.Folds) // the sums of the folds, added up
 	if shape.Dim > RereadAbove {
 		load *= 2 + systems // read again for each
 	}
 	judge := w.product()/2 + w.touch()/min(systems, 3) // the errors, and centring the fold's sum
-	switch MethodFor(shape, rows, onlyFirst) {
+	switch p.MethodFor(shape, rows) {
 	case SharedFactor:
 		// A factor for each of a few values (or for one of them), and a dozen steps for each solve.
 		factors := 3 * w.factor()

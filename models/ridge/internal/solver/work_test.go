@@ -9,8 +9,8 @@ func TestWorkGrows(t *testing.T) {
 			var last float64
 			for dim := 256; dim <= 1<<14; dim *= 2 {
 				s := Shape{Dim: dim, Outputs: outputs}
-				w := Work(s, rows, 5, 8, false)
-				one, first := Work(s, rows, 1, 1, false), Work(s, rows, 2, 8, true)
+				w := Work(s, Plan{Folds: 5}, rows, 8)
+				one, first := Work(s, Plan{}, rows, 1), Work(s, Plan{2, true}, rows, 8)
 				if !(0 < one && one < first && first < w) {
 					t.Errorf("%d features, %d rows, %d outputs: %g s, %g s where one fold judges, %g s for one value", dim, rows,
 						outputs, w, first, one)
@@ -20,7 +20,7 @@ func TestWorkGrows(t *testing.T) {
 				}
 				last = w
 			}
-			if least := Work(Shape{Dim: 512, Outputs: outputs}, rows, 5, 8, false); last < 50*least {
+			if least := Work(Shape{Dim: 512, Outputs: outputs}, Plan{Folds: 5}, rows, 8); last < 50*least {
 				t.Errorf("%d rows, %d outputs: %g s for 16,384 features, %g for 512", rows, outputs, last, least)
 			}
 		}
@@ -33,13 +33,13 @@ func TestWorkOfSolversMeets(t *testing.T) {
 	for _, dim := range []int{1024, 2048, 4096, 10_000} {
 		for _, outputs := range []int{1, 4, 26} {
 			for _, first := range []bool{false, true} {
-				folds := 5
+				plan := Plan{Folds: 5}
 				if first {
-					folds = 2
+					plan = Plan{2, true}
 				}
 				s := Shape{Dim: dim, Outputs: outputs}
 				for _, rows := range []int64{int64(dim) / 2, int64(dim), DescentRows*int64(dim) - 1} {
-					before, after := Work(s, rows, folds, 8, first), Work(s, rows+1, folds, 8, first)
+					before, after := Work(s, plan, rows, 8), Work(s, plan, rows+1, 8)
 					if ratio := after / before; ratio < 0.4 || ratio > 1.8 {
 						t.Errorf("%d features, %d outputs, first %v: %.3g s for %d rows, %.3g for one more", dim, outputs, first, before,
 							rows, after)
@@ -70,7 +70,7 @@ func TestWorkMatchesSolve(t *testing.T) {
 		if c.folds == 1 {
 			values = 1
 		}
-		w := Work(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows, c.folds, values, c.first)
+		w := Work(Shape{Dim: c.dim, Outputs: c.outputs}, Plan{c.folds, c.first}, c.rows, values)
 		t.Logf("%d features, %d outputs, %d rows, %d folds: %.2f s, took %.2f", c.dim, c.outputs, c.rows, c.folds, w, c.took)
 		if w < c.took/2 || w > 2*c.took {
 			t.Errorf("%d features, %d outputs, %d rows, %d folds: %.2f s, took %.2f", c.dim, c.outputs, c.rows, c.folds, w,

@@ -1,0 +1,14 @@
+package exact
+
+// Finite reports whether v is neither NaN nor infinite.
+func Finite[T ~float32 | ~float64](v T) bool { return v-v == 0 }
+
+// AllFinite reports whether all numbers are finite.
+func AllFinite[T ~float32 | ~float64](v []T) bool {
+	for _, x := range v {
+		if !Finite(x) {
+			return false
+		}
+	}
+	return true
+}
