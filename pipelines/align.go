@@ -65,9 +65,9 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
+	defer func() { err = t.Job.Close(ctx, err) }()
 	if o.Learned.HeldOut > 0 {
-		if err := t.Timed(ctx, "copies", t.CountCopies); err != nil {
+		if err := t.Job.Timed(ctx, "copies", t.CountCopies); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +75,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Job.Publish(ctx, o.Out, append(t.Recipe.Files, job.SetAsideFiles(t.Counts)...)); err != nil {
+	if err := t.Job.Publish(ctx, o.Out, append(t.Prepared.Recipe.Files, job.SetAsideFiles(t.Prepared.Counts)...)); err != nil {
 		return nil, err
 	}
 	if o.Curve != "" {
@@ -83,8 +83,8 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 			return nil, exit.AfterPublish(o.Out, err)
 		}
 	}
-	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: features, Curve: game, Notes: t.Notes,
-		Seconds: t.Seconds}, nil
+	return &AlignResult{Out: o.Out, Rows: t.Prepared.Counts, Learned: features, Curve: game, Notes: t.Notes,
+		Seconds: t.Job.Seconds}, nil
 }
 
 // training returns the options of a training run that learns these features.

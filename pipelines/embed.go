@@ -42,25 +42,25 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
+	defer func() { err = t.Job.Close(ctx, err) }()
 	switch {
-	case o.Components > t.Recipe.Dim:
-		return nil, exit.Usage("--components %d: there are only %d features", o.Components, t.Recipe.Dim)
-	case o.Picture != "" && (t.Target.Classes == nil || len(t.Target.Classes.Classes) > mostClouds):
+	case o.Components > t.Prepared.Recipe.Dim:
+		return nil, exit.Usage("--components %d: there are only %d features", o.Components, t.Prepared.Recipe.Dim)
+	case o.Picture != "" && (t.Prepared.Target.Classes == nil || len(t.Prepared.Target.Classes.Classes) > mostClouds):
 		return nil, exit.Usage("--picture: labels must be classes, at most %d of them (see --task)", mostClouds)
 	}
 	if err := t.Reserve(t.Memory(o.Components)); err != nil {
 		return nil, err
 	}
 	m := &training.Model{Training: t}
-	err = t.Timed(ctx, "train", func(ctx context.Context) (err error) {
+	err = t.Job.Timed(ctx, "train", func(ctx context.Context) (err error) {
 		m.Fit, err = t.Embed(ctx, &o.Training)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Timed(ctx, "publish", m.Publish); err != nil {
+	if err := t.Job.Timed(ctx, "publish", m.Publish); err != nil {
 		return nil, err
 	}
 	if o.Picture != "" {
@@ -68,9 +68,10 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 			return nil, exit.AfterPublish(o.Model, err)
 		}
 	}
+	p, l := t.Prepared, m.Fit.Learner
 	return &EmbedResult{
-		Model: o.Model, Rows: t.Counts, Columns: t.Profile.Dim, Kernel: t.Recipe.Name, Recipe: t.Recipe.Sealed,
-		Components: m.Learner.Components, Seconds: t.Seconds, Steps: m.Learner.Steps, Dim: t.Recipe.Dim,
+		Model: o.Model, Rows: p.Counts, Columns: p.Profile.Dim, Kernel: p.Recipe.Name, Recipe: p.Recipe.Sealed,
+		Components: l.Components, Seconds: t.Job.Seconds, Steps: l.Steps, Dim: p.Recipe.Dim,
 	}, nil
 }
 

@@ -226,7 +226,7 @@ func (n *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
 		Known: known, Log: n.o.Train.Job.Log}, terms)
 }
 
-func (n *retrainJobs) Fit(ctx context.Context, _ string, o options.Fit) error {
+func (n *retrainJobs) Fit(ctx context.Context, o options.Fit) error {
 	o.Reporting = n.o.Train.Reporting
 	o.Job = n.buildJob()
 	if o.Model != "" {

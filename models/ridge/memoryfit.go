@@ -38,6 +38,39 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
+	f, err := newMemoryFit(d, lambda, t.Weights)
+	if err != nil {
+		return nil, err
+	}
+	shape := f.options.Shape
+	dim, fine := float64(shape.Dim), shape.Fine(f.total)
+	steps := t.Grid.Steps(float64(f.rows)*dim*dim, FewProducts, features.Wide(f.m), fine)
+	mayRefine := t.Grid != features.Bits8 && steps != fine
+	s, err := f.solve(steps, mayRefine)
+	coarseBelow := FloorFactor * Floor(f.m.Step()*features.ByteSteps/float64(steps))
+	if err == nil && mayRefine && TooCoarse(s.Table, s.Lambda, coarseBelow) {
+		steps = fine
+		s, err = f.solve(fine, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	model := &linear.Model{W: s.Weights, B: s.Intercept, K: shape.Outputs, D: shape.Dim}
+	return &Fitted{Machine: &linear.Machine{Map: f.m, Linear: model, Grid: f.options.Grid}, Lambda: s.Lambda,
+		Table: s.Table, Steps: steps}, nil
+}
+
+// memoryFit is a fit to rows in memory.
+type memoryFit struct {
+	data        *linear.Data
+	m           features.Gridded
+	options     Options // without sums and their grid, which solve sets
+	auto        bool    // no values of λ are given
+	rows, total int64   // see WeightedRows
+}
+
+// newMemoryFit checks the data. classWeights is the option class_weight.
+func newMemoryFit(d *linear.Data, lambda []float64, classWeights []string) (*memoryFit, error) {
 	_, outputs, err := d.Validate()
 	if err != nil {
 		return nil, err
@@ -48,7 +81,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	}
 	_, dim := m.Dims()
 	weights, byClass := d.Weighed(outputs)
-	classes, err := iterative.ClassWeights(t.Weights, d.Names(outputs), byClass)
+	classes, err := iterative.ClassWeights(classWeights, d.Names(outputs), byClass)
 	if err != nil {
 		return nil, err
 	}
@@ -70,33 +103,22 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 			return nil, err
 		}
 	}
-	wide := features.Wide(m)
-	rows, total := WeightedRows(weights, grid)
-	fine := shape.Fine(total)
-	steps := t.Grid.Steps(float64(rows)*float64(dim)*float64(dim), FewProducts, wide, fine)
-	solveOn := func(steps int, mayRefine bool) (*Solution, error) {
-		if len(lambda) == 0 {
-			o.Smaller = SmallerOn(steps, mayRefine)
-		}
-		if o.Sums, err = sumsOf(d, m, steps, &o); err != nil {
-			return nil, err
-		}
-		o.Step, o.Ranges = GridOf(m, steps)
-		return Solve(o)
+	f := &memoryFit{data: d, m: m, options: o, auto: len(lambda) == 0}
+	f.rows, f.total = WeightedRows(weights, grid)
+	return f, nil
+}
+
+// solve sums the rows on a grid of steps, and solves. With mayRefine, the caller can sum again on a finer grid.
+func (f *memoryFit) solve(steps int, mayRefine bool) (_ *Solution, err error) {
+	o := &f.options
+	if f.auto {
+		o.Smaller = SmallerOn(steps, mayRefine)
 	}
-	mayRefine := t.Grid != features.Bits8 && steps != fine
-	s, err := solveOn(steps, mayRefine)
-	coarseBelow := FloorFactor * Floor(m.Step()*features.ByteSteps/float64(steps))
-	if err == nil && mayRefine && TooCoarse(s.Table, s.Lambda, coarseBelow) {
-		steps = fine
-		s, err = solveOn(fine, false)
-	}
-	if err != nil {
+	if o.Sums, err = f.sums(steps); err != nil {
 		return nil, err
 	}
-	model := &linear.Model{W: s.Weights, B: s.Intercept, K: outputs, D: dim}
-	return &Fitted{Machine: &linear.Machine{Map: m, Linear: model, Grid: o.Grid}, Lambda: s.Lambda, Table: s.Table,
-		Steps: steps}, nil
+	o.Step, o.Ranges = GridOf(f.m, steps)
+	return Solve(*o)
 }
 
 // WeightedRows returns the number of rows, counting each row as often as its weight says, and an upper bound on the
@@ -108,8 +130,9 @@ func WeightedRows(w *profile.Weights, grid *profile.WeightGrid) (rows, total int
 	return grid.Rows(w.Rows, w.Sum/grid.Unit*grid.One), grid.Total
 }
 
-// sumsOf sums the rows of each fold.
-func sumsOf(d *linear.Data, m features.Gridded, steps int, o *Options) ([]*Sum, error) {
+// sums sums the rows of each fold.
+func (f *memoryFit) sums(steps int) ([]*Sum, error) {
+	d, o := f.data, &f.options
 	hashes, err := d.FoldHashes(seedOfFit, o.Folds)
 	if err != nil {
 		return nil, err
@@ -118,7 +141,7 @@ func sumsOf(d *linear.Data, m features.Gridded, steps int, o *Options) ([]*Sum, 
 	for fold := range sums {
 		sums[fold] = NewSum(o.Shape)
 	}
-	saturated := SumRows(sums, m, steps, o, func(add func(fold int, x []float32, y []float64, w float64)) {
+	saturated := SumRows(sums, f.m, steps, o, func(add func(fold int, x []float32, y []float64, w float64)) {
 		var y []float64
 		for i := range d.Rows() {
 			y = d.AppendLabel(y[:0], i)

@@ -29,22 +29,28 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// questions has the function that answers each question.
-var questions = map[string]func(*data) *results.Answer{
-	"backtest": (*data).backtest, "groups": (*data).groups, "matrix": (*data).matrix, "curve": (*data).curve,
-	"window": (*data).window, "worth": (*data).worth, "bisect": (*data).bisect,
+// question is a question and the function that answers it.
+type question struct {
+	name   string
+	answer func(*data, context.Context) (*results.Answer, error)
 }
 
+var questions = []question{{"backtest", (*data).backtest}, {"groups", (*data).groups}, {"matrix", (*data).matrix},
+	{"curve", (*data).curve}, {"window", (*data).window}, {"worth", (*data).worth}, {"bisect", (*data).bisect}}
+
 // Questions returns the values of options.Ask.Question.
-func Questions() []string {
-	return []string{"backtest", "groups", "matrix", "curve", "window", "worth", "bisect"}
+func Questions() (names []string) {
+	for _, q := range questions {
+		names = append(names, q.name)
+	}
+	return names
 }
 
 // Ask answers a question.
 func Ask(ctx context.Context, o options.Ask) (*results.Answer, error) {
-	question, ok := questions[o.Question]
+	asked := slices.IndexFunc(questions, func(q question) bool { return q.name == o.Question })
 	switch {
-	case !ok:
+	case asked < 0:
 		return nil, exit.Usage("unknown question %q; have %v", o.Question, Questions())
 	case o.Dates < 0 || o.Gap < 0 || o.Permutations < 0 || o.Threads < 0 || o.Memory < 0:
 		return nil, exit.Usage("--train_dates, --gap_dates, --permutations, --threads and --memory must be at least 0")
@@ -68,10 +74,10 @@ func Ask(ctx context.Context, o options.Ask) (*results.Answer, error) {
 		return nil, err
 	}
 	d.progress.Phase("answering", 0)
-	a := question(d)
+	a, err := questions[asked].answer(d, ctx)
 	d.progress.Done()
-	if d.err != nil {
-		return nil, d.err
+	if err != nil {
+		return nil, err
 	}
 	describe(a, d, time.Since(begun).Seconds())
 	if o.Report != "" {
@@ -97,8 +103,14 @@ func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term) (*resu
 	if err != nil {
 		return nil, err
 	}
-	w := &results.ChosenWindow{Of: len(d.steps())}
-	w.All, w.Chosen, _ = d.forgetting()
+	steps, err := d.steps()
+	if err != nil {
+		return nil, err
+	}
+	w := &results.ChosenWindow{Of: len(steps)}
+	if w.All, w.Chosen, _, err = d.forgetting(ctx); err != nil {
+		return nil, err
+	}
 	w.Dates = cmp.Or(w.Chosen.Window, w.Of)
-	return w, d.err
+	return w, nil
 }

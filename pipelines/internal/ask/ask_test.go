@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -31,8 +30,8 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 		t.Fatal(err)
 	}
 	map_ := m.(features.Gridded)
-	d := &data{ctx: context.Background(), last: -1, slots: map[int]*running{}, features: map_}
-	d.Seed, d.Threads = 1, 1
+	d := &data{last: -1, slots: map[int]*running{}, features: map_}
+	d.options.Seed, d.options.Threads = 1, 1
 	d.units = ridge.Units{Step: map_.Step(), Grid: linear.Grids{{Low: -2, High: 2}}}
 	shape := ridge.Shape{Dim: 8, Outputs: 1, Regression: true}
 	d.total = &parts.Total{Recipe: &sums.Recipe{TargetGrid: d.units.Grid, Opened: sums.Opened{Dim: 8},
@@ -51,16 +50,16 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 			s.AddTargets(z, d.units.Grid.Append(nil, y), 1)
 			date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
 			dir := &sums.Dir{Place: fmt.Sprint(day, " ", source), Labels: map[string]string{"source": fmt.Sprint(source)}}
-			d.parts = append(d.parts, part{Term: parts.Term{Dir: dir, Sign: 1}, date: date, sum: s, head: s.Part(0),
+			d.parts = append(d.parts, part{term: parts.Term{Dir: dir, Sign: 1}, date: date, sum: s, head: s.Part(0),
 				judges: day >= days-judges || judges == 0})
 			all.Merge(s)
 		}
 	}
 	if judges > 0 {
-		d.Judge = "given"
+		d.options.Judge = "given"
 	}
 	d.slots[readSlot] = &running{Sum: ridge.NewSum(shape)}
-	if d.Evaluator, err = ridge.NewEvaluator(all, d.units, d.Threads); err != nil {
+	if d.evaluator, err = ridge.NewEvaluator(all, d.units, d.options.Threads); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -93,10 +92,10 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 			}
 			return draw(r, rows, sign)
 		})
-		d.Question = "window"
-		all, window, half := d.forgetting()
-		if d.err != nil {
-			t.Fatal(d.err)
+		d.options.Question = "window"
+		all, window, half, err := d.forgetting(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
 		for _, f := range []*results.Forgetting{window, half} {
 			least := math.Inf(1)
@@ -114,9 +113,16 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 		if !breaks {
 			continue
 		}
-		history, first := d.forward([]results.Span{{}, {Window: 1}, {Window: 2}, {Window: 4}, {Window: 16}, {Window: 64}})
-		_, judged, _, _ := d.prequential(history, []int{0, 1, 2, 3, 4, 5}, first)
-		for k, row := range judged {
+		history, first, err := d.forward(t.Context(),
+			[]results.Span{{}, {Window: 1}, {Window: 2}, {Window: 4}, {Window: 16}, {Window: 64}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := d.prequential(history, []int{0, 1, 2, 3, 4, 5}, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, row := range c.rows {
 			if day := k + 1; day > at+1 && row.TrainedRows > int64(rows*(day-at)) {
 				t.Errorf("day %d is judged by a model of %s, the break was on day %d", day, row.Trained, at)
 			}
@@ -130,12 +136,12 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		d := made(t, days, 1, 0, func(int, int) (x, y []float64) { return draw(r, 8, 1) })
 		for i := range d.parts {
-			d.parts[i].Manifest = &sums.Manifest{Sums: fmt.Sprint("sums of day ", i)}
+			d.parts[i].term.Manifest = &sums.Manifest{Sums: fmt.Sprint("sums of day ", i)}
 		}
-		d.Question, d.Known = "window", known
-		_, window, _ := d.forgetting()
-		if d.err != nil {
-			t.Fatal(d.err)
+		d.options.Question, d.options.Known = "window", known
+		_, window, _, err := d.forgetting(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
 		return d, window
 	}
@@ -151,9 +157,10 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 	}
 	next, got := d(21, known)
 	whole, want := d(21, map[string][]float64{})
-	if !reflect.DeepEqual(got, want) || next.fits >= 20 || whole.fits < 80 || !reflect.DeepEqual(next.Known, whole.Known) {
+	if !reflect.DeepEqual(got, want) || next.fits >= 20 || whole.fits < 80 ||
+		!reflect.DeepEqual(next.options.Known, whole.options.Known) {
 		t.Errorf("after %d fits %+v, anew after %d fits %+v; %d and %d errors are kept", next.fits, got, whole.fits, want,
-			len(next.Known), len(whole.Known))
+			len(next.options.Known), len(whole.options.Known))
 	}
 }
 
@@ -162,12 +169,15 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 func TestAHalfLifeWeightsDates(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	d := made(t, 3, 1, 0, func(int, int) (x, y []float64) { return draw(r, 20, 1) })
-	history, _ := d.forward([]results.Span{{HalfLife: 1}})
+	history, _, err := d.forward(t.Context(), []results.Span{{HalfLife: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := ridge.NewSum(d.parts[0].sum.Shape())
 	for _, i := range []int{0, 1, 1} {
 		s.Merge(d.parts[i].sum)
 	}
-	want := d.Fit(s, history[1].values).Squares(d.parts[2].sum)
+	want := d.evaluator.Fit(s, history[1].values).Squares(d.parts[2].sum)
 	for l, got := range history[1].squares[0] {
 		if math.Abs(got-want[l]) > 1e-12*want[l] {
 			t.Errorf("lambda %g: %.15g, of copies %.15g", history[1].values[l], got, want[l])
@@ -189,8 +199,12 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 			}
 			return draw(r, 10, 1)
 		})
-		d.By = []string{"source"}
-		rows := d.worth().Tables[0].Rows
+		d.options.By = []string{"source"}
+		a, err := d.worth(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := a.Tables[0].Rows
 		if rows[0].Name == fmt.Sprint(bad) {
 			first++
 		}
@@ -211,20 +225,18 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 		for _, row := range rows[:6] {
 			exact[row.Name] = *row.Worth.Shapley
 		}
-		d.Permutations = 40
-		train, judged := d.splitJudged([]string{"source"})
+		d.options.Permutations = 40
+		train, judged, err := d.splitJudged([]string{"source"})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for g := range rows[:6] {
 			rows[g] = results.AnswerRow{Name: train[g].name, Worth: &results.Worth{}}
 		}
-		d.estimateShapley(rows[:6], func(in []bool) float64 {
-			var some []unit
-			for g, is := range in {
-				if is {
-					some = append(some, train[g])
-				}
-			}
-			return d.fitAndScore("", some, judged, rows[6].Lambda).R2
-		})
+		sets := &groupSets{data: d, groups: train, judged: judged, lambda: rows[6].Lambda, known: map[string]float64{}}
+		if err := sets.estimateShapley(t.Context(), rows[:6]); err != nil {
+			t.Fatal(err)
+		}
 		for _, row := range rows[:6] {
 			if e := math.Abs(*row.Worth.Shapley - exact[row.Name]); e > 4.5*row.Worth.StdErr {
 				t.Errorf("seed %d, source %s: %.4f ± %.4f, exact %.4f", seed, row.Name, *row.Worth.Shapley, row.Worth.StdErr,
@@ -258,8 +270,12 @@ func TestBisectFindsTheBadDayInNineFits(t *testing.T) {
 			least float64
 			most  int
 		}{{0.5, 9}, {0, 10}} {
-			d.fits, d.MinR2 = 0, c.least
-			if a := d.bisect(); a.Found == nil || a.Found.Name != nameOf(d.parts[bad].date) || d.fits > c.most || !(*a.Found.Low > 0) {
+			d.fits, d.options.MinR2 = 0, c.least
+			a, err := d.bisect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Found == nil || a.Found.Name != nameOf(d.parts[bad].date) || d.fits > c.most || !(*a.Found.Low > 0) {
 				t.Errorf("seed %d, from R² %g: found %+v in %d fits, want %s", seed, c.least, a.Found, d.fits,
 					nameOf(d.parts[bad].date))
 			}
@@ -268,9 +284,9 @@ func TestBisectFindsTheBadDayInNineFits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 4))
 	d := made(t, 375, 1, 10, func(day, _ int) (x, y []float64) { return draw(r, n(day), 1) })
 	for _, least := range []float64{0, 0.3} {
-		d.MinR2 = least
-		if d.bisect().Found != nil {
-			t.Errorf("R² %g: found a bad day among good ones", least)
+		d.options.MinR2 = least
+		if a, err := d.bisect(t.Context()); err != nil || a.Found != nil {
+			t.Errorf("R² %g: found a bad day among good ones (%v)", least, err)
 		}
 	}
 }
@@ -280,7 +296,11 @@ func TestBisectOfADeclineCrossesTheLeastR2(t *testing.T) {
 	for seed := range 40 {
 		r := rand.New(rand.NewPCG(uint64(seed), 8))
 		d := made(t, 36, 1, 4, func(day, _ int) (x, y []float64) { return draw(r, 20, 1-0.005*float64(day)) })
-		if a := d.bisect(); a.Found != nil && (a.Found.With >= a.Found.MinR2 || a.Found.Before < a.Found.MinR2) {
+		a, err := d.bisect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Found != nil && (a.Found.With >= a.Found.MinR2 || a.Found.Before < a.Found.MinR2) {
 			t.Errorf("seed %d: adding %s lowers R² from %g to %g, which does not cross %g", seed, a.Found.Name,
 				a.Found.Before, a.Found.With, a.Found.MinR2)
 		}
@@ -351,17 +371,24 @@ func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
 					}
 					return x, y
 				})
-				d.Question, d.Known = "window", map[string][]float64{}
+				d.options.Question, d.options.Known = "window", map[string][]float64{}
 				for i := range d.parts {
-					d.parts[i].Manifest = &sums.Manifest{Sums: fmt.Sprint(i)}
+					d.parts[i].term.Manifest = &sums.Manifest{Sums: fmt.Sprint(i)}
 				}
 				spans := d.spans()
-				history, first := d.forward(spans)
+				history, first, err := d.forward(t.Context(), spans)
+				if err != nil {
+					t.Fatal(err)
+				}
 				all := make([]int, len(spans))
 				for c := range all {
 					all[c] = c
 				}
-				_, judged, _, totals := d.prequential(history, all, first)
+				c, err := d.prequential(history, all, first)
+				if err != nil {
+					t.Fatal(err)
+				}
+				judged, totals := c.rows, c.totals
 				least, _ := bestPair(totals, all)
 				now := make([][]float64, len(spans))
 				for c := range now {

@@ -20,7 +20,7 @@ import (
 
 // part is a directory of sums that a question uses.
 type part struct {
-	parts.Term
+	term         parts.Term
 	date         time.Time  // zero if it has none
 	judges, seen bool       // models are scored on it; the recipe was drawn from some of its files
 	head         []float64  // the first part of its sum
@@ -39,26 +39,19 @@ type running struct {
 	in []bool
 }
 
-// data has the sums that a question is about. After the first error nothing more is computed.
+// data has the sums that a question is about.
 type data struct {
-	options.Ask
-	ctx      context.Context // of the question
-	err      error           // the first
-	total    *parts.Total
-	features features.Gridded
-	parts    []part           // in the order of time
-	slots    map[int]*running // sums that are updated from one training set to the next
-	last     int              // position of the part that was read last
-	*ridge.Evaluator
-	units    ridge.Units
-	progress *report.Progress
-	facts
-}
-
-// facts are facts about the computation of an answer.
-type facts struct {
-	fits  int // training sets
-	notes []string
+	options   options.Ask
+	total     *parts.Total
+	features  features.Gridded
+	parts     []part           // in the order of time
+	slots     map[int]*running // sums that are updated from one training set to the next
+	last      int              // position of the part that was read last
+	evaluator *ridge.Evaluator
+	units     ridge.Units
+	progress  *report.Progress
+	fits      int // training sets
+	notes     []string
 }
 
 // Slots of running sums: the training set, the blocks to choose λ, the part that was read last, and
@@ -72,14 +65,14 @@ const (
 
 // open selects the sums of the terms and loads them.
 func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error) {
-	d := &data{Ask: o, ctx: ctx, last: -1, slots: map[int]*running{},
+	d := &data{options: o, last: -1, slots: map[int]*running{},
 		progress: report.NewProgress(o.Log, func() int64 { return 0 })}
-	d.Threads = cmp.Or(d.Threads, runtime.GOMAXPROCS(0))
-	if err := d.selectParts(terms); err != nil {
+	d.options.Threads = cmp.Or(d.options.Threads, runtime.GOMAXPROCS(0))
+	if err := d.selectParts(ctx, terms); err != nil {
 		return nil, err
 	}
 	for i, p := range d.parts {
-		terms[i] = p.Term
+		terms[i] = p.term
 	}
 	terms = terms[:len(d.parts)]
 	r := terms[0].Recipe
@@ -96,24 +89,25 @@ func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error)
 	if d.features, err = worker.Gridded(r.Recipe); err != nil {
 		return nil, err
 	}
-	if d.load(shape); d.err != nil {
-		return nil, d.err
+	if err := d.load(ctx, shape); err != nil {
+		return nil, err
 	}
-	all := d.sum(trainSlot, []unit{{parts: d.everything()}})
+	all, err := d.sum(ctx, trainSlot, []unit{{parts: d.everything()}})
+	if err != nil {
+		return nil, err
+	}
 	d.units = d.total.Units(d.features, all.Part(0))
-	if d.Evaluator, err = ridge.NewEvaluator(all, d.units, d.Threads); err != nil {
-		d.fail(exit.Refuse("%w", err))
+	if d.evaluator, err = ridge.NewEvaluator(all, d.units, d.options.Threads); err != nil {
+		return nil, exit.Refuse("%w", err)
 	}
-	return d, d.err
+	return d, nil
 }
 
-func (d *data) fail(err error) { d.err = cmp.Or(d.err, err) }
-
 // load keeps the sums of all parts in memory if they fit, together with the memory for solving.
-func (d *data) load(shape ridge.Shape) {
-	have := cmp.Or(d.Memory, machine.ReadMemory().Free)
-	work := ridge.Memory(shape, ridge.FoldPlan{Folds: blocks}, d.total.Added.Rows.Used, d.Threads) +
-		int64(spanSlot+len(d.spans())+d.Threads)*shape.Bytes()
+func (d *data) load(ctx context.Context, shape ridge.Shape) error {
+	have := cmp.Or(d.options.Memory, machine.ReadMemory().Free)
+	work := ridge.Memory(shape, ridge.FoldPlan{Folds: blocks}, d.total.Added.Rows.Used, d.options.Threads) +
+		int64(spanSlot+len(d.spans())+d.options.Threads)*shape.Bytes()
 	kept := int64(len(d.parts)) * shape.Bytes()
 	keep := have == 0 || kept+work <= have
 	if !keep {
@@ -121,44 +115,60 @@ func (d *data) load(shape ridge.Shape) {
 			report.Bytes(kept), report.Bytes(work), report.Bytes(have))
 	}
 	errs := make([]error, len(d.parts))
-	parallel.Each(len(d.parts), d.Threads, func(_, i int) {
-		if keep && d.err == nil {
+	parallel.Each(len(d.parts), d.options.Threads, func(_, i int) {
+		if keep {
 			s := ridge.NewSum(shape)
-			d.parts[i].sum, errs[i] = s, d.addFolds(s, i)
+			d.parts[i].sum, errs[i] = s, d.addFolds(ctx, s, i)
 		}
 	})
 	d.slots[readSlot] = &running{Sum: ridge.NewSum(shape)}
 	for i, err := range errs {
-		d.fail(err)
-		d.parts[i].head = slices.Clone(d.part(i).Part(0))
+		if err != nil {
+			return err
+		}
+		s, err := d.part(ctx, i)
+		if err != nil {
+			return err
+		}
+		d.parts[i].head = slices.Clone(s.Part(0))
 	}
+	return nil
 }
 
-func (d *data) addFolds(to *ridge.Sum, i int) (err error) {
-	for fold := range d.parts[i].Folds {
-		err = cmp.Or(err, d.ctx.Err(), d.total.AddFold(d.ctx, to, d.parts[i].Term, fold, d.features))
+func (d *data) addFolds(ctx context.Context, to *ridge.Sum, i int) error {
+	for fold := range d.parts[i].term.Folds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := d.total.AddFold(ctx, to, d.parts[i].term, fold, d.features); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // part returns the sum of a part, which is valid until the next call.
-func (d *data) part(i int) *ridge.Sum {
-	d.fail(d.ctx.Err())
+func (d *data) part(ctx context.Context, i int) (*ridge.Sum, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if s := d.parts[i].sum; s != nil {
-		return s
+		return s, nil
 	}
 	read := d.slots[readSlot]
-	if d.last != i && d.err == nil {
+	if d.last != i {
 		read.Clear()
-		d.fail(d.addFolds(read.Sum, i))
+		if err := d.addFolds(ctx, read.Sum, i); err != nil {
+			return nil, err
+		}
 		d.last = i
 	}
-	return read.Sum
+	return read.Sum, nil
 }
 
 // sum returns the sum of units in a slot, which is valid until the slot is used again. Because sums
 // are exact, it adds and subtracts only the parts in which the units differ from the slot.
-func (d *data) sum(slot int, of []unit) *ridge.Sum {
+func (d *data) sum(ctx context.Context, slot int, of []unit) (*ridge.Sum, error) {
 	s, in, n := d.slots[slot], make([]bool, len(d.parts)), 0
 	if s == nil {
 		s = &running{ridge.NewSum(d.slots[readSlot].Shape()), make([]bool, len(in))}
@@ -180,16 +190,21 @@ func (d *data) sum(slot int, of []unit) *ridge.Sum {
 		clear(s.in)
 	}
 	for i := range in {
-		switch {
-		case in[i] == s.in[i] || d.err != nil:
-		case in[i]:
-			s.Merge(d.part(i))
-		default:
-			s.Sub(d.part(i))
+		if in[i] == s.in[i] {
+			continue
+		}
+		p, err := d.part(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		if in[i] {
+			s.Merge(p)
+		} else {
+			s.Sub(p)
 		}
 	}
 	s.in = in
-	return s.Sum
+	return s.Sum, nil
 }
 
 // everything returns the positions of all parts.

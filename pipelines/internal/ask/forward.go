@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -29,95 +30,134 @@ type judged struct {
 	values  []float64           // of λ, the largest first
 	squares [][]float64         // squared errors for each span and λ
 	train   []results.AnswerRow // training set of each span
+	keys    []string            // in Known, for each span
 }
 
 // forward judges each date by fits to earlier dates, one for each span and λ. first is the λ for the first
 // date, from cross-validation inside the first training set of the first span. Sums with a half-life are scaled
 // and rounded at each date: their relative error is below 2⁻⁵¹ times the half-life.
-func (d *data) forward(spans []results.Span) (history []judged, first float64) {
-	steps, found := d.steps(), map[string][]float64{}
-	for t := 1; t < len(steps) && d.err == nil; t++ {
-		u, end := d.judges(steps[t]), t-d.Gap
-		if end < 1 {
+func (d *data) forward(ctx context.Context, spans []results.Span) (history []judged, first float64, err error) {
+	steps, err := d.steps()
+	if err != nil {
+		return nil, 0, err
+	}
+	var values []float64 // of λ on the dates judged before
+	found := map[string][]float64{}
+	for t := max(1, d.options.Gap+1); t < len(steps); t++ {
+		j, before := judged{unit: d.judges(steps[t])}, steps[:t-d.options.Gap]
+		sums, err := d.sumSpans(ctx, spans, before, &j, values)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(j.parts) == 0 {
 			continue
 		}
-		j := judged{unit: u, head: d.head(u), squares: make([][]float64, len(spans))}
-		sums, keys := make([]*ridge.Sum, len(spans)), make([]string, len(spans))
-		for c, s := range spans { // first all sums, because they may read the same parts
-			before := datesOf(s, steps[:end])
-			j.train = append(j.train, results.AnswerRow{Trained: spanOf(before)})
-			keys[c] = d.key(before, u)
-			if known := d.Known[keys[c]]; history != nil && len(known) == len(history[0].values) {
-				j.squares[c], j.values = known, history[0].values
-				continue
-			}
-			if s.HalfLife > 0 {
-				sums[c] = d.decayed(spanSlot+c, s.HalfLife, steps[end-1])
-			} else {
-				sums[c] = d.sum(spanSlot+c, before)
-			}
-			if history == nil && c == 0 && len(u.parts) > 0 {
-				first = d.lambda(before, sums[c])
+		if history == nil {
+			if first, err = d.lambda(ctx, datesOf(spans[0], before), sums[0]); err != nil {
+				return nil, 0, err
 			}
 		}
-		if len(u.parts) == 0 || d.err != nil {
-			continue
+		if err := d.judgeSpans(ctx, spans, sums, len(before), &j); err != nil {
+			return nil, 0, err
 		}
-		for c, s := range spans {
-			if sums[c] != nil {
-				j.values, j.train[c].TrainedRows = d.values(sums[c]), sums[c].Rows()
-			}
-			switch {
-			case c > 0 && spans[0] == (results.Span{}) && s.Window >= end: // all dates so far
-				j.squares[c] = j.squares[0]
-			case sums[c] != nil:
-				d.fits++
-				j.squares[c] = d.judge(d.Fit(sums[c], j.values), u, len(j.values))
-			}
+		for c := range spans {
 			if !math.IsInf(slices.Max(j.squares[c]), 1) { // JSON has no infinity
-				found[keys[c]] = j.squares[c]
+				found[j.keys[c]] = j.squares[c]
 			}
 		}
 		history = append(history, j)
+		values = history[0].values
+	}
+	if d.options.Known != nil {
+		clear(d.options.Known)
+		maps.Copy(d.options.Known, found)
 	}
 	if len(history) == 0 {
-		d.fail(exit.Refuse("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
+		return nil, 0, exit.Refuse("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
 			"(--gap_dates %d), or sums that meet --judge %q",
-			report.Counted(len(steps), "date"), d.Gap, d.Judge))
+			report.Counted(len(steps), "date"), d.options.Gap, d.options.Judge)
 	}
-	if d.Known != nil {
-		clear(d.Known)
-		maps.Copy(d.Known, found)
+	return history, first, nil
+}
+
+// sumSpans starts the results of a judged date: it returns the sum of each span of the dates before, nil where the
+// errors are known. It makes all sums before they are used, because they may read the same parts. values are the
+// values of λ on earlier judged dates.
+func (d *data) sumSpans(ctx context.Context, spans []results.Span, before []unit, j *judged,
+	values []float64) ([]*ridge.Sum, error) {
+	sums := make([]*ridge.Sum, len(spans))
+	j.head, j.squares, j.keys = d.head(j.unit), make([][]float64, len(spans)), make([]string, len(spans))
+	for c, s := range spans {
+		train := datesOf(s, before)
+		j.train = append(j.train, results.AnswerRow{Trained: spanOf(train)})
+		j.keys[c] = d.key(train, j.unit)
+		if known := d.options.Known[j.keys[c]]; values != nil && len(known) == len(values) {
+			j.squares[c], j.values = known, values
+			continue
+		}
+		var err error
+		if s.HalfLife > 0 {
+			sums[c], err = d.decayed(ctx, spanSlot+c, s.HalfLife, before[len(before)-1])
+		} else {
+			sums[c], err = d.sum(ctx, spanSlot+c, train)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return history, first
+	return sums, nil
+}
+
+// judgeSpans sets the errors of fits to the sums of sumSpans. dates is the number of all dates before the judged one.
+func (d *data) judgeSpans(ctx context.Context, spans []results.Span, sums []*ridge.Sum, dates int, j *judged) (err error) {
+	for c, s := range spans {
+		if sums[c] != nil {
+			j.values, j.train[c].TrainedRows = d.values(sums[c]), sums[c].Rows()
+		}
+		switch {
+		case c > 0 && spans[0] == (results.Span{}) && s.Window >= dates: // all dates so far
+			j.squares[c] = j.squares[0]
+		case sums[c] != nil:
+			d.fits++
+			fits := d.evaluator.Fit(sums[c], j.values)
+			if j.squares[c], err = d.judge(ctx, fits, j.unit, len(j.values)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // key returns the key in Known of the errors on judged of fits to train; "" without Known.
 func (d *data) key(train []unit, judged unit) string {
-	if d.Known == nil {
+	if d.options.Known == nil {
 		return ""
 	}
 	h := sha256.New()
 	fmt.Fprintln(h, d.units.Weights, len(judged.parts))
 	for _, u := range append([]unit{judged}, train...) {
 		for _, i := range u.parts {
-			fmt.Fprintln(h, d.parts[i].Sums)
+			fmt.Fprintln(h, d.parts[i].term.Sums)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // decayed scales the sum in a slot by 2^(−1/halfLife), adds the newest date, and returns it.
-func (d *data) decayed(slot int, halfLife float64, newest unit) *ridge.Sum {
+func (d *data) decayed(ctx context.Context, slot int, halfLife float64, newest unit) (*ridge.Sum, error) {
 	if d.slots[slot] == nil {
 		d.slots[slot] = &running{Sum: ridge.NewSum(d.slots[readSlot].Shape())}
 	}
 	s := d.slots[slot].Sum
 	s.Scale(math.Exp2(-1 / halfLife))
 	for _, i := range newest.parts {
-		s.Merge(d.part(i))
+		p, err := d.part(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		s.Merge(p)
 	}
-	return s
+	return s, nil
 }
 
 // pair has the positions of a span and a λ.
@@ -171,113 +211,133 @@ func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
 	return next
 }
 
+// choices has the results of pairs that are chosen on each date.
+type choices struct {
+	score  results.Score
+	rows   []results.AnswerRow // one for each date
+	next   pair                // for the next date
+	totals [][]float64         // errors of all pairs
+}
+
 // prequential judges each date by the pair that follow chooses from the dates before it (Dawid
-// 1984). It returns the score, a row for each date, the pair for the next date, and the total
-// errors of all pairs. The first date uses the first span. Errors are divided by twice the mean
-// error per date of the best pair so far: a date counts as one observation, because its rows are
-// similar.
-func (d *data) prequential(history []judged, spans []int, first float64) (score results.Score,
-	rows []results.AnswerRow, next pair, totals [][]float64) {
-	var costs [][]float64
+// 1984). The first date uses the first span. Errors are divided by twice the mean error per date of
+// the best pair so far: a date counts as one observation, because its rows are similar.
+func (d *data) prequential(history []judged, spans []int, first float64) (*choices, error) {
+	var totals, costs [][]float64
 	for _, squares := range history[0].squares {
 		totals, costs = append(totals, make([]float64, len(squares))), append(costs, make([]float64, len(squares)))
 	}
-	next = pair{spans[0], max(0, slices.Index(history[0].values, first))}
+	var rows []results.AnswerRow
+	next := pair{spans[0], max(0, slices.Index(history[0].values, first))}
 	var all []tally
 	for t, j := range history {
-		row := j.train[next.span]
+		row := scoredRow{AnswerRow: j.train[next.span]}
 		row.Name, row.Lambda, row.Seen = j.name, j.values[next.value], d.seen(j.unit)
-		own := []tally{{j.squares[next.span][next.value], j.head}}
-		row.Score = d.score(own)
-		rows, all = append(rows, row), append(all, own...)
+		row.tallies = []tally{{j.squares[next.span][next.value], j.head}}
+		row.Score = d.score(row.tallies)
+		rows, all = append(rows, row.AnswerRow), append(all, row.tallies...)
 		for c, squares := range j.squares {
 			for l, v := range squares {
 				totals[c][l] += v
 			}
 		}
 		least, ok := bestPair(totals, spans)
-		if !ok || math.IsInf(own[0].squares, 1) {
-			d.fail(exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
-				row.Trained, row.Lambda))
-			break
+		if !ok || math.IsInf(row.tallies[0].squares, 1) {
+			return nil, row.notDefinite()
 		}
 		mean := max(totals[least.span][least.value], math.SmallestNonzeroFloat32) / float64(t+1)
 		next = follow(costs, j.squares, spans, 1/(2*mean))
 	}
-	return d.score(all), rows, next, totals
+	return &choices{d.score(all), rows, next, totals}, nil
 }
 
 // backtest judges each date by a model of all dates before it, or of the last Dates of them.
-func (d *data) backtest() *results.Answer {
-	history, first := d.forward([]results.Span{{Window: d.Dates}})
-	if d.err != nil {
-		return nil
+func (d *data) backtest(ctx context.Context) (*results.Answer, error) {
+	history, first, err := d.forward(ctx, []results.Span{{Window: d.options.Dates}})
+	if err != nil {
+		return nil, err
 	}
-	score, rows, _, _ := d.prequential(history, []int{0}, first)
+	c, err := d.prequential(history, []int{0}, first)
+	if err != nil {
+		return nil, err
+	}
 	return &results.Answer{Asked: "each date, predicted by a model of the dates before it", By: byEarlierErrors,
-		Tables: []results.AnswerTable{{Head: "judged", Rows: append(rows, results.AnswerRow{Name: totalRow, Score: score})}}}
+		Tables: []results.AnswerTable{{Head: "judged", Rows: append(c.rows, results.AnswerRow{Name: totalRow, Score: c.score})}}}, nil
 }
 
 // spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of the last.
 func (d *data) spans() (all []results.Span) {
-	if d.Question != "window" {
+	if d.options.Question != "window" {
 		return []results.Span{{}}
 	}
-	windows, dates := d.Windows, len(d.grouped(nil, d.everything()))
-	for n := 1; n < dates && len(d.Windows) == 0; n *= 2 {
+	dates, _ := d.grouped(nil, d.everything()) // no error without labels
+	windows := d.options.Windows
+	for n := 1; n < len(dates) && len(d.options.Windows) == 0; n *= 2 {
 		windows = append(windows, n)
 	}
 	all = []results.Span{{}}
 	for _, n := range windows {
 		all = append(all, results.Span{Window: n})
 	}
-	for i := 0; i < len(windows) && d.Known == nil; i++ {
+	for i := 0; i < len(windows) && d.options.Known == nil; i++ {
 		all = append(all, results.Span{HalfLife: float64(windows[i])})
 	}
 	return all
 }
 
 // forgetting returns the choices of λ for all dates, of a window and of a half-life, each with its λ.
-func (d *data) forgetting() (all, window, halfLife *results.Forgetting) {
+func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.Forgetting, err error) {
 	spans := d.spans()
-	history, first := d.forward(spans)
-	choose := func(in func(results.Span) bool) *results.Forgetting {
-		f := &results.Forgetting{}
-		if d.err != nil {
-			return f
-		}
+	history, first, err := d.forward(ctx, spans)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	among := func(in func(results.Span) bool) []int { // all dates, and the spans for which in is true
 		some := []int{0}
 		for c := 1; c < len(spans); c++ {
 			if in(spans[c]) {
 				some = append(some, c)
 			}
 		}
-		score, _, next, totals := d.prequential(history, some, first)
-		values := history[0].values
-		f.Score = score
-		f.Span, f.Lambda = spans[next.span], values[next.value]
-		for _, c := range some {
-			p, ok := bestPair(totals, []int{c})
-			var own []tally
-			for _, j := range history {
-				own = append(own, tally{j.squares[c][p.value], j.head})
-			}
-			if ok {
-				f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[c].String(), Lambda: values[p.value],
-					Score: d.score(own)})
-			}
-		}
-		return f
+		return some
 	}
-	return choose(func(results.Span) bool { return false }), choose(func(s results.Span) bool { return s.Window > 0 }),
-		choose(func(s results.Span) bool { return s.HalfLife > 0 })
+	if all, err = d.chooseSpan(history, first, spans, []int{0}); err != nil {
+		return nil, nil, nil, err
+	}
+	window, err = d.chooseSpan(history, first, spans, among(func(s results.Span) bool { return s.Window > 0 }))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	halfLife, err = d.chooseSpan(history, first, spans, among(func(s results.Span) bool { return s.HalfLife > 0 }))
+	return all, window, halfLife, err
+}
+
+// chooseSpan chooses among some spans, given their positions.
+func (d *data) chooseSpan(history []judged, first float64, spans []results.Span, some []int) (*results.Forgetting, error) {
+	c, err := d.prequential(history, some, first)
+	if err != nil {
+		return nil, err
+	}
+	values := history[0].values
+	f := &results.Forgetting{Span: spans[c.next.span], Lambda: values[c.next.value], Score: c.score}
+	for _, k := range some {
+		p, ok := bestPair(c.totals, []int{k})
+		var own []tally
+		for _, j := range history {
+			own = append(own, tally{j.squares[k][p.value], j.head})
+		}
+		if ok {
+			f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[k].String(), Lambda: values[p.value], Score: d.score(own)})
+		}
+	}
+	return f, nil
 }
 
 // window answers how much of the past to train on.
-func (d *data) window() *results.Answer {
-	all, window, half := d.forgetting()
-	if d.err != nil {
-		return nil
+func (d *data) window(ctx context.Context) (*results.Answer, error) {
+	all, window, half, err := d.forgetting(ctx)
+	if err != nil {
+		return nil, err
 	}
 	row := func(name string, f *results.Forgetting) results.AnswerRow {
 		return results.AnswerRow{Name: name, Trained: f.String(), Lambda: f.Lambda, Score: f.Score}
@@ -291,5 +351,5 @@ func (d *data) window() *results.Answer {
 			{Title: "in hindsight, with the best lambda for all dates: the best row is optimistic", Head: "trained on",
 				Rows: slices.Concat(window.Hindsight, half.Hindsight[1:])},
 		},
-	}
+	}, nil
 }

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -20,30 +21,40 @@ const autoLambda = -1
 func cutOut(all []unit, from, to int) []unit { return slices.Concat(all[:from], all[to:]) }
 
 // groups judges each group by a model of all others.
-func (d *data) groups() *results.Answer {
-	all := d.grouped(d.By, d.everything())
+func (d *data) groups(ctx context.Context) (*results.Answer, error) {
+	all, err := d.grouped(d.options.By, d.everything())
+	if err != nil {
+		return nil, err
+	}
 	var rows []results.AnswerRow
 	var tallies []tally
 	for k, g := range all {
-		if u := d.judges(g); len(u.parts) > 0 && len(all) > 1 && d.err == nil {
-			row := d.fitAndScore(g.name, cutOut(all, k, k+1), []unit{u}, autoLambda)
-			row.Trained = ""
-			rows, tallies = append(rows, row.AnswerRow), append(tallies, row.tallies...)
+		u := d.judges(g)
+		if len(u.parts) == 0 || len(all) == 1 {
+			continue
 		}
+		row, err := d.fitAndScore(ctx, g.name, cutOut(all, k, k+1), []unit{u}, autoLambda)
+		if err != nil {
+			return nil, err
+		}
+		row.Trained = ""
+		rows, tallies = append(rows, row.AnswerRow), append(tallies, row.tallies...)
 	}
 	if len(rows) == 0 {
-		d.fail(exit.Refuse("pipelines: no group can be predicted from others: groups needs two or more, one of them with sums "+
-			"that meet --judge; have %s", report.Counted(len(all), "group")))
+		return nil, exit.Refuse("pipelines: no group can be predicted from others: groups needs two or more, one of them "+
+			"with sums that meet --judge; have %s", report.Counted(len(all), "group"))
 	}
 	return &results.Answer{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
-		Tables: []results.AnswerTable{{Head: "left out",
-			Rows: append(rows, results.AnswerRow{Name: totalRow, Score: d.score(tallies)})}}}
+		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, results.AnswerRow{Name: totalRow, Score: d.score(tallies)})}}}, nil
 }
 
 // matrix judges each group by a model of each group. A group is judged on each fifth of its own
 // parts by a model of the other four.
-func (d *data) matrix() *results.Answer {
-	all := d.grouped(d.By, d.everything())
+func (d *data) matrix(ctx context.Context) (*results.Answer, error) {
+	all, err := d.grouped(d.options.By, d.everything())
+	if err != nil {
+		return nil, err
+	}
 	var judged []unit
 	for _, g := range all {
 		if u := d.judges(g); len(u.parts) > 0 {
@@ -52,42 +63,55 @@ func (d *data) matrix() *results.Answer {
 	}
 	t := results.AnswerTable{Head: "judged"}
 	for _, of := range all {
-		if d.err != nil {
-			break
+		m, err := d.fitAndJudge(ctx, []unit{of}, judged, autoLambda)
+		if err != nil {
+			return nil, err
 		}
-		m := d.fitAndJudge([]unit{of}, judged, autoLambda)
 		for k, u := range judged {
-			var tallies []tally
-			if own := d.directories(of); u.name == of.name {
-				for b := range blocks {
-					from, to := b*len(own)/blocks, (b+1)*len(own)/blocks
-					var some []unit
-					for _, u := range own[from:to] {
-						if u = d.judges(u); len(u.parts) > 0 {
-							some = append(some, u)
-						}
-					}
-					if rest := cutOut(own, from, to); len(rest) > 0 && len(some) > 0 {
-						tallies = append(tallies, d.fitAndJudge(rest, some, autoLambda).tallies...)
-					}
+			tallies := m.tallies[k : k+1]
+			if u.name == of.name {
+				if tallies, err = d.judgeItself(ctx, of); err != nil {
+					return nil, err
 				}
-			} else if d.err == nil {
-				tallies = m.tallies[k : k+1]
 			}
 			if len(tallies) > 0 {
-				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows,
-					Lambda: m.Lambda, Score: d.score(tallies), Seen: d.seen(u)})
+				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows, Lambda: m.Lambda,
+					Score: d.score(tallies), Seen: d.seen(u)})
 			}
 		}
 	}
-	return &results.Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own",
-		By: byInnerFolds, Tables: []results.AnswerTable{t}}
+	return &results.Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: byInnerFolds,
+		Tables: []results.AnswerTable{t}}, nil
+}
+
+// judgeItself judges each fifth of the directories of a group by a model of the others.
+func (d *data) judgeItself(ctx context.Context, group unit) (tallies []tally, err error) {
+	own := d.directories(group)
+	for b := range blocks {
+		from, to := b*len(own)/blocks, (b+1)*len(own)/blocks
+		var some []unit
+		for _, u := range own[from:to] {
+			if u = d.judges(u); len(u.parts) > 0 {
+				some = append(some, u)
+			}
+		}
+		rest := cutOut(own, from, to)
+		if len(rest) == 0 || len(some) == 0 {
+			continue
+		}
+		row, err := d.fitAndJudge(ctx, rest, some, autoLambda)
+		if err != nil {
+			return nil, err
+		}
+		tallies = append(tallies, row.tallies...)
+	}
+	return tallies, nil
 }
 
 // shuffled returns units in a random order (Fisher-Yates) that d.Seed and index determine.
 func (d *data) shuffled(all []unit, index int) []unit {
 	all = slices.Clone(all)
-	s := stream.New(d.Seed, shuffle, uint64(index))
+	s := stream.New(d.options.Seed, shuffle, uint64(index))
 	for i := len(all) - 1; i > 0; i-- {
 		j := int(s.Below(uint64(i + 1)))
 		all[i], all[j] = all[j], all[i]
@@ -96,22 +120,31 @@ func (d *data) shuffled(all []unit, index int) []unit {
 }
 
 // curve judges models of the last 1, 2, 4, … dates, and of as many dates in random order.
-func (d *data) curve() *results.Answer {
-	d.fail(d.dated())
-	train, judged := d.splitJudged(nil)
+func (d *data) curve(ctx context.Context) (*results.Answer, error) {
+	if err := d.dated(); err != nil {
+		return nil, err
+	}
+	train, judged, err := d.splitJudged(nil)
+	if err != nil {
+		return nil, err
+	}
 	slices.Reverse(train)
 	const orders = 4
 	tables := []results.AnswerTable{{Title: "from the newest date back", Head: "dates"},
 		{Title: "in random order, mean of " + report.Counted(orders, "order"), Head: "dates"}}
-	for n := 1; n > 0 && d.err == nil; n *= 2 {
-		if n >= len(train) {
-			n = len(train)
+	for n := 1; ; n *= 2 {
+		n = min(n, len(train))
+		newest, err := d.fitAndScore(ctx, fmt.Sprint(n), train[:n], judged, autoLambda)
+		if err != nil {
+			return nil, err
 		}
-		newest := d.fitAndScore(fmt.Sprint(n), train[:n], judged, autoLambda)
 		newest.Trained = spanOf([]unit{train[n-1], train[0]})
 		random := scoredRow{AnswerRow: results.AnswerRow{Name: newest.Name}, tallies: make([]tally, len(judged))}
 		for k := range orders {
-			row := d.fitAndJudge(d.shuffled(train, k)[:n], judged, autoLambda)
+			row, err := d.fitAndJudge(ctx, d.shuffled(train, k)[:n], judged, autoLambda)
+			if err != nil {
+				return nil, err
+			}
 			random.TrainedRows += row.TrainedRows / orders
 			for i, t := range row.tallies {
 				random.tallies[i].head = t.head
@@ -124,100 +157,133 @@ func (d *data) curve() *results.Answer {
 			break
 		}
 	}
-	return &results.Answer{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged), Tables: tables}
+	return &results.Answer{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged),
+		Tables: tables}, nil
 }
 
 // worth compares a model of all groups with models of all but one. λ is chosen once, by
 // cross-validation over all groups.
-func (d *data) worth() *results.Answer {
-	groups, judged := d.splitJudged(d.By)
-	if len(groups) < 2 {
-		d.fail(exit.Refuse("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge", len(groups)))
-		return nil
+func (d *data) worth(ctx context.Context) (*results.Answer, error) {
+	groups, judged, err := d.splitJudged(d.options.By)
+	if err != nil {
+		return nil, err
 	}
-	all := d.fitAndScore("none", groups, judged, autoLambda)
+	if len(groups) < 2 {
+		return nil, exit.Refuse("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge",
+			len(groups))
+	}
+	all, err := d.fitAndScore(ctx, "none", groups, judged, autoLambda)
+	if err != nil {
+		return nil, err
+	}
 	all.Trained = ""
 	var rows []results.AnswerRow
 	for k, g := range groups {
-		row := d.fitAndScore(g.name, cutOut(groups, k, k+1), judged, all.Lambda)
+		row, err := d.fitAndScore(ctx, g.name, cutOut(groups, k, k+1), judged, all.Lambda)
+		if err != nil {
+			return nil, err
+		}
 		difference := func(times []float64) float64 { return d.r2(all.tallies, times) - d.r2(row.tallies, times) }
 		row.Trained, row.Seen = "", d.seen(g)
 		row.Worth = &results.Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
 		rows = append(rows, row.AnswerRow)
 	}
-	known := map[string]float64{}
-	value := func(in []bool) float64 {
-		var some []unit
-		for g, is := range in {
-			if is {
-				some = append(some, groups[g])
-			}
-		}
-		key := fmt.Sprint(in)
-		if _, ok := known[key]; !ok && len(some) > 0 {
-			known[key] = d.r2(d.fitAndJudge(some, judged, all.Lambda).tallies, nil)
-		}
-		return known[key]
-	}
-	how := ""
+	sets, how := &groupSets{data: d, groups: groups, judged: judged, lambda: all.Lambda, known: map[string]float64{}}, ""
 	switch {
 	case len(groups) <= exactGroups:
-		exactShapley(rows, value)
+		err = sets.exactShapley(ctx, rows)
 		how = "; Shapley values add up to the R² of all"
-	case d.Permutations > 0:
-		d.estimateShapley(rows, value)
-		how = "; Shapley values are means over " + report.Counted(d.Permutations, "random order")
+	case d.options.Permutations > 0:
+		err = sets.estimateShapley(ctx, rows)
+		how = "; Shapley values are means over " + report.Counted(d.options.Permutations, "random order")
+	}
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(rows, func(a, b results.AnswerRow) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
 	return &results.Answer{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
-		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, all.AnswerRow)}}}
+		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, all.AnswerRow)}}}, nil
+}
+
+// groupSets has the values of sets of groups: R² of their models.
+type groupSets struct {
+	data           *data
+	groups, judged []unit
+	lambda         float64
+	known          map[string]float64
+}
+
+// value returns the value of the groups for which in is true.
+func (s *groupSets) value(ctx context.Context, in []bool) (float64, error) {
+	var some []unit
+	for g, is := range in {
+		if is {
+			some = append(some, s.groups[g])
+		}
+	}
+	key := fmt.Sprint(in)
+	if _, ok := s.known[key]; !ok && len(some) > 0 {
+		row, err := s.data.fitAndJudge(ctx, some, s.judged, s.lambda)
+		if err != nil {
+			return 0, err
+		}
+		s.known[key] = s.data.r2(row.tallies, nil)
+	}
+	return s.known[key], nil
 }
 
 // exactGroups is the largest number of groups for which models of all subsets are fitted.
 const exactGroups = 12
 
-// exactShapley sets the Shapley values of groups, given the value of each subset.
-func exactShapley(rows []results.AnswerRow, value func(in []bool) float64) {
+// exactShapley sets the Shapley values of groups, by the value of each subset.
+func (s *groupSets) exactShapley(ctx context.Context, rows []results.AnswerRow) (err error) {
 	k := len(rows)
-	values, sizes := make([]float64, 1<<k), make([]int, 1<<k)
-	for subset := range values {
+	all, sizes := make([]float64, 1<<k), make([]int, 1<<k)
+	for subset := range all {
 		in := make([]bool, k)
 		for g := range in {
 			if in[g] = subset>>g&1 == 1; in[g] {
 				sizes[subset]++
 			}
 		}
-		values[subset] = value(in)
+		if all[subset], err = s.value(ctx, in); err != nil {
+			return err
+		}
 	}
 	for g := range k {
 		var shapley float64
-		for subset, v := range values {
+		for subset, without := range all {
 			weight := 1 / float64(k) // n!(k−n−1)!/k! = 1/(k·C(k−1, n))
 			for i := range sizes[subset] {
 				weight *= float64(i+1) / float64(k-1-i)
 			}
 			if subset>>g&1 == 0 {
-				shapley += float64(weight * (values[subset|1<<g] - v))
+				shapley += float64(weight * (all[subset|1<<g] - without))
 			}
 		}
 		rows[g].Worth.Shapley = &shapley
 	}
+	return nil
 }
 
 // estimateShapley estimates the Shapley values by the mean contribution of a group over random
 // orders (Castro, Gómez and Tejada 2009), with standard errors.
-func (d *data) estimateShapley(rows []results.AnswerRow, value func(in []bool) float64) {
-	n, places := float64(d.Permutations), make([]unit, len(rows))
+func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRow) error {
+	permutations := s.data.options.Permutations
+	n, places := float64(permutations), make([]unit, len(rows))
 	sum, squares := make([]float64, len(rows)), make([]float64, len(rows))
 	for g := range places {
 		places[g].parts = []int{g}
 	}
-	for p := range d.Permutations {
+	for p := range permutations {
 		in, before := make([]bool, len(rows)), 0.0
-		for _, u := range d.shuffled(places, p) {
+		for _, u := range s.data.shuffled(places, p) {
 			g := u.parts[0]
 			in[g] = true
-			after := value(in)
+			after, err := s.value(ctx, in)
+			if err != nil {
+				return err
+			}
 			sum[g] += after - before
 			squares[g] += float64((after - before) * (after - before))
 			before = after
@@ -228,64 +294,125 @@ func (d *data) estimateShapley(rows []results.AnswerRow, value func(in []bool) f
 		rows[g].Worth.Shapley = &mean
 		rows[g].Worth.StdErr = math.Sqrt(max(0, squares[g]/n-float64(mean*mean)) / max(1, n-1))
 	}
+	return nil
 }
 
 // bisect finds, by bisection, a date such that the model of all dates up to it scores below MinR2, and
 // the model of the dates before it does not, or there are none. λ is chosen once, by cross-validation
 // over all training dates. Models of few early dates may score below MinR2, too.
-func (d *data) bisect() *results.Answer {
-	d.fail(d.dated())
-	steps, judged := d.splitJudged(nil)
-	if d.err != nil {
-		return nil
+func (d *data) bisect(ctx context.Context) (*results.Answer, error) {
+	if err := d.dated(); err != nil {
+		return nil, err
 	}
-	lambda, known := d.lambda(steps, d.sum(trainSlot, steps)), map[int]scoredRow{0: {}}
-	model := func(n int) scoredRow {
-		if _, ok := known[n]; !ok {
-			known[n] = d.fitAndScore(steps[n-1].name, steps[:n], judged, lambda)
-		}
-		return known[n]
+	steps, judged, err := d.splitJudged(nil)
+	if err != nil {
+		return nil, err
 	}
-	fall := func(good, bad scoredRow) results.Interval {
-		return d.interval(min(len(good.tallies), len(bad.tallies)), func(times []float64) float64 {
-			return d.r2(good.tallies, times) - d.r2(bad.tallies, times)
-		})
+	sum, err := d.sum(ctx, trainSlot, steps)
+	if err != nil {
+		return nil, err
 	}
-	good, bad, least := 0, len(steps)+1, d.MinR2 // bad stays len(steps)+1 if all models are good
-	if least == 0 {
-		// The first half, quarter and so on must be better than all dates by 0.01 and, if there is an
-		// interval, significantly.
-		all := model(len(steps))
-		for n := len(steps); n > 1 && bad > len(steps); n /= 2 {
-			half := model(n / 2)
-			if i := fall(half, all); half.R2 > all.R2+0.01 && (i.Low == nil || *i.Low > 0) {
-				if good, bad, least = n/2, n, (half.R2+all.R2)/2; model(n).R2 >= least {
-					good, bad = n, len(steps)
-				}
-			}
-		}
-		if bad > len(steps) {
-			good = len(steps)
-		}
+	b := &bisection{data: d, steps: steps, judged: judged, models: map[int]scoredRow{0: {}}, bad: len(steps) + 1,
+		least: d.options.MinR2}
+	if b.lambda, err = d.lambda(ctx, steps, sum); err != nil {
+		return nil, err
 	}
-	for bad-good > 1 {
-		if n := (good + bad) / 2; model(n).R2 < least {
-			bad = n
-		} else {
-			good = n
-		}
+	if err := b.run(ctx); err != nil {
+		return nil, err
 	}
 	t := results.AnswerTable{Head: "last date"}
-	for _, n := range slices.Sorted(maps.Keys(known))[1:] {
-		t.Rows = append(t.Rows, known[n].AnswerRow)
+	for _, n := range slices.Sorted(maps.Keys(b.models))[1:] {
+		t.Rows = append(t.Rows, b.models[n].AnswerRow)
 	}
 	a := &results.Answer{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []results.AnswerTable{t}}
-	if bad > len(steps) {
+	if b.bad > len(steps) {
 		a.Verdict = "no date broke the score"
-		return a
+		return a, nil
 	}
-	f := &results.Found{Name: steps[bad-1].name, Before: known[good].R2, With: known[bad].R2,
-		Interval: fall(known[good], known[bad]), MinR2: least}
+	good, bad := b.models[b.good], b.models[b.bad]
+	f := &results.Found{Name: steps[b.bad-1].name, Before: good.R2, With: bad.R2, Interval: d.fall(good, bad), MinR2: b.least}
 	a.Found, a.Verdict = f, fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
-	return a
+	return a, nil
+}
+
+// bisection looks for numbers of first dates whose models score at least the least R² (good), and below it (bad).
+type bisection struct {
+	data          *data
+	steps, judged []unit
+	lambda        float64
+	models        map[int]scoredRow // of the first dates, by their number
+	good, bad     int               // bad is the number of all dates plus one if no model is bad
+	least         float64
+}
+
+// model returns the model of the first n dates.
+func (b *bisection) model(ctx context.Context, n int) (scoredRow, error) {
+	if row, ok := b.models[n]; ok {
+		return row, nil
+	}
+	row, err := b.data.fitAndScore(ctx, b.steps[n-1].name, b.steps[:n], b.judged, b.lambda)
+	if err == nil {
+		b.models[n] = row
+	}
+	return row, err
+}
+
+// run moves good and bad together until they are neighbours.
+func (b *bisection) run(ctx context.Context) error {
+	if b.least == 0 {
+		if err := b.compareHalves(ctx); err != nil {
+			return err
+		}
+	}
+	for b.bad-b.good > 1 {
+		n := (b.good + b.bad) / 2
+		row, err := b.model(ctx, n)
+		if err != nil {
+			return err
+		}
+		if row.R2 < b.least {
+			b.bad = n
+		} else {
+			b.good = n
+		}
+	}
+	return nil
+}
+
+// compareHalves sets the least R², good and bad. The model of the first half, quarter and so on must be better than
+// the model of all dates by 0.01 and, if there is an interval, significantly. If none is, all models are good.
+func (b *bisection) compareHalves(ctx context.Context) error {
+	all, err := b.model(ctx, len(b.steps))
+	if err != nil {
+		return err
+	}
+	for n := len(b.steps); n > 1 && b.bad > len(b.steps); n /= 2 {
+		half, err := b.model(ctx, n/2)
+		if err != nil {
+			return err
+		}
+		i := b.data.fall(half, all)
+		if !(half.R2 > all.R2+0.01 && (i.Low == nil || *i.Low > 0)) {
+			continue
+		}
+		b.good, b.bad, b.least = n/2, n, (half.R2+all.R2)/2
+		whole, err := b.model(ctx, n)
+		if err != nil {
+			return err
+		}
+		if whole.R2 >= b.least {
+			b.good, b.bad = n, len(b.steps)
+		}
+	}
+	if b.bad > len(b.steps) {
+		b.good = len(b.steps)
+	}
+	return nil
+}
+
+// fall returns the interval of the difference between the R² of two models.
+func (d *data) fall(good, bad scoredRow) results.Interval {
+	return d.interval(min(len(good.tallies), len(bad.tallies)), func(times []float64) float64 {
+		return d.r2(good.tallies, times) - d.r2(bad.tallies, times)
+	})
 }

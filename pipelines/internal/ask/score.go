@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -43,7 +44,7 @@ func (d *data) r2(all []tally, times []float64) float64 {
 		}
 	}
 	if head.Weight() > 0 {
-		if spread := d.SquaresOfMean(head); spread > 0 {
+		if spread := d.evaluator.SquaresOfMean(head); spread > 0 {
 			return 1 - squares/spread
 		}
 	}
@@ -76,7 +77,7 @@ func (d *data) interval(n int, statistic func(times []float64) float64) results.
 	values, times := make([]float64, samples), make([]float64, n)
 	for b := range values {
 		clear(times)
-		s := stream.New(d.Seed, resample, uint64(b))
+		s := stream.New(d.options.Seed, resample, uint64(b))
 		for range n {
 			times[s.Below(uint64(n))]++
 		}
@@ -87,16 +88,18 @@ func (d *data) interval(n int, statistic func(times []float64) float64) results.
 }
 
 // judge returns the squared errors of fits, for each λ, on the parts of a unit.
-func (d *data) judge(f *ridge.Fits, u unit, values int) []float64 {
+func (d *data) judge(ctx context.Context, f *ridge.Fits, u unit, values int) ([]float64, error) {
 	all := make([]float64, values)
 	for _, i := range u.parts {
-		if s := d.part(i); d.err == nil {
-			for k, v := range f.Squares(s) {
-				all[k] += v
-			}
+		s, err := d.part(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range f.Squares(s) {
+			all[k] += v
 		}
 	}
-	return all
+	return all, nil
 }
 
 // scoredRow is a row of an answer, with a tally for each judged unit.
@@ -107,34 +110,47 @@ type scoredRow struct {
 
 // fitAndScore fits a model to train and scores it on judged. Cross-validation inside train chooses
 // λ if lambda is negative.
-func (d *data) fitAndScore(name string, train, judged []unit, lambda float64) scoredRow {
-	row := d.fitAndJudge(train, judged, lambda)
+func (d *data) fitAndScore(ctx context.Context, name string, train, judged []unit, lambda float64) (scoredRow, error) {
+	row, err := d.fitAndJudge(ctx, train, judged, lambda)
+	if err != nil {
+		return scoredRow{}, err
+	}
 	row.Name, row.Score = name, d.score(row.tallies)
-	return row
+	return row, nil
 }
 
 // fitAndJudge does the same as fitAndScore, but sets neither the name nor the score.
-func (d *data) fitAndJudge(train, judged []unit, lambda float64) scoredRow {
-	s := d.sum(trainSlot, train)
+func (d *data) fitAndJudge(ctx context.Context, train, judged []unit, lambda float64) (scoredRow, error) {
+	s, err := d.sum(ctx, trainSlot, train)
+	if err != nil {
+		return scoredRow{}, err
+	}
 	if lambda < 0 {
-		lambda = d.lambda(train, s)
+		if lambda, err = d.lambda(ctx, train, s); err != nil {
+			return scoredRow{}, err
+		}
 	}
 	row := scoredRow{AnswerRow: results.AnswerRow{Trained: spanOf(train), TrainedRows: s.Rows(), Lambda: lambda}}
-	if d.err != nil {
-		return row
-	}
 	d.fits++
-	fits := d.Fit(s, []float64{lambda})
+	fits := d.evaluator.Fit(s, []float64{lambda})
 	for _, u := range judged {
-		t := tally{d.judge(fits, u, 1)[0], d.head(u)}
-		row.tallies = append(row.tallies, t)
-		if math.IsInf(t.squares, 1) {
-			d.fail(exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda", row.Trained,
-				lambda))
+		squares, err := d.judge(ctx, fits, u, 1)
+		if err != nil {
+			return scoredRow{}, err
 		}
+		if math.IsInf(squares[0], 1) {
+			return scoredRow{}, row.notDefinite()
+		}
+		row.tallies = append(row.tallies, tally{squares[0], d.head(u)})
 		row.Seen = len(judged) == 1 && d.seen(u)
 	}
-	return row
+	return row, nil
+}
+
+// notDefinite returns the error of a model whose matrix is not positive definite.
+func (r *scoredRow) notDefinite() error {
+	return exit.Refuse("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
+		r.Trained, r.Lambda)
 }
 
 // seen reports whether the recipe was drawn from files of a unit.
@@ -148,7 +164,7 @@ const blocks = 5
 // values returns the values of λ to try for a training set, the largest first. They are the same
 // for all training sets, unless C is given: λ is then 1/(C·n), for n rows or their sum of weights.
 func (d *data) values(train *ridge.Sum) []float64 {
-	rule, l := &d.total.Recipe.Rule, d.Lambda
+	rule, l := &d.total.Recipe.Rule, d.options.Lambda
 	if l.Auto() {
 		l.Path, l.C = rule.Lambda, rule.C
 	}
@@ -165,43 +181,47 @@ func (d *data) values(train *ridge.Sum) []float64 {
 // lambda chooses λ by cross-validation inside a training set, whose sum is whole. The folds are up
 // to five blocks of consecutive units, or the directories of the only unit, or the folds of the
 // only directory. If there is only one fold or one class, it returns the largest value.
-func (d *data) lambda(train []unit, whole *ridge.Sum) float64 {
+func (d *data) lambda(ctx context.Context, train []unit, whole *ridge.Sum) (_ float64, err error) {
 	if len(train) == 1 {
 		train = d.directories(train[0])
 	}
 	rule, n := &d.total.Recipe.Rule, len(train)
 	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole)}, Results: ridge.Results{ChoiceOnly: true}, Units: d.units,
-		Threads: d.Threads, FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
+		Threads: d.options.Threads, FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
 	if n == 1 {
 		o.Folds = rule.Folds
 	}
 	if len(o.Lambda) == 1 || o.Folds == 1 {
-		return o.Lambda[0]
+		return o.Lambda[0], nil
 	}
 	sums := make([]*ridge.Sum, o.Folds)
 	for b := range sums {
 		if n > 1 {
-			sums[b] = d.sum(blockSlot+b, train[b*n/o.Folds:(b+1)*n/o.Folds])
+			if sums[b], err = d.sum(ctx, blockSlot+b, train[b*n/o.Folds:(b+1)*n/o.Folds]); err != nil {
+				return 0, err
+			}
 			continue
 		}
 		sums[b] = ridge.NewSum(whole.Shape())
 		for _, i := range train[0].parts {
-			d.fail(d.total.AddFold(d.ctx, sums[b], d.parts[i].Term, b, d.features))
+			if err := d.total.AddFold(ctx, sums[b], d.parts[i].term, b, d.features); err != nil {
+				return 0, err
+			}
 		}
 	}
 	o.Sums = sums
 	fit, err := ridge.Solve(o)
-	if err != nil || d.err != nil { // all rows belong to one class or one block
-		return o.Lambda[0]
+	if err != nil { // all rows belong to one class or one block
+		return o.Lambda[0], nil
 	}
-	return fit.Lambda
+	return fit.Lambda, nil
 }
 
 // directories groups the parts of a unit by directory: levels of a directory are different rows by design, so
 // none of them could judge the others.
 func (d *data) directories(u unit) (all []unit) {
 	for _, i := range u.parts {
-		place := d.parts[i].Place
+		place := d.parts[i].term.Place
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == place })
 		if k < 0 {
 			k, all = len(all), append(all, unit{name: place})

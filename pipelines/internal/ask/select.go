@@ -2,6 +2,7 @@ package ask
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"regexp"
 	"slices"
@@ -17,23 +18,30 @@ import (
 )
 
 // selectParts sets d.parts, sorted by time.
-func (d *data) selectParts(terms []parts.Term) error {
-	drawn, empty := d.recipeFiles(), 0
-	judge, err := where.Parse(d.Judge)
+func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
+	judge, err := where.Parse(d.options.Judge)
 	if err != nil {
-		return exit.Usage("--judge %q: %w", d.Judge, err)
+		return exit.Usage("--judge %q: %w", d.options.Judge, err)
 	}
+	drawn, err := d.recipeFiles(ctx)
+	if err != nil {
+		return err
+	}
+	empty := 0
 	for _, t := range terms {
 		switch {
 		case t.Sign < 0:
-			d.fail(exit.Refuse("--without %s: not among --sums; ask can leave out sums, but not subtract them", t.Place))
+			return exit.Refuse("--without %s: not among --sums; ask can leave out sums, but not subtract them", t.Place)
 		case t.Rows.Used == 0:
 			empty++
 			continue
 		}
-		p := part{Term: t, date: d.dateOf(t)}
+		p := part{term: t}
+		if p.date, err = d.dateOf(t); err != nil {
+			return err
+		}
 		if p.judges, err = t.Holds(judge); err != nil {
-			d.fail(exit.Refuse("--judge %q: %w", d.Judge, err))
+			return exit.Refuse("--judge %q: %w", d.options.Judge, err)
 		}
 		for _, l := range t.Leaves {
 			for _, f := range l.Files {
@@ -46,13 +54,13 @@ func (d *data) selectParts(terms []parts.Term) error {
 		d.notes = append(d.notes, report.Counted(empty, "directory")+" of sums without rows took no part")
 	}
 	if len(d.parts) < 2 {
-		d.fail(exit.Refuse("pipelines: have %s of sums with rows; ask needs two or more, to train on some and predict others",
-			report.Counted(len(d.parts), "directory")))
+		return exit.Refuse("pipelines: have %s of sums with rows; ask needs two or more, to train on some and predict others",
+			report.Counted(len(d.parts), "directory"))
 	}
 	slices.SortStableFunc(d.parts, func(a, b part) int {
-		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.Place, b.Place))
+		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.term.Place, b.term.Place))
 	})
-	return d.err
+	return nil
 }
 
 // pooledGroup is the name of the group of parts that pool several values of a label.
@@ -61,10 +69,10 @@ const pooledGroup = "pooled"
 // label returns the values of labels of a part, joined to a name, or the label that the part lacks.
 // All parts that pool several values have the name pooledGroup.
 func (p *part) label(names []string) (value, lacks string) {
-	for member := range max(1, len(p.Members)) {
+	for member := range max(1, len(p.term.Members)) {
 		var values []string
 		for _, name := range names {
-			v, ok := p.LabelsOf(member)[name]
+			v, ok := p.term.LabelsOf(member)[name]
 			if !ok {
 				return "", name
 			}
@@ -83,14 +91,15 @@ func (p *part) label(names []string) (value, lacks string) {
 var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-[0-9a-f]{16}/?$`)
 
 // dateOf returns the date of a part from its labels, zero if it has none.
-func (d *data) dateOf(t parts.Term) time.Time {
+func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	labels := t.LabelsOf(0)
-	date, ok := parts.Date(labels[d.DateLabel])
-	if d.DateLabel != "" && !ok {
-		d.fail(exit.Usage("--date_label %s: %s has no such label with a date such as 2026-11-20", d.DateLabel, t.Place))
-	} else if own, err := parts.DateOf(t.Place); err == nil && d.DateLabel == "" {
-		return own
-	} else if own := nightSums.FindStringSubmatch(t.Place); own != nil && d.DateLabel == "" {
+	date, ok := parts.Date(labels[d.options.DateLabel])
+	if d.options.DateLabel != "" && !ok {
+		return time.Time{}, exit.Usage("--date_label %s: %s has no such label with a date such as 2026-11-20",
+			d.options.DateLabel, t.Place)
+	} else if own, err := parts.DateOf(t.Place); err == nil && d.options.DateLabel == "" {
+		return own, nil
+	} else if own := nightSums.FindStringSubmatch(t.Place); own != nil && d.options.DateLabel == "" {
 		date, ok = parts.Date(own[1])
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
@@ -98,21 +107,24 @@ func (d *data) dateOf(t parts.Term) time.Time {
 			date, ok = parts.Date(labels[label])
 		}
 	}
-	return date
+	return date, nil
 }
 
 // recipeFiles returns the versions of the files from which the recipe was drawn, if a lineage has them.
-func (d *data) recipeFiles() map[string]bool {
-	dir, err := models.ResolveAlias(d.ctx, d.Recipe)
-	d.fail(err)
+func (d *data) recipeFiles(ctx context.Context) (map[string]bool, error) {
+	dir, err := models.ResolveAlias(ctx, d.options.Recipe)
+	if err != nil {
+		return nil, err
+	}
 	var l *registry.Lineage
-	if d.Recipe != "" && err == nil {
-		l, err = registry.ReadLineage(d.ctx, dir)
-		d.fail(err)
+	if d.options.Recipe != "" {
+		if l, err = registry.ReadLineage(ctx, dir); err != nil {
+			return nil, err
+		}
 	}
 	if l == nil || l.Recipe != "" && l.Recipe != dir[strings.LastIndex(dir, "/")+1:] {
 		d.notes = append(d.notes, "the recipe may have been drawn from some of these sums: name its model with --recipe")
-		return nil
+		return nil, nil
 	}
 	versions := map[string]bool{}
 	for _, p := range l.Sources {
@@ -122,7 +134,7 @@ func (d *data) recipeFiles() map[string]bool {
 			}
 		}
 	}
-	return versions
+	return versions, nil
 }
 
 // dated returns an error if a part has no date.
@@ -130,7 +142,7 @@ func (d *data) dated() error {
 	for _, p := range d.parts {
 		if p.date.IsZero() {
 			return exit.Usage("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label with --date_label",
-				d.Question, p.Place)
+				d.options.Question, p.term.Place)
 		}
 	}
 	return nil
@@ -138,7 +150,7 @@ func (d *data) dated() error {
 
 // grouped returns the parts some as units, by the values of the labels by, sorted by value. Without
 // labels a unit is a date, or a single part if some parts have no date.
-func (d *data) grouped(by []string, some []int) (all []unit) {
+func (d *data) grouped(by []string, some []int) (all []unit, _ error) {
 	dated := d.dated() == nil
 	for _, i := range some {
 		p := &d.parts[i]
@@ -147,9 +159,10 @@ func (d *data) grouped(by []string, some []int) (all []unit) {
 		case len(by) == 0 && dated:
 			name = nameOf(p.date)
 		case len(by) == 0:
-			name = p.Place
+			name = p.term.Place
 		case lacks != "":
-			d.fail(exit.Refuse("--by %s: %s has no such label; use directories as sums/%[1]s=VALUE, or sum --by %[1]s", lacks, p.Place))
+			return nil, exit.Refuse("--by %s: %s has no such label; use directories as sums/%[1]s=VALUE, or sum --by %[1]s",
+				lacks, p.term.Place)
 		}
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
 		if k < 0 {
@@ -164,7 +177,7 @@ func (d *data) grouped(by []string, some []int) (all []unit) {
 	if len(by) > 0 {
 		slices.SortFunc(all, func(a, b unit) int { return cmp.Compare(a.name, b.name) })
 	}
-	return all
+	return all, nil
 }
 
 // nameOf formats a date, with the hour unless it is 0.
@@ -173,8 +186,10 @@ func nameOf(t time.Time) string {
 }
 
 // steps returns a unit for each date, sorted by time.
-func (d *data) steps() []unit {
-	d.fail(d.dated())
+func (d *data) steps() ([]unit, error) {
+	if err := d.dated(); err != nil {
+		return nil, err
+	}
 	return d.grouped(nil, d.everything())
 }
 
@@ -185,9 +200,12 @@ func (d *data) judges(u unit) unit {
 
 // splitJudged returns the units to train on, grouped by labels if there are any, and the units on
 // which models are scored: by --judge, or the newest fifth of the dates.
-func (d *data) splitJudged(by []string) (train, judged []unit) {
-	if d.Judge == "" {
-		steps := d.steps()
+func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
+	if d.options.Judge == "" {
+		steps, err := d.steps()
+		if err != nil {
+			return nil, nil, err
+		}
 		for k, s := range steps {
 			for _, i := range s.parts {
 				d.parts[i].judges = k >= len(steps)-max(1, len(steps)/5)
@@ -198,8 +216,12 @@ func (d *data) splitJudged(by []string) (train, judged []unit) {
 	trains := slices.DeleteFunc(d.everything(), judge)
 	judges := slices.DeleteFunc(d.everything(), func(i int) bool { return !judge(i) })
 	if len(trains) == 0 || len(judges) == 0 {
-		d.fail(exit.Refuse("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both must be at "+
-			"least 1", len(trains), len(judges), d.Judge))
+		return nil, nil, exit.Refuse("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both "+
+			"must be at least 1", len(trains), len(judges), d.options.Judge)
 	}
-	return d.grouped(by, trains), d.grouped(nil, judges)
+	if train, err = d.grouped(by, trains); err != nil {
+		return nil, nil, err
+	}
+	judged, err = d.grouped(nil, judges)
+	return train, judged, err
 }

@@ -42,7 +42,7 @@ type Jobs interface {
 	Sum(ctx context.Context, recipe string, files []string, out string) (s *Summed, read bool, err error)
 	// Fit adds and subtracts sums and fits a model to them. It creates o.SaveSums, with the sums of
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
-	Fit(ctx context.Context, recipe string, o options.Fit) error
+	Fit(ctx context.Context, o options.Fit) error
 	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
 	Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error)
 	// ChooseWindow chooses how many of the last days to train on, given the sums of each. known
@@ -74,7 +74,7 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.Retr
 		return nil, err
 	}
 	n := &night{
-		Partition: o, Jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
+		options: o, jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
 		report: &results.RetrainReport{Day: o.Day, Models: o.Models,
 			ReportedWork: results.ReportedWork{Steps: map[string]float64{}}},
 	}
@@ -137,8 +137,8 @@ func validateRetrain(o *options.Partition) error {
 
 // night is the state of a run of Retrain.
 type night struct {
-	options.Partition
-	Jobs
+	options  options.Partition
+	jobs     Jobs
 	registry registry.Registry
 	pattern  *Pattern
 	report   *results.RetrainReport
@@ -155,8 +155,8 @@ type night struct {
 func (n *night) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	n.report.Notes = append(n.report.Notes, text)
-	if n.Log != nil {
-		fmt.Fprintf(n.Log, "note: %s\n", text)
+	if n.options.Log != nil {
+		fmt.Fprintf(n.options.Log, "note: %s\n", text)
 	}
 }
 
@@ -187,11 +187,11 @@ func (n *night) run(ctx context.Context) error {
 			n.champion = ""
 		}
 	}
-	if n.Window.Days > 0 {
-		n.first = n.since(n.Window.Days)
+	if n.options.Window.Days > 0 {
+		n.first = n.since(n.options.Window.Days)
 	}
 	if err := n.timed("list", func() (err error) {
-		n.all, err = n.pattern.Days(ctx, n.first, n.Day)
+		n.all, err = n.pattern.Days(ctx, n.first, n.options.Day)
 		return err
 	}); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (n *night) run(ctx context.Context) error {
 	if err != nil || done {
 		return err
 	}
-	if err := n.Accept(ctx, n.registry.Place(n.champion)); err != nil {
+	if err := n.jobs.Accept(ctx, n.registry.Place(n.champion)); err != nil {
 		return err
 	}
 	return n.retrainByRecipe(ctx)
@@ -220,7 +220,7 @@ func (n *night) run(ctx context.Context) error {
 // earlier run has already promoted it.
 func (n *night) decided(ctx context.Context) (bool, error) {
 	l := n.lineage
-	if l.Day != n.Day || l.Seen != key(n.all, n.Settings) {
+	if l.Day != n.options.Day || l.Seen != key(n.all, n.options.Settings) {
 		return false, nil
 	}
 	e, err := n.lastEvent(ctx, n.champion)
@@ -244,7 +244,7 @@ func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, e
 		return nil, err
 	}
 	for _, e := range events {
-		if e.Model == model && e.Day == n.Day {
+		if e.Model == model && e.Day == n.options.Day {
 			return &e, nil
 		}
 	}
@@ -257,7 +257,8 @@ func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 	switch {
 	case len(train) == 0:
 		if len(parts) == 0 {
-			return n.endWithoutModel(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before", n.Day))
+			return n.endWithoutModel(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before",
+				n.options.Day))
 		}
 		return n.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another "+
 			"day, or name files that judge with --held_out", judge.name))
@@ -267,15 +268,16 @@ func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
 			n.champion, judge.name))
 	}
-	model := n.Day + "-" + key(train, "draw", judge.name, n.Settings)
+	o := &n.options
+	model := o.Day + "-" + key(train, "draw", judge.name, o.Settings)
 	n.report.Redrawn = why
 	setParts(n.report, train, judge)
-	l := &registry.Lineage{Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
-		Command: n.Command, Seen: key(n.all, n.Settings)}
+	l := &registry.Lineage{Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
+		Command: o.Command, Seen: key(n.all, o.Settings)}
 	l.Sources, l.HeldOut = sourcesOf(train, nil), judge.source()
 	err := n.timed("train", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
-			err := n.Train(ctx, dir, uris(train))
+			err := n.jobs.Train(ctx, dir, uris(train))
 			if err == nil {
 				if err = unchanged(ctx, train...); err != nil { // the files do not match the model's name
 					err = errors.Join(err, storage.Remove(ctx, dir))
@@ -342,8 +344,8 @@ func (j *judgeRows) source() *registry.Source {
 // or the newest day that the champion has not seen, neither in its training nor when its
 // recipe was drawn. judge is nil if there are none.
 func (n *night) splitJudge(parts []Day) (judge *judgeRows, train []Day) {
-	if n.HeldOut != "" {
-		return &judgeRows{name: n.HeldOut, files: []string{n.HeldOut}}, parts
+	if n.options.HeldOut != "" {
+		return &judgeRows{name: n.options.HeldOut, files: []string{n.options.HeldOut}}, parts
 	}
 	for i, p := range slices.Backward(parts) {
 		if n.seen(p.Date) {
@@ -373,7 +375,7 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		champion = n.registry.Place(n.champion)
 	}
 	err := n.timed("judge", func() (err error) {
-		n.report.Gates, n.compared, err = n.Compare(ctx, champion, n.registry.Place(model), judge.files)
+		n.report.Gates, n.compared, err = n.jobs.Compare(ctx, champion, n.registry.Place(model), judge.files)
 		if c := n.compared; c != nil {
 			var b strings.Builder
 			c.WriteTo(&b)
@@ -393,10 +395,10 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 
 // decide promotes the model, or records that the champion stays.
 func (n *night) decide(ctx context.Context, model string) error {
-	r := n.report
+	r, o := n.report, &n.options
 	passed := !slices.ContainsFunc(r.Gates, func(g registry.Gate) bool { return !g.Passed })
 	expect := cmp.Or(r.Before, registry.NoChampion)
-	note := registry.Note{By: n.By, Gates: r.Gates, Day: n.Day, Command: n.Command, Expect: expect, Why: r.Reason()}
+	note := registry.Note{By: o.By, Gates: r.Gates, Day: o.Day, Command: o.Command, Expect: expect, Why: r.Reason()}
 	e, err := n.lastEvent(ctx, model)
 	if err != nil {
 		return err

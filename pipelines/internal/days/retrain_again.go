@@ -19,11 +19,11 @@ import (
 // retrainByRecipe keeps the champion's recipe: it sums days that have no sums, leaves out
 // those that have drifted too far, and fits a model to the sums of the rest.
 func (n *night) retrainByRecipe(ctx context.Context) error {
-	if n.lineage.Day > n.Day {
+	if n.lineage.Day > n.options.Day {
 		return n.endWithoutModel(fmt.Sprintf("the champion %s was made for a later day, %s", n.champion, n.lineage.Day))
 	}
 	recipe := n.registry.Place(n.champion)
-	id, err := n.Recipe(ctx, recipe)
+	id, err := n.jobs.Recipe(ctx, recipe)
 	if err != nil {
 		return err
 	}
@@ -43,8 +43,8 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if done, err := n.endIfRefused(ctx); done || err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(n.all, func(p Day) bool { return p.Date == n.Day }) {
-		n.note("there is no data of %s yet", n.Day)
+	if !slices.ContainsFunc(n.all, func(p Day) bool { return p.Date == n.options.Day }) {
+		n.note("there is no data of %s yet", n.options.Day)
 	}
 	judge, train := n.splitJudge(accepted)
 	if judge != nil {
@@ -62,25 +62,25 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 		return n.endWithoutModel("there are no rows to train on")
 	}
 	f := n.index.plan(train)
-	if n.Redraw > 0 && n.index.Drawn {
+	if n.options.Redraw > 0 && n.index.Drawn {
 		var d *results.Drift
 		if err := n.timed("drift", func() (err error) {
-			d, err = n.Drift(ctx, n.index.place(drawnSums), f.SumDirs)
+			d, err = n.jobs.Drift(ctx, n.index.place(drawnSums), f.SumDirs)
 			return err
 		}); err != nil {
 			return err
 		}
 		n.report.Drift = d
-		if d.Value > n.Redraw {
+		if d.Value > n.options.Redraw {
 			if judge.day != nil {
 				train = append(slices.Clone(train), *judge.day)
 			}
 			return n.drawRecipe(ctx, train,
-				fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.Redraw,
+				fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.options.Redraw,
 					d.Text))
 		}
 	}
-	return n.fit(ctx, recipe, id, train, judge, f)
+	return n.fit(ctx, id, train, judge, f)
 }
 
 // sumAll sums the days that have no sums yet, by a recipe that was drawn from the days
@@ -107,26 +107,27 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 		contents[x.Content] = p.Date
 		summed = append(summed, p)
 	}
-	if n.MaxDrift > 0 || n.Redraw > 0 {
-		if err := n.sumDrawn(ctx, recipe, from); err != nil {
+	if n.options.MaxDrift > 0 || n.options.Redraw > 0 {
+		if err := n.sumDrawn(ctx, from); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range summed {
 		x := n.index.Parts[p.name()]
-		if len(x.Columns) > 0 && n.MaxDrift > 0 && x.Columns[0].AtLeast > n.MaxDrift {
-			n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.MaxDrift, report.ColumnsText(x.Columns)))
+		if len(x.Columns) > 0 && n.options.MaxDrift > 0 && x.Columns[0].AtLeast > n.options.MaxDrift {
+			n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.options.MaxDrift,
+				report.ColumnsText(x.Columns)))
 			continue
 		}
-		if n.MaxDrift > 0 && n.index.Drawn {
+		if n.options.MaxDrift > 0 && n.index.Drawn {
 			if x.Drift == nil {
-				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums),
+				if x.Drift, err = n.jobs.Drift(ctx, n.index.place(drawnSums),
 					options.SumDirs{Sums: []string{n.index.place(p.name())}}); err != nil {
 					return nil, err
 				}
 			}
-			if x.Drift.Value > n.MaxDrift {
-				n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, n.MaxDrift, x.Drift.Text))
+			if x.Drift.Value > n.options.MaxDrift {
+				n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, n.options.MaxDrift, x.Drift.Text))
 				continue
 			}
 		}
@@ -142,7 +143,7 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Day) (why string, e
 		return "", nil
 	}
 	place := n.index.place(name)
-	s, read, err := n.Sum(ctx, recipe, uris([]Day{p}), place)
+	s, read, err := n.jobs.Sum(ctx, recipe, uris([]Day{p}), place)
 	if err == nil {
 		err = unchanged(ctx, p)
 	}
@@ -162,7 +163,7 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Day) (why string, e
 // sumDrawn adds up the sums of the days from which the recipe was drawn, unless that was done. Drift is
 // measured from these rows. Days without sums are left out; if none has sums, drift is not measured. Of
 // copies, one is added.
-func (n *night) sumDrawn(ctx context.Context, recipe string, from []Day) error {
+func (n *night) sumDrawn(ctx context.Context, from []Day) error {
 	if n.index.Drawn {
 		return nil
 	}
@@ -178,7 +179,7 @@ func (n *night) sumDrawn(ctx context.Context, recipe string, from []Day) error {
 		n.note("drift is not measured: no partition is left from which the recipe was drawn")
 		return nil
 	}
-	if err := n.Fit(ctx, recipe, f); err != nil {
+	if err := n.jobs.Fit(ctx, f); err != nil {
 		return err
 	}
 	n.index.Drawn = true
@@ -266,11 +267,11 @@ func (n *night) endIfRefused(ctx context.Context) (bool, error) {
 		n.reportChanges()
 		n.reportDrifts()
 	}
-	i := slices.IndexFunc(n.report.Refused, func(r results.Refused) bool { return r.Day == n.Day })
+	i := slices.IndexFunc(n.report.Refused, func(r results.Refused) bool { return r.Day == n.options.Day })
 	if i < 0 {
 		return false, nil
 	}
-	return true, n.refuse(ctx, fmt.Sprintf("the data of %s is refused: %s", n.Day, n.report.Refused[i].Why))
+	return true, n.refuse(ctx, fmt.Sprintf("the data of %s is refused: %s", n.options.Day, n.report.Refused[i].Why))
 }
 
 // refuse ends a run that has no data to train on, and records it in the history of the champion.
@@ -283,48 +284,29 @@ func (n *night) refuse(ctx context.Context, why string) error {
 	if err != nil || e != nil && e.Action == registry.Refused {
 		return err
 	}
-	_, err = n.registry.Refuse(ctx, n.champion, registry.Note{By: n.By, Day: n.Day, Command: n.Command, Why: why})
+	_, err = n.registry.Refuse(ctx, n.champion, registry.Note{By: n.options.By, Day: n.options.Day,
+		Command: n.options.Command, Why: why})
 	return err
 }
 
 // fit fits a model to the sums of days, and judges it.
-func (n *night) fit(ctx context.Context, recipe, id string, train []Day, judge *judgeRows, f options.Fit) error {
-	model := n.Day + "-" + key(train, "fit", id, judge.name, n.Settings)
+func (n *night) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) error {
+	o := &n.options
+	model := o.Day + "-" + key(train, "fit", id, judge.name, o.Settings)
 	setParts(n.report, train, judge)
 	places := map[string]string{}
 	for _, p := range train {
 		places[p.Date] = n.index.place(p.name())
 	}
 	l := &registry.Lineage{
-		Program: n.Program, Day: n.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(),
-		Command: n.Command,
-		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: key(n.all, n.Settings),
+		Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(),
+		Command: o.Command,
+		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: key(n.all, o.Settings),
 	}
 	err := n.timed("fit", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
-			if f.SaveSums != "" {
-				there, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile)) // the file that is written last
-				if err != nil {
-					return err
-				}
-				if there { // a stopped run has created it
-					f.Sums, f.Without, f.SaveSums = []string{f.SaveSums}, nil, ""
-				}
-			}
-			if err := n.index.begin(ctx, f.SaveSums); err != nil {
-				return err
-			}
 			f.Model = dir
-			err := n.Fit(ctx, recipe, f)
-			if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
-				// Some sums cannot be subtracted, for instance if rows that were frequent would no longer be
-				// frequent.
-				n.note("the sums of all partitions are added: %s", fault.Text(err))
-				f = n.index.planFromParts(train)
-				f.Model = dir
-				err = n.Fit(ctx, recipe, f)
-			}
-			return err
+			return n.fitSums(ctx, train, f)
 		})
 	})
 	if err != nil {
@@ -342,6 +324,32 @@ func (n *night) fit(ctx context.Context, recipe, id string, train []Day, judge *
 		return n.endWithoutModel(fmt.Sprintf("the model %s is the champion %s, byte for byte", model, n.champion))
 	}
 	return n.judge(ctx, model, judge)
+}
+
+// fitSums fits a model to the sums of days as f says, or to the sum that a stopped run has created. If some
+// sums cannot be subtracted, it adds up the sums of all days.
+func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
+	if f.SaveSums != "" {
+		there, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile)) // the file that is written last
+		if err != nil {
+			return err
+		}
+		if there {
+			f.Sums, f.Without, f.SaveSums = []string{f.SaveSums}, nil, ""
+		}
+	}
+	if err := n.index.begin(ctx, f.SaveSums); err != nil {
+		return err
+	}
+	err := n.jobs.Fit(ctx, f)
+	if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
+		// For instance, rows that were frequent would no longer be frequent.
+		n.note("the sums of all partitions are added: %s", fault.Text(err))
+		all := n.index.planFromParts(train)
+		all.Model = f.Model
+		err = n.jobs.Fit(ctx, all)
+	}
+	return err
 }
 
 // sameBytes reports whether a model is the champion under another name.

@@ -24,7 +24,7 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 	if done, err := n.endIfRefused(ctx); done || err != nil {
 		return err
 	}
-	if n.Window.Auto {
+	if n.options.Window.Auto {
 		n.note("the window takes all days: it is chosen by sums of a recipe, and this recipe is new")
 	}
 	return n.drawRecipe(ctx, similar, why)
@@ -82,7 +82,7 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 // drawReference draws a reference recipe from days. why is the reason if no recipe can be drawn from their
 // rows, or if flags do not fit them.
 func (n *night) drawReference(ctx context.Context, place string, from []Day) (why, err error) {
-	err = n.Reference(ctx, place, uris(from))
+	err = n.jobs.Reference(ctx, place, uris(from))
 	if _, other := unfit(err); other == nil || exit.Code(err) == exit.CodeUsage {
 		return err, nil
 	}
@@ -108,7 +108,7 @@ func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err 
 			return nil, false, err
 		case there:
 			rank = 0
-		case p.Date == n.Day:
+		case p.Date == n.options.Day:
 			rank = 2
 		}
 		order[rank] = append(order[rank], from)
@@ -121,14 +121,14 @@ func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err 
 
 // referenceDir returns the directory of the reference recipe that is drawn from days.
 func (n *night) referenceDir(from []Day) string {
-	return storage.Join(n.Sums, "probe-"+key(from, n.Settings))
+	return storage.Join(n.options.Sums, "probe-"+key(from, n.options.Settings))
 }
 
 // similarTo returns the days whose drift from the reference of the days from is small, and how many
 // drift further, not counting copies and days from which no recipe can be drawn.
 func (n *night) similarTo(ctx context.Context, from []Day) (similar []Day, against int, err error) {
 	n.report.Refused = nil
-	id, err := n.Recipe(ctx, n.referenceDir(from))
+	id, err := n.jobs.Recipe(ctx, n.referenceDir(from))
 	if err == nil {
 		err = n.open(ctx, id)
 	}
@@ -159,10 +159,10 @@ func (n *night) similarTo(ctx context.Context, from []Day) (similar []Day, again
 
 // open reads the index of the sums of a recipe, and finishes removals that were interrupted.
 func (n *night) open(ctx context.Context, id string) (err error) {
-	if n.index, err = readIndex(ctx, storage.Join(n.Sums, id)); err != nil {
+	if n.index, err = readIndex(ctx, storage.Join(n.options.Sums, id)); err != nil {
 		return err
 	}
-	if err := n.index.use(n.Models); err != nil {
+	if err := n.index.use(n.options.Models); err != nil {
 		return err
 	}
 	return n.index.clear(ctx) // before their names are used again
@@ -183,7 +183,7 @@ func unfit(err error) (why string, _ error) {
 
 // choose returns the days to train on: all of train, or the last ones if the window is automatic.
 func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
-	if !n.Window.Auto || len(train) == 0 {
+	if !n.options.Window.Auto || len(train) == 0 {
 		return train, nil
 	}
 	var places []string
@@ -192,7 +192,7 @@ func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
 	}
 	var w *results.ChosenWindow
 	err := n.timed("window", func() (err error) {
-		w, err = n.ChooseWindow(ctx, places, n.index.Errors)
+		w, err = n.jobs.ChooseWindow(ctx, places, n.index.Errors)
 		return err
 	})
 	if why, err := unfit(err); err != nil {
@@ -205,15 +205,15 @@ func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
 	for w.Days = 1; n.since(w.Days) > train[0].Date; {
 		w.Days++
 	}
-	if n.report.Window = w; n.Log != nil {
-		fmt.Fprintf(n.Log, "window    %s\n", w)
+	if n.report.Window = w; n.options.Log != nil {
+		fmt.Fprintf(n.options.Log, "window    %s\n", w)
 	}
 	return train, nil
 }
 
 // beforeWindow reports whether a day is before the window that was chosen for the champion.
 func (n *night) beforeWindow(day string) bool {
-	return n.Window.Auto && n.lineage != nil && len(n.lineage.Sources) > 0 && day < n.lineage.Sources[0].Name
+	return n.options.Window.Auto && n.lineage != nil && len(n.lineage.Sources) > 0 && day < n.lineage.Sources[0].Name
 }
 
 // trusted reports whether the champion was trained on this version of a day.

@@ -25,11 +25,11 @@ func (n *night) prune(ctx context.Context) error {
 	if err != nil || needs == nil {
 		return err
 	}
-	mine, err := storage.Abs(n.Models)
+	mine, err := storage.Abs(n.options.Models)
 	if err != nil {
 		return err
 	}
-	indexes, err := parts.Directories(ctx, storage.Join(n.Sums, "*"), indexFile)
+	indexes, err := parts.Directories(ctx, storage.Join(n.options.Sums, "*"), indexFile)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (n *night) prune(ctx context.Context) error {
 			case !isPart:
 				totals = append(totals, name)
 			case needs[id+"/"+name], x.Reference && slices.Contains(sumNames(n.all), name),
-				used && slices.Contains(x.TotalOf, name), day >= n.since(n.KeepSums.Days):
+				used && slices.Contains(x.TotalOf, name), day >= n.since(n.options.KeepSums.Days):
 				stays = true
 			default:
 				gone = append(gone, name)
@@ -64,7 +64,7 @@ func (n *night) prune(ctx context.Context) error {
 		if !stays {
 			gone = append(gone, totals...)
 		}
-		if !n.KeepSums.Prune {
+		if !n.options.KeepSums.Prune {
 			n.report.Unneeded += len(gone)
 			continue
 		}
@@ -81,11 +81,12 @@ func (n *night) prune(ctx context.Context) error {
 // hashes of their inputs, so runs of other days would not continue them.
 func (n *night) sweep(ctx context.Context) {
 	var err error
-	for _, pattern := range []string{storage.Join(n.Models, ".bochner-????-??-??-????????"),
-		storage.Join(n.Sums, ".bochner-*"), storage.Join(n.Sums, "*", ".bochner-*")} {
+	for _, pattern := range []string{storage.Join(n.options.Models, ".bochner-????-??-??-????????"),
+		storage.Join(n.options.Sums, ".bochner-*"), storage.Join(n.options.Sums, "*", ".bochner-*")} {
 		err = errors.Join(err, job.SweepWorkDirs(ctx, pattern))
 	}
-	for _, dir := range []string{n.Models, storage.Join(n.Models, models.HistoryDir), n.Sums, storage.Join(n.Sums, "*")} {
+	for _, dir := range []string{n.options.Models, storage.Join(n.options.Models, models.HistoryDir), n.options.Sums,
+		storage.Join(n.options.Sums, "*")} {
 		err = errors.Join(err, storage.ClearClaims(ctx, dir))
 	}
 	// Only runs write to the reports, one at a time.
@@ -96,7 +97,7 @@ func (n *night) sweep(ctx context.Context) {
 
 // since returns the first day of the period of the given number of days that ends with n.Day.
 func (n *night) since(days int) string {
-	day, _ := ParseDay(n.Day)
+	day, _ := ParseDay(n.options.Day)
 	return day.AddDate(0, 0, 1-days).Format(dayForm)
 }
 
@@ -133,10 +134,10 @@ func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l == nil || alias == models.Champion && l.Day > n.Day {
+		if l == nil || alias == models.Champion && l.Day > n.options.Day {
 			return nil, nil // its needs, or the needs of later days, are unknown
 		}
-		id, err := n.Recipe(ctx, place)
+		id, err := n.jobs.Recipe(ctx, place)
 		if err != nil {
 			return nil, err
 		}

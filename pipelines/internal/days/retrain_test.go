@@ -245,7 +245,7 @@ func shopTotal(ctx context.Context, o options.SumDirs) (multiset, error) {
 	return rows, nil
 }
 
-func (j *rowJobs) Fit(ctx context.Context, recipe string, o options.Fit) error {
+func (j *rowJobs) Fit(ctx context.Context, o options.Fit) error {
 	rows, err := shopTotal(ctx, o.SumDirs)
 	if o.Model == "" && err == nil {
 		return store(ctx, o.SaveSums, rows)
@@ -259,11 +259,8 @@ func (j *rowJobs) Fit(ctx context.Context, recipe string, o options.Fit) error {
 			return err
 		}
 	}
-	id, err := j.Recipe(ctx, recipe)
-	if err != nil {
-		return err
-	}
-	made, err := modelOf(rows, id)
+	recipe := path.Base(path.Dir(o.Sums[0])) // sums are in a directory with the name of their recipe
+	made, err := modelOf(rows, recipe)
 	if err != nil {
 		return err
 	}

@@ -74,48 +74,63 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
+	j, p := t.Training.Job, t.Training.Prepared
+	defer func() { err = j.Close(ctx, err) }()
 	for i := range files {
-		if len(files) != len(t.Data.Files) || files[i].URI != t.Data.Files[i].URI ||
-			files[i].Version != t.Data.Files[i].Version {
+		if len(files) != len(p.Data.Files) || files[i].URI != p.Data.Files[i].URI ||
+			files[i].Version != p.Data.Files[i].Version {
 			return nil, nil, exit.Refuse(
 				"pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
-	result = &results.Sum{Out: o.Out, Seconds: t.Seconds, Kernel: byRecipe.Recipe.Kernel}
-	if err := checkDrift(o.MaxDrift, t.Drift); err != nil {
+	if err := checkDrift(o.MaxDrift, p.Drift); err != nil {
 		return nil, nil, err
 	}
-	err = t.Timed(ctx, "sum", func(ctx context.Context) error {
-		s, err := t.SumRows(ctx)
-		if err != nil {
-			return err
-		}
-		p, files, err := t.Part(ctx, s, true)
-		if err != nil {
-			return err
-		}
-		for _, r := range s.Reports {
-			rows = append(rows, rowsOfSum(r, t.Data.Files)...)
-		}
-		if p.Rows.Used <= sums.MostRowHashes {
-			files = append(files, listContents(p, s))
-		} else if recipe == nil {
-			t.Notes = append(t.Notes, unlisted)
-		}
-		leaf.Rows = p.Rows
-		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Drift
-		describeSum(result, p, byRecipe.Recipe)
-		if files, err = p.Files(byRecipe.Recipe, append(files, job.SetAsideFiles(t.Counts)...)); err != nil {
-			return err
-		}
-		return t.Job.Publish(ctx, o.Out, files)
-	})
+	s := &summing{job: t, recipe: byRecipe.Recipe, leaf: leaf, listsRows: recipe != nil,
+		result: &results.Sum{Out: o.Out, Seconds: j.Seconds, Kernel: byRecipe.Recipe.Kernel}}
+	if err := j.Timed(ctx, "sum", s.sum); err != nil {
+		return nil, nil, err
+	}
+	s.result.Notes = t.Training.Notes
+	return s.result, s.rows, nil
+}
+
+// summing sums the rows of a job, and publishes the sums.
+type summing struct {
+	job       *training.RecipeJob
+	recipe    *sums.Recipe
+	leaf      sums.Leaf // of the files
+	listsRows bool      // the caller needs the rows
+	rows      []row     // nil unless listsRows is set
+	result    *results.Sum
+}
+
+// sum sums the rows in a pass, and describes and publishes the result.
+func (s *summing) sum(ctx context.Context) error {
+	t := s.job.Training
+	summed, err := s.job.SumRows(ctx)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	result.Notes = t.Notes
-	return result, rows, nil
+	p, files, err := s.job.Part(ctx, summed, true)
+	if err != nil {
+		return err
+	}
+	for _, r := range summed.Reports {
+		s.rows = append(s.rows, rowsOfSum(r, t.Prepared.Data.Files)...)
+	}
+	if p.Rows.Used <= sums.MostRowHashes {
+		files = append(files, listContents(p, summed))
+	} else if !s.listsRows {
+		t.Notes = append(t.Notes, unlisted)
+	}
+	s.leaf.Rows = p.Rows
+	p.Leaves, p.Drift = []sums.Leaf{s.leaf}, t.Prepared.Drift
+	describeSum(s.result, p, s.recipe)
+	if files, err = p.Files(s.recipe, append(files, job.SetAsideFiles(t.Prepared.Counts)...)); err != nil {
+		return err
+	}
+	return t.Job.Publish(ctx, s.result.Out, files)
 }
 
 // listContents stores the hashes of the summed rows as the contents of p, and returns their file.

@@ -125,13 +125,14 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
+	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	if o.Model != "" {
-		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, listedRows(o, all), t.Engine.Threads)
+		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, listedRows(o, all),
+			t.Training.Job.Engine.Threads)
 		if o.Each != "" {
-			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Engine.Threads))
+			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Training.Job.Engine.Threads))
 		}
-		if err := t.Reserve(m); err != nil {
+		if err := t.Training.Reserve(m); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -147,98 +148,121 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 	return p, result, err
 }
 
+// fitting adds up sums and fits a model to the total.
+type fitting struct {
+	options  options.Fit
+	job      *training.RecipeJob
+	total    *parts.Total
+	summed   *training.Summed
+	manifest *sums.Manifest // of summed
+	files    []storage.File // to save with it
+	fit      *training.Fit  // nil if there is no model to create
+}
+
 // fitTotal adds up the sums and, if there is a model to create, solves for its weights.
 func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
-	all *parts.Total) (p *sums.Manifest, fit *training.Fit, err error) {
-	var (
-		summed *training.Summed
-		files  []storage.File
-		rows   sums.RowHashes
-	)
-	err = t.Timed(ctx, "add", func(ctx context.Context) error {
-		// The name of the state depends on the content of the sums, not on their directories.
-		digest := ""
-		for _, d := range all.Terms {
-			digest += d.Manifest.Sums
-			if d.Sign > 0 {
-				digest += "+"
-			} else {
-				digest += "-"
-			}
-		}
-		listed := listedRows(o, all)
-		if listed > 0 {
-			if rows, err = all.Contents(ctx, listed); err != nil {
-				return err
-			}
-		}
-		summed = t.NewSummed(digest)
-		if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
-			t.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
-				o.SaveSums)
-		}
-		t.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.Terms), "sum"),
-			report.Bytes(int64(summed.Folds)*summed.Shape.Bytes()), report.Bytes(partBytes))
-		if err := all.Write(ctx, summed, t.Engine.Threads); err != nil {
-			return err
-		}
-		p, files, err = t.Part(ctx, summed, o.SaveSums != "")
-		if err != nil || o.SaveSums == "" {
-			return err
-		}
-		if listed > 0 {
-			files = append(files, p.List(rows))
-		} else {
-			t.Progress.Note("%s", unlisted)
-		}
-		return nil
-	})
-	if err != nil {
+	all *parts.Total) (*sums.Manifest, *training.Fit, error) {
+	f := &fitting{options: o, job: t, total: all}
+	j := t.Training.Job
+	if err := j.Timed(ctx, "add", f.add); err != nil {
 		return nil, nil, err
 	}
-	p.Leaves, p.Forgotten, p.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
 	if o.Model != "" {
-		err = t.Timed(ctx, "solve", func(ctx context.Context) (err error) {
-			if fit, err = t.SolveSums(ctx, summed, p.Sums); err != nil || o.Each == "" {
-				return err
-			}
-			s, err := segments.Fit(ctx, all, o.Each, fit.Learner.Lambda, t.Engine.Threads)
-			if err == nil {
-				fit.Segments, t.Notes = s.Segments, append(t.Notes, s.Notes...)
-			}
-			return err
-		})
+		if err := j.Timed(ctx, "solve", f.solve); err != nil {
+			return f.manifest, f.fit, err
+		}
 	}
-	if err != nil || o.SaveSums == "" {
-		return p, fit, err
+	if o.SaveSums != "" {
+		if err := j.Timed(ctx, "add", f.save); err != nil {
+			return f.manifest, f.fit, err
+		}
 	}
-	return p, fit, t.Timed(ctx, "add", func(ctx context.Context) error { return saveSums(ctx, o, t, all, p, files) })
+	return f.manifest, f.fit, nil
 }
 
 // partBytes is the approximate size of a part of sums in memory, with its encoded form.
 const partBytes = 3 * ridge.MaxPartBytes
 
-// saveSums publishes the sums.
-func saveSums(ctx context.Context, o options.Fit, t *training.RecipeJob, all *parts.Total, p *sums.Manifest,
-	files []storage.File) error {
-	files, err := p.Files(all.Recipe, files)
+// add adds up the sums in the work directory, and describes them.
+func (f *fitting) add(ctx context.Context) (err error) {
+	o, all, j := &f.options, f.total, f.job.Training.Job
+	// The name of the state depends on the content of the sums, not on their directories.
+	digest := ""
+	for _, d := range all.Terms {
+		digest += d.Manifest.Sums
+		if d.Sign > 0 {
+			digest += "+"
+		} else {
+			digest += "-"
+		}
+	}
+	var rows sums.RowHashes
+	listed := listedRows(*o, all)
+	if listed > 0 {
+		if rows, err = all.Contents(ctx, listed); err != nil {
+			return err
+		}
+	}
+	f.summed = f.job.NewSummed(digest)
+	if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
+		j.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
+			o.SaveSums)
+	}
+	j.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.Terms), "sum"),
+		report.Bytes(int64(f.summed.Folds)*f.summed.Shape.Bytes()), report.Bytes(partBytes))
+	if err := all.Write(ctx, f.summed, j.Engine.Threads); err != nil {
+		return err
+	}
+	f.manifest, f.files, err = f.job.Part(ctx, f.summed, o.SaveSums != "")
 	if err != nil {
 		return err
 	}
-	if o.Model == "" {
-		return t.Job.Publish(ctx, o.SaveSums, files)
+	switch {
+	case o.SaveSums == "":
+	case listed > 0:
+		f.files = append(f.files, f.manifest.List(rows))
+	default:
+		j.Progress.Note("%s", unlisted)
 	}
-	err = storage.Publish(ctx, o.SaveSums, files)
+	f.manifest.Leaves, f.manifest.Forgotten, f.manifest.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
+	return nil
+}
+
+// solve fits a model to the total, and segments to the sums of levels.
+func (f *fitting) solve(ctx context.Context) (err error) {
+	t := f.job.Training
+	f.fit, err = f.job.SolveSums(ctx, f.summed, f.manifest.Sums)
+	if err != nil || f.options.Each == "" {
+		return err
+	}
+	s, err := segments.Fit(ctx, f.total, f.options.Each, f.fit.Learner.Lambda, t.Job.Engine.Threads)
+	if err == nil {
+		f.fit.Segments, t.Notes = s.Segments, append(t.Notes, s.Notes...)
+	}
+	return err
+}
+
+// save publishes the total.
+func (f *fitting) save(ctx context.Context) error {
+	j, dir := f.job.Training.Job, f.options.SaveSums
+	files, err := f.manifest.Files(f.total.Recipe, f.files)
+	if err != nil {
+		return err
+	}
+	if f.options.Model == "" {
+		return j.Publish(ctx, dir, files)
+	}
+	err = storage.Publish(ctx, dir, files)
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if there, readErr := sums.ReadManifest(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums &&
-		len(there.Leaves) == len(p.Leaves) {
-		t.Progress.Note("%s already has these sums", o.SaveSums)
+	if there, readErr := sums.ReadManifest(ctx, dir); readErr == nil && there.Sums == f.manifest.Sums &&
+		len(there.Leaves) == len(f.manifest.Leaves) {
+		j.Progress.Note("%s already has these sums", dir)
 		return nil
 	}
 	return exit.Refuse("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",
-		o.SaveSums)
+		dir)
 }
 
 // Facts describes a fit to sums by the manifests of their directories.

@@ -181,7 +181,7 @@ func termsOf(ctx context.Context, o options.Forget, model string, recipe *sums.R
 
 // reading has the inputs of Forget and VerifyForgotten.
 type reading struct {
-	options.Forget
+	options   options.Forget
 	recipe    *sums.Recipe
 	terms     []parts.Term
 	ids       *dataset.IDs // nil if all rows are forgotten, and after sum has used them
@@ -198,8 +198,8 @@ type reading struct {
 
 // beginReading opens the sums, the recipe of a model and the list of ids.
 func beginReading(ctx context.Context, o options.Forget, model string) (r *reading, err error) {
-	r = &reading{Forget: o, job: o.Job}
-	r.job.Work, r.job.Resume, r.Model = "", false, model
+	r = &reading{options: o, job: o.Job}
+	r.job.Work, r.job.Resume, r.options.Model = "", false, model
 	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
 		return nil, err
 	}
@@ -220,17 +220,18 @@ func beginReading(ctx context.Context, o options.Forget, model string) (r *readi
 func (r *reading) sum(ctx context.Context) (err error) {
 	dir := r.scratch.Work.Dir
 	if r.ids != nil {
-		if r.Data.Only, err = r.ids.Store(ctx, storage.Join(dir, "ids")); err != nil {
+		if r.options.Data.Only, err = r.ids.Store(ctx, storage.Join(dir, "ids")); err != nil {
 			return err
 		}
 	}
 	r.ids = nil // frees the memory of the list
 	out := storage.Join(dir, "rows")
-	o := options.Sum{Recipe: r.Model, Data: r.Data, Out: out, MaxBadFraction: r.MaxBadFraction, Job: r.job}
+	o := options.Sum{Recipe: r.options.Model, Data: r.options.Data, Out: out, MaxBadFraction: r.options.MaxBadFraction,
+		Job: r.job}
 	if _, r.rows, err = sumRows(ctx, o, r.recipe); err != nil {
 		return err
 	}
-	r.subtracted.Sign, r.Data.Only = -1, nil
+	r.subtracted.Sign, r.options.Data.Only = -1, nil
 	if r.subtracted.Dir, err = sums.Open(ctx, out); err != nil {
 		return err
 	}

@@ -219,29 +219,34 @@ func (l *Prepared) setRecipe(o options.Spec) (err error) {
 // of held, because counts of new rows are not known either. With held 0, the counts of the profile over all rows
 // are used.
 func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
-	s.valueCounts = nil
+	s.Prepared.valueCounts = nil
 	if held > 0 {
-		if s.valueCounts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
+		if s.Prepared.valueCounts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
 			return err
 		}
 	}
-	return s.setRecipe(s.Spec)
+	return s.Prepared.setRecipe(s.Spec)
 }
 
 // CountsTrainingRows reports whether categories are encoded by counts of only the rows that are not held out.
 func (s *Session) CountsTrainingRows() bool {
-	return s.valueCounts != nil && len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) > 0
+	return s.Prepared.valueCounts != nil && len(s.categories(preprocess.Counts)) > 0
+}
+
+// categories returns the categories of the table with the given encoding.
+func (s *Session) categories(by preprocess.Encoding) []preprocess.Category {
+	return preprocess.Categories(s.Prepared.Data.Schema.Table, s.Spec.Encode, by)
 }
 
 // EncodeLabels makes the recipe if categories are encoded by labels or counts, with one pass over the data for
 // each. It leaves out the rows of the first fold of held; with held 0 it uses all rows. Call it once, after Data and
 // before anything that uses the recipe.
 func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
-	if s.Recipe.Sealed.Kind == "" { // categories are encoded by labels: see chooseRecipe
-		if s.labelSums, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
+	if s.Prepared.Recipe.Sealed.Kind == "" { // categories are encoded by labels: see chooseRecipe
+		if s.Prepared.labelSums, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
 			return err
 		}
-	} else if held == 0 || len(preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, preprocess.Counts)) == 0 {
+	} else if held == 0 || len(s.categories(preprocess.Counts)) == 0 {
 		return nil
 	}
 	return s.RechooseRecipe(ctx, held)
@@ -250,29 +255,29 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 // sumLabels sums the labels, or counts the rows, for each level of the categories with the given encoding. It
 // returns nil if there are no such categories or no labels.
 func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.Targets, error) {
-	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts},
-		Categories: preprocess.Categories(s.Data.Schema.Table, s.Spec.Encode, by)}
-	if len(pass.Categories) == 0 || s.Target == nil {
+	p := s.Prepared
+	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts}, Categories: s.categories(by)}
+	if len(pass.Categories) == 0 || p.Target == nil {
 		return nil, nil
 	}
 	if err := s.CountCopies(ctx); err != nil {
 		return nil, err
 	}
-	s.Progress.Phase("summing categories", s.Counts.Used)
-	defer s.Progress.Done()
+	s.Job.Progress.Phase("summing categories", p.Counts.Used)
+	defer s.Job.Progress.Done()
 	pass.Pass = s.Pass(targetParts)
 	if pass.Counts = by == preprocess.Counts; !pass.Counts {
-		pass.Weights = profile.NewWeightGrid(s.Weights(), nil, nil)
+		pass.Weights = profile.NewWeightGrid(p.Weights(), nil, nil)
 	}
 	if _, err := pass.Empty(); err != nil {
 		return nil, &exit.DataError{Err: err}
 	}
 	sum := new(preprocess.Targets)
-	reports, err := s.ScanSum(ctx, pass, "targets", sum)
+	reports, err := s.Job.ScanSum(ctx, pass, "targets", sum)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := job.Count(s.Data, reports, s.Spec.MaxBadFraction); err != nil {
+	if _, err := job.Count(p.Data, reports, s.Spec.MaxBadFraction); err != nil {
 		return nil, err
 	}
 	if pass.Weights != nil {

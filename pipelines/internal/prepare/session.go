@@ -18,9 +18,9 @@ import (
 // Session is a job that fits a model or features to rows, with the results of the profile and notes for the
 // user.
 type Session struct {
-	*job.Job
-	*Prepared
-	Spec options.Spec
+	Job      *job.Job
+	Prepared *Prepared
+	Spec     options.Spec
 	// Iterative is true if iterative learners read the rows, in shards of their own.
 	Iterative bool
 	Notes     []string
@@ -36,13 +36,13 @@ func (s *Session) AddNote(format string, args ...any) {
 // CountCopies calls Prepared.CountCopies, and adds a note if many rows repeat. Call it before the first pass with
 // folds; later calls do nothing.
 func (s *Session) CountCopies(ctx context.Context) error {
-	if s.copiesCounted {
+	if s.Prepared.copiesCounted {
 		return nil
 	}
 	if err := s.Prepared.CountCopies(ctx, s.Job, s.Spec.Seed, s.Spec.MaxBadFraction, s.Iterative); err != nil {
 		return err
 	}
-	s.AddNote("%s", s.repeatNote())
+	s.AddNote("%s", s.Prepared.repeatNote())
 	return nil
 }
 
@@ -65,11 +65,11 @@ func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum
 			return nil, err
 		}
 	}
-	s.Progress.Phase("surveying", s.Counts.Used)
-	defer s.Progress.Done()
+	s.Job.Progress.Phase("surveying", s.Prepared.Counts.Used)
+	defer s.Job.Progress.Done()
 	pass.Pass = s.Pass(parts)
 	sum := new(profile.Sum)
-	_, err := s.ScanSum(ctx, pass, "survey", sum)
+	_, err := s.Job.ScanSum(ctx, pass, "survey", sum)
 	return sum, err
 }
 
@@ -77,37 +77,39 @@ func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum
 // none.
 func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 	n := sum.Result().Rows
-	if n == 0 || folds > 0 && n == s.Counts.Used {
+	if n == 0 || folds > 0 && n == s.Prepared.Counts.Used {
 		return 0, exit.Refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d",
-			report.Groups(s.Counts.Used), report.Groups(s.Counts.Used-n), folds)
+			report.Groups(s.Prepared.Counts.Used), report.Groups(s.Prepared.Counts.Used-n), folds)
 	}
 	return n, nil
 }
 
 // KeepSample stores an encoded sample in the work directory, and returns the name of its file.
 func (s *Session) KeepSample(ctx context.Context, data []byte) (string, error) {
-	name := storage.Join(s.Work.Dir, "sample-"+ShortSum(data)+".safetensors")
+	name := storage.Join(s.Job.Work.Dir, "sample-"+ShortSum(data)+".safetensors")
 	return name, storage.WriteState(ctx, name, data)
 }
 
 // LearnPass returns the pass of a learner over the rows of partitions.
 func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pass {
+	p := s.Prepared
 	// The size of shards is fixed, because the model depends on it.
-	shards := s.Data.Shards(job.ShardBytes)
+	shards := p.Data.Shards(job.ShardBytes)
 	common := s.Pass(folds)
 	common.Shards = nil
 	return &epochs.Pass{
-		Pass: common, Learner: l, Recipe: s.Recipe.Sealed, Assignments: s.Data.Assign(shards, partitions),
-		Rows: s.Counts.Used, Folds: folds,
+		Pass: common, Learner: l, Recipe: p.Recipe.Sealed, Assignments: p.Data.Assign(shards, partitions),
+		Rows: p.Counts.Used, Folds: folds,
 	}
 }
 
 // Pass returns the common part of all passes that assign rows to so many folds. If folds is above 1, or the recipe
 // encodes training rows in another way, it panics unless CountCopies has been called.
 func (s *Session) Pass(folds int) transforms.Pass {
+	p := s.Prepared
 	return transforms.Pass{
-		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target,
-		Rule: s.Rule, Copies: s.copiesFor(folds),
-		EqualWeights: s.EqualWeights(),
+		Data: *p.Data, Shards: p.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: p.Target,
+		Rule: p.Rule, Copies: p.copiesFor(folds),
+		EqualWeights: p.EqualWeights(),
 	}
 }

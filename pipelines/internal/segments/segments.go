@@ -29,13 +29,12 @@ var strengths = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3
 
 // fitter fits the segments of a total.
 type fitter struct {
-	ctx      context.Context
-	total    *parts.Total
-	features features.Gridded
-	shape    ridge.Shape
-	lambda   float64
-	*ridge.Evaluator
-	scratch *ridge.Sum
+	total     *parts.Total
+	features  features.Gridded
+	shape     ridge.Shape
+	lambda    float64
+	evaluator *ridge.Evaluator
+	scratch   *ridge.Sum
 }
 
 // Bytes returns the approximate memory of Fit in bytes.
@@ -59,23 +58,23 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 	if err != nil {
 		return nil, err
 	}
-	f := &fitter{ctx: ctx, total: total, shape: total.Recipe.Shape(total.ClassCount()), lambda: lambda}
+	f := &fitter{total: total, shape: total.Recipe.Shape(total.ClassCount()), lambda: lambda}
 	f.scratch = ridge.NewSum(f.shape)
 	worker := transforms.NewWorker("")
 	defer worker.Close()
 	if f.features, err = worker.Gridded(total.Recipe.Recipe); err != nil {
 		return nil, err
 	}
-	all, err := f.load(total.Terms)
+	all, err := f.load(ctx, total.Terms)
 	if err != nil {
 		return nil, err
 	}
 	sum := f.sum(all, allFolds)
-	if f.Evaluator, err = ridge.NewEvaluator(sum, total.Units(f.features, sum.Part(0)), threads); err != nil {
+	if f.evaluator, err = ridge.NewEvaluator(sum, total.Units(f.features, sum.Part(0)), threads); err != nil {
 		return nil, err
 	}
-	prior := f.Fit(sum, []float64{lambda})
-	note, err := f.choose(all, groups, folds)
+	prior := f.evaluator.Fit(sum, []float64{lambda})
+	note, err := f.choose(ctx, all, groups, folds)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +84,12 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 		if math.IsInf(g.strength, 1) {
 			continue
 		}
-		all, err := f.load(g.terms)
+		all, err := f.load(ctx, g.terms)
 		if err != nil {
 			return nil, err
 		}
 		sum := f.sum(all, allFolds)
-		m, err := f.FitShrunk(sum, prior, []float64{g.strength})[0].Model()
+		m, err := f.evaluator.FitShrunk(sum, prior, []float64{g.strength})[0].Model()
 		if err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", column, g.name, err)
 		}
@@ -131,12 +130,12 @@ func judging(t *parts.Total) (all []fold) {
 func allFolds(int) bool { return true }
 
 // load returns the sums of all folds of some terms.
-func (f *fitter) load(terms []parts.Term) ([]*ridge.Sum, error) {
+func (f *fitter) load(ctx context.Context, terms []parts.Term) ([]*ridge.Sum, error) {
 	all := make([]*ridge.Sum, f.total.Recipe.Rule.Folds)
 	for k := range all {
 		all[k] = ridge.NewSum(f.shape)
 		for _, t := range terms {
-			if err := f.total.AddFold(f.ctx, all[k], t, k, f.features); err != nil {
+			if err := f.total.AddFold(ctx, all[k], t, k, f.features); err != nil {
 				return nil, err
 			}
 		}
@@ -161,23 +160,23 @@ const pooledRows = 30
 
 // choose sets the strength of each segment to the one with the least squared error on held-out folds, where
 // +Inf means the weights of all rows, and returns a note with the errors.
-func (f *fitter) choose(all []*ridge.Sum, groups []group, folds []fold) (note string, err error) {
+func (f *fitter) choose(ctx context.Context, all []*ridge.Sum, groups []group, folds []fold) (note string, err error) {
 	var priors []*ridge.Fits
 	for _, k := range folds {
-		priors = append(priors, f.Fit(f.sum(all, k.trains), []float64{f.lambda}))
+		priors = append(priors, f.evaluator.Fit(f.sum(all, k.trains), []float64{f.lambda}))
 	}
 	const values = len(strengths) + 1 // the last one is +Inf
 	errors, rows := make([][values]float64, len(groups)), 0.0
 	var total [values]float64
 	for g := range groups {
-		own, err := f.load(groups[g].terms)
+		own, err := f.load(ctx, groups[g].terms)
 		if err != nil {
 			return "", err
 		}
 		for i, k := range folds {
 			judged := own[k.judge]
 			rows += judged.Weight()
-			fits := f.FitShrunk(f.sum(own, k.trains), priors[i], strengths[:])
+			fits := f.evaluator.FitShrunk(f.sum(own, k.trains), priors[i], strengths[:])
 			for j, fit := range append(fits, priors[i]) {
 				e := fit.Squares(judged)[0]
 				errors[g][j] += e

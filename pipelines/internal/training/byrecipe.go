@@ -82,9 +82,9 @@ func trainByRecipe(ctx context.Context, o options.Train) (result *results.Train,
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = j.Close(ctx, err) }()
+	defer func() { err = j.Training.Job.Close(ctx, err) }()
 	var fit *Fit
-	err = j.Timed(ctx, "train", func(ctx context.Context) error {
+	err = j.Training.Job.Timed(ctx, "train", func(ctx context.Context) error {
 		s, err := j.SumRows(ctx)
 		if err != nil {
 			return err
@@ -122,11 +122,11 @@ func validateByRecipe(o options.Train) error {
 
 // RecipeJob is an open job with a given recipe: it sums rows, or adds up sums, and fits models to sums.
 type RecipeJob struct {
-	*Training
-	options ByRecipe
-	grid    *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
-	levels  [][]sums.Member     // levels with separate sums; nil for none
-	Lineage *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
+	Training *Training
+	options  ByRecipe
+	grid     *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
+	levels   [][]sums.Member     // levels with separate sums; nil for none
+	Lineage  *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
 }
 
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
@@ -143,27 +143,27 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		j.Prepared, err = prepare.ProfileByRecipe(ctx, j.Job, d, o.MaxBadFraction, o.Recipe)
+	err = j.Training.Job.Timed(ctx, "profile", func(ctx context.Context) (err error) {
+		j.Training.Prepared, err = prepare.ProfileByRecipe(ctx, j.Training.Job, d, o.MaxBadFraction, o.Recipe)
 		return err
 	})
 	if err == nil {
-		j.grid = o.Recipe.Rule.Weights.For(j.Profile.Weights)
-		j.levels, err = o.levels(j.Prepared)
+		j.grid = o.Recipe.Rule.Weights.For(j.Training.Prepared.Profile.Weights)
+		j.levels, err = o.levels(j.Training.Prepared)
 	}
 	if err == nil {
-		j.stored.Levels = len(j.levels)
-		m := j.Memory(o.Recipe.Rule.Components)
+		j.Training.stored.Levels = len(j.levels)
+		m := j.Training.Memory(o.Recipe.Rule.Components)
 		switch {
 		case o.Positions:
-			m.Peak += 640 * j.Counts.Used // hashes and positions in reports, and a certificate
-		case o.listsContents(j.Counts.Used):
-			m.Peak += 72 * j.Counts.Used // hashes in reports, as text and sorted
+			m.Peak += 640 * j.Training.Prepared.Counts.Used // hashes and positions in reports, and a certificate
+		case o.listsContents(j.Training.Prepared.Counts.Used):
+			m.Peak += 72 * j.Training.Prepared.Counts.Used // hashes in reports, as text and sorted
 		}
-		err = j.Reserve(m)
+		err = j.Training.Reserve(m)
 	}
 	if err != nil {
-		return nil, j.Close(ctx, err)
+		return nil, j.Training.Job.Close(ctx, err)
 	}
 	return j, nil
 }
@@ -222,7 +222,7 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 		return nil, err
 	}
 	r := o.Recipe
-	j.Prepared = &prepare.Prepared{
+	j.Training.Prepared = &prepare.Prepared{
 		Data:     &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
 		Counts:   results.RowCounts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
 		Profiles: prepare.Profiles{Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim}}, Rule: r.Rule.Split,
@@ -230,17 +230,18 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 	var others []string
 	if added.Classes != nil {
 		others = added.Classes.Classes
-		j.Profile.Labels = &schema.LabelSummary{Rows: added.Rows.Used, Vocabulary: added.Classes, Counts: added.ClassCounts}
+		j.Training.Prepared.Profile.Labels = &schema.LabelSummary{Rows: added.Rows.Used, Vocabulary: added.Classes,
+			Counts: added.ClassCounts}
 	}
-	if err := j.Prepared.Take(r, others); err != nil {
-		return nil, j.Close(ctx, exit.Refuse("pipelines: %w", err))
+	if err := j.Training.Prepared.Take(r, others); err != nil {
+		return nil, j.Training.Job.Close(ctx, exit.Refuse("pipelines: %w", err))
 	}
 	return j, nil
 }
 
 // specOf returns the specification of the sums of the recipe, without values of λ.
 func (j *RecipeJob) specOf() gram.Spec {
-	s := gram.SpecOf(j.options.Recipe, len(j.classes()))
+	s := gram.SpecOf(j.options.Recipe, len(j.Training.classes()))
 	for _, members := range j.levels {
 		s.Levels = append(s.Levels, sums.NamesOf(members))
 	}
@@ -259,29 +260,31 @@ type Summed struct {
 
 // SumRows sums the rows in one pass.
 func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
-	pass := &gram.Pass{Pass: j.Pass(1), Spec: j.specOf()}
-	pass.Spec.Contents, pass.Spec.Positions = j.options.listsContents(j.Counts.Used), j.options.Positions
+	t := j.Training
+	p := t.Prepared
+	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.specOf()}
+	pass.Spec.Contents, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
-	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && j.Profile.Weights != nil
-	s := &Summed{State: j.stateOf(pass), Shape: pass.Shape(j.Recipe.Dim), Folds: pass.Spec.Folds}
+	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && p.Profile.Weights != nil
+	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Refuse("pipelines: %w", err)
 	}
-	if err := j.tooMany(j.grid, s.Shape, pass.Spec.Steps); err != nil {
+	if err := t.tooMany(j.grid, s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
 	}
-	pass.Stripes = j.stripesOf(pass, s.Shape)
-	j.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
-		report.Counted64(j.Counts.Used, "row"), report.Counted(j.Profile.Dim, "number"), j.Recipe.Name, j.Recipe.Dim,
-		report.GridText(pass.Spec.Steps), j.sumsText(pass, s.Shape))
-	counts, lines, err := j.countSummed(ctx, pass, s.State, j.sum(ctx, pass, s.State))
+	pass.Stripes = t.stripesOf(pass, s.Shape)
+	t.Job.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
+		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
+		report.GridText(pass.Spec.Steps), t.sumsText(pass, s.Shape))
+	counts, lines, err := t.countSummed(ctx, pass, s.State, j.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err
 	}
-	if counts.Used != j.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", j.Counts.Used, counts.Used)
+	if counts.Used != p.Counts.Used {
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
 	if j.levels != nil {
@@ -293,33 +296,34 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 
 // sum runs a pass that sums rows without a solve, unless its sums exist.
 func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
-	if err := job.ForgetFaults(ctx, j.Job, st.Reports, readReport); err != nil {
+	t := j.Training
+	if err := job.ForgetFaults(ctx, t.Job, st.Reports, readReport); err != nil {
 		return err
 	}
-	summed, err := j.Intact(ctx, st.Sum, st.Reports)
+	summed, err := t.Job.Intact(ctx, st.Sum, st.Reports)
 	if err != nil {
 		return err
 	}
 	if summed {
-		stored, err := gram.OpenSums(ctx, st, pass.Spec.NumSums(), pass.Shape(j.Recipe.Dim))
+		stored, err := gram.OpenSums(ctx, st, pass.Spec.NumSums(), pass.Shape(t.Prepared.Recipe.Dim))
 		if err == nil {
 			err = stored.Check(ctx)
 		}
 		if err == nil {
-			j.Progress.Note("found the sums of all rows in the work directory")
+			t.Job.Progress.Note("found the sums of all rows in the work directory")
 		}
 		if !exit.Damaged(err) {
 			return err
 		}
-		j.Damage(err)
+		t.Job.Damage(err)
 	}
-	sc, err := j.Store(ctx, pass)
+	sc, err := t.Job.Store(ctx, pass)
 	if err != nil {
 		return err
 	}
-	j.Progress.Phase("summing", j.Counts.Used*int64(sc.Stripes))
-	defer j.Progress.Done()
-	return j.Run(ctx, func(s beam.Scope) {
+	t.Job.Progress.Phase("summing", t.Prepared.Counts.Used*int64(sc.Stripes))
+	defer t.Job.Progress.Done()
+	return t.Job.Run(ctx, func(s beam.Scope) {
 		parts, reports := gram.Sums(s, sc, st)
 		gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
 	})
@@ -328,7 +332,8 @@ func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 // NewSummed returns the names of files for the total of other sums, which have that digest.
 func (j *RecipeJob) NewSummed(digest string) *Summed {
 	pass := j.passOf(digest)
-	return &Summed{State: j.stateOf(pass), Shape: pass.Shape(j.Recipe.Dim), Folds: pass.Spec.Folds}
+	return &Summed{State: j.Training.stateOf(pass), Shape: pass.Shape(j.Training.Prepared.Recipe.Dim),
+		Folds: pass.Spec.Folds}
 }
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
@@ -336,14 +341,17 @@ func (j *RecipeJob) passOf(digest string) *gram.Pass {
 	how := j.specOf()
 	how.NoPassFollows = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
-	return &gram.Pass{Pass: transforms.Pass{Seed: j.options.Recipe.Seed, Target: j.Target, Rule: j.options.Recipe.Rule.Split,
-		Data: dataset.Dataset{Schema: dataset.Schema{Format: j.options.Recipe.Schema.Format, Columns: []string{digest}}}},
+	r := j.options.Recipe
+	return &gram.Pass{Pass: transforms.Pass{Seed: r.Seed, Target: j.Training.Prepared.Target, Rule: r.Rule.Split,
+		Data: dataset.Dataset{Schema: dataset.Schema{Format: r.Schema.Format, Columns: []string{digest}}}},
 		Spec: how}
 }
 
 // SolveSums fits a model to the sums with that digest.
 func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*Fit, error) {
-	j.Digest = digest
+	t := j.Training
+	p := t.Prepared
+	p.Digest = digest
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
 	if err != nil {
 		return nil, err
@@ -357,26 +365,26 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	pass := j.passOf(digest)
 	pass.Spec.FitWithoutFirst = j.options.Calibrate == score.Platt
 	if how := &pass.Spec; how.Components == 0 {
-		how.Lambda, _ = spec.LambdaValues(j.opts.Lambda, weight)
-		how.StartLambda = j.startLambda(nil)
-		if j.opts.Lambda.Auto() {
+		how.Lambda, _ = spec.LambdaValues(t.opts.Lambda, weight)
+		how.StartLambda = t.startLambda(nil)
+		if t.opts.Lambda.Auto() {
 			how.Smaller = ridge.SmallerOn(how.Steps, false)
 		}
 	}
-	st := j.stateOf(pass)
+	st := t.stateOf(pass)
 	st.Sum, st.Reports = s.State.Sum, s.State.Reports
-	j.Progress.Note("solving on %s rows: %s", report.Groups(j.Counts.Used),
-		report.Bytes(j.stored.SolveMemory(s.Shape, j.Counts.Used, false, j.Engine.Threads)))
-	if err := j.solve(ctx, pass, st, "solving"); err != nil {
+	t.Job.Progress.Note("solving on %s rows: %s", report.Groups(p.Counts.Used),
+		report.Bytes(t.stored.SolveMemory(s.Shape, p.Counts.Used, false, t.Job.Engine.Threads)))
+	if err := t.solve(ctx, pass, st, "solving"); err != nil {
 		return nil, err
 	}
 	f := &Fit{weights: j.recipeWeights(weight, grid)}
-	fit, err := j.loadFit(ctx, st, max(s.Shape.Outputs, pass.Spec.Components), f)
+	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Spec.Components), f)
 	if err != nil {
 		return nil, err
 	}
-	if fit.Rows != j.Counts.Used {
-		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", j.Counts.Used, fit.Rows)
+	if fit.Rows != p.Counts.Used {
+		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", p.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumJudges(),
@@ -384,7 +392,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 		ClassWeights: gridWeights(grid)}
 	if pass.Spec.FitWithoutFirst {
 		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().AllFolds(),
-			Curves: j.options.Recipe.Curves(j.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
+			Curves: j.options.Recipe.Curves(t.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
 	}
 	return f, nil
 }
@@ -392,7 +400,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 // Finish publishes a model that was fitted to sums, and describes it.
 func (j *RecipeJob) Finish(ctx context.Context, f *Fit) (*results.Train, error) {
 	if f.linear.K == 2 {
-		j.positive = j.options.Recipe.Profile.Positive
+		j.Training.positive = j.options.Recipe.Profile.Positive
 	}
 	m := &Model{Training: j.Training, Fit: f, byRecipe: &j.options, lineage: j.Lineage}
 	return m.finish(ctx)
@@ -405,7 +413,7 @@ func (j *RecipeJob) recipeWeights(weight float64, grid *profile.WeightGrid) *mod
 	if r.WeightColumn == "" || was == nil {
 		return nil
 	}
-	n := j.Counts.Used
+	n := j.Training.Prepared.Counts.Used
 	w := &models.RowWeights{Column: r.WeightColumn, Weights: profile.Weights{
 		Rows: n, Sum: max(weight, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit,
 		Effective: float64(n) * was.Effective / float64(was.Rows),

@@ -38,8 +38,8 @@ func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
 			}
 		}
 		if size += len(own); size > maxStored {
-			r.AddNote("the dual variables take more than %s and are not stored: bochner verify cannot verify this model",
-				report.Bytes(maxStored))
+			r.training.AddNote("the dual variables take more than %s and are not stored: bochner verify cannot verify "+
+				"this model", report.Bytes(maxStored))
 			return nil
 		}
 		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: own})

@@ -15,8 +15,8 @@ import (
 
 // deciding sets the decision of a fit by the first fold, which was not used to fit the weights that score it.
 type deciding struct {
-	*Training
-	*Fit
+	training     *Training
+	fit          *Fit
 	folds        int       // that assign rows; 0 for none
 	classWeights []float64 // in the loss; nil if all are 1
 	// From sums: the scores of classes in the first fold, and the fits without it for each λ that was tried.
@@ -33,12 +33,12 @@ type weightsFile struct{ name, sha256 string }
 // decide fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
 // without the first fold.
 func (j *deciding) decide(ctx context.Context, held weightsFile) error {
-	if j.opts.Calibrates() {
+	if j.training.opts.Calibrates() {
 		if err := j.calibrate(ctx, held); err != nil {
 			return err
 		}
 	}
-	if j.opts.ChoosesThreshold() {
+	if j.training.opts.ChoosesThreshold() {
 		if err := j.chooseThreshold(ctx, held); err != nil {
 			return err
 		}
@@ -48,17 +48,19 @@ func (j *deciding) decide(ctx context.Context, held weightsFile) error {
 
 // scoring describes, for a pass, the first fold and the number of fits that score it.
 func (j *deciding) scoring(w weightsFile, fits int) scores.HeldOut {
-	return scores.HeldOut{Folds: j.folds, Recipe: j.Recipe.Sealed, Outputs: j.Outputs(), Fits: fits, Weights: w.name,
-		SHA256: w.sha256, Grid: profile.NewWeightGrid(j.Weights(), nil, nil)} // classes have no weights in scores
+	p := j.training.Prepared
+	return scores.HeldOut{Folds: j.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
+		SHA256: w.sha256, Grid: profile.NewWeightGrid(p.Weights(), nil, nil)} // classes have no weights in scores
 }
 
 // futureManifest returns a manifest with the task, classes and targets of the model to come. Its Probabilities
 // are not nil if it will have probabilities.
 func (t *Training) futureManifest() *models.Manifest {
-	m := &models.Manifest{Task: models.Regression, Outputs: t.Outputs(),
-		Input: models.Input{Label: t.Data.Label, Labels: t.Data.Targets}}
-	if t.Target.Classes != nil {
-		m.Task, m.Vocabulary, m.Positive = models.Classification, t.Target.Classes, t.positive
+	p := t.Prepared
+	m := &models.Manifest{Task: models.Regression, Outputs: p.Outputs(),
+		Input: models.Input{Label: p.Data.Label, Labels: p.Data.Targets}}
+	if p.Target.Classes != nil {
+		m.Task, m.Vocabulary, m.Positive = models.Classification, p.Target.Classes, t.positive
 	}
 	if will, _ := t.willCalibrate(); will {
 		m.Probabilities = new(models.Probabilities)
@@ -70,24 +72,25 @@ func (t *Training) futureManifest() *models.Manifest {
 
 // chooseThreshold chooses the threshold by held-out scores, in a pass over the data.
 func (j *deciding) chooseThreshold(ctx context.Context, held weightsFile) error {
-	j.Progress.Phase("choosing the threshold", j.Counts.Used)
-	defer j.Progress.Done()
-	positive := j.futureManifest().PositiveClass()
-	pass := &scores.Threshold{Pass: j.Pass(j.folds), HeldOut: j.scoring(held, 0), Probabilities: j.probabilities,
+	t := j.training
+	t.Job.Progress.Phase("choosing the threshold", t.Prepared.Counts.Used)
+	defer t.Job.Progress.Done()
+	positive := t.futureManifest().PositiveClass()
+	pass := &scores.Threshold{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, 0), Probabilities: j.fit.probabilities,
 		Positive: positive}
 	var counts score.Halves
-	if _, err := j.ScanSum(ctx, pass, "threshold", &counts); err != nil {
+	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
-	by, usual, of := score.Criterion(j.opts.Threshold), float32(0), models.OfScore
-	if j.probabilities != nil {
-		usual, of = j.probabilities.Usual(positive), models.OfProbability
+	by, usual, of := score.Criterion(t.opts.Threshold), float32(0), models.OfScore
+	if j.fit.probabilities != nil {
+		usual, of = j.fit.probabilities.Usual(positive), models.OfProbability
 	}
 	value, expected, plain, err := counts.Choose(by, usual)
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	j.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: counts.Rows, Folds: j.folds,
+	j.fit.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: counts.Rows, Folds: j.folds,
 		Expected: expected, Plain: plain}
 	return nil
 }

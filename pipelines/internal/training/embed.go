@@ -20,16 +20,16 @@ func (t *Training) Embed(ctx context.Context, o *pca.Training) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := s.steps(s.bits, t.Recipe.Dim)
-	f, err := s.sum(ctx, nil, gram.Spec{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps},
+	steps := s.steps(s.bits, t.Prepared.Recipe.Dim)
+	f, err := s.sum(ctx, nil, gram.Spec{Recipe: t.Prepared.Recipe.Sealed, Outputs: 1, Steps: steps},
 		spec.Folding{FoldPlan: ridge.FoldPlan{Folds: 1}, Components: o.Components})
 	if err != nil {
 		return nil, err
 	}
-	f.Learner = models.Learner{Kind: iterative.DefinitionOf(o).Name, Folds: 1, Components: f.report.Components,
+	f.fit.Learner = models.Learner{Kind: iterative.DefinitionOf(o).Name, Folds: 1, Components: f.report.Components,
 		Steps: steps}
-	f.rule = s.rule(f)
-	return f.Fit, nil
+	f.fit.rule = s.rule(f)
+	return f.fit, nil
 }
 
 // DrawEmbedding plots a sample of the rows along the first two components, coloured by class.
@@ -41,7 +41,7 @@ func (t *Training) DrawEmbedding(ctx context.Context, f *Fit, name string) error
 	k := f.linear.K
 	scores := make([]float32, found.N*k)
 	f.linear.Scores(scores, found.Phi, found.N)
-	s := picture.Lines{Title: fmt.Sprintf("%s, %d features", t.Recipe.Name, t.Recipe.Dim), Scatter: true}
+	s := picture.Lines{Title: fmt.Sprintf("%s, %d features", t.Prepared.Recipe.Name, t.Prepared.Recipe.Dim), Scatter: true}
 	axis := func(i int) string {
 		return fmt.Sprintf("component %d (%.1f%% of the variance)", i+1, 100*f.Learner.Components[i].Share)
 	}

@@ -8,17 +8,17 @@ import (
 // checkOrigin returns an error if the features of --frequencies were learned from the held-out rows, and adds a
 // note if that is unknown.
 func (t *Training) checkOrigin() error {
-	o, parts := t.Recipe.Origin, t.opts.FoldCount()
+	o, parts := t.Prepared.Recipe.Origin, t.opts.FoldCount()
 	if o == nil || parts == 0 {
 		return nil
 	}
-	dir, here := t.opts.Kernel.(kernel.LearnedKernel).Directory(), t.RowsDigest()
+	dir, here := t.opts.Kernel.(kernel.LearnedKernel).Directory(), t.Prepared.RowsDigest()
 	switch {
 	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.opts.Seed):
 		return exit.Usage("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, "+
 			"and only that fold is held out; give --folds %[2]d --seed %[3]d",
 			dir, o.HeldOut, o.Seed)
-	case o.HeldOut == 0 && (o.Rows == here || o.Fingerprint == t.Digest):
+	case o.HeldOut == 0 && (o.Rows == here || o.Fingerprint == t.Prepared.Digest):
 		return exit.Usage("--frequencies %s: the features were learned from all of these rows, so held-out errors would be "+
 			"too good; run align with --folds %d, or give one --lambda, and no --folds, --patience or --calibrate",
 			dir, parts)
@@ -38,15 +38,16 @@ const mostJudged = 3000
 // the other folds: the weight of a landmark determines the prediction for its own row, and few other rows
 // determine that weight.
 func (t *Training) allJudge(f Found) bool {
+	p := t.Prepared
 	// only the search has seen the rows
-	only := f.Searched != nil && f.Learned == nil && !t.Recipe.Recodes && !t.CountsTrainingRows()
-	return only && t.Target.Grid != nil && t.Rule == nil && t.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" &&
+	only := f.Searched != nil && f.Learned == nil && !p.Recipe.Recodes && !t.CountsTrainingRows()
+	return only && p.Target.Grid != nil && p.Rule == nil && p.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" &&
 		!t.opts.ChoosesSize() && !t.atLandmarks()
 }
 
 // firstJudges reports whether only the first fold is held out, because features, preprocessing or encodings
 // were learned from the other folds.
 func (t *Training) firstJudges(f Found) bool {
-	return t.Recipe.Recodes || t.CountsTrainingRows() || f.Learned != nil || f.Searched != nil ||
-		t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
+	return t.Prepared.Recipe.Recodes || t.CountsTrainingRows() || f.Learned != nil || f.Searched != nil ||
+		t.Prepared.Recipe.Origin != nil && t.Prepared.Recipe.Origin.HeldOut > 0
 }

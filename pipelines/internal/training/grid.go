@@ -43,30 +43,34 @@ const laterRows = 1 << 23
 // fineSteps returns the number of steps of a 16-bit grid. It is smaller if so many rows would overflow exact
 // sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
 func (s *sumsTraining) fineSteps() int {
-	shape, total := ridge.Shape{Dim: s.Recipe.Dim, Outputs: 1, Regression: s.regression()}, s.total
-	if s.opts.Room > 0 {
-		total = max(total, int64(laterRows*float64(total)/float64(s.Weights().Rows)))
+	t := s.training
+	shape, total := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}, s.total
+	if t.opts.Room > 0 {
+		total = max(total, int64(laterRows*float64(total)/float64(t.Prepared.Weights().Rows)))
 	}
-	return max(features.ByteSteps, int(float64(shape.Fine(total))/math.Max(1, s.Recipe.Reach)))
+	return max(features.ByteSteps, int(float64(shape.Fine(total))/math.Max(1, t.Prepared.Recipe.Reach)))
 }
 
 // steps returns the number of steps of the grid on which dim features are summed first, where the user asks for
 // bits.
 func (s *sumsTraining) steps(bits features.Bits, dim int) int {
-	ranges := s.Recipe.Choice != nil && s.Recipe.Choice.Wide // each feature has its own range on the grid
+	choice := s.training.Prepared.Recipe.Choice
+	ranges := choice != nil && choice.Wide // each feature has its own range on the grid
 	return bits.Steps(products(s.rows, dim), s.fineUpTo, ranges, s.fineSteps())
 }
 
 // firstSteps returns the number of steps of the first grid, and whether rows may be summed again on a finer one.
 func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
-	steps, fine := s.steps(s.bits, s.Recipe.Dim), s.fineSteps()
+	t := s.training
+	p := t.Prepared
+	steps, fine := s.steps(s.bits, p.Recipe.Dim), s.fineSteps()
 	mayRefine = s.bits != features.Bits8 && steps != fine && s.rows <= maxResumRows &&
-		products(s.rows, s.Recipe.Dim) <= maxResumProducts
-	lambda, _ := spec.LambdaValues(s.opts.Lambda, s.Weights().Sum)
+		products(s.rows, p.Recipe.Dim) <= maxResumProducts
+	lambda, _ := spec.LambdaValues(t.opts.Lambda, p.Weights().Sum)
 	if !mayRefine || len(lambda) != 1 {
 		return steps, mayRefine, nil
 	}
-	m, err := s.Worker.Gridded(s.Recipe.Sealed)
+	m, err := t.Job.Worker.Gridded(p.Recipe.Sealed)
 	if err != nil {
 		return 0, false, err
 	}
@@ -77,14 +81,16 @@ func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
 }
 
 // cheapToResum reports whether a second sum takes so little time that the chance of a better λ justifies it.
-func (s *sumsTraining) cheapToResum() bool { return products(s.rows, s.Recipe.Dim) <= maxCheapProducts }
+func (s *sumsTraining) cheapToResum() bool {
+	return products(s.rows, s.training.Prepared.Recipe.Dim) <= maxCheapProducts
+}
 
 // tooCoarse reports whether a fit on 8 bits shows that rows should be summed again on 16 bits.
 func (s *sumsTraining) tooCoarse(f *sumsFit) bool {
-	l, floor := f.Learner, ridge.FloorFactor*f.floor
+	l, floor := f.fit.Learner, ridge.FloorFactor*f.fit.floor
 	switch {
-	case s.Copies != nil && l.Lambda <= floor: // copies have equal rounding errors, which the table does not include
-		return true
+	case s.training.Prepared.Copies != nil && l.Lambda <= floor:
+		return true // copies have equal rounding errors, which the table does not include
 	case s.cheapToResum():
 		return ridge.TooCoarse(l.Table, l.Lambda, floor)
 	}
@@ -98,7 +104,7 @@ const landmarkLambda = 1e-2
 
 // atLandmarks reports whether features are landmarks.
 func (t *Training) atLandmarks() bool {
-	return slices.ContainsFunc(t.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName })
+	return slices.ContainsFunc(t.Prepared.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName })
 }
 
 // startLambda returns the λ to try first (ridge.Choice.StartLambda), or 0 without landmarks. A quarter of the landmarks
@@ -109,7 +115,7 @@ func (t *Training) startLambda(searched *tuning.Result) float64 {
 		return 0
 	}
 	if searched != nil && searched.Chosen.Lambda > 0 {
-		return searched.Chosen.Lambda * float64(t.Recipe.Dim) / float64(searched.Chosen.Features)
+		return searched.Chosen.Lambda * float64(t.Prepared.Recipe.Dim) / float64(searched.Chosen.Features)
 	}
 	return landmarkLambda
 }

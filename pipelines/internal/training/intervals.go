@@ -28,27 +28,28 @@ func (f *Fit) tried() (fits, chosen int) {
 // addIntervals gives the model intervals or sets of classes, by the conformity scores of the first fold. It uses
 // rows that the trials have kept, or makes a pass over the data. Without held, it uses the weights of the trials.
 func (j *deciding) addIntervals(ctx context.Context, held weightsFile) error {
-	classes := j.Target.Classes != nil
+	t := j.training
+	classes := t.Prepared.Target.Classes != nil
 	fits, chosen := 1, 0
 	if held.sha256 == "" && classes {
 		held = j.trials
-		fits, chosen = j.tried()
+		fits, chosen = j.fit.tried()
 	}
-	if held.sha256 == "" || j.opts.Intervals == options.NoIntervals || classes && j.probabilities == nil {
+	if held.sha256 == "" || t.opts.Intervals == options.NoIntervals || classes && j.fit.probabilities == nil {
 		return nil
 	}
-	if kept := j.kept; kept != nil && !j.opts.Calibrates() { // no pass is needed
-		_, chosen = j.tried() // kept rows have the scores of all fits, not only of held
+	if kept := j.kept; kept != nil && !t.opts.Calibrates() { // no pass is needed
+		_, chosen = j.fit.tried() // kept rows have the scores of all fits, not only of held
 		c := kept.Conformal(chosen, j.keptMethod(kept.Counts(chosen)))
 		j.keepIntervals([]score.Conformal{*c}, j.groups, false)
 		return nil
 	}
-	j.Progress.Phase("measuring intervals", j.Counts.Used)
-	defer j.Progress.Done()
-	pass := &scores.Trials{Pass: j.Pass(j.folds), HeldOut: j.scoring(held, fits), Grouped: j.Dependent(),
-		Conformal: &scores.Conformal{Fit: chosen, Probabilities: j.probabilities}}
+	t.Job.Progress.Phase("measuring intervals", t.Prepared.Counts.Used)
+	defer t.Job.Progress.Done()
+	pass := &scores.Trials{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, fits), Grouped: t.Prepared.Dependent(),
+		Conformal: &scores.Conformal{Fit: chosen, Probabilities: j.fit.probabilities}}
 	var sum scores.TrialScores
-	if _, err := j.ScanSum(ctx, pass, "conformal", &sum); err != nil {
+	if _, err := t.Job.ScanSum(ctx, pass, "conformal", &sum); err != nil {
 		return err
 	}
 	j.keepIntervals(sum.Conformal, sum.Clusters(), false)
@@ -58,26 +59,26 @@ func (j *deciding) addIntervals(ctx context.Context, held weightsFile) error {
 // keepIntervals sets the intervals of the model from conformity scores of each target, or of classes. groups is
 // the number of groups of dependent rows, 0 for independent rows.
 func (j *deciding) keepIntervals(all []score.Conformal, groups int64, scaled bool) {
-	j.intervals = nil
+	j.fit.intervals = nil
 	if len(all) == 0 || all[0].Rows() == 0 {
 		return
 	}
-	j.intervals = &models.Intervals{Rows: all[0].Rows(), Folds: j.folds, Scaled: scaled}
+	j.fit.intervals = &models.Intervals{Rows: all[0].Rows(), Folds: j.folds, Scaled: scaled}
 	if groups > 0 {
-		j.intervals.Groups = min(groups, j.intervals.Rows)
+		j.fit.intervals.Groups = min(groups, j.fit.intervals.Rows)
 	}
 	for i := range all {
-		j.intervals.Scores = append(j.intervals.Scores, all[i].Kept())
+		j.fit.intervals.Scores = append(j.fit.intervals.Scores, all[i].Kept())
 	}
 }
 
 // resultInterval returns nil unless the model predicts one target with intervals.
 func (m *Model) resultInterval() *results.TrainInterval {
-	v := m.intervals
+	v := m.Fit.intervals
 	if v == nil {
 		return nil
 	}
-	half, one := report.IntervalHalfWidth(v, m.sketch, m.Target.Grid)
+	half, one := report.IntervalHalfWidth(v, m.Fit.sketch, m.Training.Prepared.Target.Grid)
 	if !one {
 		return nil
 	}

@@ -22,19 +22,19 @@ const leastForLogLoss = 1500
 // have weights, which log losses of rows ignore.
 func (t *Training) logLossChooses() bool {
 	l, o := t.opts.Lambda, t.opts.Ridge()
-	return l.Select == "" && l.Auto() && t.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
-		!t.opts.ChoosesSize() && t.Counts.Used >= leastForLogLoss
+	return l.Select == "" && l.Auto() && t.Prepared.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
+		!t.opts.ChoosesSize() && t.Prepared.Counts.Used >= leastForLogLoss
 }
 
 // chooseLambda sets the learner's λ by Select, but not yet the weights: see finishChoice. If no row was held out,
 // squared errors choose with byMSE.
 func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
-	by := f.opts.Lambda.Select
+	by := f.training.opts.Lambda.Select
 	losses, err := f.scoreTrials(ctx)
 	if err != nil {
 		return err
 	}
-	table := f.Learner.Table
+	table := f.fit.Learner.Table
 	loss := func(i int) float64 {
 		switch row := table[i]; {
 		case by == options.SelectLogLoss:
@@ -58,7 +58,7 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 	}
 	switch {
 	case best >= 0:
-		f.Learner.Lambda, f.Learner.Select = table[best].Lambda, by
+		f.fit.Learner.Lambda, f.fit.Learner.Select = table[best].Lambda, by
 	case !byMSE:
 		return exit.Refuse("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more "+
 			"rows, or fewer folds", by)
@@ -68,12 +68,12 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 
 // finishChoice sets the weights to those for the learner's λ, and scores the trials if this has not been done.
 func (f *sumsFit) finishChoice(ctx context.Context) error {
-	if !f.opts.Lambda.Selects() {
+	if !f.training.opts.Lambda.Selects() {
 		if _, err := f.scoreTrials(ctx); err != nil {
 			return err
 		}
-	} else if f.Learner.Lambda != f.report.Lambda {
-		if err := f.solveFor(ctx, f.Learner.Lambda); err != nil {
+	} else if f.fit.Learner.Lambda != f.report.Lambda {
+		if err := f.solveFor(ctx, f.fit.Learner.Lambda); err != nil {
 			return err
 		}
 	}
@@ -87,13 +87,14 @@ func (f *sumsFit) finishChoice(ctx context.Context) error {
 // probabilities if it keeps the scores; otherwise that of the pass if log losses choose λ, +Inf if there is none;
 // otherwise 0.
 func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error) {
-	table := f.Learner.Table
+	t := f.training
+	table := f.fit.Learner.Table
 	losses = make([]float64, len(table))
 	if f.trials.sha256 == "" {
 		return losses, nil
 	}
-	keep, _ := f.willCalibrate()
-	keep = keep && f.Outputs() <= score.MaxKept
+	keep, _ := t.willCalibrate()
+	keep = keep && t.Prepared.Outputs() <= score.MaxKept
 	sum, err := f.scanTrials(ctx, keep)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 			continue
 		}
 		row.HeldOutRows = sum.Rows()
-		if f.Target.Grid != nil {
+		if t.Prepared.Target.Grid != nil {
 			f.scoreTargets(row, &sum.Trials, trial)
 		} else {
 			row.HeldOutErrors, row.HeldOutMSE = sum.Result(trial)
@@ -128,7 +129,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		return losses, nil
 	}
 	f.whyNotKept = f.tooFew(sum.Kept.Counts(0))
-	if f.whyNotKept != "" && !f.opts.Calibrates() {
+	if f.whyNotKept != "" && !t.opts.Calibrates() {
 		return losses, nil
 	}
 	f.kept = sum.Kept
@@ -137,13 +138,14 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 
 // scanTrials runs the pass of scoreTrials. keep is true if the result keeps the scores of rows.
 func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScores, error) {
-	f.Progress.Phase("scoring held-out rows", f.Counts.Used)
-	defer f.Progress.Done()
-	fits, chosen := f.tried()
-	pass := &scores.Trials{Pass: f.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
-		LogLoss: f.opts.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: f.Dependent()}
+	t := f.training
+	t.Job.Progress.Phase("scoring held-out rows", t.Prepared.Counts.Used)
+	defer t.Job.Progress.Done()
+	fits, chosen := f.fit.tried()
+	pass := &scores.Trials{Pass: t.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
+		LogLoss: t.opts.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: t.Prepared.Dependent()}
 	// Conformity scores of classes need probabilities and come later.
-	targets := f.Target.Grid != nil && f.opts.Intervals != options.NoIntervals
+	targets := t.Prepared.Target.Grid != nil && t.opts.Intervals != options.NoIntervals
 	if targets {
 		pass.Conformal = &scores.Conformal{Fit: chosen}
 	}
@@ -154,7 +156,7 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 		}
 	}
 	sum := new(scores.TrialScores)
-	if _, err := f.ScanSum(ctx, pass, "trials", sum); err != nil {
+	if _, err := t.Job.ScanSum(ctx, pass, "trials", sum); err != nil {
 		return nil, err
 	}
 	if sum.Rows() != f.report.FirstRows {
@@ -166,10 +168,11 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 
 // scoreTargets stores the held-out errors of a fit to targets.
 func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
-	k, fit := len(f.Target.Grid), &f.report
-	for c, g := range f.Target.Grid {
-		if far := sum.Far(trial*k+c).On(g.Low, g.High); far != nil && row.Lambda == f.Learner.Lambda {
-			f.AddNote("held-out rows: %s", far.Text(sum.Rows()))
+	t := f.training
+	k, fit := len(t.Prepared.Target.Grid), &f.report
+	for c, g := range t.Prepared.Target.Grid {
+		if far := sum.Far(trial*k+c).On(g.Low, g.High); far != nil && row.Lambda == f.fit.Learner.Lambda {
+			t.AddNote("held-out rows: %s", far.Text(sum.Rows()))
 		}
 		_, mse := sum.Result(trial*k + c)
 		mse *= g.Half() * g.Half()
@@ -182,11 +185,11 @@ func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
 			share = mse / v
 		}
 		row.HeldOutMSE += share / float64(k)
-		if row.Lambda == f.Learner.Lambda {
+		if row.Lambda == f.fit.Learner.Lambda {
 			if c < len(fit.FoldVariance) && fit.FoldVariance[c] > 0 {
 				share = mse / fit.FoldVariance[c]
 			}
-			f.Learner.TargetR2 = append(f.Learner.TargetR2, 1-share)
+			f.fit.Learner.TargetR2 = append(f.fit.Learner.TargetR2, 1-share)
 		}
 	}
 }

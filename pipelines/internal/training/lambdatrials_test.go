@@ -18,7 +18,7 @@ func TestTheLogLossChoosesLambdaForClassesOfManyRows(t *testing.T) {
 	}{
 		"many rows": {1500, func(*Training) {}, true},
 		"few rows":  {1499, func(*Training) {}, false},
-		"a number":  {1500, func(t *Training) { t.Target.Classes = nil }, false},
+		"a number":  {1500, func(t *Training) { t.Prepared.Target.Classes = nil }, false},
 		"weights of classes, which log losses do not count": {1500, func(t *Training) {
 			t.opts.Learner = &ridge.Training{Weights: []string{"balanced"}}
 		}, false},

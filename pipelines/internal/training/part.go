@@ -74,15 +74,16 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 // Part describes sums in the work directory. With write it also returns the files of the part, except for its
 // manifest, and writes the packed sums into the work directory.
 func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Manifest, []storage.File, error) {
+	t := j.Training
 	p := &sums.Manifest{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
-		Rows: models.Rows{Read: j.Counts.Read, Used: j.Counts.Used, SetAside: j.Counts.SetAside},
+		Rows: models.Rows{Read: t.Prepared.Counts.Read, Used: t.Prepared.Counts.Used, SetAside: t.Prepared.Counts.SetAside},
 	}
 	levels := s.Levels
 	if levels == nil {
 		levels = []SummedLevel{{Copies: s.Copies}}
-		if j.classes() != nil {
-			levels[0].Classes = j.Profile.Labels.Counts
+		if t.classes() != nil {
+			levels[0].Classes = t.Prepared.Profile.Labels.Counts
 		}
 	}
 	contents := make([]sums.SumFiles, len(levels))
@@ -93,8 +94,8 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Mani
 	var copies []byte
 	for i, l := range levels {
 		c := &contents[i]
-		if j.classes() != nil {
-			c.Classes, c.ClassCounts = j.classes(), l.Classes
+		if t.classes() != nil {
+			c.Classes, c.ClassCounts = t.classes(), l.Classes
 		}
 		if len(l.Copies) > 0 {
 			data := profile.AppendFrequentRows(nil, l.Copies)
@@ -108,7 +109,7 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Mani
 	if s.Levels == nil {
 		p.SumFiles = contents[0]
 	} else {
-		p.LevelColumns, p.MinRows = j.Data.Levels.Columns, j.options.MinRows
+		p.LevelColumns, p.MinRows = t.Prepared.Data.Levels.Columns, j.options.MinRows
 		for i, l := range s.Levels {
 			p.Levels = append(p.Levels, sums.Level{Members: l.Members, SumFiles: contents[i]})
 		}
@@ -140,7 +141,8 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumF
 			return err
 		}
 		if write {
-			file := storage.File{Name: sums.FoldFile(f), From: j.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
+			file := storage.File{Name: sums.FoldFile(f),
+				From: j.Training.Job.Work.File(sums.FoldFile(f), engine.Program(), s.State.Sum)}
 			checksum, err := storage.CreateState(ctx, file.From, fold)
 			if err != nil {
 				return nil, err

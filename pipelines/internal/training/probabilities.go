@@ -16,11 +16,12 @@ import (
 
 // calibrate fits the curves of probabilities to held-out scores, in a pass over the data.
 func (j *deciding) calibrate(ctx context.Context, held weightsFile) error {
-	j.Progress.Phase("calibrating", j.Counts.Used)
-	defer j.Progress.Done()
-	pass := &scores.Calibration{Pass: j.Pass(j.folds), HeldOut: j.scoring(held, 0)}
+	t := j.training
+	t.Job.Progress.Phase("calibrating", t.Prepared.Counts.Used)
+	defer t.Job.Progress.Done()
+	pass := &scores.Calibration{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, 0)}
 	var counts score.CalibrationCounts
-	if _, err := j.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
+	if _, err := t.Job.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
 	return j.fitCurves(&counts)
@@ -45,7 +46,7 @@ func (j *deciding) tooFew(c *score.CalibrationCounts) string {
 				advice += ", or --calibrate platt"
 			}
 			return fmt.Sprintf("%.4g of the %d held-out rows are of class %.80q; %d of each class and of others are needed: %s",
-				n, c.Rows(), j.classes()[i], leastRows, advice)
+				n, c.Rows(), j.training.classes()[i], leastRows, advice)
 		}
 	}
 	return ""
@@ -67,10 +68,10 @@ func classRows(c *score.CalibrationCounts) (rows []float64) {
 // willCalibrate reports whether scores will be calibrated. why is the reason if auto decides that they will
 // not.
 func (t *Training) willCalibrate() (will bool, why string) {
-	if t.Target.Classes == nil {
+	if t.Prepared.Target.Classes == nil {
 		return false, ""
 	}
-	return t.opts.Calibration(t.Outputs(), t.Recipe.Dim)
+	return t.opts.Calibration(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
 }
 
 // noteProbabilities adds a note on why a classifier has no probabilities, unless why is "".
@@ -84,7 +85,7 @@ func (t *Training) noteProbabilities(why string) {
 // scored by curves that are fitted to the other half. It sets the errors in the table to the errors of the resulting
 // decisions. It returns the log loss for each row of the table, 0 for rows without.
 func (j *deciding) judgeProbabilities() (losses []float64) {
-	table, trial, kept := j.Learner.Table, 0, j.kept
+	table, trial, kept := j.fit.Learner.Table, 0, j.kept
 	rows, all := kept.Rows()
 	losses = make([]float64, len(table))
 	for i := range table {
@@ -110,8 +111,8 @@ func (j *deciding) judgeProbabilities() (losses []float64) {
 // method returns the calibration method for these scores.
 func (j *deciding) method(c *score.CalibrationCounts) string {
 	switch {
-	case j.opts.Calibrates():
-		return j.opts.Calibrate
+	case j.training.opts.Calibrates():
+		return j.training.opts.Calibrate
 	case slices.Min(classRows(c)) < stepRows:
 		return score.Platt
 	}
@@ -120,17 +121,18 @@ func (j *deciding) method(c *score.CalibrationCounts) string {
 
 // fitProbabilities fits the curves for the chosen λ to the kept rows, unless calibrate does it in a pass.
 func (j *deciding) fitProbabilities() error {
-	will, why := j.willCalibrate()
-	if !will || j.opts.Calibrates() {
-		j.noteProbabilities(why)
+	t := j.training
+	will, why := t.willCalibrate()
+	if !will || t.opts.Calibrates() {
+		t.noteProbabilities(why)
 		return nil
 	}
 	kept := j.kept
 	if kept == nil {
-		j.noteProbabilities(cmp.Or(j.whyNotKept, "no rows are in the first fold"))
+		t.noteProbabilities(cmp.Or(j.whyNotKept, "no rows are in the first fold"))
 		return nil
 	}
-	_, trial := j.tried()
+	_, trial := j.fit.tried()
 	counts := kept.Counts(trial)
 	c := kept.Fit(trial, j.keptMethod(counts), nil)
 	if err := c.Validate(); err != nil {
@@ -144,7 +146,7 @@ func (j *deciding) fitProbabilities() error {
 // score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
 func (j *deciding) keptMethod(c *score.CalibrationCounts) string {
-	if m := j.method(c); m != score.Platt || j.opts.Calibrates() || j.Outputs() == 2 {
+	if m := j.method(c); m != score.Platt || j.training.opts.Calibrates() || j.training.Prepared.Outputs() == 2 {
 		return m
 	}
 	return score.Shared
@@ -153,20 +155,21 @@ func (j *deciding) keptMethod(c *score.CalibrationCounts) string {
 // fitCurves fits the curves to held-out scores. If these rows are too few, the model has no probabilities, unless the
 // user asked for them.
 func (j *deciding) fitCurves(counts *score.CalibrationCounts) error {
-	if !j.opts.Calibrates() {
+	t := j.training
+	if !t.opts.Calibrates() {
 		if why := j.tooFew(counts); why != "" {
-			j.noteProbabilities(why)
+			t.noteProbabilities(why)
 			return nil
 		}
-	} else if err := score.CheckCalibration(counts.ClassRows(), j.classes()); err != nil {
+	} else if err := score.CheckCalibration(counts.ClassRows(), t.classes()); err != nil {
 		return &exit.DataError{Err: err}
 	}
 	c, err := score.FitCalibration(counts, j.method(counts))
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	if c.Method == score.Platt && j.opts.Calibrates() {
-		j.shapes = discriminant.Shapes(c.Curves, j.discriminants)
+	if c.Method == score.Platt && t.opts.Calibrates() {
+		j.fit.shapes = discriminant.Shapes(c.Curves, j.discriminants)
 	}
 	j.takeCurves(c, counts.Rows())
 	return nil
@@ -174,6 +177,6 @@ func (j *deciding) fitCurves(counts *score.CalibrationCounts) error {
 
 // takeCurves sets the probabilities of the model to curves that were fitted to the given number of held-out rows.
 func (j *deciding) takeCurves(c *score.Calibration, rows int64) {
-	j.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: j.folds,
+	j.fit.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: j.folds,
 		Weights: j.classWeights}
 }

@@ -19,9 +19,9 @@ import (
 
 // Model is a fitted model, and the choices that led to it.
 type Model struct {
-	*Training
-	*Fit
-	Found
+	Training *Training
+	Fit      *Fit
+	Found    Found
 	Sized    *results.Size      // how the number of features was chosen; nil if it was given
 	byRecipe *ByRecipe          // options with a given recipe; nil if the recipe follows from the profile
 	lineage  *registry.Lineage  // of sums that the model is fitted to; nil if rows were read
@@ -30,7 +30,7 @@ type Model struct {
 
 // finish publishes the model and describes it.
 func (m *Model) finish(ctx context.Context) (*results.Train, error) {
-	if err := m.Timed(ctx, "publish", m.Publish); err != nil {
+	if err := m.Training.Job.Timed(ctx, "publish", m.Publish); err != nil {
 		return nil, err
 	}
 	return m.result(), nil
@@ -38,44 +38,46 @@ func (m *Model) finish(ctx context.Context) (*results.Train, error) {
 
 // Publish creates the model directory.
 func (m *Model) Publish(ctx context.Context) error {
-	options, err := json.Marshal(m.Data.Schema)
+	t, f := m.Training, m.Fit
+	p := t.Prepared
+	options, err := json.Marshal(p.Data.Schema)
 	if err != nil {
 		return err
 	}
 	label := ""
-	if m.Data.Labeled && len(m.Data.Targets) == 0 {
-		label = m.Data.Label
+	if p.Data.Labeled && len(p.Data.Targets) == 0 {
+		label = p.Data.Label
 	}
 	out := &models.Model{
-		Linear: m.linear, Kept: slices.Concat(m.Recipe.Files, m.files),
+		Linear: f.linear, Kept: slices.Concat(p.Recipe.Files, f.files),
 		Manifest: &models.Manifest{
-			Program: engine.Version(), Task: m.task(), Seed: m.opts.Seed, Recipe: m.Recipe.Sealed, Learner: m.Learner,
-			Outputs: m.linear.K,
-			BeyondScores: models.BeyondScores{Probabilities: m.probabilities, Positive: m.positive, Segments: m.Segments,
-				Sketch: m.sketch, Intervals: m.intervals},
+			Program: engine.Version(), Task: m.task(), Seed: t.opts.Seed, Recipe: p.Recipe.Sealed, Learner: f.Learner,
+			Outputs: f.linear.K,
+			BeyondScores: models.BeyondScores{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
+				Sketch: f.sketch, Intervals: f.intervals},
 			Input: models.Input{
-				Format: m.Data.Schema.Format, Dim: m.Profile.Dim, Columns: m.Data.Schema.Columns, Label: label, Options: options,
+				Format: p.Data.Schema.Format, Dim: p.Profile.Dim, Columns: p.Data.Schema.Columns, Label: label, Options: options,
 			},
-			TrainingData: models.TrainingData{Profile: models.Profile{Width: m.Recipe.Width}, Fingerprint: m.Digest,
-				Rows: models.Rows{Read: m.Counts.Read, Used: m.Counts.Used, SetAside: m.Counts.SetAside}},
+			TrainingData: models.TrainingData{Profile: models.Profile{Width: p.Recipe.Width}, Fingerprint: p.Digest,
+				Rows: models.Rows{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside}},
 		},
 	}
-	out.Manifest.Weights, out.Manifest.Learner.Split, out.Manifest.Threshold = m.weights, m.Rule, m.threshold
-	given, err := m.givenThreshold(out.Manifest)
+	out.Manifest.Weights, out.Manifest.Learner.Split, out.Manifest.Threshold = f.weights, p.Rule, f.threshold
+	given, err := t.givenThreshold(out.Manifest)
 	if err != nil {
 		return err
 	}
 	if given != nil {
-		m.threshold, out.Manifest.Threshold = given, given
+		f.threshold, out.Manifest.Threshold = given, given
 	}
-	if m.Searched != nil {
-		out.Manifest.Search = m.Searched.Summary()
+	if m.Found.Searched != nil {
+		out.Manifest.Search = m.Found.Searched.Summary()
 	}
 	switch task := out.Manifest.Task; task {
 	case models.Classification:
-		out.Manifest.Vocabulary, out.Manifest.Profile.ClassCounts = m.Target.Classes, m.Profile.Labels.Counts
+		out.Manifest.Vocabulary, out.Manifest.Profile.ClassCounts = p.Target.Classes, p.Profile.Labels.Counts
 	case models.Regression:
-		out.Manifest.TargetGrid, out.Manifest.Input.Labels = m.Target.Grid, m.Data.Targets
+		out.Manifest.TargetGrid, out.Manifest.Input.Labels = p.Target.Grid, p.Data.Targets
 	}
 	if m.byRecipe != nil { // the input and the profile are the recipe's
 		out.Manifest.Input = m.byRecipe.Recipe.Input
@@ -101,8 +103,8 @@ func (m *Model) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files = append(append(files, origin), job.SetAsideFiles(m.Counts)...)
-	if m.opts.Report != about.NoReport {
+	files = append(append(files, origin), job.SetAsideFiles(p.Counts)...)
+	if t.opts.Report != about.NoReport {
 		a, err := about.Of(out.Manifest, m.stretch, lineage, files)
 		if err != nil {
 			return err
@@ -113,7 +115,7 @@ func (m *Model) Publish(ctx context.Context) error {
 		}
 		files = append(files, page)
 	}
-	return m.Job.Publish(ctx, m.opts.Model, files)
+	return t.Job.Publish(ctx, t.opts.Model, files)
 }
 
 // mostValues is the largest number of distinct targets of a regression that are listed.
@@ -123,14 +125,15 @@ const mostValues = 256
 // later data can be summed in the same way. It lists the targets of a regression only if they have at most
 // mostValues distinct values, because a longer list says little and would be most of the file.
 func (m *Model) profile() *sums.Profile {
-	p := &sums.Profile{Kernel: m.Recipe.Name, Rule: m.rule, Rows: m.Statistics}
-	if l := m.Statistics.Labels; l != nil && m.regression() && len(l.Counts) > mostValues {
-		rows, few := *m.Statistics, *l
+	t := m.Training
+	p := &sums.Profile{Kernel: t.Prepared.Recipe.Name, Rule: m.Fit.rule, Rows: t.Prepared.Statistics}
+	if l := t.Prepared.Statistics.Labels; l != nil && t.regression() && len(l.Counts) > mostValues {
+		rows, few := *t.Prepared.Statistics, *l
 		few.Vocabulary, few.Counts, few.Weights = nil, nil, nil
 		rows.Labels, p.Rows = &few, &rows
 	}
-	if m.classes() != nil {
-		p.Classes, p.Positive, p.Shapes = m.classes(), m.positive, m.shapes
+	if t.classes() != nil {
+		p.Classes, p.Positive, p.Shapes = t.classes(), t.positive, m.Fit.shapes
 	}
 	return p
 }
@@ -138,12 +141,13 @@ func (m *Model) profile() *sums.Profile {
 // fullLineage returns what the model was made from: the sums or the files that were read, and the directories that
 // it follows from.
 func (m *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
-	l := &registry.Lineage{Command: m.opts.Command}
+	t := m.Training
+	l := &registry.Lineage{Command: t.opts.Command}
 	if m.lineage != nil {
 		copied := *m.lineage
 		l = &copied
 	} else {
-		files, err := registry.FilesOf(ctx, m.Data)
+		files, err := registry.FilesOf(ctx, t.Prepared.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -153,18 +157,18 @@ func (m *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
 	if m.byRecipe != nil {
 		l.Recipe, l.RecipeSHA256 = m.byRecipe.Parent, m.byRecipe.Recipe.Digest
 	}
-	l.Init = m.init
+	l.Init = m.Fit.init
 	if m.Sized != nil {
 		l.Sizes = m.Sized.Sizes()
 	}
-	if o := m.Recipe.Origin; o != nil {
+	if o := t.Prepared.Recipe.Origin; o != nil {
 		l.Features = &registry.Parent{Name: o.Name, SHA256: o.SHA256}
 	}
 	return l, nil
 }
 
 func (m *Model) task() models.Task {
-	if len(m.Learner.Components) > 0 {
+	if len(m.Fit.Learner.Components) > 0 {
 		return models.Embedding
 	}
 	return m.Training.task()
@@ -172,64 +176,69 @@ func (m *Model) task() models.Task {
 
 // task returns what is learned from the labels.
 func (t *Training) task() models.Task {
-	if t.Target.Classes != nil {
+	if t.Prepared.Target.Classes != nil {
 		return models.Classification
 	}
 	return models.Regression
 }
 
 func (m *Model) result() *results.Train {
+	t, f := m.Training, m.Fit
 	r := &results.Train{
-		Model:         m.opts.Model,
+		Model:         t.opts.Model,
 		TrainRows:     m.resultRows(),
 		TrainFeatures: m.resultFeatures(),
 		TrainFit: results.TrainFit{
-			Split: m.Rule, HeldOut: m.HeldOutText(), Learner: m.Learner.Kind, Lambda: m.Learner.Lambda, Path: m.Learner.Table,
-			RuledOut: m.Learner.RuledOut, Select: m.Learner.Select, Log: m.Learner.Log, Steps: m.Learner.Steps, Components: m.Learner.Components,
-			Folds: m.Learner.Folds,
+			Split: t.Prepared.Rule, HeldOut: t.Prepared.HeldOutText(), Learner: f.Learner.Kind, Lambda: f.Learner.Lambda,
+			Path: f.Learner.Table, RuledOut: f.Learner.RuledOut, Select: f.Learner.Select, Log: f.Learner.Log,
+			Steps: f.Learner.Steps, Components: f.Learner.Components, Folds: f.Learner.Folds,
 		},
-		TrainDecision: results.TrainDecision{Probabilities: m.probabilities, Positive: m.positive, Threshold: m.threshold,
+		TrainDecision: results.TrainDecision{Probabilities: f.probabilities, Positive: t.positive, Threshold: f.threshold,
 			Interval: m.resultInterval()},
-		Notes: m.Notes, Seconds: m.Seconds, Work: m.Worker.Seconds(),
+		Notes: t.Notes, Seconds: t.Job.Seconds, Work: t.Job.Worker.Seconds(),
 	}
 	if r.Components != nil {
 		return r
 	}
-	r.Notes = append(r.Notes, gridNotes(m.Learner, m.floor, m.Copies != nil, m.regression())...)
-	tried := m.Learner.Table
-	for _, l := range m.Learner.RuledOut {
+	r.Notes = append(r.Notes, gridNotes(f.Learner, f.floor, t.Prepared.Copies != nil, t.regression())...)
+	tried := f.Learner.Table
+	for _, l := range f.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
 	}
-	if note := about.Edge(tried, m.Learner.Lambda, ridge.FloorFactor*m.floor); note != "" {
+	if note := about.Edge(tried, f.Learner.Lambda, ridge.FloorFactor*f.floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r
 }
 
 func (m *Model) resultRows() results.TrainRows {
-	r := results.TrainRows{Task: m.task(), Rows: m.Counts, Columns: m.Profile.Dim, Weights: m.weights}
-	if table := m.Data.Schema.Table; table != nil {
+	t := m.Training
+	p := t.Prepared
+	r := results.TrainRows{Task: m.task(), Rows: p.Counts, Columns: p.Profile.Dim, Weights: m.Fit.weights}
+	if table := p.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
-	if m.classes() != nil {
-		r.Classes, r.Counts = m.classes(), m.Profile.Labels.Counts
+	if t.classes() != nil {
+		r.Classes, r.Counts = t.classes(), p.Profile.Labels.Counts
 	}
 	if r.Task == models.Regression {
-		r.Targets = m.Data.Targets
-		for c, r2 := range m.Learner.TargetR2 { // empty if no rows were held out
-			r.TargetScores = append(r.TargetScores, results.TargetScore{Target: m.Data.Targets[c], R2: r2})
+		r.Targets = p.Data.Targets
+		for c, r2 := range m.Fit.Learner.TargetR2 { // empty if no rows were held out
+			r.TargetScores = append(r.TargetScores, results.TargetScore{Target: p.Data.Targets[c], R2: r2})
 		}
 	}
 	return r
 }
 
 func (m *Model) resultFeatures() results.TrainFeatures {
+	t := m.Training
+	p := t.Prepared
 	r := results.TrainFeatures{
-		Kernel: m.Recipe.Name, Width: m.Recipe.Width, Recipe: m.Recipe.Sealed, Learned: m.Learned,
-		Size: m.Sized, Stretch: m.stretch, Dim: m.Recipe.Dim, Seed: m.opts.Seed,
+		Kernel: p.Recipe.Name, Width: p.Recipe.Width, Recipe: p.Recipe.Sealed, Learned: m.Found.Learned,
+		Size: m.Sized, Stretch: m.stretch, Dim: p.Recipe.Dim, Seed: t.opts.Seed,
 	}
-	if m.Searched != nil {
-		r.Search = m.Searched.Summary()
+	if m.Found.Searched != nil {
+		r.Search = m.Found.Searched.Summary()
 	}
 	return r
 }

@@ -30,7 +30,7 @@ const minRoundsFromTrial = 2
 
 // rounds is a fit by an iterative learner before it begins.
 type rounds struct {
-	*Training
+	training     *Training
 	learner      spec.ByRounds
 	lambda       []float64      // values to try
 	folds        int            // the first is held out while values are compared; 0 for none
@@ -44,14 +44,15 @@ type rounds struct {
 // fitByRounds fits the weights by an iterative learner. If there are several λ, or rows are held out for a
 // calibration, it chooses the λ with the least error on held-out rows, and then learns from all rows.
 func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, err error) {
+	p := t.Prepared
 	begun, shared := time.Now(), l.Common()
-	r := &rounds{Training: t, learner: l}
-	if t.Target.Classes != nil {
-		if r.classWeights, err = iterative.ClassWeights(shared.Weights, t.classes(), t.ByClass()); err != nil {
+	r := &rounds{training: t, learner: l}
+	if p.Target.Classes != nil {
+		if r.classWeights, err = iterative.ClassWeights(shared.Weights, t.classes(), p.ByClass()); err != nil {
 			return nil, spec.Usage(err)
 		}
 	}
-	r.lambda, r.folds = l.Values(t.opts, t.Weights().Sum)
+	r.lambda, r.folds = l.Values(t.opts, p.Weights().Sum)
 	var parent *registry.Parent
 	if r.init, parent, err = r.initialWeights(ctx, shared.Init); err != nil {
 		return nil, err
@@ -60,14 +61,14 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	if r.surveyed, err = r.survey(ctx); err != nil {
 		return nil, err
 	}
-	if r.augment, err = spec.Augmented(l.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
+	if r.augment, err = spec.Augmented(l.Augments(), p.Data.Schema, p.Recipe, t.opts.Seed); err != nil {
 		return nil, err
 	}
-	t.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(t.Counts.Used, "row"),
-		report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
-		l.Summary(cmp.Or(shared.Loss, l.DefaultLoss(t.Target.Classes != nil))))
-	t.Progress.Phase("training", 0)
-	defer t.Progress.Done()
+	t.Job.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(p.Counts.Used, "row"),
+		report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
+		l.Summary(cmp.Or(shared.Loss, l.DefaultLoss(p.Target.Classes != nil))))
+	t.Job.Progress.Phase("training", 0)
+	defer t.Job.Progress.Done()
 	fit, err := r.fit(ctx, begun)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 // fit compares the values of λ, if there is something to compare, and fits and judges the weights.
 func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
-	if len(r.lambda) == 1 && !r.opts.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
+	if len(r.lambda) == 1 && !r.training.opts.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
 		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
 		if err == nil { // the fit has not used the first fold
 			fit.decision, err = r.decide(ctx, fit.linear)
@@ -113,35 +114,36 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 
 // decide fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
 func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, error) {
-	j := &deciding{Training: r.Training, Fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
-	j.probabilities = r.lossProbabilities()
-	if j.probabilities != nil {
-		j.probabilities.Weights = r.classWeights
+	t := r.training
+	j := &deciding{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
+	j.fit.probabilities = t.lossProbabilities()
+	if j.fit.probabilities != nil {
+		j.fit.probabilities.Weights = r.classWeights
 	}
-	calibrates, why := r.willCalibrate()
-	r.noteProbabilities(why)
-	conforms := r.opts.Intervals != options.NoIntervals && (r.Target.Classes == nil || j.probabilities != nil)
-	if r.folds == 0 || !calibrates && !conforms && !r.opts.HoldsOut() {
-		return j.decision, nil
+	calibrates, why := t.willCalibrate()
+	t.noteProbabilities(why)
+	conforms := t.opts.Intervals != options.NoIntervals && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
+	if r.folds == 0 || !calibrates && !conforms && !t.opts.HoldsOut() {
+		return j.fit.decision, nil
 	}
-	name := storage.Join(r.Work.Dir, "held.safetensors")
+	name := storage.Join(t.Job.Work.Dir, "held.safetensors")
 	sum, err := transforms.StoreWeights(ctx, name, without)
 	if err != nil {
 		return decision{}, err
 	}
 	held := weightsFile{name, sum}
-	if calibrates && !r.opts.Calibrates() {
+	if calibrates && !t.opts.Calibrates() {
 		if err := j.calibrate(ctx, held); err != nil {
 			return decision{}, err
 		}
 	}
 	err = j.decide(ctx, held)
-	return j.decision, err
+	return j.fit.decision, err
 }
 
 // lossProbabilities returns how the loss of an iterative learner makes probabilities of scores, nil if it does not.
 func (t *Training) lossProbabilities() *models.Probabilities {
-	if kind := t.opts.LossProbabilities(); t.Target.Classes != nil && kind != "" {
+	if kind := t.opts.LossProbabilities(); t.Prepared.Target.Classes != nil && kind != "" {
 		return &models.Probabilities{Kind: kind}
 	}
 	return nil
@@ -164,21 +166,22 @@ func neededRounds(start, given *models.Linear) int {
 // value. It holds out the first fold.
 func (r *rounds) run(ctx context.Context, group []float64, folds int, init *models.Linear,
 	end job.RoundOptions) (*Fit, error) {
+	t := r.training
 	problem, err := r.problem(group[0])
 	if err != nil {
 		return nil, err
 	}
 	found := r.surveyed
 	sealed, recorded, err := r.learner.Sealed(problem, iterative.Setting{
-		Seed: r.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample, Path: group,
+		Seed: t.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample, Path: group,
 		Trial: folds > 0, SampleFile: found.file,
 	})
 	if err != nil {
 		return nil, err
 	}
-	pass := r.LearnPass(sealed, folds, end.Partitions)
+	pass := t.LearnPass(sealed, folds, end.Partitions)
 	pass.Augment = r.augment
-	if r.Profile.Weights != nil && !r.EqualWeights() {
+	if t.Prepared.Profile.Weights != nil && !t.Prepared.EqualWeights() {
 		pass.MeanWeight = found.weights.Mean()
 	}
 	opened, err := sealed.Open(ctx)
@@ -189,7 +192,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	c, err := r.Job.Rounds(ctx, pass, first, end)
+	c, err := t.Job.Rounds(ctx, pass, first, end)
 	if err != nil {
 		return nil, err
 	}
@@ -211,12 +214,13 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 
 // problem returns the optimisation problem for the surveyed rows.
 func (r *rounds) problem(lambda float64) (loss.Problem, error) {
+	t := r.training
 	var counts []float64
-	classes := r.classes()
+	classes := t.classes()
 	if classes != nil {
-		counts = r.ByClass()
+		counts = t.Prepared.ByClass()
 	}
-	p, err := r.learner.Common().Problem(r.learner.DefaultLoss(classes != nil), classes, counts, r.Recipe.Dim,
+	p, err := r.learner.Common().Problem(r.learner.DefaultLoss(classes != nil), classes, counts, t.Prepared.Recipe.Dim,
 		r.surveyed.rows, lambda)
 	return p, spec.Usage(err)
 }
@@ -237,10 +241,12 @@ func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 // initialWeights loads the weights of the model init, and checks that it has the same features and classes. It
 // returns nil if init is "". The weights are in the units of the model's grid of targets, which it takes over.
 func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linear, *registry.Parent, error) {
+	t := r.training
+	p := t.Prepared
 	if init == "" {
 		return nil, nil, nil
 	}
-	dir, err := job.FindModel(ctx, init, r.Job.Opts.Log)
+	dir, err := job.FindModel(ctx, init, t.Job.Opts.Log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -250,19 +256,19 @@ func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linea
 	}
 	what := ""
 	switch {
-	case m.Manifest.Task != r.task():
-		what = fmt.Sprintf("is for %s, the data for %s", m.Manifest.Task, r.task())
-	case !m.Manifest.Recipe.Equal(r.Recipe.Sealed):
+	case m.Manifest.Task != t.task():
+		what = fmt.Sprintf("is for %s, the data for %s", m.Manifest.Task, t.task())
+	case !m.Manifest.Recipe.Equal(p.Recipe.Sealed):
 		what = "has different features; give the same --kernel, --features and --seed, and give --width and --scale as " +
 			"numbers, because their defaults depend on the data"
-	case r.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, r.classes()):
+	case p.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.classes()):
 		what = "has different classes"
 	}
 	if what != "" {
 		return nil, nil, exit.Usage("--init %s: the model %s", init, what)
 	}
-	if r.Target.Grid != nil {
-		r.Target.Grid = m.Manifest.TargetGrid
+	if p.Target.Grid != nil {
+		p.Target.Grid = m.Manifest.TargetGrid
 	}
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return m.Linear, &registry.Parent{Name: name, SHA256: m.Manifest.SHA256}, nil

@@ -29,11 +29,11 @@ func (t *roundTrials) compare(ctx context.Context) error {
 		end, left := t.options, false
 		end.Time, left = t.limit.Share(len(groups) - i + 1)
 		if !left && i > 0 {
-			t.AddNote("time limit %s reached: lambda %s not tried", t.options.Time, report.Numbers(t.lambda[i:]))
+			t.training.AddNote("time limit %s reached: lambda %s not tried", t.options.Time, report.Numbers(t.lambda[i:]))
 			return nil
 		}
 		end.Needed = neededRounds(t.start, t.init)
-		t.Progress.Note("lambda %s:", report.Numbers(group))
+		t.training.Job.Progress.Note("lambda %s:", report.Numbers(group))
 		fit, err := t.run(ctx, group, t.folds, t.start, end)
 		if err != nil {
 			return err
@@ -69,11 +69,11 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 	end, left := t.options, false
 	end.Time, left = t.limit.Share(1)
 	if !left {
-		t.AddNote("time limit %s reached: the weights are those of the trial, which did not use the held-out rows, %s",
-			t.options.Time, report.OneIn(t.folds))
+		t.training.AddNote("time limit %s reached: the weights are those of the trial, which did not use the held-out "+
+			"rows, %s", t.options.Time, report.OneIn(t.folds))
 		return t.best, nil
 	}
-	t.Progress.Note("lambda %g, on all rows:", t.lambda[t.chosen])
+	t.training.Job.Progress.Note("lambda %g, on all rows:", t.lambda[t.chosen])
 	end.Patience = 0
 	if t.options.Patience > 0 {
 		end.Rounds = max(1, t.path[t.chosen].Rounds)
@@ -85,7 +85,8 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 	if t.learner.Resumes() {
 		t.start, end.Needed = t.best.linear, minRoundsFromTrial
 	}
-	t.surveyed.rows, t.surveyed.weights = t.Counts.Used, t.Weights() // the sample stays
+	p := t.training.Prepared
+	t.surveyed.rows, t.surveyed.weights = p.Counts.Used, p.Weights() // the sample stays
 	return t.run(ctx, t.lambda[t.chosen:t.chosen+1], 0, t.start, end)
 }
 
@@ -94,8 +95,8 @@ func (t *roundTrials) noteEdge() {
 	switch {
 	case len(t.lambda) == 1:
 	case t.chosen == 0:
-		t.AddNote("%g is the largest lambda that was tried; a larger one may do better", t.lambda[t.chosen])
+		t.training.AddNote("%g is the largest lambda that was tried; a larger one may do better", t.lambda[t.chosen])
 	case t.chosen == len(t.lambda)-1 && len(t.path) == len(t.lambda):
-		t.AddNote("%g is the smallest lambda that was tried; a smaller one may do better", t.lambda[t.chosen])
+		t.training.AddNote("%g is the smallest lambda that was tried; a smaller one may do better", t.lambda[t.chosen])
 	}
 }

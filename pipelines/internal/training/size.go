@@ -16,19 +16,20 @@ import (
 // fitSize fits the weights, and sets Fit. If the number of features is to be chosen, it chooses it first, and sets
 // Sized.
 func (m *Model) fitSize(ctx context.Context) (err error) {
-	if m.opts.ChoosesSize() {
+	t := m.Training
+	if t.opts.ChoosesSize() {
 		return m.chooseSize(ctx)
 	}
-	l, limit := m.opts.Iterative(), m.opts.Size.Time
+	l, limit := t.opts.Iterative(), t.opts.Size.Time
 	if l == nil || limit == 0 {
-		m.Fit, err = m.fit(ctx, m.Found)
+		m.Fit, err = t.fit(ctx, m.Found)
 		return err
 	}
 	// Subtract the time that has passed, and time for the steps after the last round.
-	l.Common().Time = max((limit*95/100 - m.clock()).Round(time.Millisecond), time.Millisecond)
-	m.Fit, err = m.fit(ctx, m.Found)
-	if over := m.clock() - limit; err == nil && over > limit*15/100 {
-		m.AddNote("the training took %s longer than --time %s, because the first rounds, without which there are no "+
+	l.Common().Time = max((limit*95/100 - t.clock()).Round(time.Millisecond), time.Millisecond)
+	m.Fit, err = t.fit(ctx, m.Found)
+	if over := t.clock() - limit; err == nil && over > limit*15/100 {
+		t.AddNote("the training took %s longer than --time %s, because the first rounds, without which there are no "+
 			"weights, take that long; fewer --features or --search none take less time", over.Round(time.Second/10), limit)
 	}
 	return err
@@ -39,29 +40,30 @@ func (t *Training) clock() time.Duration { return time.Since(t.begun) }
 
 // chooseSize chooses the number of features, and fits the weights.
 func (m *Model) chooseSize(ctx context.Context) error {
-	if m.opts.FoldCount() > 1 {
-		if err := m.CountCopies(ctx); err != nil { // it may add a note
+	t := m.Training
+	if t.opts.FoldCount() > 1 {
+		if err := t.CountCopies(ctx); err != nil { // it may add a note
 			return err
 		}
 	}
-	l := m.opts.Ridge()
-	sums, err := m.newSums(l.Grid, l.Weights, smallProducts, m.Found)
+	l := t.opts.Ridge()
+	sums, err := t.newSums(l.Grid, l.Weights, smallProducts, m.Found)
 	if err != nil {
 		return err
 	}
-	s := &sizes{sumsTraining: sums, all: m.Recipe, given: l.Grid, notes: m.Notes}
+	s := &sizes{sumsTraining: sums, all: t.Prepared.Recipe, given: l.Grid, notes: t.Notes}
 	most, err := s.most()
 	if err != nil {
 		return err
 	}
-	search := &tuning.SizeSearch{Size: m.opts.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
-		Train: s.train, Expect: s.expect, Clock: m.clock}
+	search := &tuning.SizeSearch{Size: t.opts.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
+		Train: s.train, Expect: s.expect, Clock: t.clock}
 	if m.Sized, err = search.Run(ctx); err != nil {
 		return err
 	}
 	if last := m.Sized.Trials[len(m.Sized.Trials)-1]; last.Features != m.Sized.Features {
 		// The fit of this size is in the work directory.
-		if _, err := s.train(ctx, m.Sized.Features, m.Sized.Once); err != nil {
+		if _, err := s.train(ctx, results.SizeTrial{Features: m.Sized.Features, Once: m.Sized.Once}); err != nil {
 			return err
 		}
 	}
@@ -81,20 +83,21 @@ type sizes struct {
 // most returns the largest number of features for which there is memory: the given number, or a half of it, a
 // quarter, ….
 func (s *sizes) most() (int, error) {
-	features := s.opts.Kernel.Size(1).Features
+	t := s.training
+	features := t.opts.Kernel.Size(1).Features
 	for {
 		r, err := s.all.WithFeatures(features)
 		if err != nil {
 			return 0, err
 		}
-		_, err = s.opts.CheckMachine(s.memoryWith(r, 0))
-		if err == nil || !s.Engine.InProcess() {
+		_, err = t.opts.CheckMachine(t.memoryWith(r, 0))
+		if err == nil || !t.Job.Engine.InProcess() {
 			return features, nil
 		}
 		if features/2 < s.all.Least(tuning.LeastFeatures, features) {
 			return 0, err
 		}
-		s.Progress.Note("%v: trying up to %d features", err, features/2)
+		t.Job.Progress.Note("%v: trying up to %d features", err, features/2)
 		features /= 2
 	}
 }
@@ -104,13 +107,14 @@ func (s *sizes) most() (int, error) {
 // ridge.TooCoarse.
 func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	d := float64(t.Features)
-	lambda, folds := s.opts.Values(s.rows)
+	lambda, folds := s.training.opts.Values(s.rows)
 	plan := ridge.FoldPlan{Folds: folds}
 	if s.onlyFirst {
 		plan.Judge = ridge.JudgeFirst
 	}
-	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.regression()}
-	cost := results.SizeCost{Map: d, Sum: d * d, Solve: ridge.Work(shape, plan, s.Counts.Used, len(lambda))}
+	shape := ridge.Shape{Dim: t.Features, Outputs: s.training.Prepared.Outputs(), Regression: s.training.regression()}
+	cost := results.SizeCost{Map: d, Sum: d * d,
+		Solve: ridge.Work(shape, plan, s.training.Prepared.Counts.Used, len(lambda))}
 	switch {
 	case s.steps(s.given, t.Features) != features.ByteSteps:
 		cost.Sum *= 4
@@ -132,41 +136,43 @@ func likelyFloor(t results.SizeTrial) float64 {
 	return least
 }
 
-// train fits a model with dim features. With once, it sums rows only once, on 8 bits.
-func (s *sizes) train(ctx context.Context, dim int, once bool) (trial results.SizeTrial, err error) {
-	begun, before := time.Now(), s.Worker.Seconds()
-	if s.Recipe, err = s.all.WithFeatures(dim); err != nil {
+// train implements tuning.SizeSearch.Train.
+func (s *sizes) train(ctx context.Context, planned results.SizeTrial) (trial results.SizeTrial, err error) {
+	t := s.training
+	begun, before := time.Now(), t.Job.Worker.Seconds()
+	if t.Prepared.Recipe, err = s.all.WithFeatures(planned.Features); err != nil {
 		return trial, err
 	}
 	s.bits = s.given
-	if once && s.steps(s.given, dim) == features.ByteSteps {
+	if planned.Once && s.steps(s.given, planned.Features) == features.ByteSteps {
 		s.bits = features.Bits8
 	}
-	s.opts.Ridge().Grid = s.bits // memory depends on it
+	t.opts.Ridge().Grid = s.bits // memory depends on it
 	trial.Once = s.bits != s.given
-	if err := s.Reserve(s.Memory(0)); err != nil {
+	if err := t.Reserve(t.Memory(0)); err != nil {
 		return trial, err
 	}
-	s.Notes = slices.Clone(s.notes)
-	fit, err := s.fit(ctx)
+	t.Notes = slices.Clone(s.notes)
+	f, err := s.fit(ctx)
 	if err != nil {
 		return trial, err
 	}
-	s.last = fit.Fit
-	after := s.Worker.Seconds()
+	s.last = f.fit
+	after := t.Job.Worker.Seconds()
 	spent := func(stages ...string) (seconds float64) {
 		for _, name := range stages {
 			seconds += after[name] - before[name]
 		}
 		return seconds
 	}
-	trial.Lambda = fit.Learner.Lambda
+	trial.Lambda = f.fit.Learner.Lambda
 	trial.Cost = tuning.SplitCost(time.Since(begun).Seconds(), spent("map"), spent("fold", "merge", "store"),
 		spent("solve"))
-	at := slices.IndexFunc(fit.Learner.Table, func(r ridge.Row) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
+	table := f.fit.Learner.Table
+	at := slices.IndexFunc(table, func(r ridge.Row) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
 	if at >= 0 {
-		row := fit.Learner.Table[at]
-		trial.Loss, trial.Folds, trial.Rows = row.MSE, fit.report.FoldErrors[at], max(row.HeldOutRows, fit.report.FirstRows)
+		row := table[at]
+		trial.Loss, trial.Folds, trial.Rows = row.MSE, f.report.FoldErrors[at], max(row.HeldOutRows, f.report.FirstRows)
 	}
 	return trial, nil
 }

@@ -38,56 +38,59 @@ type sumsFit struct {
 // the fit is empty.
 func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
+	t := s.training
+	p := t.Prepared
 	how.FoldPlan, how.Lambda, how.Components = folding.FoldPlan, folding.Lambda, folding.Components
 	parts := how.AllFolds()
 	if parts > 1 {
-		if err := s.CountCopies(ctx); err != nil {
+		if err := t.CountCopies(ctx); err != nil {
 			return nil, err
 		}
 	}
 	how.Weights = s.grid
-	pass := &gram.Pass{Pass: s.Pass(parts), Spec: how}
+	pass := &gram.Pass{Pass: t.Pass(parts), Spec: how}
 	pass.Target = target
-	shape := pass.Shape(s.Recipe.Dim)
+	shape := pass.Shape(p.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	if err := s.tooMany(s.grid, shape, how.Steps); err != nil {
+	if err := t.tooMany(s.grid, shape, how.Steps); err != nil {
 		return nil, err
 	}
-	pass.Spec.Rows = folding.Carries(shape, s.Counts.Used)
-	pass.Stripes = s.stripesOf(pass, shape)
-	solve := folding.SolveMemory(shape, s.Counts.Used, pass.Spec.Rows, s.Engine.Threads)
-	s.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
-		report.Counted64(s.Counts.Used, "row"), report.Counted(s.Profile.Dim, "number"), s.Recipe.Name, s.Recipe.Dim,
-		report.GridText(how.Steps), s.sumsText(pass, shape), report.Bytes(solve))
-	f := &sumsFit{pass: pass, state: s.stateOf(pass), deciding: deciding{Training: s.Training,
-		Fit: &Fit{weights: s.rowWeights(s.grid)}, folds: s.opts.FoldCount()}}
-	counts, _, err := s.countSummed(ctx, pass, f.state, s.sumAndSolve(ctx, pass, f.state))
+	pass.Spec.Rows = folding.Carries(shape, p.Counts.Used)
+	pass.Stripes = t.stripesOf(pass, shape)
+	solve := folding.SolveMemory(shape, p.Counts.Used, pass.Spec.Rows, t.Job.Engine.Threads)
+	t.Job.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
+		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
+		report.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
+	f := &sumsFit{pass: pass, state: t.stateOf(pass), deciding: deciding{training: t,
+		fit: &Fit{weights: t.rowWeights(s.grid)}, folds: t.opts.FoldCount()}}
+	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
 		return nil, err
 	}
-	if f.report, err = s.loadFit(ctx, f.state, max(shape.Outputs, how.Components), f.Fit); err != nil {
+	if f.report, err = t.loadFit(ctx, f.state, max(shape.Outputs, how.Components), f.fit); err != nil {
 		return nil, err
 	}
-	f.floor, f.discriminants = f.report.Floor, f.report.Discriminants
+	f.fit.floor, f.discriminants = f.report.Floor, f.report.Discriminants
 	f.heldOut = weightsFile{f.state.HeldOut, f.report.HeldOutSHA256}
 	f.trials = weightsFile{f.state.Trials, f.report.TrialsSHA256}
-	if counts.Used != s.Counts.Used || f.report.Rows != counts.Used {
+	if counts.Used != p.Counts.Used || f.report.Rows != counts.Used {
 		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed",
-			s.Counts.Used, counts.Used, f.report.Rows)
+			p.Counts.Used, counts.Used, f.report.Rows)
 	}
 	return f, nil
 }
 
 // solveFor replaces the weights by those for another λ, from the same sums.
 func (f *sumsFit) solveFor(ctx context.Context, lambda float64) error {
-	st := f.stateOf(f.pass, lambda)
+	t := f.training
+	st := t.stateOf(f.pass, lambda)
 	st.Chosen = []float64{lambda}
-	if err := f.solve(ctx, f.pass, st, "solving for the chosen lambda"); err != nil {
+	if err := t.solve(ctx, f.pass, st, "solving for the chosen lambda"); err != nil {
 		return err
 	}
-	fit, err := f.loadFit(ctx, st, f.Outputs(), f.Fit)
+	fit, err := t.loadFit(ctx, st, t.Prepared.Outputs(), f.fit)
 	if err != nil {
 		return err
 	}
@@ -101,13 +104,13 @@ func (t *Training) solve(ctx context.Context, pass *gram.Pass, st gram.State, ph
 	if err != nil || fitted {
 		return err
 	}
-	sc, err := t.Store(ctx, pass)
+	sc, err := t.Job.Store(ctx, pass)
 	if err != nil {
 		return err
 	}
-	t.Progress.Phase(phase, 0)
-	defer t.Progress.Done()
-	return t.Run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) })
+	t.Job.Progress.Phase(phase, 0)
+	defer t.Job.Progress.Done()
+	return t.Job.Run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) })
 }
 
 // stripesOf returns the number of stripes into which the sums of a pass are split.
@@ -122,9 +125,10 @@ func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
 // sumsText describes the sums of a pass, or the rows that it stores.
 func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
 	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.NumSums(), "sum"),
-		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Readers, len(t.Shards))), "reader")), "added up"
+		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Job.Engine.Readers, len(t.Prepared.Shards))), "reader")),
+		"added up"
 	if pass.Spec.Rows {
-		text, striped = report.Bytes(spec.RowBytes(shape, t.Counts.Used))+" of features", "stored"
+		text, striped = report.Bytes(spec.RowBytes(shape, t.Prepared.Counts.Used))+" of features", "stored"
 	}
 	if pass.Stripes > 1 {
 		text += fmt.Sprintf(", %s in %d stripes, for each of which the rows are read", striped, pass.Stripes)
@@ -136,10 +140,10 @@ func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
 // on the pass, so it must be complete except for its Stripes, and on what else the solve depends on: solve.
 func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 	name := func(file string, further ...any) string {
-		return t.Work.File(file, append([]any{engine.Program(), pass}, further...)...)
+		return t.Job.Work.File(file, append([]any{engine.Program(), pass}, further...)...)
 	}
 	return gram.State{
-		Dir: storage.Join(t.Work.Dir, "parts"), Reports: name("fold.reports"), Sum: name("sum.jsonl"),
+		Dir: storage.Join(t.Job.Work.Dir, "parts"), Reports: name("fold.reports"), Sum: name("sum.jsonl"),
 		Fit: name("fit.json", solve...), Weights: name("weights.safetensors", solve...),
 		HeldOut: name("held.safetensors", solve...), Trials: name("trials.safetensors", solve...),
 		Sketch: name("spread.safetensors", solve...),
@@ -170,12 +174,12 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 	if saturated > 0 {
 		return counts, nil, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe "+
 			"%d times or more: the rows have a different scale than the recipe was made for; see --scale",
-			report.Groups(saturated), t.Recipe.Name, features.MaxSteps/pass.Spec.Steps)
+			report.Groups(saturated), t.Prepared.Recipe.Name, features.MaxSteps/pass.Spec.Steps)
 	}
 	if failed != nil {
 		return counts, nil, failed
 	}
-	counts, err = job.Count(t.Data, reports, t.opts.MaxBadFraction)
+	counts, err = job.Count(t.Prepared.Data, reports, t.opts.MaxBadFraction)
 	return counts, lines, err
 }
 
@@ -191,32 +195,32 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 		return err
 	}
 	if fitted {
-		t.Progress.Note("found the fitted weights in the work directory")
+		t.Job.Progress.Note("found the fitted weights in the work directory")
 		return nil
 	}
-	sc, err := t.Store(ctx, pass)
+	sc, err := t.Job.Store(ctx, pass)
 	if err != nil {
 		return err
 	}
-	t.Progress.Phase("training", t.Counts.Used*int64(sc.Stripes))
-	defer t.Progress.Done()
+	t.Job.Progress.Phase("training", t.Prepared.Counts.Used*int64(sc.Stripes))
+	defer t.Job.Progress.Done()
 	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) }
-	summed, err := t.Intact(ctx, st.Sum, st.Reports)
+	summed, err := t.Job.Intact(ctx, st.Sum, st.Reports)
 	if err != nil {
 		return err
 	}
 	if summed {
-		t.Progress.Note("found the sums of all rows in the work directory")
-		err := t.Run(ctx, solve)
+		t.Job.Progress.Note("found the sums of all rows in the work directory")
+		err := t.Job.Run(ctx, solve)
 		if !exit.Damaged(err) {
 			return err
 		}
-		t.Damage(err)
+		t.Job.Damage(err)
 	}
 	// In this process the solve is a separate pipeline, so that the memory of the pass is free. A cluster takes
 	// minutes to start another pipeline.
-	separate := t.Engine.InProcess()
-	err = t.Run(ctx, func(s beam.Scope) {
+	separate := t.Job.Engine.InProcess()
+	err = t.Job.Run(ctx, func(s beam.Scope) {
 		parts, reports := gram.Sums(s, sc, st)
 		index := gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
 		if !separate {
@@ -226,12 +230,12 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 	if err != nil || !separate {
 		return err
 	}
-	return t.Run(ctx, solve)
+	return t.Job.Run(ctx, solve)
 }
 
 // fitted reports whether the files that the solve writes exist and are undamaged.
 func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
-	found, err := t.Intact(ctx, st.Reports, st.Fit)
+	found, err := t.Job.Intact(ctx, st.Reports, st.Fit)
 	if err != nil || !found {
 		return false, err
 	}
@@ -244,7 +248,7 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case exit.Damaged(err):
-		t.Damage(err)
+		t.Job.Damage(err)
 		return false, nil
 	}
 	return err == nil, err
@@ -266,14 +270,15 @@ func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int, f *F
 	if fit, err = readFit(ctx, st); err != nil || fit.Coarse {
 		return fit, err
 	}
-	if f.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim); err != nil {
+	if f.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs,
+		t.Prepared.Recipe.Dim); err != nil {
 		return fit, err
 	}
 	f.sketch = nil
 	if fit.Sketch == nil {
 		return fit, nil
 	}
-	own, err := transforms.LoadWeights(ctx, st.Sketch, fit.SketchSHA256, fit.Sketch.Probes, t.Recipe.Dim)
+	own, err := transforms.LoadWeights(ctx, st.Sketch, fit.SketchSHA256, fit.Sketch.Probes, t.Prepared.Recipe.Dim)
 	if err != nil {
 		return fit, err
 	}

@@ -21,8 +21,8 @@ import (
 
 // sumsTraining is a fit by sums before it begins: grids, and the folds that judge.
 type sumsTraining struct {
-	*Training
-	Found
+	training  *Training
+	found     Found
 	bits      features.Bits       // grid of the features; a choice of the size changes it
 	fineUpTo  float64             // products of features up to which 16 bits are used at once
 	grid      *profile.WeightGrid // of weights of rows and classes; nil if all are 1
@@ -35,13 +35,14 @@ type sumsTraining struct {
 // newSums prepares a fit by sums. classWeights is the option class_weight.
 func (t *Training) newSums(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*sumsTraining,
 	error) {
-	classes, err := iterative.ClassWeights(classWeights, t.classes(), t.ByClass())
+	p := t.Prepared
+	classes, err := iterative.ClassWeights(classWeights, t.classes(), p.ByClass())
 	if err != nil {
 		return nil, spec.Usage(err)
 	}
-	s := &sumsTraining{Training: t, Found: f, bits: bits, fineUpTo: fineUpTo,
-		grid: profile.NewWeightGrid(t.Weights(), classes, t.ByClass()), onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
-	s.rows, s.total = ridge.WeightedRows(t.Weights(), s.grid)
+	s := &sumsTraining{training: t, found: f, bits: bits, fineUpTo: fineUpTo,
+		grid: profile.NewWeightGrid(p.Weights(), classes, p.ByClass()), onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
+	s.rows, s.total = ridge.WeightedRows(p.Weights(), s.grid)
 	return s, nil
 }
 
@@ -58,8 +59,8 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 	}
 	if f.report.Coarse || mayRefine && s.tooCoarse(f) {
 		fine := s.fineSteps()
-		s.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
-			f.Learner.Lambda, report.GridText(steps), report.GridText(fine))
+		s.training.Job.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
+			f.fit.Learner.Lambda, report.GridText(steps), report.GridText(fine))
 		if f, err = s.fitOn(ctx, fine, false); err != nil {
 			return nil, err
 		}
@@ -70,43 +71,46 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 	if err := f.decide(ctx, f.heldOut); err != nil {
 		return nil, err
 	}
-	f.rule = s.rule(f)
+	f.fit.rule = s.rule(f)
 	return f, nil
 }
 
 // fitOn fits on a grid of the given steps, and chooses λ. With mayRefine, the caller can sum again on a finer
 // grid: if the first fold shows that λ is too small for this one, nothing is fitted and the report is Coarse.
 func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
-	l := s.opts.Lambda
-	folding := s.opts.Folding(s.Weights().Sum, s.onlyFirst && !s.allChoose)
-	how := gram.Spec{Recipe: s.Recipe.Sealed, Outputs: s.Outputs(), Steps: steps}
+	t := s.training
+	p := t.Prepared
+	l := t.opts.Lambda
+	folding := t.opts.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
+	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps}
 	if l.Auto() {
 		how.Smaller = ridge.SmallerOn(steps, mayRefine)
 	}
-	switch s.opts.Intervals {
+	switch t.opts.Intervals {
 	case options.PlainIntervals:
 		how.Sketch = gram.OneSketch
 	case options.NoIntervals:
 		how.Sketch = gram.NoSketch
 	}
-	how.StartLambda = s.startLambda(s.Searched)
-	how.TryAll = l.Selects() && !s.lambdaByMSE
+	how.StartLambda = t.startLambda(s.found.Searched)
+	how.TryAll = l.Selects() && !s.found.lambdaByMSE
 	how.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
-	f, err := s.sum(ctx, s.Target, how, folding)
+	f, err := s.sum(ctx, p.Target, how, folding)
 	if err != nil {
 		return nil, err
 	}
-	f.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumJudges(), Table: f.report.Table,
-		RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps, ClassWeights: gridWeights(s.grid)}
-	f.classWeights = f.Learner.ClassWeights
+	f.fit.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumJudges(),
+		Table: f.report.Table, RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps,
+		ClassWeights: gridWeights(s.grid)}
+	f.classWeights = f.fit.Learner.ClassWeights
 	if s.allChoose {
-		f.Learner.Select = models.ByAllFolds
+		f.fit.Learner.Select = models.ByAllFolds
 		about.OnFirst(f.report.Table, f.report.FoldVariance)
 	}
 	if f.report.Coarse || !l.Selects() {
 		return f, nil // the solve has chosen λ, if any
 	}
-	return f, f.chooseLambda(ctx, s.lambdaByMSE)
+	return f, f.chooseLambda(ctx, s.found.lambdaByMSE)
 }
 
 // ruledOut returns the values of λ that are not in the table.
@@ -121,26 +125,28 @@ func ruledOut(lambda []float64, table []ridge.Row) []float64 {
 
 // rule returns how the rows were summed, so that later rows can be summed in the same way.
 func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
+	t := s.training
+	p := t.Prepared
 	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.grid}
 	plan := f.pass.Spec.FoldPlan
 	if s.allChoose { // later training with this recipe holds out the first fold
-		plan = s.opts.Folding(s.Weights().Sum, true).FoldPlan
+		plan = t.opts.Folding(p.Weights().Sum, true).FoldPlan
 	}
 	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
 	if r.Components == 0 {
-		r.Lambda, r.C = s.opts.Lambda.Path, s.opts.Lambda.C
-		if _, folds := spec.LambdaValues(s.opts.Lambda, 1); folds == 1 && f.shapes == nil {
+		r.Lambda, r.C = t.opts.Lambda.Path, t.opts.Lambda.C
+		if _, folds := spec.LambdaValues(t.opts.Lambda, 1); folds == 1 && f.fit.shapes == nil {
 			r.Folds, r.Cut = 1, 0 // held-out rows were only used to calibrate
 		}
 	}
-	if f.weights != nil {
-		r.WeightColumn = f.weights.Column
-		if f.weights.Equal() {
-			r.Weight = f.weights.Max
+	if f.fit.weights != nil {
+		r.WeightColumn = f.fit.weights.Column
+		if f.fit.weights.Equal() {
+			r.Weight = f.fit.weights.Max
 		}
 	}
-	if r.Folds > 1 || s.Recipe.Recodes {
-		r.Frequent, r.Split = s.Copies.Frequency(), s.Rule
+	if r.Folds > 1 || p.Recipe.Recodes {
+		r.Frequent, r.Split = p.Copies.Frequency(), p.Rule
 	}
 	return r
 }
@@ -158,10 +164,11 @@ func gridWeights(grid *profile.WeightGrid) (weights []float64) {
 // rowWeights describes the weights of the rows, nil if they have none. grid is the grid of weights in sums; nil for
 // rounds.
 func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
-	if t.Profile.Weights == nil {
+	if t.Prepared.Profile.Weights == nil {
 		return nil
 	}
-	w := &models.RowWeights{Column: dataset.RoleName(t.Data, dataset.WeightRole), Weights: *t.Profile.Weights}
+	w := &models.RowWeights{Column: dataset.RoleName(t.Prepared.Data, dataset.WeightRole),
+		Weights: *t.Prepared.Profile.Weights}
 	if !w.Equal() {
 		w.Grid = grid
 	}
@@ -171,7 +178,7 @@ func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
 // tooMany returns an error if there are so many rows that sums of features on a grid of so many steps are not
 // exact. grid is the grid of weights.
 func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps int) error {
-	_, total := ridge.WeightedRows(t.Weights(), grid)
+	_, total := ridge.WeightedRows(t.Prepared.Weights(), grid)
 	most := shape.MaxRows(steps)
 	switch {
 	case total <= most:
@@ -179,8 +186,8 @@ func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps in
 	case grid != nil:
 		return exit.Refuse("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
 			"to %s in units of its grid of weights; train the recipe with --grid 8, or on more rows",
-			report.Groups(t.Counts.Used), report.Groups(most))
+			report.Groups(t.Prepared.Counts.Used), report.Groups(most))
 	}
-	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows", report.Groups(t.Counts.Used),
-		report.Groups(most))
+	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows",
+		report.Groups(t.Prepared.Counts.Used), report.Groups(most))
 }

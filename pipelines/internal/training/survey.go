@@ -19,36 +19,38 @@ type surveyed struct {
 // survey counts the rows outside the first fold, and maps a sample of them to features, as far as the learner
 // needs it.
 func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
+	t := r.training
+	p := t.Prepared
 	l, folds := r.learner, r.folds
 	// Initial weights determine the scale of the targets.
-	scales, samples, most := r.Target.Grid != nil && l.Common().Init == "", l.Samples(r.Recipe.Dim), 0
+	scales, samples, most := p.Target.Grid != nil && l.Common().Init == "", l.Samples(p.Recipe.Dim), 0
 	if l.Joint() {
 		most = max(samples, 1000) // targets are scaled by the spread in the sample, too
 	}
 	if folds == 0 && samples == 0 && !scales {
-		return &surveyed{rows: r.Counts.Used, weights: r.Weights()}, nil
+		return &surveyed{rows: p.Counts.Used, weights: p.Weights()}, nil
 	}
-	sum, err := r.SurveyRows(ctx, folds, most)
+	sum, err := t.SurveyRows(ctx, folds, most)
 	if err != nil {
 		return nil, err
 	}
 	s := &surveyed{weights: sum.Result().Weights}
 	if s.weights == nil {
-		s.weights = r.Weights()
+		s.weights = p.Weights()
 	}
-	if s.rows, err = r.LearnedFrom(sum, folds); err != nil {
+	if s.rows, err = t.LearnedFrom(sum, folds); err != nil {
 		return nil, err
 	}
 	var from, to *linear.TargetGrid
 	if scales {
-		from, to = &r.Target.Grid[0], iterative.SampleGrid(sum, r.Target.Grid[0])
-		r.Target.Grid = linear.Grids{*to}
+		from, to = &p.Target.Grid[0], iterative.SampleGrid(sum, p.Target.Grid[0])
+		p.Target.Grid = linear.Grids{*to}
 	}
 	if samples > 0 {
-		s.sample, err = r.sampled(sum, from, to, samples)
+		s.sample, err = t.sampled(sum, from, to, samples)
 	}
 	if err == nil && l.Joint() {
-		s.file, err = r.KeepSample(ctx, iterative.EncodeSample(s.sample))
+		s.file, err = t.KeepSample(ctx, iterative.EncodeSample(s.sample))
 		s.sample = iterative.Block{}
 	}
 	return s, err
@@ -60,12 +62,12 @@ func (t *Training) sample(ctx context.Context) (iterative.Block, error) {
 	if err != nil {
 		return iterative.Block{}, err
 	}
-	return t.sampled(sum, nil, nil, iterative.SampleRows(t.Recipe.Dim))
+	return t.sampled(sum, nil, nil, iterative.SampleRows(t.Prepared.Recipe.Dim))
 }
 
 // sampled calls iterative.SampleFeatures with the feature map of the training run.
 func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (iterative.Block, error) {
-	recipe, err := t.Recipe.Sealed.Open()
+	recipe, err := t.Prepared.Recipe.Sealed.Open()
 	if err != nil {
 		return iterative.Block{}, err
 	}

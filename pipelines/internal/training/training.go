@@ -37,7 +37,7 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
+	defer func() { err = t.Job.Close(ctx, err) }()
 	t.begun = begun
 	if err := t.resolve(); err != nil {
 		return nil, err
@@ -46,14 +46,14 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 	if m.Found, err = t.chooseFeatures(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.Timed(ctx, "train", m.fitSize); err != nil {
+	if err := t.Job.Timed(ctx, "train", m.fitSize); err != nil {
 		return nil, err
 	}
 	if result, err = m.finish(ctx); err != nil {
 		return nil, err
 	}
 	if l := t.opts.Iterative(); l != nil && l.Common().Curve != "" {
-		if err := report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(m.rounds.Chosen()), 14, 10); err != nil {
+		if err := report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(m.Fit.rounds.Chosen()), 14, 10); err != nil {
 			return nil, exit.AfterPublish(t.opts.Model, err)
 		}
 	}
@@ -100,30 +100,31 @@ func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Da
 		if t.Prepared, err = prepare.Data(ctx, j, d, o.ProfileSpec()); err != nil {
 			return err
 		}
-		t.opts = o.WithFoldRule(t.Rule)
-		if t.opts.Searching() && tuning.PilotRows(1, t.Profile.Dim) > 0 { // otherwise rows may be very long
-			t.measured = tuning.Measured(t.Sum, t.Data.Schema.Table)
+		t.opts = o.WithFoldRule(t.Prepared.Rule)
+		if t.opts.Searching() && tuning.PilotRows(1, t.Prepared.Profile.Dim) > 0 { // otherwise rows may be very long
+			t.measured = tuning.Measured(t.Prepared.Sum, t.Prepared.Data.Schema.Table)
 		}
 		return t.EncodeLabels(ctx, t.opts.FoldCount())
 	})
 	if err != nil {
 		return nil, j.Close(ctx, err)
 	}
-	t.Notes = append(t.Notes, t.Doubts...)
+	t.Notes = append(t.Notes, t.Prepared.Doubts...)
 	return t, nil
 }
 
 // resolve sets options that depend on the rows, and the positive class. It returns an error if the options do not
 // fit the rows.
 func (t *Training) resolve() (err error) {
-	t.opts = t.opts.WithSolver(t.Counts.Used, t.Recipe.Dim, t.Outputs(),
-		t.Target.Classes == nil).WithPartitions(len(t.Data.Shards(job.ShardBytes)))
+	p := t.Prepared
+	t.opts = t.opts.WithSolver(p.Counts.Used, p.Recipe.Dim, p.Outputs(),
+		p.Target.Classes == nil).WithPartitions(len(p.Data.Shards(job.ShardBytes)))
 	t.Iterative = t.Iterative || t.opts.Iterative() != nil
-	t.AddNote("%s", prepare.TaskNote(t.opts.Task, t.Data, t.Profile.Labels))
-	if err := t.opts.CheckLabels(len(t.classes()), t.Recipe.Dim); err != nil {
+	t.AddNote("%s", prepare.TaskNote(t.opts.Task, p.Data, p.Profile.Labels))
+	if err := t.opts.CheckLabels(len(t.classes()), p.Recipe.Dim); err != nil {
 		return err
 	}
-	if t.positive, err = t.PositiveClass(t.opts.Positive); err != nil {
+	if t.positive, err = p.PositiveClass(t.opts.Positive); err != nil {
 		return err
 	}
 	if _, err := t.givenThreshold(t.futureManifest()); err != nil {
@@ -137,18 +138,20 @@ func (t *Training) resolve() (err error) {
 	if err := t.checkOrigin(); err != nil {
 		return err
 	}
-	return t.opts.CheckWeights(t.Profile.Weights)
+	return t.opts.CheckWeights(p.Profile.Weights)
 }
 
 // regression reports whether labels are targets.
-func (t *Training) regression() bool { return t.Target != nil && t.Target.Grid != nil }
+func (t *Training) regression() bool {
+	return t.Prepared.Target != nil && t.Prepared.Target.Grid != nil
+}
 
 // classes returns the names of the classes, nil without classes.
 func (t *Training) classes() []string {
-	if t.Target == nil || t.Target.Classes == nil {
+	if t.Prepared.Target == nil || t.Prepared.Target.Classes == nil {
 		return nil
 	}
-	return t.Target.Classes.Classes
+	return t.Prepared.Target.Classes.Classes
 }
 
 // fit fits the weights with the features of the recipe.
@@ -161,11 +164,11 @@ func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	fit, err := s.fit(ctx)
+	solved, err := s.fit(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return fit.Fit, nil
+	return solved.fit, nil
 }
 
 // Fit is a linear model, how it was fitted, and what held-out rows have decided.

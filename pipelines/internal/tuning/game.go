@@ -28,44 +28,46 @@ import (
 
 // Game learns features from the rows of a session.
 type Game struct {
-	*prepare.Session
-	Kernel kernel.LearnedKernel // learned or harmonic
-	Game   []align.Report       // one per round, after Learn; nil without rounds
+	Session *prepare.Session
+	Kernel  kernel.LearnedKernel // learned or harmonic
+	Game    []align.Report       // one per round, after Learn; nil without rounds
 }
 
 // Learn learns the features of Kernel and makes the session use them, instead of the features of
 // the Gaussian kernel that followed from the profile. It returns their description, with the files
 // in s.Recipe.Files. The error is an exit.UsageError if the task, the weights or the options do not
 // allow it.
-func (s *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, error) {
-	if s.Target == nil || s.Target.Classes == nil {
+func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, error) {
+	s := g.Session
+	p := s.Prepared
+	if p.Target == nil || p.Target.Classes == nil {
 		return nil, exit.Usage("features are learned for classification; the labels are numbers (see --task)")
 	}
-	if !s.Profile.Weights.Equal() {
+	if !p.Profile.Weights.Equal() {
 		return nil, exit.Usage("features cannot be learned from rows with weights: learn them without (bochner align) and " +
 			"give their directory as --frequencies, or use another kernel")
 	}
-	x, class, n, err := s.alignRows(ctx, a)
+	x, class, n, err := g.alignRows(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	found := &results.Learned{
-		LearnedMap: results.LearnedMap{Seed: s.Spec.Seed, Width: s.Recipe.Width},
-		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: s.Target.Classes.Classes,
-			Fingerprint: s.Digest, Data: s.RowsDigest()}, Sample: len(class),
+		LearnedMap: results.LearnedMap{Seed: s.Spec.Seed, Width: p.Recipe.Width},
+		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
+			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(class),
 		Lambda: a.Lambda,
 	}
 	if found.Lambda == 0 {
 		found.Lambda = 1 / (a.C * float64(n))
 	}
 	var last features.Recipe
-	switch k := s.Kernel.(type) {
+	switch k := g.Kernel.(type) {
 	case *learned.HarmonicOptions:
-		last, err = s.chooseHarmonics(found, a, k.Count(), x, class)
+		last, err = g.chooseHarmonics(found, a, k.Count(), x, class)
 	case *learned.Options:
-		find := s.playGame
+		find := g.playGame
 		if a.By == "lkrf" {
-			find = s.weighFrequencies
+			find = g.weighFrequencies
 		}
 		last, err = find(ctx, found, a, k, x, class)
 	default:
@@ -74,38 +76,40 @@ func (s *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 	if err != nil {
 		return nil, err
 	}
-	chain := s.Recipe.Scaled(last)
+	chain := p.Recipe.Scaled(last)
 	if found.Recipe, err = features.Seal(chain); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
 	if _, found.Features, err = features.Dims(chain); err != nil {
 		return nil, err
 	}
-	if err := s.adopt(found); err != nil {
+	if err := g.adopt(found); err != nil {
 		return nil, err
 	}
-	s.Progress.Note("%d features of the %s", s.Recipe.Dim, s.Recipe.Name)
+	s.Job.Progress.Note("%d features of the %s", p.Recipe.Dim, p.Recipe.Name)
 	return found, nil
 }
 
 // alignRows returns a sample of scaled rows x with their classes, and the number of rows that
 // features are learned from. Both leave out the first fold of a.HeldOut.
-func (s *Game) alignRows(ctx context.Context, a options.Game) (x []float32, class []int32, used int64, err error) {
+func (g *Game) alignRows(ctx context.Context, a options.Game) (x []float32, class []int32, used int64, err error) {
+	s := g.Session
+	p := s.Prepared
 	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
-	dim, n := s.Recipe.Scaling.Dim, a.Sample
+	dim, n := p.Recipe.Scaling.Dim, a.Sample
 	switch {
 	case a.Exact:
-		if s.Counts.Used > maxSample {
+		if p.Counts.Used > maxSample {
 			return fail(exit.Usage("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample",
-				report.Groups(maxSample), report.Groups(s.Counts.Used)))
+				report.Groups(maxSample), report.Groups(p.Counts.Used)))
 		}
-		n = int(s.Counts.Used)
+		n = int(p.Counts.Used)
 	case n == 0:
-		n = chosenSample(max(dim, s.Profile.Dim))
+		n = chosenSample(max(dim, p.Profile.Dim))
 	}
-	if most := maxSampled / max(dim, s.Profile.Dim); n > most {
+	if most := maxSampled / max(dim, p.Profile.Dim); n > most {
 		return fail(exit.Usage("--sample: with rows of %d numbers, the limit is %d rows (have %d)",
-			max(dim, s.Profile.Dim), most, n))
+			max(dim, p.Profile.Dim), most, n))
 	}
 	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
 	if err != nil {
@@ -120,24 +124,26 @@ func (s *Game) alignRows(ctx context.Context, a options.Game) (x []float32, clas
 		row := raw[i*d : (i+1)*d]
 		rows, class = append(rows, row[:d-1]...), append(class, int32(row[d-1]))
 	}
-	x, err = s.Recipe.Scaling.Apply(rows, n)
+	x, err = p.Recipe.Scaling.Apply(rows, n)
 	return x, class, used, err
 }
 
 // playGame learns frequencies by rounds of the game over all rows, with the sample x and class for
 // the search. It returns their recipe.
-func (s *Game) playGame(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options, x []float32,
+func (g *Game) playGame(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options, x []float32,
 	class []int32) (features.Recipe, error) {
+	s := g.Session
+	p := s.Prepared
 	frequencies := k.Count()
-	o := GameOf(a, found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
-	dim := s.Recipe.Scaling.Dim
-	o.Search.FindStarts(align.Rows{X: x, D: dim, Class: class, Classes: s.Outputs()}, s.Engine.Threads)
-	learner := &align.Learner{Options: o, Dim: dim, Classes: s.Outputs(), Partitions: a.Partitions, X: x, Class: class}
+	o := GameOf(a, found.Lambda, p.Recipe.Width, frequencies, s.Spec.Seed)
+	dim := p.Recipe.Scaling.Dim
+	o.Search.FindStarts(align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}, s.Job.Engine.Threads)
+	learner := &align.Learner{Options: o, Dim: dim, Classes: p.Outputs(), Partitions: a.Partitions, X: x, Class: class}
 	if err := learner.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
 	found.Bound = sampleBound(dim, x, o)
-	pass, err := s.alignPass(ctx, learner, a.HeldOut)
+	pass, err := g.alignPass(ctx, learner, a.HeldOut)
 	if err != nil {
 		return nil, err
 	}
@@ -145,11 +151,12 @@ func (s *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 	if err != nil {
 		return nil, err
 	}
-	s.Progress.Note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per round; lambda %.4g, width %.4g",
+	s.Job.Progress.Note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per "+
+		"round; lambda %.4g, width %.4g",
 		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(found.Rows), report.Counted(o.Search.Chains, "chain"),
-		o.Search.Steps, report.Groups(int64(len(class))), o.Take, found.Lambda, s.Recipe.Width)
-	s.Progress.Phase("learning features", 0)
-	defer s.Progress.Done()
+		o.Search.Steps, report.Groups(int64(len(class))), o.Take, found.Lambda, p.Recipe.Width)
+	s.Job.Progress.Phase("learning features", 0)
+	defer s.Job.Progress.Done()
 	c, err := s.Job.Rounds(ctx, pass, first, job.RoundOptions{
 		Stop: iterative.Stop{Rounds: 3 + RoundsOfAGame*frequencies}, Running: a.Running,
 	})
@@ -168,7 +175,7 @@ func (s *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 		if err := json.Unmarshal(r.Detail, &detail); err != nil {
 			return nil, fmt.Errorf("pipelines: report of round %d: %w; run again without --resume", r.Round, err)
 		}
-		s.Game = append(s.Game, detail)
+		g.Game = append(g.Game, detail)
 	}
 	round := opened.(*align.Round)
 	last, _ := round.Last()
@@ -176,12 +183,13 @@ func (s *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 	if found.Options, err = json.Marshal(learner); err != nil {
 		return nil, err
 	}
-	return s.provide(ctx, round.Frequencies(), k.Form)
+	return g.provide(ctx, round.Frequencies(), k.Form)
 }
 
 // alignPass returns the pass over the rows that rounds of the learner repeat. It stores the
 // learner's sample in the work directory. If folds is not 0, the pass leaves out the first fold.
-func (s *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
+func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
+	s := g.Session
 	uri, err := s.KeepSample(ctx, l.EncodeSample())
 	if err != nil {
 		return nil, err
@@ -191,7 +199,7 @@ func (s *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epo
 		return nil, err
 	}
 	pass := s.LearnPass(epochs.Learner{Kind: align.Kind, Options: sealed}, folds, l.Partitions)
-	pass.Recipe, err = features.Seal(s.Recipe.Scaled(linear.Identity{In: l.Dim, Bound: 1}))
+	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(linear.Identity{In: l.Dim, Bound: 1}))
 	return pass, err
 }
 
@@ -217,22 +225,25 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 
 // weighFrequencies draws frequencies of the Gaussian kernel, keeps those with the largest weights
 // or draws by weight (method lkrf), and returns their recipe.
-func (s *Game) weighFrequencies(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options,
+func (g *Game) weighFrequencies(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options,
 	x []float32, class []int32) (features.Recipe, error) {
+	s := g.Session
+	p := s.Prepared
 	frequencies := k.Count()
-	m, dim := a.Proposals, s.Recipe.Scaling.Dim
+	m, dim := a.Proposals, p.Recipe.Scaling.Dim
 	if m == 0 {
 		m = 20 * frequencies
 	}
 	if m < frequencies {
 		return nil, exit.Usage("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
 	}
-	s.Progress.Note("weighting %d frequencies of the %s on %s rows", m, s.Recipe.Name, report.Groups(int64(len(class))))
-	w := align.Propose(m, dim, s.Recipe.Width, s.Spec.Seed)
-	rows := align.Rows{X: x, D: dim, Class: class, Classes: s.Outputs()}
+	s.Job.Progress.Note("weighting %d frequencies of the %s on %s rows", m, p.Recipe.Name,
+		report.Groups(int64(len(class))))
+	w := align.Propose(m, dim, p.Recipe.Width, s.Spec.Seed)
+	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	field := align.NewField(x, len(class), dim)
-	v := align.Alignment(field, w, m, rows, s.Engine.Threads)
-	w, v = align.AddNeedles(field, w, v, rows, s.Engine.Threads)
+	v := align.Alignment(field, w, m, rows, s.Job.Engine.Threads)
+	w, v = align.AddNeedles(field, w, v, rows, s.Job.Engine.Threads)
 	q, err := align.Weigh(v, a.Rho)
 	if err != nil {
 		return nil, &exit.DataError{Err: err}
@@ -251,14 +262,15 @@ func (s *Game) weighFrequencies(ctx context.Context, found *results.Learned, a o
 		return nil, err
 	}
 	found.Lambda = 0 // lkrf has no λ
-	return s.provide(ctx, f, k.Form)
+	return g.provide(ctx, f, k.Form)
 }
 
 // chooseHarmonics plays the game on the sample, to choose count times among the first a.Harmonics
 // spherical harmonics. It returns their recipe.
-func (s *Game) chooseHarmonics(found *results.Learned, a options.Game, count int, x []float32,
+func (g *Game) chooseHarmonics(found *results.Learned, a options.Game, count int, x []float32,
 	class []int32) (features.Recipe, error) {
-	dim := s.Recipe.Scaling.Dim
+	p := g.Session.Prepared
+	dim := p.Recipe.Scaling.Dim
 	if dim < 2 {
 		return nil, exit.Refuse("pipelines: harmonics need rows of 2 numbers or more")
 	}
@@ -268,9 +280,9 @@ func (s *Game) chooseHarmonics(found *results.Learned, a options.Game, count int
 	}
 	o := align.Harmonic(found.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
-	rows := align.Rows{X: x, D: dim, Class: class, Classes: s.Outputs()}
+	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {
-		s.Game = append(s.Game, r)
+		g.Game = append(g.Game, r)
 	})
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
@@ -284,7 +296,8 @@ func (s *Game) chooseHarmonics(found *results.Learned, a options.Game, count int
 
 // provide returns the recipe of the frequencies. It stores their file in the session and makes it
 // available to the workers of later passes.
-func (s *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier.Form) (features.Recipe, error) {
+func (g *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier.Form) (features.Recipe, error) {
+	s := g.Session
 	data, err := learned.Encode(f)
 	if err != nil {
 		return nil, err
@@ -293,33 +306,35 @@ func (s *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 	if err != nil {
 		return nil, err
 	}
-	s.Recipe.Files = []storage.File{{Name: learned.FileName, Data: data}}
-	return r, s.Job.Share(ctx, s.Recipe.Files[0], r.SHA256)
+	s.Prepared.Recipe.Files = []storage.File{{Name: learned.FileName, Data: data}}
+	return r, s.Job.Share(ctx, s.Prepared.Recipe.Files[0], r.SHA256)
 }
 
 // adopt makes the session use the learned features, and adds the files that describe them: the
 // reports of the game, if any, and f as JSON.
-func (s *Game) adopt(f *results.Learned) error {
+func (g *Game) adopt(f *results.Learned) error {
+	s := g.Session
+	p := s.Prepared
 	recipe, err := f.Recipe.Open()
 	if err != nil {
 		return err
 	}
-	if s.Game != nil {
-		data, err := json.MarshalIndent(s.Game, "", " ")
+	if g.Game != nil {
+		data, err := json.MarshalIndent(g.Game, "", " ")
 		if err != nil {
 			return err
 		}
-		s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: prepare.GameFile, Data: append(data, '\n')})
+		p.Recipe.Files = append(p.Recipe.Files, storage.File{Name: prepare.GameFile, Data: append(data, '\n')})
 	}
 	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), prepare.LearnedName(f, recipe), nil
-	for _, file := range s.Recipe.Files {
+	for _, file := range p.Recipe.Files {
 		f.Files = append(f.Files, models.EntryOf(file.Name, file.Data))
 	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return err
 	}
-	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: prepare.LearnedFile, Data: append(data, '\n')})
-	s.Recipe.Sealed, s.Recipe.Dim, s.Recipe.Name = f.Recipe, f.Features, f.Kernel
+	p.Recipe.Files = append(p.Recipe.Files, storage.File{Name: prepare.LearnedFile, Data: append(data, '\n')})
+	p.Recipe.Sealed, p.Recipe.Dim, p.Recipe.Name = f.Recipe, f.Features, f.Kernel
 	return nil
 }

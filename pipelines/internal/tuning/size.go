@@ -34,9 +34,9 @@ type SizeSearch struct {
 	options.Size
 	// Least and Most are the smallest and the largest number of features that may be tried.
 	Least, Most int
-	// Train fits a model with so many features and returns its trial. once asks for sums on 8
-	// bits only; see results.SizeTrial.Once. Run measures the time itself.
-	Train func(ctx context.Context, features int, once bool) (results.SizeTrial, error)
+	// Train fits a model with the Features of a planned trial, with sums on 8 bits only if Once is
+	// set, and returns the trial. Run measures the time itself.
+	Train func(ctx context.Context, planned results.SizeTrial) (results.SizeTrial, error)
 	// Expect returns the relative cost of each stage of a trial, as far as it follows from the
 	// trial's number of features, Once and Lambda. Each stage can have its own unit, because only
 	// ratios of two expectations are used.
@@ -52,10 +52,10 @@ const unit = 64
 // Train.
 func (s *SizeSearch) Run(ctx context.Context) (*results.Size, error) {
 	r := &results.Size{}
-	size, once := min(s.Least, s.Most), false
+	next := results.SizeTrial{Features: min(s.Least, s.Most)}
 	for {
-		begun := s.Clock()
-		t, err := s.Train(ctx, size, once)
+		begun, size := s.Clock(), next.Features
+		t, err := s.Train(ctx, next)
 		if err != nil {
 			return nil, err
 		}
@@ -74,14 +74,14 @@ func (s *SizeSearch) Run(ctx context.Context) (*results.Size, error) {
 			chooseTrial(r, fmt.Sprintf("%d is the most that is allowed", s.Most))
 			return r, nil
 		}
-		next := min(2*size, s.Most)
+		next.Features = min(2*size, s.Most)
 		if s.Time > 0 {
 			// A number that is less than a quarter larger hardly helps.
 			little := func(can int) bool { return 4*can < 5*size && can < s.Most }
-			can := s.affordable(r.Trials, once)
-			if !once && little(can) {
-				once = true
-				can = s.affordable(r.Trials, once)
+			can := s.affordable(r.Trials, next)
+			if !next.Once && little(can) {
+				next.Once = true
+				can = s.affordable(r.Trials, next)
 			}
 			if little(can) {
 				left := (s.Time - s.Clock()).Seconds()
@@ -95,10 +95,9 @@ func (s *SizeSearch) Run(ctx context.Context) (*results.Size, error) {
 			// Doubling once more keeps predictions accurate. But if that would leave too little time
 			// for a much larger number, use all of the time now.
 			if can < 4*size {
-				next = can
+				next.Features = can
 			}
 		}
-		size = next
 	}
 }
 
@@ -193,19 +192,19 @@ func SplitCost(seconds, mapped, summed, solved float64) results.SizeCost {
 	return results.SizeCost{Map: mapped, Sum: summed, Solve: solved, Rest: seconds - mapped - summed - solved}
 }
 
-// predict returns the expected seconds of a trial with the given number of features. It scales the
-// last trial by the ratio of the costs that Expect returns. If the last trial took longer than
-// predicted from the one before it, predict assumes the same delay for each further doubling.
-func (s *SizeSearch) predict(trials []results.SizeTrial, features int, once bool) float64 {
+// predict returns the expected seconds of a planned trial. It scales the last trial by the ratio of
+// the costs that Expect returns. If the last trial took longer than predicted from the one before
+// it, predict assumes the same delay for each further doubling.
+func (s *SizeSearch) predict(trials []results.SizeTrial, planned results.SizeTrial) float64 {
 	last := len(trials) - 1
 	t := trials[last]
-	seconds := s.scaled(t, features, once)
+	seconds := s.scaled(t, planned)
 	if last > 0 {
 		was := trials[last-1]
-		late := math.Pow(sized(t.Cost)/s.scaled(was, t.Features, t.Once),
+		late := math.Pow(sized(t.Cost)/s.scaled(was, t),
 			1/math.Log2(float64(t.Features)/float64(was.Features)))
 		if late > 1 { // false for NaN
-			seconds *= math.Pow(min(late, mostLate), math.Log2(float64(features)/float64(t.Features)))
+			seconds *= math.Pow(min(late, mostLate), math.Log2(float64(planned.Features)/float64(t.Features)))
 		}
 	}
 	return t.Cost.Rest + seconds
@@ -218,24 +217,29 @@ const mostLate = 1.6
 func sized(c results.SizeCost) float64 { return c.Map + c.Sum + c.Solve }
 
 // scaled returns the part of the cost that depends on the number of features, in seconds, scaled
-// from the trial t to another number of features.
-func (s *SizeSearch) scaled(t results.SizeTrial, features int, once bool) float64 {
-	was, will := s.Expect(t), s.Expect(results.SizeTrial{Features: features, Once: once, Lambda: t.Lambda})
+// from the trial t to a planned trial, of which only Features and Once are used.
+func (s *SizeSearch) scaled(t, planned results.SizeTrial) float64 {
+	was := s.Expect(t)
+	will := s.Expect(results.SizeTrial{Features: planned.Features, Once: planned.Once, Lambda: t.Lambda})
 	by := func(took, was, will float64) float64 { return took * will / max(was, math.SmallestNonzeroFloat64) }
 	return by(t.Cost.Map, was.Map, will.Map) + by(t.Cost.Sum, was.Sum, will.Sum) + by(t.Cost.Solve, was.Solve, will.Solve)
 }
 
-// affordable returns the largest number of features, at most Most, that the remaining time allows:
-// a multiple of unit, or Most. It returns the last trial's number if the time is too short for
-// more.
-func (s *SizeSearch) affordable(trials []results.SizeTrial, once bool) int {
+// affordable returns the largest number of features, at most Most, that the remaining time allows
+// for a trial that is otherwise as planned: a multiple of unit, or Most. It returns the last trial's
+// number if the time is too short for more.
+func (s *SizeSearch) affordable(trials []results.SizeTrial, planned results.SizeTrial) int {
 	left := (s.Time - s.Clock()).Seconds()
+	fits := func(features int) bool {
+		planned.Features = features
+		return s.predict(trials, planned) <= left
+	}
 	low := trials[len(trials)-1].Features
-	if s.predict(trials, s.Most, once) <= left {
+	if fits(s.Most) {
 		return s.Most
 	}
 	for high := s.Most; high-low > unit; {
-		if at := (low + high) / 2 / unit * unit; at > low && s.predict(trials, at, once) <= left {
+		if at := (low + high) / 2 / unit * unit; at > low && fits(at) {
 			low = at
 		} else {
 			high = max(at, low+unit)

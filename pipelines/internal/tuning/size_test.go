@@ -37,9 +37,10 @@ func (m *simulated) search(o options.Size, most int) *SizeSearch {
 		}}
 }
 
-func (m *simulated) train(_ context.Context, features int, once bool) (t results.SizeTrial, err error) {
-	m.trained, m.once = append(m.trained, features), append(m.once, once)
-	t.Once = once
+func (m *simulated) train(_ context.Context, planned results.SizeTrial) (t results.SizeTrial, err error) {
+	features := planned.Features
+	m.trained, m.once = append(m.trained, features), append(m.once, planned.Once)
+	t.Once = planned.Once
 	t.Cost = m.cost(float64(features))
 	m.now += time.Duration((t.Cost.Map + t.Cost.Sum + t.Cost.Solve + t.Cost.Rest) * float64(time.Second))
 	if m.loss == nil {
@@ -183,7 +184,9 @@ func TestFailuresOfATrainingAreReturned(t *testing.T) {
 	broken := errors.New("broken")
 	m := &simulated{cost: cost}
 	s := m.search(options.Size{Worth: 0.001}, 4096)
-	s.Train = func(context.Context, int, bool) (results.SizeTrial, error) { return results.SizeTrial{}, broken }
+	s.Train = func(context.Context, results.SizeTrial) (results.SizeTrial, error) {
+		return results.SizeTrial{}, broken
+	}
 	if _, err := s.Run(context.Background()); !errors.Is(err, broken) {
 		t.Error(err)
 	}

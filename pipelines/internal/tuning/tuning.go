@@ -200,25 +200,44 @@ func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int
 // tooFew is the reason for no search if a pilot without the held-out rows has too few rows.
 const tooFew = "too few rows are left apart from the held-out ones"
 
-// Search looks for features that predict held-out rows of a pilot better than the session's recipe,
-// and replaces the recipe by the best it finds. The pilot has no rows of the first fold of held;
-// with held = 0 it may have any rows. The search ends early as soon as enough, which may be nil,
-// returns true. atRows allows landmarks as features, if the number of rows suits them.
-//
-// If nothing was searched, r is nil and why is the reason, for the user.
-func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int, atRows bool,
-	enough func() bool) (r *Result, why string, err error) {
-	sum, err := s.SurveyWeighed(ctx, held, PilotRows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)),
-		search.Parts)
+// Search looks for features that predict held-out rows of a pilot better than the session's recipe.
+type Search struct {
+	Session   *prepare.Session
+	Kernels   []kernel.Options
+	Folds     int         // the pilot has no rows of the first fold; with 0 it may have any rows
+	Landmarks bool        // tries landmarks as features, if the number of rows suits them
+	Enough    func() bool // ends the search as soon as it returns true; may be nil
+}
+
+// Run searches, and replaces the recipe of the session by the best that it finds. If nothing was searched, the result
+// is nil and why is the reason, for the user.
+func (s *Search) Run(ctx context.Context) (r *Result, why string, err error) {
+	j, p := s.Session.Job, s.Session.Prepared
+	rows := PilotRows(p.Counts.Used, max(p.Profile.Dim, p.Recipe.Scaling.Dim))
+	sum, err := s.Session.SurveyWeighed(ctx, s.Folds, rows, search.Parts)
 	if err != nil {
 		return nil, "", err
 	}
-	if _, err := s.LearnedFrom(sum, held); err != nil {
+	if _, err := s.Session.LearnedFrom(sum, s.Folds); err != nil {
 		return nil, tooFew, nil
 	}
-	s.Progress.Phase("searching features", 0)
-	defer s.Progress.Done()
-	p, naming, err := pilot(s, sum)
+	j.Progress.Phase("searching features", 0)
+	defer j.Progress.Done()
+	pilot, why, err := s.pilot(sum)
+	if err != nil || why != "" {
+		return nil, why, err
+	}
+	found, why, err := s.try(ctx, pilot)
+	if err != nil || why != "" {
+		return nil, why, err
+	}
+	r, err = s.adopt(ctx, pilot, found)
+	return r, "", err
+}
+
+// pilot makes the pilot, and adds a note if columns name entities. why says why it is not fit for a search.
+func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error) {
+	p, naming, err := newPilot(s.Session, sum)
 	if err != nil {
 		return nil, "", err
 	}
@@ -226,10 +245,10 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too "+
 			"good: --group_column %s holds out whole groups",
 			strings.Join(naming[:min(len(naming), 2)], ", or the same "), naming[0])
-		if prepare.TimeOrderNote(s.Spec, s.Data) != "" {
+		if prepare.TimeOrderNote(s.Session.Spec, s.Session.Prepared.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}
-		s.AddNote("%s", note)
+		s.Session.AddNote("%s", note)
 	}
 	switch {
 	case p == nil || p.N < minSearched:
@@ -239,14 +258,20 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	case p.Constant():
 		return nil, "the labels are all equal", nil
 	}
-	levels, err := mayBeLevels(s)
+	return p, "", nil
+}
+
+// try tries candidates on the pilot. why says why none was found.
+func (s *Search) try(ctx context.Context, pilot *search.Pilot) (found *search.Result, why string, err error) {
+	levels, err := mayBeLevels(s.Session)
 	if err != nil {
 		return nil, "", err
 	}
-	found, err := search.Run(ctx, p, search.Options{
-		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels, Levels: levels,
-		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Landmarks: atRows && landmarkRows(s.Counts.Used, s.Recipe.Dim),
-		Threads: s.Engine.Threads, Enough: enough,
+	spec, p := &s.Session.Spec, s.Session.Prepared
+	found, err = search.Run(ctx, pilot, search.Options{
+		Views: p.Recipe.Views(spec.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
+		Seed: spec.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
+		Threads: s.Session.Job.Engine.Threads, Enough: s.Enough,
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -256,31 +281,35 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	case found.Kernel == nil:
 		return nil, "no candidate could be fitted", nil
 	}
-	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
-	r.Categories = columnNames(s, found.Levels)
-	name := nameOf(s, found)
-	size := s.Recipe.Dim
+	return found, "", nil
+}
+
+// adopt replaces the recipe by the features that were found. The recipe also stores the result.
+func (s *Search) adopt(ctx context.Context, pilot *search.Pilot, found *search.Result) (*Result, error) {
+	p, name := s.Session.Prepared, nameOf(s.Session, found)
+	r := &Result{Result: *found, Pilot: pilot.N, Classes: pilot.Classes > 0, Kernel: name,
+		Categories: columnNames(s.Session, found.Levels)}
+	size := p.Recipe.Dim
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if found.Joined != nil {
 		found.Joined.Features, chosen = size, found.Joined
 	}
-	files, err := shareFiles(ctx, s, found)
+	files, err := shareFiles(ctx, s.Session, found)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	if s.Recipe, err = s.Recipe.Searched(found.Steps, chosen, s.Spec.Seed, name, files); err != nil {
-		return nil, "", err
+	if p.Recipe, err = p.Recipe.Searched(found.Steps, chosen, s.Session.Spec.Seed, name, files); err != nil {
+		return nil, err
 	}
-	r.Kernel = name
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: SearchFile, Data: append(data, '\n')})
-	return r, "", nil
+	p.Recipe.Files = append(p.Recipe.Files, storage.File{Name: SearchFile, Data: append(data, '\n')})
+	return r, nil
 }
 
 // nameOf returns the name of the features that a search found. If they are landmarks, it adds a
@@ -303,7 +332,7 @@ func shareFiles(ctx context.Context, s *prepare.Session, found *search.Result) (
 			continue
 		}
 		files = append(files, f)
-		if err := s.Share(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
+		if err := s.Job.Share(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
 			return nil, err
 		}
 	}
@@ -314,14 +343,14 @@ func shareFiles(ctx context.Context, s *prepare.Session, found *search.Result) (
 // categories are. Columns that --numeric names may not. The function is nil if no column may: with
 // a schema, or if columns have no names that --numeric could give.
 func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
-	if s.Spec.Types.Schema != "" || !s.Data.Schema.Traits().Columns {
+	if s.Spec.Types.Schema != "" || !s.Prepared.Data.Schema.Traits().Columns {
 		return nil, nil
 	}
-	given, err := dataset.FindColumns(s.Data, "numeric", s.Spec.Types.Numeric)
+	given, err := dataset.FindColumns(s.Prepared.Data, "numeric", s.Spec.Types.Numeric)
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	described := dataset.DescribedBy(s.Data)
+	described := dataset.DescribedBy(s.Prepared.Data)
 	var numeric []string
 	for _, i := range given {
 		numeric = append(numeric, described[i].Name)
@@ -332,10 +361,10 @@ func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
 // columnNames returns the names of the columns of encoded rows at these indices. A column without a
 // name is called by its number, from 1.
 func columnNames(s *prepare.Session, indices []int) (names []string) {
-	all := s.Data.Schema.Columns
-	if t := s.Data.Schema.Table; t != nil {
+	all := s.Prepared.Data.Schema.Columns
+	if t := s.Prepared.Data.Schema.Table; t != nil {
 		all = nil
-		if encoding, typed := s.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
+		if encoding, typed := s.Prepared.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
 			all = encoding.Names(t)
 		}
 	}
@@ -349,13 +378,13 @@ func columnNames(s *prepare.Session, indices []int) (names []string) {
 	return names
 }
 
-// pilot makes the pilot from a sample of rows, in which label, weight and part follow the numbers
+// newPilot makes the pilot from a sample of rows, in which label, weight and part follow the numbers
 // of each row. Rows that are equal in all of these become one row, whose weight is the sum of
 // theirs.
 //
 // naming has the columns that seem to name the entities that rows belong to (package entities). It
 // is empty if the session has a rule that splits the rows.
-func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []string, err error) {
+func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []string, err error) {
 	all, n, width := sum.Sample()
 	copies := sum.Copies()
 	if n == 0 {
@@ -376,16 +405,16 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 		}
 		weighted = weighted || weights[i] != weights[0]
 	}
-	p.Ordered = s.Rule.Ordered()
+	p.Ordered = s.Prepared.Rule.Ordered()
 	if weighted {
 		p.Weights = weights
 	}
-	if s.Target.Classes != nil {
-		p.Classes = len(s.Target.Classes.Classes)
+	if s.Prepared.Target.Classes != nil {
+		p.Classes = len(s.Prepared.Target.Classes.Classes)
 	}
-	if s.Rule == nil && n >= minSearched {
+	if s.Prepared.Rule == nil && n >= minSearched {
 		number := func(int) bool { return true }
-		if t := s.Data.Schema.Table; t != nil {
+		if t := s.Prepared.Data.Schema.Table; t != nil {
 			numbers := t.Slots(schema.Number)
 			number = func(j int) bool { return slices.Contains(numbers, j) }
 		}
@@ -396,7 +425,7 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 		}
 	}
 	// Encode may overwrite x, which is not used after it.
-	p.X, err = s.Recipe.Scaling.Encode(x, n)
+	p.X, err = s.Prepared.Recipe.Scaling.Encode(x, n)
 	p.D = len(p.X) / n // row length after encoding; views may change it again
 	return p, naming, err
 }
@@ -404,10 +433,10 @@ func pilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []stri
 // slotName returns the name of the category or number at an index of a row before encoding, or ""
 // if it has none.
 func slotName(s *prepare.Session, slot int) string {
-	t := s.Data.Schema.Table
+	t := s.Prepared.Data.Schema.Table
 	if t == nil {
-		if slot < len(s.Data.Schema.Columns) {
-			return s.Data.Schema.Columns[slot]
+		if slot < len(s.Prepared.Data.Schema.Columns) {
+			return s.Prepared.Data.Schema.Columns[slot]
 		}
 		return ""
 	}

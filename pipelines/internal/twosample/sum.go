@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
@@ -56,38 +57,39 @@ func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *res
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
-	t.Work.Temporary = o.Job.Work == ""
-	result.Notes = slices.Concat(t.Data.Notes, t.Notes)
+	defer func() { err = t.Job.Close(ctx, err) }()
+	t.Job.Work.Temporary = o.Job.Work == ""
+	p := t.Prepared
+	result.Notes = slices.Concat(p.Data.Notes, t.Notes)
 	// With 1,000 rows of 10 and 40 columns, half the median detects changes of scale and correlation two to four
 	// times as often as the median, and shifts of a mean a fifth less often.
 	if g, ok := o.Kernel.(*fourier.GaussianOptions); ok && g.Width == kernel.Median && g.Gamma == 0 {
 		half := *g
-		half.Width = kernel.Width(t.Recipe.Width / 2)
-		c, err := t.Recipe.ChoiceFor(&half)
+		half.Width = kernel.Width(p.Recipe.Width / 2)
+		c, err := p.Recipe.ChoiceFor(&half)
 		if err != nil {
 			return nil, err
 		}
-		t.Recipe.Width, t.Recipe.Name = c.Width, c.Summary+" (half the median distance)"
-		if t.Recipe.Sealed, err = features.Seal(t.Recipe.Scaled(c.Recipe)); err != nil {
+		p.Recipe.Width, p.Recipe.Name = c.Width, c.Summary+" (half the median distance)"
+		if p.Recipe.Sealed, err = features.Seal(p.Recipe.Scaled(c.Recipe)); err != nil {
 			return nil, err
 		}
 	}
-	schema, bad := json.Marshal(t.Data.Schema)
-	about, err := (&sums.Profile{Kernel: t.Recipe.Name, Rows: t.Statistics}).File()
+	schema, bad := json.Marshal(p.Data.Schema)
+	about, err := (&sums.Profile{Kernel: p.Recipe.Name, Rows: p.Statistics}).File()
 	if err = errors.Join(bad, err); err != nil {
 		return nil, err
 	}
-	input := models.Input{Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Options: schema}
-	r := &sums.Recipe{Seed: o.Seed, Recipe: t.Recipe.Sealed, Kernel: t.Recipe.Name, Width: t.Recipe.Width, Input: input,
-		Rule:   sums.Rule{Steps: features.ByteSteps},
-		Opened: sums.Opened{Kept: append(slices.Clone(t.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}}
+	input := models.Input{Format: p.Data.Schema.Format, Dim: p.Profile.Dim, Columns: p.Data.Schema.Columns, Options: schema}
+	r := &sums.Recipe{Seed: o.Seed, Recipe: p.Recipe.Sealed, Kernel: p.Recipe.Name, Width: p.Recipe.Width,
+		Input: input, Rule: sums.Rule{Steps: features.ByteSteps},
+		Opened: sums.Opened{Kept: append(slices.Clone(p.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}}
 	return r.Unlabelled()
 }
 
-// sumTable sums a table by the recipe in a job that creates out. It returns the closed job.
+// sumTable sums a table by the recipe in a job that creates out. It also returns the profile of the table.
 func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Recipe,
-	files string) (_ *training.RecipeJob, f sums.FeatureSum, err error) {
+	files string) (_ *prepare.Prepared, f sums.FeatureSum, err error) {
 	data := o.Data
 	data.Data, data.Columns, data.Drop, data.ID, data.Time = []string{files}, nil, nil, "", ""
 	by := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: jobOf(o, out)}
@@ -95,21 +97,21 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 	if err != nil {
 		return nil, f, err
 	}
-	defer func() { err = t.Close(ctx, err) }()
-	t.Work.Temporary = o.Job.Work == ""
-	if n := t.Counts.Used; n < sums.LeastRows {
+	defer func() { err = t.Training.Job.Close(ctx, err) }()
+	t.Training.Job.Work.Temporary = o.Job.Work == ""
+	if n := t.Training.Prepared.Counts.Used; n < sums.LeastRows {
 		return nil, f, exit.Refuse("pipelines: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
 	}
-	m := t.Memory(1)
+	m := t.Training.Memory(1)
 	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))
-	if err := t.Reserve(m); err != nil {
+	if err := t.Training.Reserve(m); err != nil {
 		return nil, f, err
 	}
 	s, err := t.SumRows(ctx)
 	if err == nil {
 		f, err = featuresOf(ctx, s)
 	}
-	return t, f, err
+	return t.Training.Prepared, f, err
 }
 
 // featuresOf returns the sums of features over the rows of all folds.
