@@ -50,7 +50,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 		o.Kernel = &learned.Options{}
 	case *fourier.GaussianOptions: // the initial width, form and number
 		if k.Draw != fourier.Iid {
-			return nil, exit.Usage("--draw %s cannot be used with align, which learns frequencies; leave it out", k.Draw)
+			return nil, exit.Usagef("--draw %s cannot be used with align, which learns frequencies; leave it out", k.Draw)
 		}
 		o.Kernel = &learned.Options{Width: k.Width, Gamma: k.Gamma, Features: k.Features, Form: k.Form}
 	}
@@ -96,14 +96,14 @@ func (o AlignOptions) validate() error {
 	f, isFound := o.Kernel.(kernel.LearnedKernel)
 	switch {
 	case o.Out == "":
-		return exit.Usage("no directory for the features: name one with --out")
+		return exit.Usagef("no directory for the features: name one with --out")
 	case !isFound:
-		return exit.Usage("--kernel %s: align learns features for --kernel learned and harmonic only",
+		return exit.Usagef("--kernel %s: align learns features for --kernel learned and harmonic only",
 			kernel.FamilyOf(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > spec.MaxFolds:
-		return exit.Usage("--folds must be between 1 and %d (have %d)", spec.MaxFolds, o.Folds)
+		return exit.Usagef("--folds must be between 1 and %d (have %d)", spec.MaxFolds, o.Folds)
 	case f.Directory() != "":
-		return exit.Usage("--frequencies cannot be used with align, which learns new frequencies")
+		return exit.Usagef("--frequencies cannot be used with align, which learns new frequencies")
 	}
 	if err := report.CheckPicture(o.Curve); err != nil {
 		return err

@@ -45,9 +45,9 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	defer func() { err = t.Job.Close(ctx, err) }()
 	switch {
 	case o.Components > t.Prepared.Recipe.Dim:
-		return nil, exit.Usage("--components %d: there are only %d features", o.Components, t.Prepared.Recipe.Dim)
+		return nil, exit.Usagef("--components %d: there are only %d features", o.Components, t.Prepared.Recipe.Dim)
 	case o.Picture != "" && (t.Prepared.Target.Classes == nil || len(t.Prepared.Target.Classes.Classes) > mostClouds):
-		return nil, exit.Usage("--picture: labels must be classes, at most %d of them (see --task)", mostClouds)
+		return nil, exit.Usagef("--picture: labels must be classes, at most %d of them (see --task)", mostClouds)
 	}
 	if err := t.Reserve(t.Memory(o.Components)); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 
 func (o EmbedOptions) validate() error {
 	if o.Model == "" {
-		return exit.Usage("--model is missing: name the directory to create")
+		return exit.Usagef("--model is missing: name the directory to create")
 	}
 	if err := o.Training.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
@@ -86,7 +86,7 @@ func (o EmbedOptions) validate() error {
 		return err
 	}
 	if o.Picture != "" && o.Components < 2 {
-		return exit.Usage("--picture needs 2 components or more (have %d)", o.Components)
+		return exit.Usagef("--picture needs 2 components or more (have %d)", o.Components)
 	}
 	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (o EmbedOptions) checkLabels(d *dataset.Dataset) error {
 	if o.Picture == "" || d.Labeled {
 		return nil
 	}
-	return exit.Usage("--picture colours rows by their labels; %w", prepare.UnlabeledError(d))
+	return exit.Usagef("--picture colours rows by their labels; %w", prepare.UnlabeledError(d))
 }
 
 // mostClouds is the largest number of classes in a plot.

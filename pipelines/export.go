@@ -44,11 +44,11 @@ type Exported struct {
 func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	switch {
 	case o.Model == "":
-		return nil, exit.Usage("--model is missing: name the model to export")
+		return nil, exit.Usagef("--model is missing: name the model to export")
 	case o.Out == "":
-		return nil, exit.Usage("--out is missing: name the file or directory to create")
+		return nil, exit.Usagef("--out is missing: name the file or directory to create")
 	case !slices.Contains(ExportFormats(), o.Format):
-		return nil, exit.Usage("unknown format %q%s; have %s", o.Format, option.DidYouMean(o.Format, ExportFormats()),
+		return nil, exit.Usagef("unknown format %q%s; have %s", o.Format, option.DidYouMean(o.Format, ExportFormats()),
 			strings.Join(ExportFormats(), ", "))
 	}
 	if err := storage.CheckAbsent(ctx, o.Out); err != nil {
@@ -64,7 +64,7 @@ func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	}
 	g, err := onnx.New(m, onnx.Options{ByColumn: o.Format == "mlflow"})
 	if errors.Is(err, onnx.ErrUnsupported) {
-		return nil, exit.Usage("%s: %w; predict with bochner, from Go, or with the reader of examples/python",
+		return nil, exit.Usagef("%s: %w; predict with bochner, from Go, or with the reader of examples/python",
 			o.Model, err)
 	} else if err != nil {
 		return nil, err

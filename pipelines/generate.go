@@ -34,14 +34,14 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	set, ok := sample.Find(o.Set)
 	switch {
 	case !ok:
-		return nil, exit.Usage("unknown data set %q%s; have %s", o.Set, option.DidYouMean(o.Set, sample.Names()),
+		return nil, exit.Usagef("unknown data set %q%s; have %s", o.Set, option.DidYouMean(o.Set, sample.Names()),
 			strings.Join(sample.Names(), ", "))
 	case o.Rows < 1:
-		return nil, exit.Usage("--rows must be at least 1 (have %d)", o.Rows)
+		return nil, exit.Usagef("--rows must be at least 1 (have %d)", o.Rows)
 	case o.Out == "":
-		return nil, exit.Usage("no file to write: name one with --out")
+		return nil, exit.Usagef("no file to write: name one with --out")
 	case math.IsNaN(o.Noise) || math.IsInf(o.Noise, 0):
-		return nil, exit.Usage("--noise must be a number (have %g)", o.Noise)
+		return nil, exit.Usagef("--noise must be a number (have %g)", o.Noise)
 	}
 	if o.Noise < 0 {
 		o.Noise = set.Noise

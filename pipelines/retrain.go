@@ -48,7 +48,7 @@ func Retrain(ctx context.Context, o RetrainOptions) (*RetrainReport, error) {
 	}
 	train := spec.Options{Train: o.Train}
 	if _, rounds := train.Rounds(); rounds && o.Window.Auto {
-		return nil, exit.Usage("--window auto chooses by the sums of days, which the learner %s does not have; "+
+		return nil, exit.Usagef("--window auto chooses by the sums of days, which the learner %s does not have; "+
 			"give a number of days, such as --window 90d, or train with ridge", train.LearnerName())
 	}
 	o.Program, o.Train.Data.Ignore = engine.Version(), days.DayColumns(o.Data)
@@ -66,7 +66,7 @@ const pairedFlag = "paired_gate"
 // the first night could honour, because the models of later nights are fitted to sums.
 func checkRetrainable(t TrainOptions) error {
 	if strings.ContainsAny(t.Data.Label, ",*") {
-		return exit.Usage("--label %s: models of several targets cannot be compared, so none would replace the "+
+		return exit.Usagef("--label %s: models of several targets cannot be compared, so none would replace the "+
 			"first; retrain one model for each target", t.Data.Label)
 	}
 	if _, rounds := (spec.Options{Train: t}).Rounds(); rounds {
@@ -78,7 +78,7 @@ func checkRetrainable(t TrainOptions) error {
 	}{{"calibrate " + t.Calibrate, t.Calibrate == score.Isotonic}, {"threshold", t.Threshold != ""}, {"select",
 		t.Lambda.Selects()}} {
 		if x.set {
-			return exit.Usage("--%s needs the scores of rows, and the models of later nights are fitted to sums, "+
+			return exit.Usagef("--%s needs the scores of rows, and the models of later nights are fitted to sums, "+
 				"which have none; leave it out, or choose an iterative learner, which is trained on all rows every night", x.flag)
 		}
 	}

@@ -72,12 +72,12 @@ func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Opt
 		l := o.Iterative()
 		switch {
 		case t.Share >= 1:
-			return test, exit.Usage("--test %g: a share of the rows is above 0 and below 1", t.Share)
+			return test, exit.Usagef("--test %g: a share of the rows is above 0 and below 1", t.Share)
 		case o.Recipe != "":
-			return test, exit.Usage("--test %g cannot be used with --recipe, which follows from rows that may be among these: "+
+			return test, exit.Usagef("--test %g cannot be used with --recipe, which follows from rows that may be among these: "+
 				"name files for --test", t.Share)
 		case l != nil && l.Common().Init != "":
-			return test, exit.Usage("--test %g cannot be used with --init: that model may know the rows; name files for --test",
+			return test, exit.Usagef("--test %g cannot be used with --init: that model may know the rows; name files for --test",
 				t.Share)
 		}
 		return test, nil
@@ -85,7 +85,7 @@ func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Opt
 	test.Data, test.Objects, test.As = t.Files, nil, ""
 	for option, names := range test.Patterns() {
 		if option != "data" && len(names) > 0 {
-			return test, exit.Usage("--test cannot be used with --%s, which is for the training data; use bochner evaluate",
+			return test, exit.Usagef("--test cannot be used with --%s, which is for the training data; use bochner evaluate",
 				option)
 		}
 	}
@@ -105,7 +105,7 @@ func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Opt
 	}
 	for _, f := range files {
 		if known[f.URI] {
-			return test, exit.Usage("--test %s is a file of the training data too, so its rows are not new", f.Name)
+			return test, exit.Usagef("--test %s is a file of the training data too, so its rows are not new", f.Name)
 		}
 	}
 	return test, nil

@@ -49,7 +49,7 @@ func distinct(names []string) error {
 	known := map[string]bool{"": true}
 	for _, name := range names {
 		if known[name] {
-			return unsupported("a column name that is empty or occurs twice (%q)", name)
+			return unsupportedf("a column name that is empty or occurs twice (%q)", name)
 		}
 		known[name] = true
 	}
@@ -143,7 +143,7 @@ func (e *encoder) add(v float32, texts ...string) {
 // level adds a column of categories or booleans. A text that is no boolean becomes ∞, which fill rejects.
 func (g *Graph) level(c *schema.Column, t *schema.Table) (string, error) {
 	if c.Buckets > 0 {
-		return "", unsupported("column %q, whose texts are hashed to %d buckets by XXH64,", c.Name, c.Buckets)
+		return "", unsupportedf("column %q, whose texts are hashed to %d buckets by XXH64,", c.Name, c.Buckets)
 	}
 	e, other := &encoder{known: map[string]bool{}}, float32(len(c.Levels))
 	e.add(nan, "")

@@ -135,7 +135,7 @@ func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (st
 		}
 		s = g.concat(columns...)
 	default:
-		return "", unsupported("probabilities of the kind %s", p.Kind)
+		return "", unsupportedf("probabilities of the kind %s", p.Kind)
 	}
 	sum := g.sum(s)
 	none := g.add("Equal", nil, sum, constant(g, []float64{0}))

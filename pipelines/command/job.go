@@ -92,7 +92,7 @@ func newCommand(name string, o any, run runFunc, more ...*option.Option) *cobra.
 		case "json":
 			cmd.Root().SetErr(newJSONLog(cmd.ErrOrStderr()))
 		default:
-			return exit.Usage("--log_format is text or json, not %q", logs.LogFormat)
+			return exit.Usagef("--log_format is text or json, not %q", logs.LogFormat)
 		}
 		if err := startJob(cmd, args, data, opts, run); err != nil {
 			return &startedError{err}

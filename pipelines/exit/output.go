@@ -51,7 +51,7 @@ func (o *Output) Open() error {
 		return nil
 	}
 	if _, err := f.Read(make([]byte, 1)); err == io.EOF {
-		return Refuse("--out -: standard output is closed; open it, for instance with >file, or name a directory")
+		return Dataf("--out -: standard output is closed; open it, for instance with >file, or name a directory")
 	}
 	return nil
 }

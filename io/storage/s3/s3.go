@@ -268,7 +268,7 @@ func configure() (*config, error) {
 	}
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, storage.Invalid("AWS_ENDPOINT_URL is %q; want an address such as https://storage.example.com", where)
+		return nil, storage.Invalidf("AWS_ENDPOINT_URL is %q; want an address such as https://storage.example.com", where)
 	}
 	c.endpoint = u
 	return c, nil

@@ -67,9 +67,9 @@ func Featurize(ctx context.Context, o options.Featurize) (result *results.Featur
 func checkFeaturize(o options.Featurize) error {
 	switch {
 	case o.Out == "":
-		return exit.Usage("no directory for the features: name one with --out")
+		return exit.Usagef("no directory for the features: name one with --out")
 	case o.Format == codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
-		return exit.Usage("--out_format codes: only maxout features have codes; give --kernel maxout")
+		return exit.Usagef("--out_format codes: only maxout features have codes; give --kernel maxout")
 	}
 	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
 		return err

@@ -39,7 +39,7 @@ func InspectData(ctx context.Context, o options.Inspect) (report *results.DataRe
 		return nil, err
 	}
 	if o.WriteSchema != "" && !d.Schema.Traits().Columns {
-		return nil, exit.Usage("--write_schema: %s is %s, which has no columns with types", d.Files[0].Name, d.Schema.Format)
+		return nil, exit.Usagef("--write_schema: %s is %s, which has no columns with types", d.Files[0].Name, d.Schema.Format)
 	}
 	j, err := job.NewScratch(ctx, o.Job)
 	if err != nil {

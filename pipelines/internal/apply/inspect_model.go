@@ -54,7 +54,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *results.Mode
 // DrawImportance plots the effects of columns to a file, .png or .svg. r.Effects must not be nil.
 func DrawImportance(ctx context.Context, r *results.ModelReport, file string) error {
 	if r.Effects == nil {
-		return exit.Usage("--importance needs --data: the effects of columns are measured on predictions for its rows")
+		return exit.Usagef("--importance needs --data: the effects of columns are measured on predictions for its rows")
 	}
 	bars := EffectsPicture(r.Effects)
 	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))

@@ -95,20 +95,20 @@ func answerPage(a *results.Answer) *page.Page {
 		Lead: fmt.Sprintf("From the sums of %s in %s, with %s.", report.Counted64(a.Rows, "row"),
 			report.Counted(a.Directories, "part"), report.Counted(a.Features, "feature"))}
 	s := p.Section("Answer")
-	s.Say("R² is 1 − squared error / squared error of the mean. Its intervals are bootstraps over the dates or groups "+
+	s.Sayf("R² is 1 − squared error / squared error of the mean. Its intervals are bootstraps over the dates or groups "+
 		"that are judged; fewer than five have none. Lambda was chosen %s.", a.By)
 	if a.Judged != "" {
-		s.Say("Models are judged on %s, which none was trained on.", a.Judged)
+		s.Sayf("Models are judged on %s, which none was trained on.", a.Judged)
 	}
 	for _, t := range a.Tables {
 		s.List(t.Table(a.Measure))
 		if note := t.Note(); note != "" {
-			s.Say("%s", note)
+			s.Sayf("%s", note)
 		}
 	}
 	s.Draw(figure(a))
 	for _, note := range a.Notes {
-		s.Say("%s", note)
+		s.Sayf("%s", note)
 	}
 	return p
 }

@@ -114,11 +114,11 @@ func validateRetrain(o *options.Partition) error {
 	}
 	switch {
 	case o.Models == "":
-		return exit.Usage("retrain: no directory of models")
+		return exit.Usagef("retrain: no directory of models")
 	case o.Window.Days < 0:
-		return exit.Usage("retrain: a window of %d days", o.Window.Days)
+		return exit.Usagef("retrain: a window of %d days", o.Window.Days)
 	case !(o.MaxDrift >= 0) || !(o.Redraw >= 0):
-		return exit.Usage("retrain: bounds of drift must be at least 0")
+		return exit.Usagef("retrain: bounds of drift must be at least 0")
 	}
 	if o.Sums == "" {
 		o.Sums = strings.TrimRight(o.Models, "/") + "-sums"
@@ -129,7 +129,7 @@ func validateRetrain(o *options.Partition) error {
 			return err
 		}
 		if inside {
-			return exit.Usage("retrain: the sums %s and the models %s must be in different directories", o.Sums, o.Models)
+			return exit.Usagef("retrain: the sums %s and the models %s must be in different directories", o.Sums, o.Models)
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ type night struct {
 	copies   int    // days that were refused because they copy another
 }
 
-func (n *night) note(format string, args ...any) {
+func (n *night) notef(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	n.report.Notes = append(n.report.Notes, text)
 	if n.options.Log != nil {
@@ -174,7 +174,7 @@ func (n *night) run(ctx context.Context) error {
 		return err
 	}
 	if s.Rebuilt != "" {
-		n.note("%s", s.Rebuilt)
+		n.notef("%s", s.Rebuilt)
 	}
 	n.champion = s.Champion
 	n.report.Champion, n.report.Before = s.Champion, s.Champion
@@ -183,7 +183,7 @@ func (n *night) run(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !there:
-			n.note("the champion %s is lost: its directory has no model", n.champion)
+			n.notef("the champion %s is lost: its directory has no model", n.champion)
 			n.champion = ""
 		}
 	}
@@ -230,7 +230,7 @@ func (n *night) decided(ctx context.Context) (bool, error) {
 	n.report.Model, n.report.Champion, n.report.Before = n.champion, n.champion, e.From
 	n.report.Gates, n.report.Outcome, n.report.Why = e.Gates, results.Promoted, e.Why
 	n.fromLineage(l)
-	n.note("the champion %s was made for this day from the same data: nothing is left to do", n.champion)
+	n.notef("the champion %s was made for this day from the same data: nothing is left to do", n.champion)
 	return true, nil
 }
 
@@ -300,7 +300,7 @@ func (n *night) makeOnce(ctx context.Context, model string, l *registry.Lineage,
 		return err
 	}
 	if there {
-		n.note("found the model %s of an earlier run", model)
+		n.notef("found the model %s of an earlier run", model)
 		if err := errors.Join(removeWork(ctx, dir), storage.ClearUnfinished(ctx, dir)); err != nil {
 			return err
 		}

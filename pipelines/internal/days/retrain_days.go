@@ -25,7 +25,7 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 		return err
 	}
 	if n.options.Window.Auto {
-		n.note("the window takes all days: it is chosen by sums of a recipe, and this recipe is new")
+		n.notef("the window takes all days: it is chosen by sums of a recipe, and this recipe is new")
 	}
 	return n.drawRecipe(ctx, similar, why)
 }
@@ -198,7 +198,7 @@ func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
 	if why, err := unfit(err); err != nil {
 		return nil, err
 	} else if why != "" {
-		n.note("the window takes all days, because it cannot be chosen: %s", why)
+		n.notef("the window takes all days, because it cannot be chosen: %s", why)
 		return train, nil
 	}
 	train = train[len(train)-w.Dates:]

@@ -60,7 +60,7 @@ func nightPage(r *results.RetrainReport, compared *results.ModelComparison) *pag
 	}
 	s := p.Section("Notes")
 	for _, note := range r.Notes {
-		s.Say("%s", note)
+		s.Sayf("%s", note)
 	}
 	return p
 }
@@ -69,7 +69,7 @@ func nightPage(r *results.RetrainReport, compared *results.ModelComparison) *pag
 func addDrift(r *results.RetrainReport, p *page.Page) {
 	s := p.Section("Drift")
 	if r.Drift != nil {
-		s.Say("All rows, from those of the recipe: %.3g, %s.", r.Drift.Value, r.Drift.Text)
+		s.Sayf("All rows, from those of the recipe: %.3g, %s.", r.Drift.Value, r.Drift.Text)
 	}
 	var t report.Table
 	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1", Y: "day"}

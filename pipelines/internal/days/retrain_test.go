@@ -60,7 +60,7 @@ func shopRows(ctx context.Context, files []string) (multiset, error) {
 		}
 		for _, row := range strings.Fields(string(data)) {
 			if row == "unreadable" {
-				return nil, exit.Refuse("%s: a row is not a number", f)
+				return nil, exit.Dataf("%s: a row is not a number", f)
 			}
 			rows[row]++
 		}
@@ -145,7 +145,7 @@ func (j *rowJobs) Reference(ctx context.Context, model string, files []string) e
 		return err
 	}
 	if rows["flag"] > 0 {
-		return exit.Usage("no column")
+		return exit.Usagef("no column")
 	}
 	made, err := modelOf(rows, fmt.Sprintf("p%x", rows.hash("")>>40))
 	if err != nil {
@@ -190,10 +190,10 @@ func (j *rowJobs) sum(ctx context.Context, recipe string, files []string, out st
 		return err
 	}
 	if rows["flag"] > 0 {
-		return exit.Refuse("no column")
+		return exit.Dataf("no column")
 	}
 	if others(slices.Collect(maps.Keys(rows))) != others(strings.Fields(m.Fingerprint)) {
-		return exit.Refuse("%s: has other columns", files[0])
+		return exit.Dataf("%s: has other columns", files[0])
 	}
 	return store(ctx, out, rows)
 }
@@ -296,7 +296,7 @@ func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[strin
 			if row == "break" || strings.HasPrefix(row, "bad") {
 				w.Dates = len(places) - i
 			} else if row == "one-class" {
-				return nil, exit.Refuse("all rows are of one class")
+				return nil, exit.Dataf("all rows are of one class")
 			}
 		}
 	}
@@ -318,7 +318,7 @@ func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, file
 		for _, model := range []string{champion, challenger} {
 			m, err := models.ReadManifest(ctx, model)
 			if err == nil && slices.Contains(strings.Fields(m.Fingerprint), row) && !strings.HasPrefix(row, "common") {
-				err = exit.Refuse("row %s judges %s, which was trained on it", row, model)
+				err = exit.Dataf("row %s judges %s, which was trained on it", row, model)
 			}
 			if err != nil {
 				return nil, nil, err

@@ -85,18 +85,18 @@ func validateCompare(o options.Compare) error {
 	_, varied := o.Kernel.(kernel.Varied)
 	switch {
 	case o.Seeds < 1:
-		return exit.Usage("--seeds must be at least 1 (have %d)", o.Seeds)
+		return exit.Usagef("--seeds must be at least 1 (have %d)", o.Seeds)
 	case !(o.Epsilon > 0) || math.IsInf(o.Epsilon, 0):
-		return exit.Usage("--epsilon must be above 0 (have %g)", o.Epsilon)
+		return exit.Usagef("--epsilon must be above 0 (have %g)", o.Epsilon)
 	case o.Rows < 2 || o.Rows > maxCompareRows:
-		return exit.Usage("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
+		return exit.Usagef("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
 	case o.All && !varied:
-		return exit.Usage("--draw all: the %s kernel has only one way to draw features", name)
+		return exit.Usagef("--draw all: the %s kernel has only one way to draw features", name)
 	}
 	for _, n := range o.Budgets {
 		k, err := kernel.With(o.Kernel, "features", strconv.Itoa(n))
 		if _, found := k.(kernel.LearnedKernel); found || err != nil {
-			return exit.Usage("the %s kernel is exactly its features' inner product, so it cannot be compared", name)
+			return exit.Usagef("the %s kernel is exactly its features' inner product, so it cannot be compared", name)
 		}
 		if err := k.Validate(); err != nil {
 			return &exit.UsageError{Err: err}
@@ -123,7 +123,7 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 	x, n, _ := l.Sum.Sample()
 	n = min(n, o.Rows)
 	if n < 2 {
-		return nil, exit.Refuse("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
+		return nil, exit.Dataf("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
 	}
 	exact := KernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
 	sample := &kernelSample{o, j, l, x[:n*l.Profile.Dim], n, exact}
@@ -140,11 +140,11 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 			return nil, err
 		}
 		if choice.Draw == nil {
-			return nil, exit.Usage("the features of the %s are not drawn, so they cannot be compared", choice.Summary)
+			return nil, exit.Usagef("the features of the %s are not drawn, so they cannot be compared", choice.Summary)
 		}
 		curve := results.ErrorCurve{Name: strings.TrimSuffix(kernel.FamilyOf(o.Kernel).Name+", "+v.Name, ", ")}
 		for _, dim := range budgets {
-			j.Progress.Note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
+			j.Progress.Notef("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
 			point, err := sample.measure(ctx, dim, func(seed uint64) features.Recipe {
 				return l.Recipe.Scaled(choice.Draw(dim, seed))
 			})

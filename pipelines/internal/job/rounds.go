@@ -94,7 +94,7 @@ func (r *rounds) run(ctx context.Context, c *Iteration) error {
 		return err
 	}
 	if n := len(c.History); n > 0 {
-		j.Progress.Note("found %s in the work directory", report.Counted(n, "round"))
+		j.Progress.Notef("found %s in the work directory", report.Counted(n, "round"))
 		if err := c.done(ctx, r.learner, &o); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (r *rounds) run(ctx context.Context, c *Iteration) error {
 		}
 		ran += n
 		c.Each = time.Since(begun) / time.Duration(ran)
-		j.Progress.Note("%s", c.progress(o, time.Since(begun), ran))
+		j.Progress.Notef("%s", c.progress(o, time.Since(begun), ran))
 		if err := c.done(ctx, r.learner, &o); err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func Report(ctx context.Context, o options.Report) (r *results.Report, err error
 		return r, err
 	}
 	if len(o.Slices) > 0 {
-		return nil, exit.Usage("--slices needs labelled rows: name them with --data")
+		return nil, exit.Usagef("--slices needs labelled rows: name them with --data")
 	}
 	_, p, err := modelPage(ctx, o.Model)
 	if err != nil {

@@ -52,13 +52,13 @@ func Validate(o options.Spec) error {
 	switch o.Task {
 	case "", "auto", string(models.Classification), string(models.Regression):
 	default:
-		return exit.Usage("--task must be auto, classification or regression (have %q)", o.Task)
+		return exit.Usagef("--task must be auto, classification or regression (have %q)", o.Task)
 	}
 	if err := CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
-		return exit.Usage("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
+		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
 	if err := CheckScale(o.Scale); err != nil {
 		return err
@@ -73,11 +73,11 @@ func Validate(o options.Spec) error {
 		return err
 	}
 	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.LearnedDir() == "" {
-		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created",
+		return exit.Usagef("--kernel %s needs --frequencies, a directory that bochner align created",
 			kernel.FamilyOf(o.Kernel).Name)
 	}
 	if o.LearnedDir() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
-		return exit.Usage("--scale cannot be used with --frequencies: learned features have the scaling with which they " +
+		return exit.Usagef("--scale cannot be used with --frequencies: learned features have the scaling with which they " +
 			"were learned; leave it out")
 	}
 	if err := o.Kernel.Validate(); err != nil {
@@ -89,7 +89,7 @@ func Validate(o options.Spec) error {
 // CheckDrift returns a usage error unless bound is from 0 to 1.
 func CheckDrift(bound float64) error {
 	if !(bound >= 0 && bound <= 1) {
-		return exit.Usage("--max_drift must be between 0 and 1 (have %g)", bound)
+		return exit.Usagef("--max_drift must be between 0 and 1 (have %g)", bound)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func CheckDrift(bound float64) error {
 // CheckFraction returns a usage error unless maxBad is from 0 to 1.
 func CheckFraction(maxBad float64) error {
 	if !(maxBad >= 0 && maxBad <= 1) {
-		return exit.Usage("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
+		return exit.Usagef("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func Explained(err error, notes []schema.Note) error {
 	if data := (*exit.DataError)(nil); !errors.As(err, &data) || len(notes) == 0 {
 		return err
 	}
-	return exit.Refuse("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))
+	return exit.Dataf("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))
 }
 
 // profileBy runs a profile pass.

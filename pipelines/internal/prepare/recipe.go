@@ -194,14 +194,14 @@ func TargetSums(levels, outputs int) int64 {
 func (l *Prepared) chooseRecipe(o options.Spec) (err error) {
 	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
-			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
+			return exit.Usagef("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
 				"give another --encode, also in a schema", o.Learned)
 		}
 		if !o.Trains {
-			return exit.Usage("--encode target learns from labels, and only train does that: give another --encode")
+			return exit.Usagef("--encode target learns from labels, and only train does that: give another --encode")
 		}
 		if n := len(l.Data.Targets); n > 0 {
-			return exit.Usage("--encode target needs one label to take statistics of; rows have %d: give another --encode", n)
+			return exit.Usagef("--encode target needs one label to take statistics of; rows have %d: give another --encode", n)
 		}
 		return nil
 	}

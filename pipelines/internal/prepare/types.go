@@ -23,10 +23,10 @@ func ValidateTypes(o options.Types) error {
 		return err
 	}
 	if o.Fill != "" && o.Fill != schema.Mean && o.Fill != schema.Median {
-		return exit.Usage("--fill must be mean or median (have %q)", o.Fill)
+		return exit.Usagef("--fill must be mean or median (have %q)", o.Fill)
 	}
 	if o.MaxLevels < 0 || o.MaxLevels > schema.MaxLevels {
-		return exit.Usage("--max_levels must be between 0 and %d (have %d)", schema.MaxLevels, o.MaxLevels)
+		return exit.Usagef("--max_levels must be between 0 and %d (have %d)", schema.MaxLevels, o.MaxLevels)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func rulesOf(o options.Types) (schema.Rules, error) {
 		case 1:
 			*c.to = c.text[0]
 		default:
-			return r, exit.Usage("--%s must be one character (have %q)", c.flag, c.text)
+			return r, exit.Usagef("--%s must be one character (have %q)", c.flag, c.text)
 		}
 	}
 	if err := r.Validate(); err != nil {
@@ -84,7 +84,7 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 		}
 		for _, i := range found {
 			if is, twice := h.Types[i]; twice && is != of.is {
-				return h, exit.Usage("column %q is in both --numeric and --categorical", h.Names[i])
+				return h, exit.Usagef("column %q is in both --numeric and --categorical", h.Names[i])
 			}
 			h.Types[i] = of.is
 		}
@@ -174,7 +174,7 @@ func findTypes(ctx context.Context, o options.Spec, j *job.Job, d *dataset.Datas
 // CheckTypes returns a usage error if types are given for data that has no columns.
 func CheckTypes(o options.Types, d *dataset.Dataset) error {
 	if TypesGiven(o) && !d.Schema.Traits().Columns {
-		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, "+
+		return exit.Usagef("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, "+
 			"--missing, --decimal, --thousands, --fill and --max_levels", d.Files[0].Name, d.Schema.Format)
 	}
 	return nil

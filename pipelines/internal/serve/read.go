@@ -29,7 +29,7 @@ type elements struct {
 func newElements(array json.RawMessage, names []string, most int) (*elements, error) {
 	e := &elements{names: names, most: most, array: json.NewDecoder(bytes.NewReader(array))}
 	if first, err := e.array.Token(); err != nil || first != json.Delim('[') {
-		return nil, newProblem(400, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
+		return nil, problemf(400, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
 	}
 	return e, nil
 }
@@ -110,7 +110,7 @@ func newColumnar(columns map[string]json.RawMessage, most int) (*columnar, error
 	for _, name := range c.names {
 		array := json.NewDecoder(bytes.NewReader(columns[name]))
 		if first, err := array.Token(); err != nil || first != json.Delim('[') {
-			return nil, newProblem(400, "column %q must be an array with a value for each row", name)
+			return nil, problemf(400, "column %q must be an array with a value for each row", name)
 		}
 		c.arrays = append(c.arrays, array)
 	}
@@ -139,7 +139,7 @@ func (c *columnar) Next() ([]byte, error) {
 	case more == 0:
 		return nil, io.EOF
 	case more < len(c.arrays):
-		return nil, newProblem(400, "the arrays of the columns have different lengths")
+		return nil, problemf(400, "the arrays of the columns have different lengths")
 	}
 	if c.n++; c.n > c.most {
 		return nil, tooManyRows(c.most)
@@ -178,7 +178,7 @@ func members(text []byte, names ...string) (found map[string]json.RawMessage, ot
 	found = map[string]json.RawMessage{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if first, _ := d.Token(); first != json.Delim('{') {
-		return nil, false, newProblem(400, "the body is JSON, but not an object")
+		return nil, false, problemf(400, "the body is JSON, but not an object")
 	}
 	var other json.RawMessage
 	for d.More() {
@@ -207,7 +207,7 @@ func members(text []byte, names ...string) (found map[string]json.RawMessage, ot
 func syntax(text []byte) error {
 	var nothing struct{}
 	if bad, is := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &nothing)); is {
-		return newProblem(400, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
+		return problemf(400, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
 			}
 		}
 		if size += len(own); size > maxStored {
-			r.training.AddNote("the dual variables take more than %s and are not stored: bochner verify cannot verify "+
+			r.training.AddNotef("the dual variables take more than %s and are not stored: bochner verify cannot verify "+
 				"this model", report.Bytes(maxStored))
 			return nil
 		}

@@ -120,7 +120,7 @@ func (t *Training) resolve() (err error) {
 	t.opts = t.opts.WithSolver(p.Counts.Used, p.Recipe.Dim, p.Outputs(),
 		p.Target.Classes == nil).WithPartitions(len(p.Data.Shards(job.ShardBytes)))
 	t.Iterative = t.Iterative || t.opts.Iterative() != nil
-	t.AddNote("%s", prepare.TaskNote(t.opts.Task, p.Data, p.Profile.Labels))
+	t.AddNotef("%s", prepare.TaskNote(t.opts.Task, p.Data, p.Profile.Labels))
 	if err := t.opts.CheckLabels(len(t.classes()), p.Recipe.Dim); err != nil {
 		return err
 	}

@@ -248,7 +248,7 @@ func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error
 		if prepare.TimeOrderNote(s.Session.Spec, s.Session.Prepared.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}
-		s.Session.AddNote("%s", note)
+		s.Session.AddNotef("%s", note)
 	}
 	switch {
 	case p == nil || p.N < minSearched:
@@ -318,7 +318,7 @@ func nameOf(s *prepare.Session, found *search.Result) string {
 	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(found.Kernel), found.Width)
 	if found.Landmarks != nil {
 		name += ", at training rows"
-		s.AddNote("the model stores training rows, at which its features are kernel values (landmarks); --search none " +
+		s.AddNotef("the model stores training rows, at which its features are kernel values (landmarks); --search none " +
 			"stores none")
 	}
 	return name

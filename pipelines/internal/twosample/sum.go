@@ -44,7 +44,7 @@ func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *res
 			return nil, err
 		}
 		if s := r.Rule.Split; r.Rule.WeightColumn != "" || s != nil && s.By == profile.ByGroup {
-			return nil, exit.Usage("--recipe %s: its rows have weights or groups, but a test takes independent rows of equal "+
+			return nil, exit.Usagef("--recipe %s: its rows have weights or groups, but a test takes independent rows of equal "+
 				"weight: leave out --recipe, and keep one row of each group", o.Recipe)
 		}
 		result.Notes = []string{"labels are not compared; p is approximate if the model was trained on rows of these tables"}
@@ -100,7 +100,7 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	t.Training.Job.Work.Temporary = o.Job.Work == ""
 	if n := t.Training.Prepared.Counts.Used; n < sums.LeastRows {
-		return nil, f, exit.Refuse("pipelines: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
+		return nil, f, exit.Dataf("pipelines: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
 	}
 	m := t.Training.Memory(1)
 	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))

@@ -72,9 +72,9 @@ func Test(ctx context.Context, o options.TwoSample) (result *results.TwoSample, 
 func complete(ctx context.Context, o *options.TwoSample) error {
 	switch {
 	case o.A == "" || o.B == "":
-		return exit.Usage("test needs two tables: name the files of both")
+		return exit.Usagef("test needs two tables: name the files of both")
 	case o.MinP != 0 && !(o.MinP >= sums.MostCertain && o.MinP < 1):
-		return exit.Usage("--min_p must be 0, or at least %g and below 1 (have %g)",
+		return exit.Usagef("--min_p must be 0, or at least %g and below 1 (have %g)",
 			sums.MostCertain, o.MinP)
 	}
 	if err := prepare.CheckDrift(o.MaxDrift); err != nil {

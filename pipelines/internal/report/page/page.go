@@ -60,8 +60,8 @@ func (c Chart) SVG() (template.HTML, error) {
 	return template.HTML(svg), err // picture escapes its texts
 }
 
-// Say adds a paragraph.
-func (s *Section) Say(format string, args ...any) {
+// Sayf adds a paragraph.
+func (s *Section) Sayf(format string, args ...any) {
 	s.Parts = append(s.Parts, Part{Text: fmt.Sprintf(format, args...)})
 }
 
