@@ -22,9 +22,9 @@ import (
 
 // AlignOptions says which features to learn, and from which labelled data.
 type AlignOptions struct {
-	options.Spec `omit:"Split,Room"` // Kernel is learned or harmonic
-	Learned      options.Game        `group:"Learned features"`
-	Out          string              `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create; it must not exist."`
+	options.Prepare `omit:"Split,Room"` // Kernel is learned or harmonic
+	Learned         options.Game        `group:"Learned features"`
+	Out             string              `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create; it must not exist."`
 	// Folds is the number of folds of the rows. The first fold is not used, so that Train can report
 	// held-out errors on it; 0 is spec.DefaultFolds, 1 learns from all rows.
 	Folds int    `flag:"folds,common" group:"Learner" help:"Folds of the rows. The first fold is not used, so that train can choose lambda and report held-out errors on it; 0 is 5. 1 learns from all rows, and then no rows are left for held-out errors."`
@@ -89,7 +89,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 
 // training returns the options of a training run that learns these features.
 func (o AlignOptions) training() spec.Options {
-	return spec.Options{Train: TrainOptions{Spec: o.Spec, Learned: o.Learned}}
+	return spec.Options{Train: TrainOptions{Prepare: o.Prepare, Learned: o.Learned}}
 }
 
 func (o AlignOptions) validate() error {
@@ -108,7 +108,7 @@ func (o AlignOptions) validate() error {
 	if err := report.CheckPicture(o.Curve); err != nil {
 		return err
 	}
-	if err := prepare.Validate(o.training().ProfileSpec()); err != nil {
+	if err := prepare.Validate(o.training().PrepareOptions()); err != nil {
 		return err
 	}
 	if err := tuning.ValidateGame(o.Learned, f); err != nil {

@@ -18,10 +18,10 @@ import (
 
 // EmbedOptions says which data to embed, and how.
 type EmbedOptions struct {
-	options.Spec `omit:"Split,Room"`
-	pca.Training `group:"Learner"`
-	Model        string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
-	Picture      string `flag:"picture,common" group:"Model and output" placeholder:"FILE" help:"File for a plot of a sample of the rows along the first two components, .png or .svg."`
+	options.Prepare `omit:"Split,Room"`
+	pca.Training    `group:"Learner"`
+	Model           string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
+	Picture         string `flag:"picture,common" group:"Model and output" placeholder:"FILE" help:"File for a plot of a sample of the rows along the first two components, .png or .svg."`
 }
 
 // EmbedResult describes the embedding.
@@ -32,13 +32,13 @@ type EmbedResult = results.Embed
 // sums the features' second moments. Labels are used for the plot only.
 func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error) {
 	o.Components = cmp.Or(o.Components, pca.DefaultComponents)
-	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return nil, err
 	}
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	t, err := training.Begin(ctx, spec.Options{Train: TrainOptions{Spec: o.Spec, Model: o.Model}}, o.Model, o.checkLabels)
+	t, err := training.Begin(ctx, spec.Options{Train: TrainOptions{Prepare: o.Prepare, Model: o.Model}}, o.Model, o.checkLabels)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (o EmbedOptions) validate() error {
 	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
-	return prepare.Validate(o.Spec)
+	return prepare.Validate(o.Prepare)
 }
 
 // checkLabels returns an error if a plot is asked for and the data has no labels to colour it.

@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
-// TestOptions says on which rows a model is evaluated after its training: the rows of files, or a
+// TrainTestOptions says on which rows a model is evaluated after its training: the rows of files, or a
 // share of the rows of the data. Training does not read them.
-type TestOptions struct {
+type TrainTestOptions struct {
 	Files []string
 	Share float64 // above 0 and below 1; 0 to use Files
 }
@@ -23,11 +23,11 @@ type TestOptions struct {
 // TrainTestResult describes the trained model and its test.
 type TrainTestResult struct {
 	*TrainResult
-	Test *TestResult `json:"test"`
+	Test *TrainTestScores `json:"test"`
 }
 
-// TestResult has the scores of a model on rows that its training has not read.
-type TestResult struct {
+// TrainTestScores has the scores of a model on rows that its training has not read.
+type TrainTestScores struct {
 	HeldOut string  `json:"held_out,omitempty"` // which rows of the data were held out
 	Share   float64 `json:"share,omitempty"`
 	*EvaluateResult
@@ -35,12 +35,12 @@ type TestResult struct {
 
 // TrainAndTest trains a model as Train does and evaluates it on rows that training has not read. With Share,
 // the model is the same as from Train on the remaining rows only. If the evaluation fails, the model remains.
-func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTestResult, error) {
+func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*TrainTestResult, error) {
 	test, err := t.data(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	result := &TrainTestResult{Test: &TestResult{Share: t.Share}}
+	result := &TrainTestResult{Test: &TrainTestScores{Share: t.Share}}
 	if t.Share > 0 {
 		if err := (spec.Options{Train: o}).WithDefaults().Validate(); err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 		if err := job.CheckOutput(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
-		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).ProfileSpec(), t.Share); err != nil {
+		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).PrepareOptions(), t.Share); err != nil {
 			return nil, err
 		}
 		test.Part = o.Data.Part.Other()
@@ -65,7 +65,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 }
 
 // data returns the data of the test. It refuses options with which the model may have seen test rows.
-func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Options, err error) {
+func (t TrainTestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Options, err error) {
 	test = dataset.Options{Data: o.Data.Data, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
 		Label: o.Data.Label, LabelText: o.Data.LabelText, Formats: o.Data.Formats}
 	if t.Share > 0 {

@@ -50,7 +50,7 @@ func embedCommand() *cobra.Command {
 			return nil, err
 		}
 		if o.Plan {
-			return plan.Embedding(cmd.Context(), options.Train{Spec: o.Spec, Model: o.Model}, o.Training)
+			return plan.Embedding(cmd.Context(), options.Train{Prepare: o.Prepare, Model: o.Model}, o.Training)
 		}
 		return pipelines.Embed(cmd.Context(), o.EmbedOptions)
 	}, kernels.flags()...)
@@ -175,7 +175,7 @@ func inspectCommand() *cobra.Command {
 		if err := refuse(cmd, tables, "cannot be used with --model: a model has its columns and their types"); err != nil {
 			return nil, err
 		}
-		var result *pipelines.ModelReport
+		var result *pipelines.InspectModelResult
 		var err error
 		if rows {
 			result, err = pipelines.InspectEffects(ctx, o.Model, o.InspectOptions)

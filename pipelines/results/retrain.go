@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// RetrainReport says what a run for a day did, and why.
-type RetrainReport struct {
+// Retrain says what a run for a day did, and why.
+type Retrain struct {
 	Day      string  `json:"day"`
 	Models   string  `json:"models_dir"`
 	Outcome  Outcome `json:"outcome"`
@@ -33,7 +33,7 @@ type RetrainReport struct {
 }
 
 // Reason returns what is special about the model, for the history.
-func (r *RetrainReport) Reason() string {
+func (r *Retrain) Reason() string {
 	words := []string{fmt.Sprintf("%s to %s", report.Counted(r.Partitions, "partition"), r.Last)}
 	if r.Redrawn != "" {
 		words = append(words, "recipe drawn: "+r.Redrawn)
@@ -51,7 +51,7 @@ func (r *RetrainReport) Reason() string {
 }
 
 // Facts describes the run as a table.
-func (r *RetrainReport) Facts() (t table.Facts) {
+func (r *Retrain) Facts() (t table.Facts) {
 	t.Addf("day", "%s", r.Day)
 	t.Addf("outcome", "%s", strings.TrimSuffix(fmt.Sprintf("%s: %s", r.Outcome, r.Why), ": "))
 	if r.Champion != r.Before && r.Champion != "" && r.Before != "" {
@@ -88,7 +88,7 @@ func (r *RetrainReport) Facts() (t table.Facts) {
 }
 
 // Text returns the report for people.
-func (r *RetrainReport) Text() string {
+func (r *Retrain) Text() string {
 	var b strings.Builder
 	t := r.Facts()
 	shown := 0
@@ -135,7 +135,7 @@ func (r *RetrainReport) Text() string {
 }
 
 // GateTable returns the gates as a table.
-func (r *RetrainReport) GateTable() table.Table {
+func (r *Retrain) GateTable() table.Table {
 	t := table.Table{Head: []string{"gate", "passed", "result"}}
 	for _, g := range r.Gates {
 		t.Add(g.Condition, report.YesNo(g.Passed), g.Result)
@@ -144,7 +144,7 @@ func (r *RetrainReport) GateTable() table.Table {
 }
 
 // WriteTo prints the report for people.
-func (r *RetrainReport) WriteTo(w io.Writer) (int64, error) {
+func (r *Retrain) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, r.Text())
 	return int64(n), err
 }

@@ -7,7 +7,7 @@
 // the same as from training on the rows of some parts and scoring the rows of others, with features
 // on the grid of the recipe.
 //
-// Ask opens the sums (data), calls the function of a question, and returns its results.Answer. No error in
+// Ask opens the sums (data), calls the function of a question, and returns its results.Ask. No error in
 // an answer is measured on rows by which λ was chosen, except for results.Forgetting.Hindsight. backtest
 // and window choose λ by the errors on earlier judged dates (prequentially). Their first date and
 // other questions use cross-validation inside the training set: over up to five blocks of its parts,
@@ -32,7 +32,7 @@ import (
 // question is a question and the function that answers it.
 type question struct {
 	name   string
-	answer func(*data, context.Context) (*results.Answer, error)
+	answer func(*data, context.Context) (*results.Ask, error)
 }
 
 var questions = []question{{"backtest", (*data).backtest}, {"groups", (*data).groups}, {"matrix", (*data).matrix},
@@ -47,7 +47,7 @@ func Questions() (names []string) {
 }
 
 // Ask answers a question.
-func Ask(ctx context.Context, o options.Ask) (*results.Answer, error) {
+func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 	asked := slices.IndexFunc(questions, func(q question) bool { return q.name == o.Question })
 	switch {
 	case asked < 0:

@@ -25,7 +25,7 @@ type Jobs interface {
 	Train(ctx context.Context, model string, files []string) error
 	// Compare checks the gates of a model and, unless champion is "", compares it with the champion on
 	// the rows of the files.
-	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *results.ModelComparison,
+	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *results.CompareModels,
 		error)
 	// Accept returns an error if models like the champion do not have the scores that Compare needs.
 	// Train checks the same before it trains.
@@ -65,7 +65,7 @@ const MostColumns = 5
 
 // Retrain makes and judges the model of a day. If it promotes no model, the error is an
 // *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is complete.
-func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.RetrainReport, error) {
+func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Retrain, error) {
 	if err := validateRetrain(&o); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.Retr
 	}
 	n := &night{
 		options: o, jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
-		report: &results.RetrainReport{Day: o.Day, Models: o.Models,
+		report: &results.Retrain{Day: o.Day, Models: o.Models,
 			ReportedWork: results.ReportedWork{Steps: map[string]float64{}}},
 	}
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
@@ -108,7 +108,7 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.Retr
 	return n.report, outcomeError(n.report)
 }
 
-func validateRetrain(o *options.Partition) error {
+func validateRetrain(o *options.RetrainData) error {
 	if _, err := ParseDay(o.Day); err != nil {
 		return err
 	}
@@ -137,12 +137,12 @@ func validateRetrain(o *options.Partition) error {
 
 // night is the state of a run of Retrain.
 type night struct {
-	options  options.Partition
+	options  options.RetrainData
 	jobs     Jobs
 	registry registry.Registry
 	pattern  *Pattern
-	report   *results.RetrainReport
-	compared *results.ModelComparison // of the new model with the champion; nil for none
+	report   *results.Retrain
+	compared *results.CompareModels // of the new model with the champion; nil for none
 
 	first    string // first day of the window; "" if it has no bound
 	all      []Day  // days of the window

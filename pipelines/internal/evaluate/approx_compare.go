@@ -29,8 +29,8 @@ const maxCompareRows = 2000
 // CompareKernel draws feature maps of several sizes with several seeds, and compares inner products of features
 // with the kernel on all pairs of a sample of rows. The sample has the rows with the least hashes, so it does
 // not depend on the order of the rows.
-func CompareKernel(ctx context.Context, o options.Compare) (result *results.Compare, err error) {
-	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
+func CompareKernel(ctx context.Context, o options.CompareKernel) (result *results.CompareKernel, err error) {
+	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return nil, err
 	}
 	if len(o.Budgets) == 0 {
@@ -60,7 +60,7 @@ func CompareKernel(ctx context.Context, o options.Compare) (result *results.Comp
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	l, err := prepare.Data(ctx, j, d, o.Spec)
+	l, err := prepare.Data(ctx, j, d, o.Prepare)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func CompareKernel(ctx context.Context, o options.Compare) (result *results.Comp
 	return result, j.Publish(ctx, o.Out, files)
 }
 
-func validateCompare(o options.Compare) error {
+func validateCompare(o options.CompareKernel) error {
 	name := kernel.FamilyOf(o.Kernel).Name
 	_, varied := o.Kernel.(kernel.Varied)
 	switch {
@@ -102,7 +102,7 @@ func validateCompare(o options.Compare) error {
 			return &exit.UsageError{Err: err}
 		}
 	}
-	if err := prepare.Validate(o.Spec); err != nil {
+	if err := prepare.Validate(o.Prepare); err != nil {
 		return err
 	}
 	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
@@ -110,7 +110,7 @@ func validateCompare(o options.Compare) error {
 
 // kernelSample has rows of the data and the exact kernel of all pairs of them, with which features are compared.
 type kernelSample struct {
-	options  options.Compare
+	options  options.CompareKernel
 	job      *job.Job
 	prepared *prepare.Prepared
 	x        []float32 // n rows
@@ -119,7 +119,7 @@ type kernelSample struct {
 }
 
 // compare measures all maps on the sample.
-func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prepared) (*results.Compare, error) {
+func compare(ctx context.Context, j *job.Job, o options.CompareKernel, l *prepare.Prepared) (*results.CompareKernel, error) {
 	x, n, _ := l.Sum.Sample()
 	n = min(n, o.Rows)
 	if n < 2 {
@@ -127,7 +127,7 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 	}
 	exact := KernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
 	sample := &kernelSample{o, j, l, x[:n*l.Profile.Dim], n, exact}
-	result := &results.Compare{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
+	result := &results.CompareKernel{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
 	variants := []kernel.Variant{{Options: o.Kernel}}
 	if o.All {
 		variants = o.Kernel.(kernel.Varied).Variants()
@@ -178,7 +178,7 @@ func (k *kernelSample) measure(ctx context.Context, dim int,
 }
 
 // errorFiles returns the files of the result: the table as JSON, and the plots.
-func errorFiles(r *results.Compare) ([]storage.File, error) {
+func errorFiles(r *results.CompareKernel) ([]storage.File, error) {
 	table, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func errorFiles(r *results.Compare) ([]storage.File, error) {
 }
 
 // errorChart plots the root mean squared error against the number of features.
-func errorChart(r *results.Compare) picture.Lines {
+func errorChart(r *results.CompareKernel) picture.Lines {
 	chart := picture.Lines{
 		Title: fmt.Sprintf("Approximation of the %s", r.Kernel),
 		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95%%)",

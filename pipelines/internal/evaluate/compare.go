@@ -28,7 +28,7 @@ import (
 
 // CompareModels applies two models to the same labelled rows and compares their predictions. If the gate is not
 // passed, the error is an *exit.GateError and the result is complete.
-func CompareModels(ctx context.Context, o options.CompareModels) (result *results.ModelComparison, err error) {
+func CompareModels(ctx context.Context, o options.CompareModels) (result *results.CompareModels, err error) {
 	if err := checkComparison(ctx, &o); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 		return nil, err
 	}
 	j.Progress.Done()
-	result = &results.ModelComparison{
+	result = &results.CompareModels{
 		Champion: p.champion.summary(o.Champion), Challenger: p.challenger.summary(o.Challenger),
 		NotFinite: sum.NotFinite(), Comparisons: sum.Report(p.unit),
 	}

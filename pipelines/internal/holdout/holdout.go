@@ -24,13 +24,13 @@ import (
 const partSalt = 0x74657374
 
 // trainingSpec describes the data of the training run.
-type trainingSpec struct{ options.Spec }
+type trainingSpec struct{ options.Prepare }
 
 // Rows returns the part of the data that remains for training if a share of the rows is held out,
 // and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
 // whole, and with times the latest rows. Rows reads the data to find columns, groups and times; the
 // training run does not use these results.
-func Rows(ctx context.Context, training options.Spec, share float64) (part *dataset.TestSplit, text string, err error) {
+func Rows(ctx context.Context, training options.Prepare, share float64) (part *dataset.TestSplit, text string, err error) {
 	o := trainingSpec{training}
 	if o.Split.Fold != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+

@@ -17,7 +17,7 @@ import (
 )
 
 // CompareModels calls evaluate.CompareModels, and writes the report that the options ask for.
-func CompareModels(ctx context.Context, o options.CompareModels) (*results.ModelComparison, error) {
+func CompareModels(ctx context.Context, o options.CompareModels) (*results.CompareModels, error) {
 	r, err := evaluate.CompareModels(ctx, o)
 	if o.Report == "" || !judged(err) {
 		return r, err
@@ -29,7 +29,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (*results.Model
 }
 
 // comparison returns the report on a comparison.
-func comparison(r *results.ModelComparison) *page.Page {
+func comparison(r *results.CompareModels) *page.Page {
 	p := &page.Page{Title: "Comparison of two models"}
 	first := r.Comparisons[0]
 	cells := report.ComparisonCells(first)
@@ -52,7 +52,7 @@ func comparison(r *results.ModelComparison) *page.Page {
 
 // AddComparison adds the scores of two models, for all rows and for slices, and the numbers of rows that tests
 // need.
-func AddComparison(p *page.Page, r *results.ModelComparison) {
+func AddComparison(p *page.Page, r *results.CompareModels) {
 	s, first := p.Section("Scores of both models"), r.Comparisons[0]
 	s.Sayf("On the same %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is "+
 		"better.", report.Counted64(r.Rows.Used, "labelled row"))

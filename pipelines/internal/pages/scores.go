@@ -251,7 +251,7 @@ func (r scored) addSlices(p *page.Page) {
 }
 
 // addEffects draws the effects of columns on predictions.
-func addEffects(p *page.Page, found *results.ModelReport) {
+func addEffects(p *page.Page, found *results.InspectModel) {
 	s := p.Section("Effects of columns")
 	if found.NoEffects != "" {
 		s.Sayf("%s", found.NoEffects)
@@ -268,7 +268,7 @@ func addEffects(p *page.Page, found *results.ModelReport) {
 }
 
 // dependence draws the partial dependence on a column.
-func dependence(found *results.ModelReport, d results.Dependence) picture.Figure {
+func dependence(found *results.InspectModel, d results.Dependence) picture.Figure {
 	y := "mean prediction"
 	switch {
 	case found.Probabilities != nil:
@@ -306,7 +306,7 @@ func dependence(found *results.ModelReport, d results.Dependence) picture.Figure
 
 // addWorst lists the rows with the largest losses, with the values of the columns that have the largest
 // effects.
-func (r scored) addWorst(p *page.Page, m *models.Model, found *results.ModelReport) {
+func (r scored) addWorst(p *page.Page, m *models.Model, found *results.InspectModel) {
 	if len(r.WorstRows) == 0 {
 		return
 	}
@@ -340,7 +340,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *results.ModelRepo
 }
 
 // addDrift lists the columns that have drifted since training.
-func addDrift(p *page.Page, found *results.ModelReport) {
+func addDrift(p *page.Page, found *results.InspectModel) {
 	d := found.Drift
 	if d == nil {
 		return

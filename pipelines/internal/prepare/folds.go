@@ -92,7 +92,7 @@ func gapOf(s options.Split) (length float64, seconds bool, err error) {
 }
 
 // foldRule returns the rule that splits profiled rows into folds, nil if their content does.
-func foldRule(o options.Spec, d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
+func foldRule(o options.Prepare, d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
 	if d.Key == nil || o.Folds < 2 {
 		return nil, nil
 	}
@@ -141,7 +141,7 @@ func (l *Prepared) HeldOutText() string {
 }
 
 // TimeOrderNote returns a note if rows have times but held-out rows are not chosen by them, and "" otherwise.
-func TimeOrderNote(o options.Spec, d *dataset.Dataset) string {
+func TimeOrderNote(o options.Prepare, d *dataset.Dataset) string {
 	column, and := o.Data.Time, ""
 	if t := d.Schema.Table; t != nil && column == "" {
 		if i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Type == schema.Time }); i >= 0 {

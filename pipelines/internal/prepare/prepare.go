@@ -32,7 +32,7 @@ import (
 )
 
 // LoadKernel reads the files that the kernel's options name. If Kernel is nil it sets the Gaussian kernel.
-func LoadKernel(ctx context.Context, o *options.Spec) (err error) {
+func LoadKernel(ctx context.Context, o *options.Prepare) (err error) {
 	if o.Kernel == nil {
 		o.Kernel = &fourier.GaussianOptions{}
 	}
@@ -48,7 +48,7 @@ func LoadKernel(ctx context.Context, o *options.Spec) (err error) {
 }
 
 // Validate returns a usage error if an option is invalid whatever the data.
-func Validate(o options.Spec) error {
+func Validate(o options.Prepare) error {
 	switch o.Task {
 	case "", "auto", string(models.Classification), string(models.Regression):
 	default:
@@ -166,7 +166,7 @@ const wideRow = 1 << 17
 
 // Data profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the
 // latter case, Session.EncodeLabels makes the recipe.
-func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Spec) (*Prepared, error) {
+func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
 	if err := CheckTypes(o.Types, d); err != nil {
@@ -233,7 +233,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Spec) (
 
 // profileData profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
 // returns notes on these types.
-func profileData(ctx context.Context, o options.Spec, j *job.Job,
+func profileData(ctx context.Context, o options.Prepare, j *job.Job,
 	d *dataset.Dataset) (p *Profiling, notes []schema.Note, err error) {
 	var plain error // error of reading the rows as plain numbers
 	if !TypesGiven(o.Types) && o.Data.Time == "" {
@@ -272,7 +272,7 @@ func Explained(err error, notes []schema.Note) error {
 }
 
 // profileBy runs a profile pass.
-func profileBy(ctx context.Context, o options.Spec, j *job.Job,
+func profileBy(ctx context.Context, o options.Prepare, j *job.Job,
 	d *dataset.Dataset) (p *Profiling, numbers bool, err error) {
 	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
 		&transforms.Labeling{Open: o.Task != string(models.Regression)})

@@ -20,7 +20,7 @@ import (
 type Session struct {
 	Job      *job.Job
 	Prepared *Prepared
-	Spec     options.Spec
+	Options  options.Prepare
 	// Iterative is true if iterative learners read the rows, in shards of their own.
 	Iterative bool
 	Notes     []string
@@ -39,7 +39,7 @@ func (s *Session) CountCopies(ctx context.Context) error {
 	if s.Prepared.copiesCounted {
 		return nil
 	}
-	if err := s.Prepared.CountCopies(ctx, s.Job, s.Spec.Seed, s.Spec.MaxBadFraction, s.Iterative); err != nil {
+	if err := s.Prepared.CountCopies(ctx, s.Job, s.Options.Seed, s.Options.MaxBadFraction, s.Iterative); err != nil {
 		return err
 	}
 	s.AddNotef("%s", s.Prepared.repeatNote())
@@ -108,7 +108,7 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 func (s *Session) Pass(folds int) transforms.Pass {
 	p := s.Prepared
 	return transforms.Pass{
-		Data: *p.Data, Shards: p.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: p.Target,
+		Data: *p.Data, Shards: p.Shards, Mode: Mode(s.Options.MaxBadFraction), Seed: s.Options.Seed, Target: p.Target,
 		Rule: p.Rule, Copies: p.copiesFor(folds),
 		EqualWeights: p.EqualWeights(),
 	}

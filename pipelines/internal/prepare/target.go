@@ -144,11 +144,11 @@ func otherLabelsHint(d *dataset.Dataset) string {
 	return "; add files with other labels"
 }
 
-// maxRoom limits options.Spec.Room. At this limit the training targets use about 8 bits of the grid.
+// maxRoom limits options.Prepare.Room. At this limit the training targets use about 8 bits of the grid.
 const maxRoom = 100
 
 // widened returns grids that are extended by Room on both sides.
-func widened(o options.Spec, grids linear.Grids) linear.Grids {
+func widened(o options.Prepare, grids linear.Grids) linear.Grids {
 	if o.Room == 0 {
 		return grids
 	}

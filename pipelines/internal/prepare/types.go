@@ -161,7 +161,7 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 
 // findTypes finds and sets the types of columns, unless the data has no columns or they are plain numbers. It
 // returns notes on decisions that may be wrong.
-func findTypes(ctx context.Context, o options.Spec, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
+func findTypes(ctx context.Context, o options.Prepare, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
 	defer j.WithUnknownMemory()() // the memory of a survey depends on the texts
 	found, notes, err := Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {

@@ -134,7 +134,7 @@ func (o Options) CheckWeights(w *profile.Weights) error {
 	return exit.Usagef("learner %s takes no rows with weights", o.LearnerName())
 }
 
-// Values of options.Prediction.Calibrate besides the methods: AutoCalibrate is for probabilities if rows are held out
+// Values of options.Decision.Calibrate besides the methods: AutoCalibrate is for probabilities if rows are held out
 // anyway.
 const (
 	AutoCalibrate = "auto"

@@ -43,7 +43,7 @@ func (o Options) WithFoldRule(r *profile.FoldRule) Options {
 // returns an error if options are invalid whatever the data.
 func (o Options) Complete(ctx context.Context) (Options, error) {
 	o = o.WithKernels() // before LoadKernel, which sets a kernel
-	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return o, err
 	}
 	o = o.WithDefaults()
@@ -71,7 +71,7 @@ func (o Options) Validate() error {
 	if o.Model == "" {
 		return exit.Usagef("--model is missing: name the directory to create")
 	}
-	if err := prepare.Validate(o.ProfileSpec()); err != nil {
+	if err := prepare.Validate(o.PrepareOptions()); err != nil {
 		return err
 	}
 	if f := o.LearnedKernel(); f != nil {
@@ -106,10 +106,10 @@ func (o Options) LearnedKernel() kernel.LearnedKernel {
 // LearnsFeatures reports whether the job learns the features of the kernel.
 func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 
-// ProfileSpec returns the options of the profile pass. If features are to be learned, its kernel is the one from which
+// PrepareOptions returns the options of the profile pass. If features are to be learned, its kernel is the one from which
 // learning starts.
-func (o Options) ProfileSpec() options.Spec {
-	maps := o.Spec
+func (o Options) PrepareOptions() options.Prepare {
+	maps := o.Prepare
 	if f := o.LearnedKernel(); f != nil {
 		maps.Learned = kernel.FamilyOf(f).Name
 		maps.Kernel = f.Start()

@@ -58,7 +58,7 @@ func (o ByRecipe) options(model string) spec.Options {
 	l.Folds = max(o.Recipe.Rule.Folds, o.Recipe.Rule.Cut)
 	return spec.Options{Train: options.Train{
 		Reporting: o.Reporting,
-		Spec:      options.Spec{Data: o.Data, Seed: o.Recipe.Seed, MaxBadFraction: o.MaxBadFraction, Job: o.Job},
+		Prepare:   options.Prepare{Data: o.Data, Seed: o.Recipe.Seed, MaxBadFraction: o.MaxBadFraction, Job: o.Job},
 		Model:     model, Learner: ridge.NewTraining(), Lambda: l,
 	}}
 }
@@ -200,7 +200,7 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 		return nil, j.Close(ctx, err)
 	}
 	opts, stored := o.options(out), spec.FoldingOf(&o.Recipe.Rule)
-	return &RecipeJob{Training: &Training{Session: &prepare.Session{Job: j, Spec: opts.Spec}, opts: opts, stored: &stored},
+	return &RecipeJob{Training: &Training{Session: &prepare.Session{Job: j, Options: opts.Prepare}, opts: opts, stored: &stored},
 		options: o}, nil
 }
 

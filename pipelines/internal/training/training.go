@@ -93,11 +93,11 @@ func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Da
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: &prepare.Session{Job: j, Spec: o.ProfileSpec(), Iterative: o.Iterative() != nil ||
+	t := &Training{Session: &prepare.Session{Job: j, Options: o.PrepareOptions(), Iterative: o.Iterative() != nil ||
 		o.LearnsFeatures()}}
 	j.LimitMemory(spec.ProfileMemory(d, j.Engine))
 	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		if t.Prepared, err = prepare.Data(ctx, j, d, o.ProfileSpec()); err != nil {
+		if t.Prepared, err = prepare.Data(ctx, j, d, o.PrepareOptions()); err != nil {
 			return err
 		}
 		t.opts = o.WithFoldRule(t.Prepared.Rule)

@@ -52,7 +52,7 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 		return nil, err
 	}
 	found := &results.Learned{
-		LearnedMap: results.LearnedMap{Seed: s.Spec.Seed, Width: p.Recipe.Width},
+		LearnedMap: results.LearnedMap{Seed: s.Options.Seed, Width: p.Recipe.Width},
 		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
 			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(class),
 		Lambda: a.Lambda,
@@ -135,7 +135,7 @@ func (g *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 	s := g.Session
 	p := s.Prepared
 	frequencies := k.Count()
-	o := GameOf(a, found.Lambda, p.Recipe.Width, frequencies, s.Spec.Seed)
+	o := GameOf(a, found.Lambda, p.Recipe.Width, frequencies, s.Options.Seed)
 	dim := p.Recipe.Scaling.Dim
 	o.Search.FindStarts(align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}, s.Job.Engine.Threads)
 	learner := &align.Learner{Options: o, Dim: dim, Classes: p.Outputs(), Partitions: a.Partitions, X: x, Class: class}
@@ -239,7 +239,7 @@ func (g *Game) weighFrequencies(ctx context.Context, found *results.Learned, a o
 	}
 	s.Job.Progress.Notef("weighting %d frequencies of the %s on %s rows", m, p.Recipe.Name,
 		report.Groups(int64(len(class))))
-	w := align.Propose(m, dim, p.Recipe.Width, s.Spec.Seed)
+	w := align.Propose(m, dim, p.Recipe.Width, s.Options.Seed)
 	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	field := align.NewField(x, len(class), dim)
 	v := align.Alignment(field, w, m, rows, s.Job.Engine.Threads)
@@ -250,7 +250,7 @@ func (g *Game) weighFrequencies(ctx context.Context, found *results.Learned, a o
 	}
 	index, weight := align.Top(q, frequencies)
 	if a.Pick == "draw" {
-		index, weight = align.Draw(q, frequencies, s.Spec.Seed)
+		index, weight = align.Draw(q, frequencies, s.Options.Seed)
 	}
 	f := align.Choice(w, dim, index, weight)
 	if f.Count < frequencies {
@@ -302,7 +302,7 @@ func (g *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 	if err != nil {
 		return nil, err
 	}
-	r, err := learned.RecipeOf(data, form, s.Spec.Seed)
+	r, err := learned.RecipeOf(data, form, s.Options.Seed)
 	if err != nil {
 		return nil, err
 	}

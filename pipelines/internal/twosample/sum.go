@@ -50,10 +50,10 @@ func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *res
 		result.Notes = []string{"labels are not compared; p is approximate if the model was trained on rows of these tables"}
 		return r.Unlabelled()
 	}
-	s := o.Spec
+	s := o.Prepare
 	s.Job = jobOf(o, out)
 	unlabelled := func(d *dataset.Dataset) error { d.Labeled = false; return nil }
-	t, err := training.Begin(ctx, spec.Options{Train: options.Train{Spec: s}}, out, unlabelled)
+	t, err := training.Begin(ctx, spec.Options{Train: options.Train{Prepare: s}}, out, unlabelled)
 	if err != nil {
 		return nil, err
 	}
