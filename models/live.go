@@ -88,7 +88,8 @@ func share(name string) (*shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key += "/"; ok { // a directory may be named like an alias
+	key += "/"
+	if ok { // a directory may be named like an alias
 		key += "@" + alias
 	}
 	open.Lock()
@@ -107,7 +108,8 @@ func (h *Handle) Close() {
 	h.close.Do(func() {
 		open.Lock()
 		defer open.Unlock()
-		if h.s.users--; h.s.users == 0 {
+		h.s.users--
+		if h.s.users == 0 {
 			delete(open.byName, h.s.key)
 		}
 	})

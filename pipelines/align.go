@@ -58,7 +58,8 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if o.Learned.HeldOut = cmp.Or(o.Folds, spec.DefaultFolds); o.Learned.HeldOut == 1 {
+	o.Learned.HeldOut = cmp.Or(o.Folds, spec.DefaultFolds)
+	if o.Learned.HeldOut == 1 {
 		o.Learned.HeldOut = 0
 	}
 	t, err := training.Begin(ctx, o.training(), o.Out, prepare.CheckLabeled)

@@ -178,7 +178,8 @@ func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	out string) (s *days.Summed, read bool, err error) {
 	p, err := sums.ReadManifest(ctx, out)
-	if read = errors.Is(err, fs.ErrNotExist); read {
+	read = errors.Is(err, fs.ErrNotExist)
+	if read {
 		d := n.heldOutData(files)
 		d.Weight = n.o.Train.Data.Weight
 		m, err := models.ReadManifest(ctx, recipe)

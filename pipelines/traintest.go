@@ -57,7 +57,8 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*Tra
 		return nil, err
 	}
 	evaluation := EvaluateOptions{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
-	if evaluation.Job.Resume = false; o.Job.Work != "" {
+	evaluation.Job.Resume = false
+	if o.Job.Work != "" {
 		evaluation.Job.Work += "-test"
 	}
 	result.Test.EvaluateResult, err = Evaluate(ctx, evaluation)

@@ -155,7 +155,8 @@ func exactRows[W real](c []float32, cs int, x []float32, xs int, w [][lanes]W, r
 			c, x := (*[8]float32)(c[i*cs+j:]), x[i*xs:][:len(w)]
 			for p := 0; p < len(w); p++ {
 				steps, l := toDoubtful(c, x[p:], w[p:], j)
-				if p += steps; p == len(w) {
+				p += steps
+				if p == len(w) {
 					break
 				}
 				for ; l < len(c); l++ {

@@ -39,7 +39,8 @@ const maxShardRows = 1 << 40
 // shard, for one or more ways of cutting the data.
 func NewCopies(few HashSet, cuts ...*FoldTally) *Copies {
 	c := &Copies{Rows: few, Mean: 1 / float64(len(few))}
-	if c.Contents = cuts[0].contents(); c.Contents == nil {
+	c.Contents = cuts[0].contents()
+	if c.Contents == nil {
 		return c
 	}
 	at := c.Contents.index()
@@ -132,7 +133,8 @@ func (d *DistinctRows) add(hash uint64) {
 	if d.hashes == nil {
 		d.hashes = map[uint64]struct{}{}
 	}
-	if d.hashes[hash] = struct{}{}; len(d.hashes) > Few {
+	d.hashes[hash] = struct{}{}
+	if len(d.hashes) > Few {
 		d.hashes, d.many = nil, true
 	}
 }
@@ -228,7 +230,8 @@ func (t *FoldTally) contents() HashSet {
 	all := map[uint64]struct{}{}
 	for _, s := range t.shards {
 		for _, c := range s.counts {
-			if all[c.content] = struct{}{}; len(all) > maxContents {
+			all[c.content] = struct{}{}
+			if len(all) > maxContents {
 				return nil
 			}
 		}

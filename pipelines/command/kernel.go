@@ -33,7 +33,8 @@ type allValue struct {
 }
 
 func (v allValue) Set(text string) error {
-	if *v.all = text == "all"; *v.all {
+	*v.all = text == "all"
+	if *v.all {
 		return nil
 	}
 	return v.Option.Set(text)

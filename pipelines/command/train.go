@@ -37,7 +37,8 @@ func trainCommand() *cobra.Command {
 			if len(o.Data.Data) == 0 {
 				return nil, exit.Usagef("no data: give files with --data or without, as in bochner train table.csv --label y")
 			}
-			if o.Model = defaultModel(o.Data.Data, o.Data.As); o.Model == "" {
+			o.Model = defaultModel(o.Data.Data, o.Data.As)
+			if o.Model == "" {
 				return nil, exit.Usagef("--model is missing: name the directory to create")
 			}
 		}

@@ -115,7 +115,8 @@ func (t *privateTemp) borrow(ctx context.Context) (giveBack func(), err error) {
 func (t *privateTemp) giveBack() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.users--; t.users > 0 {
+	t.users--
+	if t.users > 0 {
 		return
 	}
 	if t.set {

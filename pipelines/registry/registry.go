@@ -127,7 +127,8 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 	if err != nil {
 		return nil, err
 	}
-	if model = cmp.Or(model, s.Previous); model == "" {
+	model = cmp.Or(model, s.Previous)
+	if model == "" {
 		return nil, exit.Dataf("registry: %s has no previous champion to go back to; name a model to promote", r.Dir)
 	}
 	n.Expect = cmp.Or(n.Expect, s.Champion) // roll back the champion that was read above

@@ -96,7 +96,8 @@ func (r *Retrain) Text() string {
 		if !m.certain() || slices.ContainsFunc(r.Refused, func(x Refused) bool { return x.Day == m.Day }) {
 			continue
 		}
-		if shown++; shown > mostDrifts {
+		shown++
+		if shown > mostDrifts {
 			break
 		}
 		text := report.ColumnsText(m.Columns)

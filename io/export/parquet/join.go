@@ -75,7 +75,8 @@ func footerOf(p export.Part) (about fields, body int64, err error) {
 		return nil, 0, err
 	}
 	n := int64(binary.LittleEndian.Uint32(last))
-	if body = p.Size - end - n - int64(len(magic)); body < 0 || string(last[4:]) != magic {
+	body = p.Size - end - n - int64(len(magic))
+	if body < 0 || string(last[4:]) != magic {
 		return nil, 0, errPart
 	}
 	b, err := p.Read(p.Size-end-n, n)

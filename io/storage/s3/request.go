@@ -228,7 +228,8 @@ func (c credentials) sign(r *http.Request, body []byte, region string, now time.
 	}
 	values := map[string]string{"host": r.URL.Host}
 	for name, v := range r.Header {
-		if name = strings.ToLower(name); strings.HasPrefix(name, "x-amz-") || slices.Contains(signed, name) {
+		name = strings.ToLower(name)
+		if strings.HasPrefix(name, "x-amz-") || slices.Contains(signed, name) {
 			values[name] = strings.TrimSpace(v[0])
 		}
 	}

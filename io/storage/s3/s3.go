@@ -215,7 +215,8 @@ func (r *reader) Read(p []byte) (int, error) {
 			continue
 		}
 		r.body.Close()
-		if r.tries++; r.tries == maxTries || r.ctx.Err() != nil {
+		r.tries++
+		if r.tries == maxTries || r.ctx.Err() != nil {
 			return 0, cmp.Or(r.ctx.Err(), fmt.Errorf("the body ends %d bytes early: %w", r.end-r.at, err))
 		}
 		if err := pause(r.ctx, r.tries-1); err != nil {

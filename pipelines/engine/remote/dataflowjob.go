@@ -40,7 +40,8 @@ func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error)
 	for {
 		j, getErr := jobs.Get(*gcpopts.Project, *gcpopts.Region, id).Context(ctx).Do()
 		if getErr != nil {
-			if failed++; failed == dataflowTries {
+			failed++
+			if failed == dataflowTries {
 				return fmt.Errorf("job %s: cannot get its state: %w", id, getErr)
 			}
 		} else {

@@ -216,7 +216,8 @@ func (f *messageFeed) next(ctx context.Context, n int) (feedTasks, error) {
 	if len(all) > 0 {
 		f.last = now
 	}
-	if r.backlog = f.source.Waiting(); r.backlog > 0 || now.Sub(f.last) < f.settle {
+	r.backlog = f.source.Waiting()
+	if r.backlog > 0 || now.Sub(f.last) < f.settle {
 		r.unsettled = 1
 	}
 	return r, nil
@@ -278,7 +279,8 @@ func (f *messageFeed) publish(ctx context.Context, topic string, results []score
 		if code := exit.Code(err); code != exit.CodeStorage && code != exit.CodeFailed {
 			return err
 		}
-		if failed++; first == nil {
+		failed++
+		if first == nil {
 			first = err
 		}
 		results[at[i]].Retry = fault.Text(err)

@@ -74,7 +74,8 @@ func WithWeights(ctx context.Context, model string, o dataset.Options) (dataset.
 		return o, err
 	}
 	with := o
-	if with.Weight = m.Weights.Column; with.Label == "" {
+	with.Weight = m.Weights.Column
+	if with.Label == "" {
 		with.Label = labelsOf(m)
 	}
 	// Ignore errors: opening the data for the model returns them.

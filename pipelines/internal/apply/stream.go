@@ -292,7 +292,8 @@ func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 		}
 		s.finish(&s.last, &s.counts, begun)
 		if why := s.last.ReloadError; why != s.lastReloadNote {
-			if s.lastReloadNote = why; why != "" {
+			s.lastReloadNote = why
+			if why != "" {
 				s.notef("the model %.8s stays in use: %s", s.last.Model, why)
 			}
 		}

@@ -91,7 +91,8 @@ func (d *data) judgeItself(ctx context.Context, group unit) (tallies []tally, er
 		from, to := b*len(own)/blocks, (b+1)*len(own)/blocks
 		var some []unit
 		for _, u := range own[from:to] {
-			if u = d.judges(u); len(u.parts) > 0 {
+			u = d.judges(u)
+			if len(u.parts) > 0 {
 				some = append(some, u)
 			}
 		}
@@ -242,7 +243,8 @@ func (s *groupSets) exactShapley(ctx context.Context, rows []results.AnswerRow) 
 	for subset := range all {
 		in := make([]bool, k)
 		for g := range in {
-			if in[g] = subset>>g&1 == 1; in[g] {
+			in[g] = subset>>g&1 == 1
+			if in[g] {
 				sizes[subset]++
 			}
 		}

@@ -77,10 +77,12 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 	absent := 0
 	var first row
 	for _, r := range rows {
-		if left[r.hash]--; left[r.hash] >= 0 {
+		left[r.hash]--
+		if left[r.hash] >= 0 {
 			continue
 		}
-		if absent++; absent == 1 {
+		absent++
+		if absent == 1 {
 			first = r
 		}
 	}

@@ -385,7 +385,8 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	is("weights without the rows", c.WeightsAfter, weightsOf(fitted))
 	is("weights of "+model, c.WeightsAfter, weightsOf(after))
 	is("manifest of "+model, c.ModelAfter, after.SHA256)
-	if result.Holds = len(result.Why) == 0; !result.Holds {
+	result.Holds = len(result.Why) == 0
+	if !result.Holds {
 		err = forgottenError(result)
 	}
 	return result, err

@@ -91,7 +91,8 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 	var failed []string
 	for _, c := range conditions {
 		v := sum.Judge(c, p.unit)
-		if result.Gate = append(result.Gate, v); !v.Holds {
+		result.Gate = append(result.Gate, v)
+		if !v.Holds {
 			failed = append(failed, fmt.Sprintf("%s: %s", v.Condition, v.Why))
 		}
 	}

@@ -100,7 +100,8 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 	if err != nil {
 		return nil, err
 	}
-	if pass.Grid = profile.ScoringGrid(weights); pass.Grid == nil {
+	pass.Grid = profile.ScoringGrid(weights)
+	if pass.Grid == nil {
 		pass.EqualWeights = d.Weighted
 	}
 	j.Progress.Phase("evaluating", 0)
@@ -195,7 +196,8 @@ func keepForReport(r *results.Evaluate, classes *scores.ClassScores, targets *sc
 		return
 	}
 	r.WorstRows = classes.Worst.Rows()
-	if r.Curves = classes.Ranking.Curves(curvePoints); len(r.Curves) > 1 { // keep the classes that are hardest to predict
+	r.Curves = classes.Ranking.Curves(curvePoints)
+	if len(r.Curves) > 1 { // keep the classes that are hardest to predict
 		slices.SortStableFunc(r.Curves, func(a, b score.Curve) int { return cmp.Compare(a.Area, b.Area) })
 	}
 }

@@ -44,7 +44,8 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	unseen := s.Vocabulary.Classes
 	var classes, seen, without []string
 	for _, class := range scores {
-		if classes = append(classes, class.Class); class.Rows > 0 {
+		classes = append(classes, class.Class)
+		if class.Rows > 0 {
 			seen = append(seen, class.Class)
 		} else {
 			without = append(without, class.Class)

@@ -230,7 +230,8 @@ func (c *Iteration) read(ctx context.Context, round int) error {
 // stopping rule, so the result does not depend on the number of rounds per job. Under a time limit, another job
 // begins if at least half of it, by the time of the last job, is within the limit.
 func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool) {
-	if c.Taken, c.Why, enough = o.Decide(c.History, c.ended); enough {
+	c.Taken, c.Why, enough = o.Decide(c.History, c.ended)
+	if enough {
 		return true
 	}
 	if o.Time > 0 && spent+last/2 >= o.Time && len(c.History) > o.Needed {

@@ -135,7 +135,8 @@ func (t *Total) AddFold(ctx context.Context, to *ridge.Sum, d Term, fold int, m 
 // Units returns the units of the sums, given the head of the total.
 func (t *Total) Units(m features.Gridded, head []float64) (u ridge.Units) {
 	u.Step, u.Ranges = ridge.GridOf(m, t.Recipe.Rule.Steps)
-	if u.Grid = t.Recipe.TargetGrid; t.Added.Classes != nil {
+	u.Grid = t.Recipe.TargetGrid
+	if t.Added.Classes != nil {
 		u.Classes = t.Added.Classes.Classes
 	}
 	_, u.Weights = t.Recipe.Rule.Weigh(slices.Clone(head), nil, u.Grid != nil)

@@ -67,7 +67,8 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	}
 	const most = 10 // reasons in a message
 	n := len(a.Why)
-	if a.Holds = n == 0; a.Holds {
+	a.Holds = n == 0
+	if a.Holds {
 		return a.Audit, nil
 	}
 	some := strings.Join(a.Why[:min(n, most)], "; ")
@@ -100,7 +101,8 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 		for _, d := range a.all.Terms {
 			a.pass.Spec.Levels = append(a.pass.Spec.Levels, sums.NamesOf(d.Members))
 		}
-		if a.pass.Spec.Levels = append(a.pass.Spec.Levels, nil); o.Where == "" && len(o.Without) == 0 {
+		a.pass.Spec.Levels = append(a.pass.Spec.Levels, nil)
+		if o.Where == "" && len(o.Without) == 0 {
 			each = append(each, &Total{Recipe: a.all.Recipe}) // no sums: there must be no rows of other levels
 		}
 	}

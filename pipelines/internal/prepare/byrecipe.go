@@ -95,7 +95,8 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	if r.Task == models.Classification {
 		var counts []int64
 		var counted bool
-		if counts, others, counted = p.Sum.Labels().In(r.Classes); !counted {
+		counts, others, counted = p.Sum.Labels().In(r.Classes)
+		if !counted {
 			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d",
 				len(r.Classes.Classes)))
 		}

@@ -178,7 +178,8 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 	}
 	found := p.Sum.Result()
 	if d.Schema.Centre == nil {
-		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
+		d.Schema.Centre = centres(d.Schema, &found)
+		if d.Schema.Centre != nil {
 			// The profile of float32 numbers is enough to choose the types of columns.
 			d.Schema.Dim = found.Dim
 			if p, _, err = profileBy(ctx, o, j, d); err != nil {
@@ -238,7 +239,8 @@ func profileData(ctx context.Context, o options.Prepare, j *job.Job,
 	var plain error // error of reading the rows as plain numbers
 	if !TypesGiven(o.Types) && o.Data.Time == "" {
 		var numbers bool
-		if p, numbers, plain = profileBy(ctx, o, j, d); numbers && (plain != nil || !mayBeDates(&p.Sum)) {
+		p, numbers, plain = profileBy(ctx, o, j, d)
+		if numbers && (plain != nil || !mayBeDates(&p.Sum)) {
 			return p, nil, plain
 		}
 	}

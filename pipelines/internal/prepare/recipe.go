@@ -266,7 +266,8 @@ func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held in
 	s.Job.Progress.Phase("summing categories", p.Counts.Used)
 	defer s.Job.Progress.Done()
 	pass.Pass = s.Pass(targetParts)
-	if pass.Counts = by == preprocess.Counts; !pass.Counts {
+	pass.Counts = by == preprocess.Counts
+	if !pass.Counts {
 		pass.Weights = profile.NewWeightGrid(p.Weights(), nil, nil)
 	}
 	if _, err := pass.Empty(); err != nil {

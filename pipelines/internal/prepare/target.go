@@ -110,7 +110,8 @@ func lookLikeNumbers(l *schema.LabelSummary) bool {
 	}
 	texts := []string{l.Text}
 	if l.Vocabulary != nil {
-		if texts = l.Vocabulary.Classes; len(texts) <= fewClasses {
+		texts = l.Vocabulary.Classes
+		if len(texts) <= fewClasses {
 			return false
 		}
 	}

@@ -164,7 +164,8 @@ func countedLevels(all []schema.Level, is map[string]bool) string {
 func Word(text string, most int) string {
 	n := 0
 	for i := range text {
-		if n++; n > most {
+		n++
+		if n > most {
 			text = text[:i] + "…"
 			break
 		}

@@ -42,7 +42,8 @@ func (e *elements) Next() ([]byte, error) {
 	if !e.array.More() {
 		return nil, io.EOF
 	}
-	if e.n++; e.n > e.most {
+	e.n++
+	if e.n > e.most {
 		return nil, tooManyRows(e.most)
 	}
 	if err := e.array.Decode(&e.value); err != nil {
@@ -128,7 +129,8 @@ func (c *columnar) Next() ([]byte, error) {
 		if !array.More() {
 			continue
 		}
-		if more++; more <= i {
+		more++
+		if more <= i {
 			break
 		}
 		if err := array.Decode(&c.values[i]); err != nil {
@@ -141,7 +143,8 @@ func (c *columnar) Next() ([]byte, error) {
 	case more < len(c.arrays):
 		return nil, problemf(400, "the arrays of the columns have different lengths")
 	}
-	if c.n++; c.n > c.most {
+	c.n++
+	if c.n > c.most {
 		return nil, tooManyRows(c.most)
 	}
 	c.text = object(c.text[:0], c.names, c.values)
@@ -163,7 +166,8 @@ type source interface {
 func (l *limitedLines) Next() ([]byte, error) {
 	text, err := l.source.Next()
 	if err != io.EOF {
-		if l.n++; l.n > l.most {
+		l.n++
+		if l.n > l.most {
 			return nil, tooManyRows(l.most)
 		}
 	}

@@ -205,7 +205,8 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 		if !r.Next(b) {
 			break
 		}
-		if n += b.N; n > most {
+		n += b.N
+		if n > most {
 			return tooManyRows(most)
 		}
 	}

@@ -212,7 +212,8 @@ func readerLimit(e engine.Engine, readers int, solve int64) int64 {
 	if !e.InProcess() {
 		return most - most/9
 	}
-	if most -= most / 17; e.WorkerBytes == 0 {
+	most -= most / 17
+	if e.WorkerBytes == 0 {
 		most = max(most, solve)
 	}
 	return most / int64(max(1, readers))

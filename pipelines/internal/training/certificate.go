@@ -37,7 +37,8 @@ func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
 				return err
 			}
 		}
-		if size += len(own); size > maxStored {
+		size += len(own)
+		if size > maxStored {
 			r.training.AddNotef("the dual variables take more than %s and are not stored: bochner verify cannot verify "+
 				"this model", report.Bytes(maxStored))
 			return nil

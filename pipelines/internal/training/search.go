@@ -126,7 +126,8 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 	f.Searched, why, err = search.Run(ctx)
 	s.notSearched(why)
 	if r := f.Searched; r != nil {
-		if f.lambdaByMSE = t.logLossChooses(); f.lambdaByMSE {
+		f.lambdaByMSE = t.logLossChooses()
+		if f.lambdaByMSE {
 			t.opts.Lambda.Select = options.SelectLogLoss
 		}
 		if r.Stopped {

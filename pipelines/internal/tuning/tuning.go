@@ -445,7 +445,8 @@ func slotName(s *prepare.Session, slot int) string {
 		if slot == 0 && (c.Type == schema.Category && c.Buckets == 0 || c.Type == schema.Number) {
 			return c.Name
 		}
-		if slot -= c.Width(); slot < 0 {
+		slot -= c.Width()
+		if slot < 0 {
 			break
 		}
 	}

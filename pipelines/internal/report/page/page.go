@@ -196,7 +196,8 @@ func shade(t report.Table, row, column int) template.CSS {
 
 // clip shortens a text to length characters, after it replaces unprintable ones.
 func clip(text string, length int) string {
-	if text = picture.Printable(text); utf8.RuneCountInString(text) <= length {
+	text = picture.Printable(text)
+	if utf8.RuneCountInString(text) <= length {
 		return text
 	}
 	return string([]rune(text)[:length]) + "…"
