@@ -115,7 +115,7 @@ func undrawn(dir directory) (*Model, features.Recipe, error) {
 	}
 	m := &Model{Manifest: manifest, Linear: linear, fill: manifest.Fill()}
 	m.explain.dir = dir
-	if d, is := dir.(inStorage); is {
+	if d, ok := dir.(inStorage); ok {
 		m.explain.dir = inStorage{context.WithoutCancel(d.ctx), d.dir}
 	}
 	if err := m.readInput(); err != nil {

@@ -103,8 +103,8 @@ func (r Columns) Validate() error {
 
 func (s *Slot) validate() error {
 	set := 0
-	for _, is := range []bool{s.Number != nil, s.OneHot != nil, s.Table != nil} {
-		if is {
+	for _, ok := range []bool{s.Number != nil, s.OneHot != nil, s.Table != nil} {
+		if ok {
 			set++
 		}
 	}

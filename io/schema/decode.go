@@ -68,7 +68,7 @@ func NewDecoder(t *Table, centre []float64) *Decoder {
 			}
 			for j, l := range c.Levels { // a schema file may have 1.0 for the level 1
 				if whole := string(lines.CutFraction([]byte(l), t.Decimal)); whole != l {
-					if _, is := c.levels[whole]; !is {
+					if _, ok := c.levels[whole]; !ok {
 						c.levels[whole] = int32(j)
 					}
 				}

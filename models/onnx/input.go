@@ -109,11 +109,11 @@ func (g *Graph) number(name string, centre []float64, slot int, codes []string) 
 			continue
 		}
 		if kind == Double {
-			is := g.add("Equal", nil, x, constant(g, []float64{v}))
-			x = g.add("Where", nil, is, constant(g, []float64{math.NaN()}), x)
+			ok := g.add("Equal", nil, x, constant(g, []float64{v}))
+			x = g.add("Where", nil, ok, constant(g, []float64{math.NaN()}), x)
 		} else {
-			is := g.add("Equal", nil, x, constant(g, []float32{float32(v)}))
-			x = g.add("Where", nil, is, constant(g, []float32{nan}), x)
+			ok := g.add("Equal", nil, x, constant(g, []float32{float32(v)}))
+			x = g.add("Where", nil, ok, constant(g, []float32{nan}), x)
 		}
 	}
 	if kind == Double {

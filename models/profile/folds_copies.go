@@ -39,8 +39,7 @@ const maxShardRows = 1 << 40
 // shard, for one or more ways of cutting the data.
 func NewCopies(few HashSet, cuts ...*FoldTally) *Copies {
 	c := &Copies{Rows: few, Mean: 1 / float64(len(few))}
-	c.Contents = cuts[0].contents()
-	if c.Contents == nil {
+	if c.Contents = cuts[0].contents(); c.Contents == nil {
 		return c
 	}
 	at := c.Contents.index()

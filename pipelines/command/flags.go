@@ -57,7 +57,7 @@ func underscored(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 // optionOf returns the option that a flag sets, or an empty one for flags of cobra and Beam.
 func optionOf(f *pflag.Flag) *option.Option {
-	if v, is := f.Value.(interface{ Self() *option.Option }); is {
+	if v, ok := f.Value.(interface{ Self() *option.Option }); ok {
 		return v.Self()
 	}
 	return new(option.Option)

@@ -317,7 +317,7 @@ func (v versionReport) WriteTo(w io.Writer) (int64, error) {
 func serveCommand() *cobra.Command {
 	var o pipelines.ServeOptions
 	return newCommand("serve", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		if l, is := cmd.ErrOrStderr().(*jsonLog); is {
+		if l, ok := cmd.ErrOrStderr().(*jsonLog); ok {
 			slog.SetDefault(slog.New(l.handler))
 		}
 		if isSet(cmd, "quiet") {

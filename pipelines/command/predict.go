@@ -41,7 +41,7 @@ func predictCommand() *cobra.Command {
 			return nil, err
 		}
 		if o.Out == standardOutput {
-			if out, is := cmd.OutOrStdout().(*exit.Output); is {
+			if out, ok := cmd.OutOrStdout().(*exit.Output); ok {
 				if err := out.Open(); err != nil {
 					return nil, err
 				}

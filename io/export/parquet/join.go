@@ -196,7 +196,7 @@ func (m *metadata) value(kind byte, depth int) any {
 		for range min(n, uint64(len(m.b))) {
 			if v := m.value(c&15, depth+1); m.err != nil {
 				break
-			} else if f, is := v.(fields); is {
+			} else if f, ok := v.(fields); ok {
 				structs = append(structs, f)
 			}
 		}

@@ -68,7 +68,7 @@ func (f *failure) again() bool {
 
 // failed returns the failure that an error is, or one without a status.
 func failed(err error) *failure {
-	if f, is := errors.AsType[*failure](err); is {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
 	return &failure{}
@@ -174,8 +174,8 @@ const (
 
 // answer explains an error of a request that needs rights.
 func (s *s3) answer(ctx context.Context, rights string, o objects.Name, err error) error {
-	f, is := errors.AsType[*failure](err)
-	if !is {
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
 		return err
 	}
 	c, failed := configure()

@@ -61,7 +61,7 @@ func (s *s3) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
 	r.Body.Close()
 	a := &objects.Attrs{Name: o.Name, Size: r.ContentLength, Version: r.Header.Get("Etag"), Metadata: map[string]string{}}
 	for name, values := range r.Header {
-		if key, is := strings.CutPrefix(strings.ToLower(name), metaPrefix); is {
+		if key, ok := strings.CutPrefix(strings.ToLower(name), metaPrefix); ok {
 			if a.Metadata[key], err = url.QueryUnescape(values[0]); err != nil {
 				a.Metadata[key] = values[0] // of another program
 			}
@@ -148,7 +148,7 @@ func (s *s3) Open(ctx context.Context, o storage.Object, off, n int64) (io.ReadC
 		r.end = off + n
 	}
 	err = r.open()
-	if f, is := errors.AsType[*failure](err); is && f.Status == http.StatusRequestedRangeNotSatisfiable {
+	if f, ok := errors.AsType[*failure](err); ok && f.Status == http.StatusRequestedRangeNotSatisfiable {
 		return io.NopCloser(bytes.NewReader(nil)), 0, nil // past the end
 	}
 	return r, r.size, err
@@ -286,10 +286,10 @@ func readProfile(name, section string) map[string]string {
 	here := false
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
-		switch key, value, is := strings.Cut(line, "="); {
+		switch key, value, ok := strings.Cut(line, "="); {
 		case strings.HasPrefix(line, "["):
 			here = strings.TrimSpace(strings.Trim(line, "[]")) == section
-		case here && is && !strings.HasPrefix(line, "#"):
+		case here && ok && !strings.HasPrefix(line, "#"):
 			settings[strings.TrimSpace(key)] = strings.TrimSpace(value)
 		}
 	}

@@ -217,8 +217,8 @@ type groupSets struct {
 // value returns the value of the groups for which in is true.
 func (s *groupSets) value(ctx context.Context, in []bool) (float64, error) {
 	var some []unit
-	for g, is := range in {
-		if is {
+	for g, ok := range in {
+		if ok {
 			some = append(some, s.groups[g])
 		}
 	}

@@ -371,20 +371,20 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	if err != nil {
 		return nil, err
 	}
-	is := func(what, want, got string) {
+	ok := func(what, want, got string) {
 		if want != got {
 			result.Why = append(result.Why, fmt.Sprintf("%s: the certificate says %.16s, found %.16s", what, want, got))
 		}
 	}
-	is("recipe", c.Recipe, r.recipe.Digest)
-	is("sums before", c.SumsBefore, before.Sums)
-	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.subtracted.Rows.Used))
-	is("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
-	is("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.subtracted.Sums)))
-	is("sums after", c.SumsAfter, p.Sums)
-	is("weights without the rows", c.WeightsAfter, weightsOf(fitted))
-	is("weights of "+model, c.WeightsAfter, weightsOf(after))
-	is("manifest of "+model, c.ModelAfter, after.SHA256)
+	ok("recipe", c.Recipe, r.recipe.Digest)
+	ok("sums before", c.SumsBefore, before.Sums)
+	ok("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.subtracted.Rows.Used))
+	ok("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
+	ok("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.subtracted.Sums)))
+	ok("sums after", c.SumsAfter, p.Sums)
+	ok("weights without the rows", c.WeightsAfter, weightsOf(fitted))
+	ok("weights of "+model, c.WeightsAfter, weightsOf(after))
+	ok("manifest of "+model, c.ModelAfter, after.SHA256)
 	result.Holds = len(result.Why) == 0
 	if !result.Holds {
 		err = forgottenError(result)

@@ -255,8 +255,8 @@ func UnlabeledError(d *dataset.Dataset) error {
 // lastOf returns the last column of the files as a value of --label: its name, or its position if the name is
 // hard to type.
 func lastOf(d *dataset.Dataset) string {
-	l, is := d.Schema.Layout.(dataset.Tabular)
-	if !is || !l.Named() {
+	l, ok := d.Schema.Layout.(dataset.Tabular)
+	if !ok || !l.Named() {
 		return "-1"
 	}
 	names := l.Table().Stored()

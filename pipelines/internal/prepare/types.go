@@ -83,7 +83,7 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 			return h, &exit.UsageError{Err: err}
 		}
 		for _, i := range found {
-			if is, twice := h.Types[i]; twice && is != of.is {
+			if ok, twice := h.Types[i]; twice && ok != of.is {
 				return h, exit.Usagef("column %q is in both --numeric and --categorical", h.Names[i])
 			}
 			h.Types[i] = of.is
@@ -241,12 +241,12 @@ func isNumber(s dataset.Schema) func(j int) bool {
 	if s.Table == nil {
 		return func(int) bool { return true }
 	}
-	var is []bool
+	var ok []bool
 	for i := range s.Table.Columns {
 		c := &s.Table.Columns[i]
 		for range c.Width() {
-			is = append(is, c.Type == schema.Number)
+			ok = append(ok, c.Type == schema.Number)
 		}
 	}
-	return func(j int) bool { return is[j] }
+	return func(j int) bool { return ok[j] }
 }

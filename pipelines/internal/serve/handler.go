@@ -242,7 +242,7 @@ func tooManyRows(most int) *problem {
 
 // problemOf returns the problem to report for an error.
 func problemOf(err error) *problem {
-	if p, is := errors.AsType[*problem](err); is {
+	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
 	return problemf(http.StatusUnprocessableEntity, "%s", plainReason(err.Error()))

@@ -210,7 +210,7 @@ func members(text []byte, names ...string) (found map[string]json.RawMessage, ot
 // syntax returns an error if a text is not valid JSON.
 func syntax(text []byte) error {
 	var nothing struct{}
-	if bad, is := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &nothing)); is {
+	if bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &nothing)); ok {
 		return problemf(400, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
 	}
 	return nil

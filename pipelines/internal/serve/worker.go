@@ -146,7 +146,7 @@ func (w *worker) reject(e rowErr) {
 		return
 	}
 	for _, name := range w.model.names { // the reason begins with the name of the column
-		if reason, is := strings.CutPrefix(e.Reason, dataset.InColumn(name, "")); is {
+		if reason, ok := strings.CutPrefix(e.Reason, dataset.InColumn(name, "")); ok {
 			e.Column, e.Reason = name, reason
 			break
 		}
